@@ -1,0 +1,68 @@
+# Every target does its own set-up: it needs only python3 (>= 3.11) with its venv module.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# The processes of pytest-xdist.
+TEST_PROCESSES ?= 2
+# Where mypy finds `polysched.frontends` under its own name: see the target `types`.
+TYPES := build/types
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+.DELETE_ON_ERROR:
+.PHONY: help demo test check lint format-check types lint-fix bench clean
+
+help:
+	@echo "make demo      run the main example: a convolution, proved, compiled, checked, timed"
+	@echo "make test      ruff, mypy and all tests"
+	@echo "make check     the tests alone (ARGS='-k name' is passed to pytest)"
+	@echo "make lint      ruff and mypy alone ('make -k lint' does not stop at the first failure)"
+	@echo "make lint-fix  format the code and apply the safe fixes of ruff"
+	@echo "make bench     race the convolution against numpy, oneDNN and Halide"
+	@echo "make clean     remove the virtual environment and everything built"
+
+demo: $(VENV)/.installed
+	$(BIN)/python examples/conv2d_relu.py $(ARGS)
+
+test: lint check
+
+check: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n $(TEST_PROCESSES) $(ARGS)
+
+lint: format-check types
+	$(BIN)/ruff check .
+
+format-check: $(VENV)/.installed-dev
+	$(BIN)/ruff format --check .
+
+# mypy knows a module by its path, so it is shown a tree of links laid out as the installed package.
+types: $(VENV)/.installed-dev
+	rm -rf $(TYPES)
+	mkdir -p $(TYPES)/polysched
+	ln -s "$(CURDIR)"/polysched/* $(TYPES)/polysched/
+	ln -s "$(CURDIR)/frontends" $(TYPES)/polysched/frontends
+	$(BIN)/mypy $(TYPES)/polysched
+
+lint-fix: $(VENV)/.installed-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/polysched bench conv $(ARGS)
+
+clean:
+	rm -rf $(VENV) build dist polysched.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Stamps: installed again whenever pyproject.toml changes. A failed set-up leaves no stamp.
+$(VENV)/.installed: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -e .
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	touch $@
+
+$(VENV)/.installed-bench: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet -e '.[bench]'
+	touch $@

@@ -1,0 +1,1 @@
+"""polysched: a polyhedral loop-nest optimizer with proved schedules and a JIT."""

@@ -1,0 +1,1 @@
+"""Racing polysched's schedules against their peers, beside the machine's measured peak."""

@@ -1,0 +1,85 @@
+"""What races: a named piece of work that can be prepared, run and asked for its output."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polysched.errors import BenchError
+
+
+class UnavailableError(BenchError):
+    """Raised while a contestant is prepared: it cannot start here, and the text says why."""
+
+
+@dataclass(frozen=True)
+class Runner:
+    """A prepared contestant.
+
+    Attributes:
+        run: does the whole work once, from the same input each time; this is what is timed.
+        output: the result of the latest `run`, in the shape of the race's reference. Not timed.
+    """
+
+    run: Callable[[], None]
+    output: Callable[[], npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A name and how to get ready: compile, pack constant operands, allocate. Not timed.
+
+    `prepare` may raise `UnavailableError`; the contestant is then withdrawn and the race goes on.
+    """
+
+    name: str
+    prepare: Callable[[], Runner]
+
+
+def optional_module(name: str) -> ModuleType:
+    """Import a library that only the bench uses.
+
+    Raises:
+        UnavailableError: the library is not installed, or is installed and cannot be loaded.
+    """
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise UnavailableError(f"{name} cannot be loaded: {error}") from error
+        raise UnavailableError(
+            f"{name} is not installed (pip install 'polysched[bench]')"
+        ) from error
+    except (ImportError, OSError) as error:
+        # A shared library that is missing or made for another system.
+        raise UnavailableError(f"{name} cannot be loaded: {error}") from error
+
+
+def aligned_empty(
+    shape: tuple[int, ...], dtype: npt.DTypeLike = np.float32, alignment: int = 128
+) -> npt.NDArray[Any]:
+    """An uninitialised C-contiguous array that starts at a multiple of `alignment` bytes.
+
+    numpy itself promises only 16 bytes, with which every 64-byte load may cross a cache line;
+    no contestant shall lose for that. (An array without elements has no address to speak of.)
+    """
+    element = np.dtype(dtype)
+    size = element.itemsize
+    for extent in shape:
+        size *= extent
+    raw = np.empty(size + alignment, dtype=np.uint8)
+    start = -raw.ctypes.data % alignment
+    return raw[start : start + size].view(element).reshape(shape)
+
+
+def aligned_copy(array: npt.NDArray[Any], alignment: int = 128) -> npt.NDArray[Any]:
+    """A C-contiguous copy of `array` that starts at a multiple of `alignment` bytes."""
+    copy = aligned_empty(array.shape, array.dtype, alignment)
+    np.copyto(copy, array)
+    return copy

@@ -1,0 +1,74 @@
+"""The convolution's peers: numpy, torch, oneDNN and Halide, each on one thread.
+
+A peer whose library is not installed is withdrawn from the race with the reason. Every peer gets
+the same 128-byte aligned operands, and whatever it likes to do once per filter (packing, compiling)
+happens while it is prepared, untimed.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polysched.bench.contestant import (
+    Contestant,
+    Runner,
+    aligned_copy,
+    aligned_empty,
+    optional_module,
+)
+from polysched.bench.convolution import WINDOW, ConvolutionData
+from polysched.bench.peers_conv_halide import prepare_halide
+from polysched.bench.peers_conv_torch import prepare_onednn, prepare_torch
+
+ROWS_PER_PANEL = 8
+"""Output rows that numpy's panel holds: 3.7 MB at the tutorial's sizes; 2 to 8 are alike here."""
+
+
+def convolution_peers(data: ConvolutionData) -> tuple[Contestant, ...]:
+    """All peers for these operands; none is imported or compiled before it is prepared."""
+    return (
+        Contestant("numpy", partial(prepare_numpy, data)),
+        Contestant("torch conv2d", partial(prepare_torch, data)),
+        Contestant("oneDNN fused", partial(prepare_onednn, data)),
+        Contestant("Halide, tutorial", partial(prepare_halide, data)),
+    )
+
+
+def prepare_numpy(data: ConvolutionData) -> Runner:
+    """A matrix product for each block of rows: `[pixels, 9 * channels_in] @ [.., channels_out]`.
+
+    Each pixel's window is copied into a panel first (im2col), a few rows of an image at a time, so
+    that panel and output stay in the cache. Panel and packed filter are allocated once. This is
+    faster here than nine shifted products, which read and write the output nine times.
+
+    Raises:
+        UnavailableError: threadpoolctl is missing, so BLAS could not be held to one thread.
+    """
+    controller: Any = optional_module("threadpoolctl").ThreadpoolController()
+    size = data.size
+    weight = aligned_copy(data.filter.transpose(1, 2, 0, 3).reshape(-1, size.channels_out))
+    panel = aligned_empty((ROWS_PER_PANEL, size.columns, WINDOW, WINDOW, size.channels_in))
+    output = aligned_empty(size.output_shape)
+    starts = range(0, size.rows, ROWS_PER_PANEL)
+
+    def convolve_block(image: npt.NDArray[Any], total: npt.NDArray[Any]) -> None:
+        rows = total.shape[0]
+        for y, x in product(range(WINDOW), repeat=2):
+            np.copyto(panel[:rows, :, y, x], image[y : y + rows, x : x + size.columns])
+        pixels = total.reshape(rows * size.columns, size.channels_out)
+        np.matmul(panel[:rows].reshape(len(pixels), -1), weight, out=pixels)
+        np.add(pixels, data.bias, out=pixels)
+        np.maximum(pixels, 0, out=pixels)
+
+    def run() -> None:
+        with controller.limit(limits=1, user_api="blas"):
+            for image, total in zip(data.input, output, strict=True):
+                for start in starts:
+                    convolve_block(image[start:], total[start : start + ROWS_PER_PANEL])
+
+    return Runner(run, lambda: output)

@@ -1,0 +1,289 @@
+"""The measuring protocol: contestants in turn, each beside a burst of the machine's own peak."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polysched.bench.contestant import Contestant, Runner, UnavailableError
+from polysched.bench.running_order import running_order
+from polysched.errors import BenchError
+
+Clock = Callable[[], float]
+"""Seconds since any fixed moment."""
+
+Progress = Callable[[str], None]
+"""Told, in a few words, what happens next. Never called inside a timed stretch."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the race says about one contestant.
+
+    Attributes:
+        kernel: the work's name.
+        contestant: the contestant's name.
+        fraction_of_peak: median over the runs of (rate / peak beside the run).
+        gflops: median rate, in 1e9 flops a second.
+        peak_gflops: median of the peaks beside the runs, in 1e9 flops a second.
+        runs: number of timed runs.
+        max_abs_err: largest absolute difference of the output from the reference.
+    """
+
+    kernel: str
+    contestant: str
+    fraction_of_peak: float
+    gflops: float
+    peak_gflops: float
+    runs: int
+    max_abs_err: float
+
+    def as_json(self) -> str:
+        """The fields as a JSON object on one line."""
+        return json.dumps(asdict(self), allow_nan=False)
+
+
+@dataclass(frozen=True)
+class Withdrawn:
+    """A contestant that did not race, and why."""
+
+    kernel: str
+    contestant: str
+    reason: str
+    is_wrong: bool = False
+    """Its output was wrong; otherwise it is not installed or cannot run here."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All of a race: the results in the order of the contestants, and who did not race."""
+
+    results: tuple[Result, ...]
+    withdrawn: tuple[Withdrawn, ...]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How long and how carefully to measure.
+
+    Attributes:
+        rounds: in each round every contestant runs once.
+        seconds_budget: for the timed part. Each contestant has an equal share; one that has used
+            its share sits out the rounds that remain, after one run at least. So a contestant a
+            hundred times slower costs one long run and the others keep their rounds.
+        seconds_per_run: a run repeats a call until it takes about this long.
+        tolerance: an output further from the reference than this is wrong and does not race.
+    """
+
+    rounds: int = 15
+    seconds_budget: float = 60.0
+    seconds_per_run: float = 0.005
+    tolerance: float = math.inf
+
+    def __post_init__(self) -> None:
+        """Refuse rules under which nothing would be measured."""
+        if self.rounds < 1:
+            raise BenchError(f"a race needs at least 1 round, got rounds={self.rounds}")
+        for name in ("seconds_budget", "seconds_per_run"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0):
+                raise BenchError(f"{name} must be a positive number of seconds, got {value}")
+        if not self.tolerance >= 0:
+            raise BenchError(f"tolerance must be at least 0, got {self.tolerance}")
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A contestant on the start line."""
+
+    name: str
+    runner: Runner
+    calls: int
+    max_abs_err: float
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One timed run: its rate and the peak beside it, both in flops a second."""
+
+    rate: float
+    peak: float
+
+
+def race(
+    contestants: Sequence[Contestant],
+    *,
+    kernel: str,
+    flops: float,
+    peak_burst: Callable[[], float],
+    reference: npt.NDArray[Any],
+    rules: Rules | None = None,
+    clock: Clock = time.perf_counter,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Run the contestants in turn, in this process, and compare each with the machine's peak.
+
+    Every contestant is prepared and run once untimed; that output is compared with the reference
+    and the call's length decides how many calls make a run. Then come the rounds: in each, every
+    contestant runs once, in an order that changes from round to round (`running_order`), with a
+    burst of the peak directly before and after the run.
+
+    The peak beside a run is the *larger* of its two bursts. What disturbs a burst (another tenant
+    of the core, an interrupt) can only slow it, so the larger is the nearer to what the core
+    could do at that moment; a mean would hand the contestant a better fraction whenever a burst
+    was disturbed. Disturbed runs are dealt with by the median over the rounds.
+
+    Args:
+        contestants: with distinct names.
+        kernel: the work's name, for the results.
+        flops: floating-point operations of one call of the work, as the algorithm counts them.
+        peak_burst: measures the machine's peak for a few milliseconds; flops a second.
+        reference: the right output.
+        rules: how long and how carefully to measure.
+        clock: seconds; replaced in tests.
+        progress: told what happens next.
+
+    Raises:
+        BenchError: two contestants have one name, or `flops` or a burst is not positive.
+    """
+    rules = rules or Rules()
+    report = progress or _silent
+    names = [contestant.name for contestant in contestants]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise BenchError(f"contestants need distinct names; repeated: {', '.join(repeated)}")
+    if not flops > 0:
+        raise BenchError(f"flops must be positive, got {flops}")
+
+    entries: list[_Entry] = []
+    withdrawn: list[Withdrawn] = []
+    for contestant in contestants:
+        report(f"preparing {contestant.name}")
+        candidate = _enter(contestant, kernel, reference, rules, clock)
+        if isinstance(candidate, Withdrawn):
+            withdrawn.append(candidate)
+        else:
+            entries.append(candidate)
+
+    runs = _rounds(entries, flops, peak_burst, rules, clock, report)
+    results = (_result(kernel, entry, own) for entry, own in zip(entries, runs, strict=True))
+    return Outcome(tuple(results), tuple(withdrawn))
+
+
+def max_abs_err(output: npt.NDArray[Any], reference: npt.NDArray[Any]) -> float:
+    """Largest absolute difference; infinite where exactly one is NaN or the shapes differ.
+
+    Compared as float64, so that a float64 reference keeps its digits.
+    """
+    if output.shape != reference.shape:
+        return math.inf
+    if output.size == 0:
+        return 0.0
+    found, expected = np.asarray(output, np.float64), np.asarray(reference, np.float64)
+    with np.errstate(invalid="ignore"):
+        difference = np.abs(found - expected)
+    same = (found == expected) | (np.isnan(found) & np.isnan(expected))
+    difference = np.where(same, 0.0, difference)
+    return float(np.max(np.where(np.isnan(difference), math.inf, difference)))
+
+
+def _enter(
+    contestant: Contestant,
+    kernel: str,
+    reference: npt.NDArray[Any],
+    rules: Rules,
+    clock: Clock,
+) -> _Entry | Withdrawn:
+    """Prepare a contestant, check its output and find how many calls make a run."""
+    try:
+        runner = contestant.prepare()
+    except UnavailableError as reason:
+        return Withdrawn(kernel, contestant.name, str(reason))
+    seconds = _timed(runner, clock)
+    error = max_abs_err(runner.output(), reference)
+    if not (math.isfinite(error) and error <= rules.tolerance):
+        return Withdrawn(
+            kernel,
+            contestant.name,
+            f"wrong output: differs from the reference by {error:.3g}, "
+            f"at most {rules.tolerance:.3g} is allowed",
+            is_wrong=True,
+        )
+    if seconds < rules.seconds_per_run:
+        # The first call may have paid for page faults or lazy set-up: the second tells the length.
+        seconds = _timed(runner, clock)
+    calls = 1 if seconds <= 0 else max(1, math.ceil(rules.seconds_per_run / seconds))
+    return _Entry(contestant.name, runner, calls, error)
+
+
+def _timed(runner: Runner, clock: Clock) -> float:
+    """The seconds of one call."""
+    start = clock()
+    runner.run()
+    return clock() - start
+
+
+def _rounds(
+    entries: Sequence[_Entry],
+    flops: float,
+    peak_burst: Callable[[], float],
+    rules: Rules,
+    clock: Clock,
+    report: Progress,
+) -> list[list[_Run]]:
+    """The timed part: for each entry its runs."""
+    runs: list[list[_Run]] = [[] for _ in entries]
+    share = rules.seconds_budget / max(1, len(entries))
+    used = [0.0] * len(entries)
+    for round_number in range(rules.rounds):
+        for position in running_order(len(entries), round_number):
+            entry = entries[position]
+            if runs[position] and used[position] >= share:
+                continue
+            report(f"round {round_number + 1} of {rules.rounds}: {entry.name}")
+            start = clock()
+            runs[position].append(_run(entry, flops, peak_burst, clock))
+            used[position] += clock() - start
+    return runs
+
+
+def _run(entry: _Entry, flops: float, peak_burst: Callable[[], float], clock: Clock) -> _Run:
+    """One run between two bursts."""
+    run = entry.runner.run
+    before = peak_burst()
+    start = clock()
+    for _ in range(entry.calls):
+        run()
+    seconds = clock() - start
+    after = peak_burst()
+    if not (before > 0 and after > 0):
+        raise BenchError(
+            f"the peak beside {entry.name!r} must be a positive number of flops a second, the "
+            f"bursts measured {before} and {after}"
+        )
+    return _Run(flops * entry.calls / seconds, max(before, after))
+
+
+def _result(kernel: str, entry: _Entry, runs: Sequence[_Run]) -> Result:
+    """The medians over an entry's runs."""
+    return Result(
+        kernel=kernel,
+        contestant=entry.name,
+        fraction_of_peak=statistics.median(run.rate / run.peak for run in runs),
+        gflops=statistics.median(run.rate for run in runs) / 1e9,
+        peak_gflops=statistics.median(run.peak for run in runs) / 1e9,
+        runs=len(runs),
+        max_abs_err=entry.max_abs_err,
+    )
+
+
+def _silent(_: str) -> None:
+    """The progress of a race that nobody watches."""

@@ -1,0 +1,175 @@
+"""Dependences: which instance must stay before which, and because of what.
+
+Memory-based dependences relate *every* ordered pair of instances that touch one element, at least one of
+them writing; nothing is left to transitivity, so dropping one record never hides another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+import islpy as isl
+
+from polysched.ir.kernel import Array, Kernel, Order, Role, Statement, access_relation
+from polysched.ir.tree import Leaf, Loop, Node, Sequence, path
+
+
+class DependenceKind(Enum):
+    """What the earlier and the later instance do to the element."""
+
+    FLOW = "flow"
+    ANTI = "anti"
+    OUTPUT = "output"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One access of a statement: position 0 is its write, 1, 2, ... its reads in order."""
+
+    statement: str
+    position: int
+
+
+@dataclass(frozen=True, eq=False)
+class Dependence:
+    """Pairs ``source instance -> sink instance`` on elements of one array.
+
+    ``reorderable`` marks pairs between two instances of one reduction whose policy is ``any``: either may
+    come first, but never both at once.
+    """
+
+    kind: DependenceKind
+    array: str
+    source: Reference
+    sink: Reference
+    relation: isl.Map
+    reorderable: bool = False
+
+
+def memory_dependences(kernel: Kernel) -> tuple[Dependence, ...]:
+    """All memory-based dependences of the kernel in program order."""
+    references = [
+        (Reference(statement.name, position), access, access_relation(statement, access))
+        for statement in kernel.statements.values()
+        for position, access in enumerate(statement.accesses)
+    ]
+    written = {statement.target.array for statement in kernel.statements.values()}
+    times = timestamps(kernel.body, kernel.statements)
+    found = []
+    for source, source_access, source_relation in references:
+        for sink, sink_access, sink_relation in references:
+            kind = _kind(source, sink)
+            array = source_access.array
+            if kind is None or array not in written or array != sink_access.array:
+                continue
+            before = times[source.statement].lex_lt_map(times[sink.statement])
+            pairs = source_relation.apply_range(sink_relation.reverse()).intersect(before)
+            if not pairs.is_empty():
+                statement = kernel.statements[source.statement]
+                found.append(
+                    Dependence(
+                        kind,
+                        array,
+                        source,
+                        sink,
+                        pairs.coalesce(),
+                        _is_reorderable(statement, source, sink),
+                    )
+                )
+    return tuple(found)
+
+
+def _kind(source: Reference, sink: Reference) -> DependenceKind | None:
+    match source.position == 0, sink.position == 0:
+        case True, False:
+            return DependenceKind.FLOW
+        case False, True:
+            return DependenceKind.ANTI
+        case True, True:
+            return DependenceKind.OUTPUT
+        case _:
+            return None
+
+
+def _is_reorderable(statement: Statement, source: Reference, sink: Reference) -> bool:
+    reduction = statement.reduction
+    if reduction is None or reduction.order is not Order.ANY or source.statement != sink.statement:
+        return False
+    return {source.position, sink.position} <= {0, reduction.read}
+
+
+def timestamps(tree: Node, statements: Mapping[str, Statement]) -> dict[str, isl.Map]:
+    """For every statement the map from instances to timestamps, all of one length.
+
+    A timestamp alternates positions in sequences and loop values on the way from the root to the leaf,
+    padded with zeros.
+    """
+    columns: dict[str, list[isl.PwAff | int]] = {name: [] for name in statements}
+    _collect(tree, columns)
+    length = max(len(column) for column in columns.values())
+    return {
+        name: timestamp_map(statements[name], column + [0] * (length - len(column)))
+        for name, column in columns.items()
+    }
+
+
+def _collect(node: Node, columns: dict[str, list[isl.PwAff | int]]) -> tuple[str, ...]:
+    match node:
+        case Leaf(statement=statement):
+            return (statement,)
+        case Loop(values=values, body=body):
+            for name in values:
+                columns[name].append(values[name])
+            return _collect(body, columns)
+        case Sequence(children=children):
+            below: list[str] = []
+            for position, child in enumerate(children):
+                names = _names(child)
+                for name in names:
+                    columns[name].append(position)
+                below.extend(_collect(child, columns))
+            return tuple(below)
+
+
+def _names(node: Node) -> tuple[str, ...]:
+    match node:
+        case Leaf(statement=statement):
+            return (statement,)
+        case Loop(values=values):
+            return tuple(values)
+        case Sequence(children=children):
+            return tuple(name for child in children for name in _names(child))
+
+
+def timestamp_map(statement: Statement, columns: list[isl.PwAff | int]) -> isl.Map:
+    """The map from the instances of a statement to the given columns of time."""
+    space = statement.domain.get_space()
+    result = isl.Map.from_domain(statement.domain)
+    for column in columns:
+        function = _constant(space, column) if isinstance(column, int) else column
+        result = result.flat_range_product(isl.Map.from_pw_aff(function))
+    return result.intersect_domain(statement.domain)
+
+
+def _constant(space: isl.Space, value: int) -> isl.PwAff:
+    local = isl.LocalSpace.from_space(space)
+    return isl.PwAff.from_aff(isl.Aff.val_on_domain(local, isl.Val(value)))
+
+
+def loop_prefix(tree: Node, statement: Statement, loop: str) -> list[isl.PwAff]:
+    """The values of the loops around a statement from the outermost down to ``loop``."""
+    values = []
+    for around in path(tree, statement.name):
+        values.append(around.values[statement.name])
+        if around.name == loop:
+            break
+    return values
+
+
+def live_out(arrays: Mapping[str, Array]) -> frozenset[str]:
+    """The arrays whose final contents the caller sees."""
+    return frozenset(
+        name for name, array in arrays.items() if array.role in (Role.OUTPUT, Role.INOUT)
+    )

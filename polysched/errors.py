@@ -1,0 +1,55 @@
+"""The errors polysched raises on purpose; everything else that escapes is a defect."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class PolyschedError(Exception):
+    """Base of all: one message that names the thing, what was expected and what to do."""
+
+
+class KernelError(PolyschedError):
+    """A kernel declaration that is malformed: types, shapes, subscripts, bounds."""
+
+
+class ScheduleError(PolyschedError):
+    """A schedule step that cannot be applied to the program it was given."""
+
+
+class LoweringError(PolyschedError):
+    """A scheduled program that the code generator cannot turn into loops or machine code."""
+
+
+class CallError(PolyschedError):
+    """An argument of a compiled kernel's call that does not fit."""
+
+
+class MachineError(PolyschedError):
+    """A machine description is unknown, unreadable, malformed or does not fit this host."""
+
+
+class AssemblyError(PolyschedError):
+    """Assembly text that the counter cannot read."""
+
+
+class BenchError(PolyschedError):
+    """A race that cannot be run as asked: its rules, its contestants or its sizes."""
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown `name`: the nearest of `known` names, else all of them.
+
+    Returns text that follows the name directly, e.g. ``"; did you mean 'co' or 'ci'?"``.
+    """
+    candidates = sorted(set(known))
+    if not candidates:
+        return "; there are none"
+    nearest = difflib.get_close_matches(name, candidates, n=3, cutoff=0.6)
+    if nearest:
+        return f"; did you mean {_either(nearest)}?"
+    return f"; known are {', '.join(map(repr, candidates))}"
+
+
+def _either(names: list[str]) -> str:
+    quoted = [repr(name) for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"

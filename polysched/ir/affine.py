@@ -1,0 +1,207 @@
+"""Between expression trees and isl's quasi-affine functions and sets.
+
+An expression is *quasi-affine* when it is built from indices, parameters and integer literals by
+addition, multiplication by a literal, floor division and modulo by a positive literal, minimum,
+maximum and selection by a condition of the same kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+import islpy as isl
+
+from polysched.errors import KernelError
+from polysched.ir.dtypes import boolean
+from polysched.ir.expressions import (
+    Constant,
+    Expression,
+    Index,
+    Operation,
+    Operator,
+    Parameter,
+    equal,
+    select,
+)
+
+
+def instance_space(
+    parameters: Sequence[str], statement: str, indices: Sequence[str]
+) -> isl.Space:
+    """The space ``[parameters] -> { statement[indices] }`` with all dimensions named."""
+    space = isl.Space.create_from_names(
+        isl.DEFAULT_CONTEXT, set=list(indices), params=list(parameters)
+    )
+    return space.set_tuple_name(isl.dim_type.set, statement)
+
+
+def to_pw_aff(expression: Expression, space: isl.Space) -> isl.PwAff:
+    """The quasi-affine function on ``space`` that an integer expression denotes.
+
+    Raises:
+        KernelError: the expression is not quasi-affine, or names an index that ``space`` lacks.
+    """
+    match expression:
+        case Constant(value=value) if isinstance(value, int) and not isinstance(value, bool):
+            local = isl.LocalSpace.from_space(space)
+            return isl.PwAff.from_aff(isl.Aff.val_on_domain(local, isl.Val(value)))
+        case Index(name=name):
+            return _variable(space, isl.dim_type.set, name, "index")
+        case Parameter(name=name):
+            return _variable(space, isl.dim_type.param, name, "parameter")
+        case Operation(operator=Operator.SELECT, operands=(condition, if_true, if_false)):
+            chosen = to_set(condition, space)
+            return (
+                to_pw_aff(if_true, space)
+                .intersect_domain(chosen)
+                .union_add(to_pw_aff(if_false, space).intersect_domain(chosen.complement()))
+            )
+        case Operation():
+            return _operation(expression, space)
+        case _:
+            raise KernelError(_not_affine(expression, "only indices, parameters and integers may stand here"))
+
+
+def _operation(expression: Operation, space: isl.Space) -> isl.PwAff:
+    operands = [to_pw_aff(operand, space) for operand in expression.operands]
+    match expression.operator, operands:
+        case Operator.ADD, [left, right]:
+            return left.add(right)
+        case Operator.SUBTRACT, [left, right]:
+            return left.sub(right)
+        case Operator.NEGATE, [only]:
+            return only.neg()
+        case Operator.MINIMUM, [left, right]:
+            return left.min(right)
+        case Operator.MAXIMUM, [left, right]:
+            return left.max(right)
+        case Operator.MULTIPLY, [left, right]:
+            if left.is_cst() or right.is_cst():
+                return left.mul(right)
+            raise KernelError(_not_affine(expression, "one factor of a product must be a literal"))
+        case (Operator.FLOOR_DIVIDE | Operator.MODULO), [left, _]:
+            divisor = expression.operands[1]
+            if not isinstance(divisor, Constant) or divisor.value <= 0:
+                raise KernelError(_not_affine(expression, "a divisor must be a positive literal"))
+            value = isl.Val(int(divisor.value))
+            if expression.operator is Operator.MODULO:
+                return left.mod_val(value)
+            return left.scale_down_val(value).floor()
+        case _:
+            raise KernelError(
+                _not_affine(expression, f"'{expression.operator.value}' is not affine")
+            )
+
+
+def to_set(condition: Expression, space: isl.Space) -> isl.Set:
+    """The points of ``space`` at which a condition over quasi-affine expressions holds.
+
+    Raises:
+        KernelError: the condition is not quasi-affine.
+    """
+    match condition:
+        case Operation(operator=Operator.AND, operands=(left, right)):
+            return to_set(left, space).intersect(to_set(right, space))
+        case Operation(operator=Operator.OR, operands=(left, right)):
+            return to_set(left, space).union(to_set(right, space))
+        case Operation(operator=Operator.NOT, operands=(only,)):
+            return to_set(only, space).complement()
+        case Operation(operator=operator, operands=(left, right)):
+            a, b = to_pw_aff(left, space), to_pw_aff(right, space)
+            match operator:
+                case Operator.LESS:
+                    return a.lt_set(b)
+                case Operator.LESS_EQUAL:
+                    return a.le_set(b)
+                case Operator.EQUAL:
+                    return a.eq_set(b)
+                case Operator.NOT_EQUAL:
+                    return a.ne_set(b)
+    raise KernelError(
+        f"'{condition}' is not an affine condition; expected comparisons of affine expressions, "
+        "joined with & and |"
+    )
+
+
+def _variable(space: isl.Space, kind: isl.dim_type, name: str, role: str) -> isl.PwAff:
+    position = space.find_dim_by_name(kind, name)
+    if position < 0:
+        names = [space.get_dim_name(kind, i) for i in range(space.dim(kind))]
+        raise KernelError(
+            f"{role} '{name}' is not in scope here; in scope are {', '.join(map(str, names)) or 'none'}"
+        )
+    return isl.PwAff.from_aff(
+        isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), kind, position)
+    )
+
+
+def _not_affine(expression: Expression, why: str) -> str:
+    return f"'{expression}' is not affine: {why}"
+
+
+def from_pw_aff(function: isl.PwAff) -> Expression:
+    """An expression over the named dimensions of ``function``'s domain that equals it there.
+
+    Outside the domain of ``function`` the value of the expression is arbitrary.
+    """
+    pieces = function.coalesce().get_pieces()
+    *earlier, (_, last) = pieces
+    result = from_aff(last)
+    for domain, aff in reversed(earlier):
+        result = select(from_set(domain), from_aff(aff), result)
+    return result
+
+
+def from_set(domain: isl.Set) -> Expression:
+    """A condition over the named dimensions of ``domain`` that holds exactly on its points."""
+    clauses = []
+    for basic in domain.compute_divs().get_basic_sets():
+        conditions = []
+        for constraint in basic.get_constraints():
+            value = from_aff(constraint.get_aff())
+            zero = Constant(0)
+            conditions.append(equal(value, zero) if constraint.is_equality() else value >= zero)
+        clauses.append(reduce(lambda a, b: a & b, conditions) if conditions else Constant(True, boolean))
+    if not clauses:
+        return Constant(False, boolean)
+    return reduce(lambda a, b: a | b, clauses)
+
+
+def from_aff(function: isl.Aff) -> Expression:
+    """An expression over the named dimensions of ``function``'s domain that equals its floor."""
+    denominator = function.get_denominator_val().to_python()
+    terms: list[tuple[int, Expression]] = []
+    for kind, make in ((isl.dim_type.param, Parameter), (isl.dim_type.in_, Index)):
+        for position in range(function.dim(kind)):
+            coefficient = _scaled(function.get_coefficient_val(kind, position), denominator)
+            if coefficient:
+                terms.append((coefficient, make(function.get_dim_name(kind, position))))
+    for position in range(function.dim(isl.dim_type.div)):
+        coefficient = _scaled(function.get_coefficient_val(isl.dim_type.div, position), denominator)
+        if coefficient:
+            terms.append((coefficient, from_aff(function.get_div(position))))
+    constant = _scaled(function.get_constant_val(), denominator)
+    total = weighted_sum(terms, constant)
+    return total if denominator == 1 else total // denominator
+
+
+def _scaled(value: isl.Val, denominator: int) -> int:
+    return int(value.mul(isl.Val(denominator)).to_python())
+
+
+def weighted_sum(terms: Sequence[tuple[int, Expression]], constant: int) -> Expression:
+    """``constant + sum of coefficient * term`` written without needless ones, zeros and signs."""
+    result: Expression | None = None
+    for coefficient, term in sorted(terms, key=lambda item: item[0] < 0):
+        scaled = term if abs(coefficient) == 1 else abs(coefficient) * term
+        if result is None:
+            result = scaled if coefficient > 0 else -scaled
+        else:
+            result = result + scaled if coefficient > 0 else result - scaled
+    if result is None:
+        return Constant(constant)
+    if constant:
+        return result + constant if constant > 0 else result - abs(constant)
+    return result
+

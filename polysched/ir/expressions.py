@@ -1,0 +1,443 @@
+"""Expression trees: what a statement computes, and the affine subscripts and bounds it uses.
+
+One small grammar serves values and subscripts::
+
+    expression = Constant | Index | Parameter | Load(array, subscripts)
+               | Operation(operator, operands) | Cast(operand, dtype)
+
+Nodes are frozen values that compare structurally; Python's arithmetic and order operators build them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TypeAlias
+
+from polysched.errors import KernelError
+from polysched.ir.dtypes import DType, boolean, i64
+from polysched.ir.source import SourceLocation
+
+
+class Operator(Enum):
+    """The operations of expressions; the value is the spelling used in messages and printouts."""
+
+    ADD = "+"
+    SUBTRACT = "-"
+    MULTIPLY = "*"
+    DIVIDE = "/"
+    FLOOR_DIVIDE = "//"
+    MODULO = "%"
+    NEGATE = "neg"
+    MINIMUM = "min"
+    MAXIMUM = "max"
+    FMA = "fma"
+    ABSOLUTE = "abs"
+    SQUARE_ROOT = "sqrt"
+    EXPONENTIAL = "exp"
+    LESS = "<"
+    LESS_EQUAL = "<="
+    EQUAL = "=="
+    NOT_EQUAL = "!="
+    AND = "and"
+    OR = "or"
+    NOT = "not"
+    SELECT = "select"
+
+
+COMPARISONS = frozenset({Operator.LESS, Operator.LESS_EQUAL, Operator.EQUAL, Operator.NOT_EQUAL})
+LOGICAL = frozenset({Operator.AND, Operator.OR, Operator.NOT})
+FLOAT_ONLY = frozenset({Operator.SQUARE_ROOT, Operator.EXPONENTIAL, Operator.FMA, Operator.DIVIDE})
+INTEGER_ONLY = frozenset({Operator.FLOOR_DIVIDE, Operator.MODULO})
+INFIX = frozenset(
+    {
+        Operator.ADD,
+        Operator.SUBTRACT,
+        Operator.MULTIPLY,
+        Operator.DIVIDE,
+        Operator.FLOOR_DIVIDE,
+        Operator.MODULO,
+        Operator.AND,
+        Operator.OR,
+    }
+    | COMPARISONS
+)
+
+Number: TypeAlias = int | float | bool
+
+
+@dataclass(frozen=True)
+class Expression:
+    """Base of all nodes. ``dtype`` is None only for a literal that takes its neighbour's type."""
+
+    @property
+    def dtype(self) -> DType | None:
+        """The element type of the value."""
+        raise TypeError(f"{type(self).__name__} has no type")
+
+    def __add__(self, other: Operand) -> Expression:
+        return operation(Operator.ADD, self, other)
+
+    def __radd__(self, other: Operand) -> Expression:
+        return operation(Operator.ADD, other, self)
+
+    def __sub__(self, other: Operand) -> Expression:
+        return operation(Operator.SUBTRACT, self, other)
+
+    def __rsub__(self, other: Operand) -> Expression:
+        return operation(Operator.SUBTRACT, other, self)
+
+    def __mul__(self, other: Operand) -> Expression:
+        return operation(Operator.MULTIPLY, self, other)
+
+    def __rmul__(self, other: Operand) -> Expression:
+        return operation(Operator.MULTIPLY, other, self)
+
+    def __truediv__(self, other: Operand) -> Expression:
+        return operation(Operator.DIVIDE, self, other)
+
+    def __rtruediv__(self, other: Operand) -> Expression:
+        return operation(Operator.DIVIDE, other, self)
+
+    def __floordiv__(self, other: Operand) -> Expression:
+        return operation(Operator.FLOOR_DIVIDE, self, other)
+
+    def __rfloordiv__(self, other: Operand) -> Expression:
+        return operation(Operator.FLOOR_DIVIDE, other, self)
+
+    def __mod__(self, other: Operand) -> Expression:
+        return operation(Operator.MODULO, self, other)
+
+    def __rmod__(self, other: Operand) -> Expression:
+        return operation(Operator.MODULO, other, self)
+
+    def __neg__(self) -> Expression:
+        return operation(Operator.NEGATE, self)
+
+    def __lt__(self, other: Operand) -> Expression:
+        return operation(Operator.LESS, self, other)
+
+    def __le__(self, other: Operand) -> Expression:
+        return operation(Operator.LESS_EQUAL, self, other)
+
+    def __gt__(self, other: Operand) -> Expression:
+        return operation(Operator.LESS, other, self)
+
+    def __ge__(self, other: Operand) -> Expression:
+        return operation(Operator.LESS_EQUAL, other, self)
+
+    def __and__(self, other: Operand) -> Expression:
+        return operation(Operator.AND, self, other)
+
+    def __or__(self, other: Operand) -> Expression:
+        return operation(Operator.OR, self, other)
+
+    def __invert__(self) -> Expression:
+        return operation(Operator.NOT, self)
+
+    def __bool__(self) -> bool:
+        raise KernelError(
+            f"'{self}' has no truth value while the kernel is declared; write select(condition, a, b), "
+            "join conditions with & and |, and compare with equal(a, b)"
+        )
+
+
+@dataclass(frozen=True)
+class Constant(Expression):
+    """A literal. Without a type of its own it takes that of the expression it stands in."""
+
+    value: Number
+    type: DType | None = None
+
+    @property
+    def dtype(self) -> DType | None:
+        """The literal's type, None while undecided."""
+        return self.type
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+@dataclass(frozen=True)
+class Index(Expression):
+    """The value of an iteration index of the statement (i64)."""
+
+    name: str
+
+    @property
+    def dtype(self) -> DType:
+        """Always i64."""
+        return i64
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Parameter(Expression):
+    """The value of a kernel parameter (i64)."""
+
+    name: str
+
+    @property
+    def dtype(self) -> DType:
+        """Always i64."""
+        return i64
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Load(Expression):
+    """The value of one array element: a read access."""
+
+    array: str
+    subscripts: tuple[Expression, ...]
+    type: DType
+    location: SourceLocation | None = field(default=None, compare=False)
+
+    @property
+    def dtype(self) -> DType:
+        """The element type of the array."""
+        return self.type
+
+    def __str__(self) -> str:
+        return f"{self.array}[{', '.join(map(str, self.subscripts))}]"
+
+
+@dataclass(frozen=True)
+class Operation(Expression):
+    """An operator applied to operands of one type."""
+
+    operator: Operator
+    operands: tuple[Expression, ...]
+    type: DType | None
+
+    @property
+    def dtype(self) -> DType | None:
+        """The type of the result."""
+        return self.type
+
+    def __str__(self) -> str:
+        if self.operator in INFIX:
+            left, right = self.operands
+            return f"({left} {self.operator.value} {right})"
+        if self.operator is Operator.NEGATE:
+            return f"(-{self.operands[0]})"
+        return f"{self.operator.value}({', '.join(map(str, self.operands))})"
+
+
+@dataclass(frozen=True)
+class Cast(Expression):
+    """A value converted to another type: C's rules, and saturation nowhere."""
+
+    operand: Expression
+    type: DType
+
+    @property
+    def dtype(self) -> DType:
+        """The type converted to."""
+        return self.type
+
+    def __str__(self) -> str:
+        return f"{self.type}({self.operand})"
+
+
+Operand: TypeAlias = Expression | Number
+
+
+def as_expression(value: Operand) -> Expression:
+    """Wrap a Python number as a literal; return an expression as it is.
+
+    Raises:
+        KernelError: ``value`` is neither.
+    """
+    if isinstance(value, Expression):
+        return value
+    if isinstance(value, (bool, int, float)):
+        return Constant(value, boolean if isinstance(value, bool) else None)
+    if hasattr(value, "item"):  # a numpy scalar
+        return as_expression(value.item())
+    raise KernelError(
+        f"{value!r} of type {type(value).__name__} cannot stand in an expression; expected a number, "
+        "an index, a parameter or an array element such as A[i, j]"
+    )
+
+
+def typed(expression: Expression, dtype: DType) -> Expression:
+    """Give an undecided literal (or an operation on such) the type ``dtype``.
+
+    Raises:
+        KernelError: a fractional literal where an integer is expected.
+    """
+    if expression.dtype is not None:
+        return expression
+    if isinstance(expression, Constant):
+        if dtype.is_integer and float(expression.value) != int(expression.value):
+            raise KernelError(f"literal {expression.value} cannot stand beside values of type {dtype}")
+        value = float(expression.value) if dtype.is_float else int(expression.value)
+        return Constant(value, dtype)
+    if isinstance(expression, Operation):
+        operands = tuple(typed(operand, dtype) for operand in expression.operands)
+        return replace(expression, operands=operands, type=dtype)
+    return expression
+
+
+def operation(operator: Operator, *operands: Operand) -> Expression:
+    """Build an operation after checking that its operands have one type.
+
+    Raises:
+        KernelError: operands of different types, or a type that the operator does not take.
+    """
+    given = tuple(as_expression(operand) for operand in operands)
+    if operator is Operator.SELECT:
+        condition, *rest = given
+        _require(condition.dtype == boolean, operator, "a condition first", given)
+        dtype, branches = _unified(operator, tuple(rest))
+        return Operation(operator, (condition, *branches), dtype)
+    dtype, given = _unified(operator, given)
+    if operator in LOGICAL:
+        _require(dtype == boolean, operator, "conditions", given)
+        return Operation(operator, given, boolean)
+    if dtype is not None:
+        _require(dtype != boolean, operator, "numbers", given)
+        if operator in FLOAT_ONLY:
+            _require(dtype.is_float, operator, "floating-point operands (for integers: //)", given)
+        if operator in INTEGER_ONLY:
+            _require(dtype.is_integer, operator, "integer operands", given)
+    return Operation(operator, given, boolean if operator in COMPARISONS else dtype)
+
+
+def _unified(
+    operator: Operator, operands: tuple[Expression, ...]
+) -> tuple[DType | None, tuple[Expression, ...]]:
+    dtypes = {operand.dtype for operand in operands if operand.dtype is not None}
+    if len(dtypes) > 1:
+        mixed = " and ".join(sorted(str(dtype) for dtype in dtypes))
+        shown = ", ".join(map(str, operands))
+        raise KernelError(
+            f"'{operator.value}' mixes {mixed} in ({shown}); convert one side with cast(value, dtype)"
+        )
+    if not dtypes:
+        return None, operands
+    dtype = dtypes.pop()
+    return dtype, tuple(typed(operand, dtype) for operand in operands)
+
+
+def _require(
+    condition: bool, operator: Operator, expected: str, operands: tuple[Expression, ...]
+) -> None:
+    if not condition:
+        shown = ", ".join(f"{operand} ({operand.dtype or 'literal'})" for operand in operands)
+        raise KernelError(f"'{operator.value}' takes {expected}; got {shown}")
+
+
+def children(expression: Expression) -> tuple[Expression, ...]:
+    """The direct operands of a node, subscripts included."""
+    match expression:
+        case Load(subscripts=subscripts):
+            return subscripts
+        case Operation(operands=operands):
+            return operands
+        case Cast(operand=operand):
+            return (operand,)
+        case _:
+            return ()
+
+
+def rebuild(expression: Expression, operands: tuple[Expression, ...]) -> Expression:
+    """The same node over other operands (of the same types)."""
+    match expression:
+        case Load():
+            return replace(expression, subscripts=operands)
+        case Operation():
+            return replace(expression, operands=operands)
+        case Cast():
+            return replace(expression, operand=operands[0])
+        case _:
+            return expression
+
+
+def transform(
+    expression: Expression, rule: Callable[[Expression], Expression | None]
+) -> Expression:
+    """Rewrite bottom-up: ``rule`` returns a replacement for a node or None to keep it."""
+    operands = children(expression)
+    if operands:
+        expression = rebuild(expression, tuple(transform(operand, rule) for operand in operands))
+    replacement = rule(expression)
+    return expression if replacement is None else replacement
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """All nodes, an operand before the node that uses it, left to right."""
+    for operand in children(expression):
+        yield from walk(operand)
+    yield expression
+
+
+def loads(expression: Expression) -> tuple[Load, ...]:
+    """The read accesses of an expression in evaluation order."""
+    return tuple(node for node in walk(expression) if isinstance(node, Load))
+
+
+def minimum(left: Operand, right: Operand, *more: Operand) -> Expression:
+    """The smallest operand; a NaN operand gives NaN (IEEE 754-2019 ``minimum``, as numpy does)."""
+    return _folded(Operator.MINIMUM, left, right, *more)
+
+
+def maximum(left: Operand, right: Operand, *more: Operand) -> Expression:
+    """The largest operand; a NaN operand gives NaN (IEEE 754-2019 ``maximum``, as numpy does)."""
+    return _folded(Operator.MAXIMUM, left, right, *more)
+
+
+def _folded(operator: Operator, left: Operand, right: Operand, *more: Operand) -> Expression:
+    result = operation(operator, left, right)
+    for operand in more:
+        result = operation(operator, result, operand)
+    return result
+
+
+def fma(a: Operand, b: Operand, c: Operand) -> Expression:
+    """``a * b + c`` rounded once (floats only)."""
+    return operation(Operator.FMA, a, b, c)
+
+
+def absolute(value: Operand) -> Expression:
+    """The absolute value; for the smallest signed integer, itself."""
+    return operation(Operator.ABSOLUTE, value)
+
+
+def sqrt(value: Operand) -> Expression:
+    """The correctly rounded square root (floats only)."""
+    return operation(Operator.SQUARE_ROOT, value)
+
+
+def exp(value: Operand) -> Expression:
+    """The exponential function (floats only)."""
+    return operation(Operator.EXPONENTIAL, value)
+
+
+def equal(left: Operand, right: Operand) -> Expression:
+    """Whether two values are equal (``==`` on expressions compares the trees)."""
+    return operation(Operator.EQUAL, left, right)
+
+
+def not_equal(left: Operand, right: Operand) -> Expression:
+    """Whether two values differ."""
+    return operation(Operator.NOT_EQUAL, left, right)
+
+
+def select(condition: Operand, if_true: Operand, if_false: Operand) -> Expression:
+    """``if_true`` where ``condition`` holds, else ``if_false``; both are evaluated."""
+    return operation(Operator.SELECT, condition, if_true, if_false)
+
+
+def cast(value: Operand, dtype: DType) -> Expression:
+    """Convert a value to ``dtype``: float to integer truncates, narrower integers wrap."""
+    operand = as_expression(value)
+    if operand.dtype is None:
+        return typed(operand, dtype)
+    return operand if operand.dtype == dtype else Cast(operand, dtype)

@@ -1,0 +1,149 @@
+"""Kernels: parameters with a context, arrays, and statements in program order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+import islpy as isl
+
+from polysched.ir.affine import instance_space, to_pw_aff
+from polysched.ir.dtypes import DType
+from polysched.ir.expressions import Expression, Operator, loads
+from polysched.ir.source import SourceLocation
+from polysched.ir.tree import Node
+
+
+class Role(Enum):
+    """What an array is to the caller."""
+
+    INPUT = "input"
+    OUTPUT = "output"
+    INOUT = "inout"
+    TEMPORARY = "temporary"
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array: element type, named dimensions and their extents.
+
+    ``shape`` holds one affine expression over the parameters for each dimension. The first ``tile``
+    dimensions of a buffer only say *which* tile's copy is meant: they number the iterations of the loops
+    around the buffer, have no extent (a literal 0 stands for it) and take no memory.
+    """
+
+    name: str
+    dtype: DType
+    shape: tuple[Expression, ...]
+    role: Role
+    dimensions: tuple[str, ...]
+    tile: int = 0
+    location: SourceLocation | None = field(default=None, compare=False)
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the caller sees what the kernel writes into the array."""
+        return self.role in (Role.OUTPUT, Role.INOUT)
+
+    @property
+    def stored_shape(self) -> tuple[Expression, ...]:
+        """The extents that take memory."""
+        return self.shape[self.tile :]
+
+
+@dataclass(frozen=True)
+class Access:
+    """A subscripted array: one write or read of a statement."""
+
+    array: str
+    subscripts: tuple[Expression, ...]
+    location: SourceLocation | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.array}[{', '.join(map(str, self.subscripts))}]"
+
+
+class Order(Enum):
+    """In which order the instances of a reduction may combine."""
+
+    EXACT = "exact"
+    ANY = "any"
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """The statement is ``target = target operator contribution``, with an order policy.
+
+    ``read`` is the position of the target's own value among the statement's reads.
+    """
+
+    operator: Operator
+    order: Order
+    read: int
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """A statement: for every instance of ``domain``, ``target = value``."""
+
+    name: str
+    indices: tuple[str, ...]
+    domain: isl.Set
+    target: Access
+    value: Expression
+    reduction: Reduction | None = None
+    location: SourceLocation | None = None
+
+    @property
+    def reads(self) -> tuple[Access, ...]:
+        """The read accesses in evaluation order."""
+        return tuple(
+            Access(load.array, load.subscripts, load.location) for load in loads(self.value)
+        )
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """The write access first, then the reads."""
+        return (self.target, *self.reads)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.target} = {self.value}"
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """A kernel as declared: what is computed, and the order in which the program says it."""
+
+    name: str
+    parameters: tuple[str, ...]
+    context: isl.Set
+    arrays: Mapping[str, Array]
+    statements: Mapping[str, Statement]
+    body: Node
+    location: SourceLocation | None = None
+
+
+def access_relation(statement: Statement, access: Access) -> isl.Map:
+    """The relation ``{ statement[i] -> array[e] : i in domain }`` of one access."""
+    space = statement.domain.get_space()
+    result = isl.Map.from_domain(statement.domain)
+    for position, subscript in enumerate(access.subscripts):
+        column = isl.Map.from_pw_aff(to_pw_aff(subscript, space))
+        result = result.flat_range_product(column) if position else column
+    return result.intersect_domain(statement.domain).set_tuple_name(
+        isl.dim_type.out, access.array
+    )
+
+
+def extent_set(array: Array, parameters: tuple[str, ...]) -> isl.Set:
+    """The elements of an array: ``[parameters] -> { array[d] : 0 <= d < shape }``."""
+    space = instance_space(parameters, array.name, [f"_{i}" for i in range(len(array.shape))])
+    result = isl.Set.universe(space)
+    local = isl.LocalSpace.from_space(space)
+    for position in range(array.tile, len(array.shape)):
+        index = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, isl.dim_type.set, position))
+        zero = isl.PwAff.from_aff(isl.Aff.val_on_domain(local, isl.Val(0)))
+        extent = to_pw_aff(array.shape[position], space)
+        result = result.intersect(zero.le_set(index)).intersect(index.lt_set(extent))
+    return result

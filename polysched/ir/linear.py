@@ -1,0 +1,221 @@
+"""Integer expressions as weighted sums, and what interval arithmetic knows about them.
+
+The generated loops index with floors and remainders of sums such as ``(64*co + ci) // 64``. Written as a
+weighted sum of atoms, with intervals for the loop variables, most of these disappear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import gcd
+from typing import TypeAlias
+
+from polysched.ir.affine import weighted_sum
+from polysched.ir.expressions import (
+    COMPARISONS,
+    Constant,
+    Expression,
+    Index,
+    Operation,
+    Operator,
+    Parameter,
+    rebuild,
+)
+
+Interval: TypeAlias = tuple[int | None, int | None]
+"""Smallest and largest value, None where there is no literal bound."""
+
+Intervals: TypeAlias = Mapping[str, Interval]
+"""What is known about indices and parameters by name; nothing about the absent ones."""
+
+UNBOUNDED: Interval = (None, None)
+
+
+@dataclass(frozen=True)
+class LinearForm:
+    """``constant + sum of coefficient * atom``; no coefficient is 0, atoms are distinct."""
+
+    terms: tuple[tuple[Expression, int], ...]
+    constant: int
+
+    def plus(self, other: LinearForm, factor: int = 1) -> LinearForm:
+        """The form ``self + factor * other``."""
+        total = dict(self.terms)
+        for atom, coefficient in other.terms:
+            total[atom] = total.get(atom, 0) + factor * coefficient
+        kept = tuple((atom, value) for atom, value in total.items() if value)
+        return LinearForm(kept, self.constant + factor * other.constant)
+
+    def times(self, factor: int) -> LinearForm:
+        """The form ``factor * self``."""
+        return LinearForm((), 0).plus(self, factor)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the form has no terms."""
+        return not self.terms
+
+    def expression(self) -> Expression:
+        """The form as an expression."""
+        return weighted_sum([(value, atom) for atom, value in self.terms], self.constant)
+
+
+def linear_form(expression: Expression, known: Intervals) -> LinearForm:
+    """The weighted sum that an integer expression is, simplified by the known intervals."""
+    match expression:
+        case Constant(value=value):
+            return LinearForm((), int(value))
+        case Index() | Parameter():
+            low, high = known.get(expression.name, UNBOUNDED)
+            if low is not None and low == high:
+                return LinearForm((), low)
+            return LinearForm(((expression, 1),), 0)
+        case Operation(operator=operator, operands=operands):
+            forms = [linear_form(operand, known) for operand in operands[:2]]
+            return _operation(expression, operator, forms, known)
+    return LinearForm(((expression, 1),), 0)
+
+
+def _operation(
+    expression: Operation, operator: Operator, forms: list[LinearForm], known: Intervals
+) -> LinearForm:
+    match operator, forms:
+        case Operator.ADD, [left, right]:
+            return left.plus(right)
+        case Operator.SUBTRACT, [left, right]:
+            return left.plus(right, -1)
+        case Operator.NEGATE, [only]:
+            return only.times(-1)
+        case Operator.MULTIPLY, [left, right] if right.is_constant:
+            return left.times(right.constant)
+        case Operator.MULTIPLY, [left, right] if left.is_constant:
+            return right.times(left.constant)
+        case Operator.FLOOR_DIVIDE, [left, right] if right.is_constant and right.constant > 0:
+            return _floor(left, right.constant, known)
+        case Operator.MODULO, [left, right] if right.is_constant and right.constant > 0:
+            return left.plus(_floor(left, right.constant, known), -right.constant)
+        case (Operator.MINIMUM | Operator.MAXIMUM), [left, right]:
+            return _extremum(operator, left, right, known)
+    simplified = tuple(simplify(operand, known) for operand in expression.operands)
+    return LinearForm(((rebuild(expression, simplified), 1),), 0)
+
+
+def _floor(form: LinearForm, divisor: int, known: Intervals) -> LinearForm:
+    """``floor(form / divisor)``: whole multiples come out, a rest within one multiple is constant."""
+    whole = tuple((atom, c // divisor) for atom, c in form.terms if c % divisor == 0)
+    rest = LinearForm(
+        tuple((atom, c) for atom, c in form.terms if c % divisor), form.constant % divisor
+    )
+    result = LinearForm(whole, form.constant // divisor)
+    low, high = interval(rest, known)
+    if low is not None and high is not None and low // divisor == high // divisor:
+        return result.plus(LinearForm((), low // divisor))
+    common = gcd(divisor, *(c for _, c in rest.terms))
+    rest = LinearForm(
+        tuple((atom, c // common) for atom, c in rest.terms), rest.constant // common
+    )
+    if divisor == common:
+        return result.plus(rest)
+    return result.plus(LinearForm(((rest.expression() // (divisor // common), 1),), 0))
+
+
+def _extremum(
+    operator: Operator, left: LinearForm, right: LinearForm, known: Intervals
+) -> LinearForm:
+    low, high = interval(left.plus(right, -1), known)
+    if high is not None and high <= 0:
+        return left if operator is Operator.MINIMUM else right
+    if low is not None and low >= 0:
+        return right if operator is Operator.MINIMUM else left
+    operands = (left.expression(), right.expression())
+    return LinearForm(((Operation(operator, operands, operands[0].dtype), 1),), 0)
+
+
+def interval(form: LinearForm, known: Intervals) -> Interval:
+    """Literal bounds of a form's value."""
+    low: int | None = form.constant
+    high: int | None = form.constant
+    for atom, coefficient in form.terms:
+        atom_low, atom_high = _atom_interval(atom, known)
+        if coefficient < 0:
+            atom_low, atom_high = atom_high, atom_low
+        low = None if low is None or atom_low is None else low + coefficient * atom_low
+        high = None if high is None or atom_high is None else high + coefficient * atom_high
+    return low, high
+
+
+def _atom_interval(atom: Expression, known: Intervals) -> Interval:
+    match atom:
+        case Index() | Parameter():
+            return known.get(atom.name, UNBOUNDED)
+        case Operation(operator=Operator.FLOOR_DIVIDE, operands=(left, Constant(value=divisor))):
+            low, high = interval(linear_form(left, known), known)
+            by = int(divisor)
+            return None if low is None else low // by, None if high is None else high // by
+        case Operation(
+            operator=(Operator.MINIMUM | Operator.MAXIMUM) as operator, operands=(left, right)
+        ):
+            a = interval(linear_form(left, known), known)
+            b = interval(linear_form(right, known), known)
+            if operator is Operator.MINIMUM:
+                return _both(min, a[0], b[0]), _either(min, a[1], b[1])
+            return _either(max, a[0], b[0]), _both(max, a[1], b[1])
+    return UNBOUNDED
+
+
+def _both(choose: type[int] | object, a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else choose(a, b)  # type: ignore[operator]
+
+
+def _either(choose: type[int] | object, a: int | None, b: int | None) -> int | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return choose(a, b)  # type: ignore[operator]
+
+
+def simplify(expression: Expression, known: Intervals) -> Expression:
+    """An expression equal to an integer expression or condition wherever the intervals hold."""
+    if isinstance(expression, Operation):
+        if expression.operator in COMPARISONS:
+            return _comparison(expression, known)
+        if expression.operator in (Operator.AND, Operator.OR, Operator.NOT):
+            return _logical(expression, known)
+    return linear_form(expression, known).expression()
+
+
+def _comparison(expression: Operation, known: Intervals) -> Expression:
+    left, right = (linear_form(operand, known) for operand in expression.operands)
+    low, high = interval(left.plus(right, -1), known)
+    match expression.operator:
+        case Operator.LESS:
+            verdict = _decide(high is not None and high < 0, low is not None and low >= 0)
+        case Operator.LESS_EQUAL:
+            verdict = _decide(high is not None and high <= 0, low is not None and low > 0)
+        case _:
+            apart = (high is not None and high < 0) or (low is not None and low > 0)
+            same = low == high == 0
+            verdict = _decide(same, apart)
+            if verdict is not None and expression.operator is Operator.NOT_EQUAL:
+                verdict = not verdict
+    if verdict is not None:
+        return Constant(verdict)
+    return rebuild(expression, (left.expression(), right.expression()))
+
+
+def _decide(holds: bool, fails: bool) -> bool | None:
+    return True if holds else False if fails else None
+
+
+def _logical(expression: Operation, known: Intervals) -> Expression:
+    operands = [simplify(operand, known) for operand in expression.operands]
+    if expression.operator is Operator.NOT:
+        (only,) = operands
+        return Constant(not only.value) if isinstance(only, Constant) else ~only
+    absorbing = expression.operator is Operator.OR
+    kept = [operand for operand in operands if operand != Constant(not absorbing)]
+    if Constant(absorbing) in kept:
+        return Constant(absorbing)
+    if not kept:
+        return Constant(not absorbing)
+    return kept[0] if len(kept) == 1 else rebuild(expression, tuple(kept))

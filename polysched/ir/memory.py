@@ -1,0 +1,135 @@
+"""The arrays that an interpreter works on: bounds-checked, undefined contents made visible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import islpy as isl
+import numpy as np
+from numpy.typing import NDArray
+
+from polysched.errors import CallError, KernelError
+from polysched.ir.dtypes import DType
+from polysched.ir.evaluate import evaluate
+from polysched.ir.expressions import Expression
+from polysched.ir.kernel import Array, Role
+from polysched.ir.points import at_parameters
+from polysched.ir.scalar import Scalar
+
+AnyArray: TypeAlias = NDArray[Any]
+
+# Undefined integers: every byte is this one, so that they are large and easy to recognise.
+POISON_BYTE = 0xA5
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Arrays by name. Elements are read and written only inside the arrays."""
+
+    arrays: dict[str, AnyArray]
+
+    def read(self, name: str, position: tuple[int, ...]) -> Scalar:
+        """The element at ``position`` as a numpy scalar.
+
+        Raises:
+            KernelError: the element lies outside the array.
+        """
+        self._check(name, position)
+        return self.arrays[name][position]
+
+    def write(self, name: str, position: tuple[int, ...], value: Scalar) -> None:
+        """Store ``value``, which is in the range of the element type.
+
+        Raises:
+            KernelError: the element lies outside the array.
+        """
+        self._check(name, position)
+        self.arrays[name][position] = value
+
+    def _check(self, name: str, position: tuple[int, ...]) -> None:
+        array = self.arrays.get(name)
+        if array is None:
+            element = _element(name, position)
+            raise KernelError(f"{element} is used outside the lifetime of array '{name}'")
+        shape = array.shape
+        if len(position) != len(shape):
+            raise KernelError(
+                f"{_element(name, position)}: array '{name}' has {len(shape)} dimensions"
+            )
+        for subscript, extent in zip(position, shape, strict=True):
+            if not 0 <= subscript < extent:
+                raise KernelError(
+                    f"{_element(name, position)} is outside array '{name}' of shape {shape}; "
+                    "expected 0 <= subscript < extent in every dimension"
+                )
+
+
+def _element(name: str, position: tuple[int, ...]) -> str:
+    return f"{name}[{', '.join(map(str, position))}]"
+
+
+def undefined(shape: tuple[int, ...], dtype: DType) -> AnyArray:
+    """A new array of undefined elements: NaN, or for integers a recognisable large number."""
+    array: AnyArray = np.empty(shape, dtype.numpy())
+    if dtype.is_float:
+        array.fill(np.nan)
+    elif dtype.is_integer:
+        array.view(np.uint8).fill(POISON_BYTE)
+    else:
+        array.fill(True)
+    return array
+
+
+def concrete_shape(shape: tuple[Expression, ...], parameters: Mapping[str, int]) -> tuple[int, ...]:
+    """The extents as numbers; a negative extent counts as 0."""
+    return tuple(max(0, evaluate(extent, parameters)) for extent in shape)
+
+
+def check_parameters(context: isl.Set, parameters: Mapping[str, int]) -> None:
+    """Check that the values satisfy the context.
+
+    Raises:
+        CallError: a parameter is missing, or the values violate the context.
+    """
+    if at_parameters(context, parameters).is_empty():
+        given = ", ".join(f"{name} = {value}" for name, value in parameters.items())
+        raise CallError(f"{given} violates the context {context}")
+
+
+def argument_memory(
+    arrays: Mapping[str, Array], given: Mapping[str, AnyArray], parameters: Mapping[str, int]
+) -> Memory:
+    """Copies of the given arrays; undefined contents for temporaries and for outputs not given.
+
+    Raises:
+        CallError: an array is missing, not known, or has another shape or element type.
+    """
+    for name in given:
+        if name not in arrays or arrays[name].role is Role.TEMPORARY:
+            raise CallError(f"'{name}' is not an argument array")
+    memory = {}
+    for name, array in arrays.items():
+        shape = concrete_shape(array.stored_shape, parameters)
+        if name in given:
+            memory[name] = _checked_copy(array, given[name], shape)
+        elif array.role in (Role.INPUT, Role.INOUT):
+            raise CallError(f"array '{name}' is missing; expected {array.dtype} of shape {shape}")
+        else:
+            memory[name] = undefined(shape, array.dtype)
+    return Memory(memory)
+
+
+def _checked_copy(array: Array, given: AnyArray, shape: tuple[int, ...]) -> AnyArray:
+    if given.shape != shape or given.dtype != array.dtype.numpy():
+        raise CallError(
+            f"array '{array.name}': expected {array.dtype} of shape {shape}; got {given.dtype} of "
+            f"shape {given.shape}"
+        )
+    return given.copy()
+
+
+def results(arrays: Mapping[str, Array], memory: Memory) -> dict[str, AnyArray]:
+    """The arrays that the caller sees written, by name."""
+    return {name: memory.arrays[name] for name, array in arrays.items() if array.is_written}

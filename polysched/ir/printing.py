@@ -1,0 +1,167 @@
+"""Expressions, arrays and kernels as readable text with as few parentheses as keep the meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from types import MappingProxyType
+
+import islpy as isl
+
+from polysched.ir.expressions import (
+    Cast,
+    Constant,
+    Expression,
+    Load,
+    Number,
+    Operation,
+    Operator,
+)
+from polysched.ir.kernel import Access, Array, Kernel, Statement
+
+
+class Precedence(IntEnum):
+    """How tightly an operator binds, as in Python: the higher, the tighter."""
+
+    WHOLE = 0
+    OR = 1
+    AND = 2
+    NOT = 3
+    COMPARISON = 4
+    SUM = 5
+    PRODUCT = 6
+    SIGN = 7
+    ATOM = 8
+
+
+INFIX_PRECEDENCE: Mapping[Operator, Precedence] = MappingProxyType(
+    {
+        Operator.OR: Precedence.OR,
+        Operator.AND: Precedence.AND,
+        Operator.LESS: Precedence.COMPARISON,
+        Operator.LESS_EQUAL: Precedence.COMPARISON,
+        Operator.EQUAL: Precedence.COMPARISON,
+        Operator.NOT_EQUAL: Precedence.COMPARISON,
+        Operator.ADD: Precedence.SUM,
+        Operator.SUBTRACT: Precedence.SUM,
+        Operator.MULTIPLY: Precedence.PRODUCT,
+        Operator.DIVIDE: Precedence.PRODUCT,
+        Operator.FLOOR_DIVIDE: Precedence.PRODUCT,
+        Operator.MODULO: Precedence.PRODUCT,
+    }
+)
+
+_PREFIX = MappingProxyType(
+    {
+        Operator.NEGATE: ("-", Precedence.SIGN),
+        Operator.NOT: ("not ", Precedence.NOT),
+    }
+)
+
+
+def format_expression(expression: Expression) -> str:
+    """The expression as Python would write it, e.g. ``max(0, 2*x[i + 1] - (a - b))``.
+
+    The text parses back to the same tree: floating-point sums keep their order.
+    """
+    return _format(expression, Precedence.WHOLE)
+
+
+def _format(expression: Expression, context: Precedence) -> str:
+    """The text, in parentheses if it binds less tightly than its ``context`` needs."""
+    text, precedence = _text(expression)
+    return text if precedence >= context else f"({text})"
+
+
+def _text(expression: Expression) -> tuple[str, Precedence]:
+    match expression:
+        case Constant(value=value):
+            text = format_number(value)
+            return text, Precedence.SIGN if text.startswith("-") else Precedence.ATOM
+        case Load(array=array, subscripts=subscripts):
+            return format_element(array, subscripts), Precedence.ATOM
+        case Cast(operand=operand, type=dtype):
+            return f"{dtype}({format_expression(operand)})", Precedence.ATOM
+        case Operation(operator=operator, operands=(left, right)) if operator in INFIX_PRECEDENCE:
+            return infix(operator.value, left, right, INFIX_PRECEDENCE[operator])
+        case Operation(operator=operator, operands=(only,)) if operator in _PREFIX:
+            sign, precedence = _PREFIX[operator]
+            return f"{sign}{_format(only, precedence)}", precedence
+        case Operation(operator=operator, operands=operands):
+            return f"{operator.value}({_joined(operands)})", Precedence.ATOM
+        case _:
+            return str(expression), Precedence.ATOM
+
+
+def infix(
+    symbol: str, left: Expression, right: Expression, precedence: Precedence
+) -> tuple[str, Precedence]:
+    """Two operands and the symbol between; products are written tight: ``2*i + j``."""
+    tighter = Precedence(precedence + 1)
+    left_context = tighter if precedence is Precedence.COMPARISON else precedence
+    gap = "" if precedence is Precedence.PRODUCT else " "
+    text = f"{_format(left, left_context)}{gap}{symbol}{gap}{_format(right, tighter)}"
+    return text, precedence
+
+
+def format_number(value: Number) -> str:
+    """A literal as a person writes it: whole floats without their fraction."""
+    if isinstance(value, bool):
+        return str(value)
+    text = repr(value)
+    return text if text == "-0.0" else text.removesuffix(".0")
+
+
+def format_element(array: str, subscripts: Sequence[Expression]) -> str:
+    """A subscripted array, ``a[i, 2*j + 1]``."""
+    return f"{array}[{_joined(subscripts)}]"
+
+
+def format_access(access: Access) -> str:
+    """An access, ``a[i, 2*j + 1]``."""
+    return format_element(access.array, access.subscripts)
+
+
+def _joined(expressions: Sequence[Expression]) -> str:
+    return ", ".join(map(format_expression, expressions))
+
+
+def format_array(array: Array) -> str:
+    """The name, element type and stored extents of an array, ``conv_local: f32[5, 64]``."""
+    return f"{array.name}: {array.dtype}[{_joined(array.stored_shape)}]"
+
+
+def format_declarations(arrays: Sequence[Array]) -> list[str]:
+    """One line for each array: its role, name, element type and extents."""
+    return [f"{array.role.value} {format_array(array)}" for array in arrays]
+
+
+def format_header(parameters: Sequence[str], context: isl.Set) -> list[str]:
+    """The lines that give the parameters and what is promised of them; none without parameters."""
+    if not parameters:
+        return []
+    return [f"parameters {', '.join(parameters)}", f"context {context}"]
+
+
+def format_kernel(kernel: Kernel) -> str:
+    """The kernel as declared: parameters, arrays, and the domain and accesses of each statement."""
+    lines = [f"kernel {kernel.name}", *format_header(kernel.parameters, kernel.context)]
+    lines += format_declarations(list(kernel.arrays.values()))
+    for statement in kernel.statements.values():
+        lines += ["", *_statement_lines(statement, kernel.context)]
+    return "\n".join(lines) + "\n"
+
+
+def _statement_lines(statement: Statement, context: isl.Set) -> list[str]:
+    value = format_expression(statement.value)
+    reads = ", ".join(map(format_access, statement.reads)) or "nothing"
+    lines = [
+        f"statement {statement.name}: {format_access(statement.target)} = {value}",
+        f"  domain {statement.domain.gist_params(context)}",
+        f"  writes {format_access(statement.target)}",
+        f"  reads {reads}",
+    ]
+    if statement.reduction is not None:
+        reduction = statement.reduction
+        lines.append(f"  reduction {reduction.operator.value}, order {reduction.order.value}")
+    return lines

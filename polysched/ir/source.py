@@ -1,0 +1,32 @@
+"""Where in the user's text a thing was written."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+_PACKAGE_FOLDER = str(Path(__file__).resolve().parents[1])
+
+
+@dataclass(frozen=True)
+class SourceLocation:
+    """A file and a line (1-based), and a column (1-based) where one is known."""
+
+    file: str
+    line: int
+    column: int | None = None
+
+    def __str__(self) -> str:
+        column = "" if self.column is None else f":{self.column}"
+        return f"{self.file}:{self.line}{column}"
+
+
+def caller_location() -> SourceLocation | None:
+    """The innermost line on the call stack outside polysched: the user's line."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE_FOLDER):
+        if frame.f_back is None:
+            return None
+        frame = frame.f_back
+    return SourceLocation(frame.f_code.co_filename, frame.f_lineno)

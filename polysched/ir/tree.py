@@ -1,0 +1,174 @@
+"""The loop tree: named loops, sequences and leaves that say when every statement instance runs.
+
+::
+
+    node = Loop(name, values, body, kind) | Sequence(children) | Leaf(statement)
+
+A loop gives each statement below it a quasi-affine function from instances to the loop's value; an
+instance runs in the iteration with its value, iterations run in ascending order, the children of a
+sequence from first to last. Trees are frozen; every function here returns a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TypeAlias
+
+import islpy as isl
+
+
+class LoopKind(Enum):
+    """How the iterations of a loop run."""
+
+    SEQUENTIAL = "for"
+    UNROLLED = "unrolled"
+    VECTOR = "vector"
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A named loop. ``values`` maps every statement below to its value as a function of the instance.
+
+    A vector loop's values are lane numbers from 0 to ``lanes`` - 1.
+    """
+
+    name: str
+    values: Mapping[str, isl.PwAff]
+    body: Node
+    kind: LoopKind = LoopKind.SEQUENTIAL
+    lanes: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Sequence:
+    """Children that run one after the other."""
+
+    children: tuple[Node, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """The place where the instances of one statement run."""
+
+    statement: str
+
+
+Node: TypeAlias = Loop | Sequence | Leaf
+
+
+def sequence(children: Iterator[Node] | list[Node] | tuple[Node, ...]) -> Node:
+    """The children in order, nested sequences flattened; one child stands for itself."""
+    flat: list[Node] = []
+    for child in children:
+        flat.extend(child.children if isinstance(child, Sequence) else (child,))
+    return flat[0] if len(flat) == 1 else Sequence(tuple(flat))
+
+
+def statements(node: Node) -> tuple[str, ...]:
+    """The names of the statements below ``node`` in the order of the tree."""
+    match node:
+        case Leaf(statement=statement):
+            return (statement,)
+        case Loop(body=body):
+            return statements(body)
+        case Sequence(children=children):
+            return tuple(name for child in children for name in statements(child))
+
+
+def loops(node: Node) -> Iterator[Loop]:
+    """All loops, an outer before an inner one."""
+    match node:
+        case Loop(body=body):
+            yield node
+            yield from loops(body)
+        case Sequence(children=children):
+            for child in children:
+                yield from loops(child)
+
+
+def path(node: Node, statement: str) -> tuple[Loop, ...]:
+    """The loops around a statement, the outermost first."""
+    match node:
+        case Loop(body=body):
+            return (node, *path(body, statement))
+        case Sequence(children=children):
+            for child in children:
+                if statement in statements(child):
+                    return path(child, statement)
+    return ()
+
+
+def rewrite(node: Node, old: Node, new: Callable[[Node], Node]) -> Node:
+    """The tree with the node ``old`` (this very object) replaced by ``new(old)``."""
+    if node is old:
+        return new(node)
+    match node:
+        case Loop(body=body):
+            changed = rewrite(body, old, new)
+            return node if changed is body else replace(node, body=changed)
+        case Sequence(children=children):
+            changes = [rewrite(child, old, new) for child in children]
+            if all(a is b for a, b in zip(changes, children, strict=True)):
+                return node
+            return sequence(changes)
+        case Leaf():
+            return node
+
+
+def executed(node: Node, vectors: tuple[Loop, ...] = ()) -> Node:
+    """The tree as it really runs: every vector loop stands directly around each statement below it.
+
+    Lanes run together, statement by statement; so whatever else is inside a vector loop runs around it.
+    """
+    match node:
+        case Loop(kind=LoopKind.VECTOR, body=body):
+            return executed(body, (*vectors, node))
+        case Loop(body=body):
+            return replace(node, body=executed(body, vectors))
+        case Sequence(children=children):
+            return sequence([executed(child, vectors) for child in children])
+        case Leaf(statement=statement):
+            result: Node = node
+            for loop in reversed(vectors):
+                values = {statement: loop.values[statement]}
+                result = replace(loop, values=values, body=result)
+            return result
+
+
+def restrict(node: Node, kept: Set[str]) -> Node | None:
+    """The part of the tree that runs the statements in ``kept``; None where nothing is left."""
+    match node:
+        case Leaf(statement=statement):
+            return node if statement in kept else None
+        case Loop(values=values, body=body):
+            inner = restrict(body, kept)
+            if inner is None:
+                return None
+            return replace(
+                node, values={name: v for name, v in values.items() if name in kept}, body=inner
+            )
+        case Sequence(children=children):
+            parts = [part for child in children if (part := restrict(child, kept)) is not None]
+            return sequence(parts) if parts else None
+
+
+@dataclass(frozen=True)
+class TreePosition:
+    """Where a node stands: the loops around it, and its node."""
+
+    around: tuple[Loop, ...]
+    node: Node = field(repr=False)
+
+
+def common_ancestor(node: Node, names: Set[str], around: tuple[Loop, ...] = ()) -> TreePosition:
+    """The deepest node that is around all the statements in ``names``."""
+    match node:
+        case Loop(body=body) if names <= set(statements(body)):
+            return common_ancestor(body, names, (*around, node))
+        case Sequence(children=children):
+            for child in children:
+                if names <= set(statements(child)):
+                    return common_ancestor(child, names, around)
+    return TreePosition(around, node)

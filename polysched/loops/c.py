@@ -1,0 +1,254 @@
+"""Loop programs as one self-contained C99 function.
+
+The function is ``int NAME(arrays..., parameters...)``: the argument arrays in declaration order,
+row-major, then the parameters as ``int64_t``. It returns 0, or 1 if its workspace cannot be allocated; nothing
+has been written then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from polysched.ir.expressions import Constant, Expression, Index, Operation, Operator, loads
+from polysched.ir.expressions import walk as walk_expression
+from polysched.ir.kernel import Array, Role
+from polysched.ir.tree import LoopKind
+from polysched.loops.c_expressions import CExpressions
+from polysched.loops.c_helpers import WORKSPACE, Helper, c_type, helper_for, helper_text
+from polysched.loops.c_names import c_names
+from polysched.loops.lanes import MaskedAssign, masked_assigns
+from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode, LoopProgram, walk
+
+# Buffers of a constant size up to this many bytes stand on the stack.
+_STACK_BYTES = 16 * 1024
+
+_PROLOGUE = """\
+/* Compile with -ffp-contract=off (the default under -std=c99), link with -lm. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#endif
+"""
+
+
+def print_c(program: LoopProgram) -> str:
+    """The text of a C99 file that defines the program as a function.
+
+    The arithmetic is that of :mod:`polysched.ir.scalar`, except that ``exp`` is the C library's.
+
+    Raises:
+        LoweringError: a vector loop whose body has no vector meaning.
+    """
+    helpers = _helpers(program)
+    names = c_names(program, {helper.name for helper in helpers})
+    printer = _Printer(program, CExpressions(program.arrays, names.arrays, names.variables))
+    parts = [_PROLOGUE, *map(helper_text, helpers)]
+    if printer.heap_arrays():
+        parts.append(WORKSPACE)
+    parts.append("\n".join(printer.function(names.function)) + "\n")
+    return "\n".join(parts)
+
+
+def _helpers(program: LoopProgram) -> list[Helper]:
+    nodes = (node for root in _expressions(program) for node in walk_expression(root))
+    return list(dict.fromkeys(helper for node in nodes if (helper := helper_for(node))))
+
+
+def _expressions(program: LoopProgram) -> Iterator[Expression]:
+    for array in program.arrays.values():
+        yield from array.stored_shape
+    for node in walk(program.body):
+        match node:
+            case For(lower=lower, upper=upper):
+                yield from (lower, upper)
+            case If(condition=condition):
+                yield condition
+            case Assign(target=target, value=value):
+                yield from (*target.subscripts, value)
+
+
+@dataclass(frozen=True)
+class _Printer:
+    program: LoopProgram
+    expressions: CExpressions
+
+    def function(self, name: str) -> list[str]:
+        """The definition: workspace, loops, release."""
+        arguments = [a for a in self.program.arrays.values() if a.role is not Role.TEMPORARY]
+        parameters = [
+            f"int64_t {self.expressions.variable_names[name]}" for name in self.program.parameters
+        ]
+        signature = ", ".join([*map(self.argument, arguments), *parameters]) or "void"
+        heap = [self.expressions.array_names[array.name] for array in self.heap_arrays()]
+        body = [
+            *self.workspace(),
+            *self.lines(self.program.body),
+            *(f"free({name});" for name in reversed(heap)),
+            "return 0;",
+        ]
+        return [f"int {name}({signature})", "{", *_indented(body), "}"]
+
+    def argument(self, array: Array) -> str:
+        constant = "const " if array.role is Role.INPUT else ""
+        return (
+            f"{constant}{c_type(array.dtype)} *restrict {self.expressions.array_names[array.name]}"
+        )
+
+    def heap_arrays(self) -> list[Array]:
+        """The temporaries and buffers from the heap; allocated before anything is written."""
+        temporaries = [a for a in self.program.arrays.values() if a.role is Role.TEMPORARY]
+        return [array for array in temporaries if _stack_elements(array) is None]
+
+    def workspace(self) -> list[str]:
+        """Lasting small arrays on the stack, everything else from the heap."""
+        buffers = {node.array for node in walk(self.program.body) if isinstance(node, Allocate)}
+        lines = [
+            self.stack_array(array)
+            for name, array in self.program.arrays.items()
+            if array.role is Role.TEMPORARY
+            and name not in buffers
+            and _stack_elements(array) is not None
+        ]
+        heap = self.heap_arrays()
+        for array in heap:
+            kind, name = c_type(array.dtype), self.expressions.array_names[array.name]
+            count = self.expressions.text(_element_count(array))
+            lines.append(f"{kind} *restrict {name} = workspace({count}, sizeof({kind}));")
+        if heap:
+            names = [self.expressions.array_names[array.name] for array in heap]
+            release = [f"free({name});" for name in reversed(names)]
+            missing = " || ".join(f"!{name}" for name in names)
+            lines += [f"if ({missing}) {{", *_indented([*release, "return 1;"]), "}"]
+        return lines
+
+    def stack_array(self, array: Array) -> str:
+        name = self.expressions.array_names[array.name]
+        return f"{c_type(array.dtype)} {name}[{_stack_elements(array)}];"
+
+    def lines(self, node: LoopNode) -> list[str]:
+        """The statements of a node."""
+        match node:
+            case For(kind=LoopKind.VECTOR):
+                return [
+                    line
+                    for masked in masked_assigns(node)
+                    for line in self.vector_assignment(node, masked)
+                ]
+            case For(body=body, kind=kind):
+                note = " /* unrolled */" if kind is LoopKind.UNROLLED else ""
+                return [f"{self.loop_head(node)}{note}", *_indented(self.lines(body)), "}"]
+            case If(condition=condition, then=then, otherwise=otherwise):
+                result = [self.if_head([condition]), *_indented(self.lines(then))]
+                if otherwise is not None:
+                    result += ["} else {", *_indented(self.lines(otherwise))]
+                return [*result, "}"]
+            case Block(children=children):
+                return [line for child in children for line in self.lines(child)]
+            case Allocate(array=name, body=body):
+                array, inner = self.program.arrays[name], self.lines(body)
+                if _stack_elements(array) is None:
+                    return inner
+                return ["{", *_indented([self.stack_array(array), *inner]), "}"]
+            case Assign(target=target, value=value):
+                element = self.expressions.element(target.array, target.subscripts)
+                return [f"{element} = {self.expressions.text(value)};"]
+
+    def loop_head(self, loop: For) -> str:
+        name = self.expressions.variable_names[loop.variable]
+        lower, upper = self.expressions.text(loop.lower), self.expressions.text(loop.upper)
+        step = f"++{name}" if loop.step == 1 else f"{name} += {loop.step}"
+        return f"for (int64_t {name} = {lower}; {name} < {upper}; {step}) {{"
+
+    def if_head(self, conditions: Iterable[Expression]) -> str:
+        texts = [self.expressions.text(condition) for condition in conditions]
+        joined = texts[0] if len(texts) == 1 else " && ".join(f"({text})" for text in texts)
+        return f"if ({joined}) {{"
+
+    def vector_assignment(self, loop: For, masked: MaskedAssign) -> list[str]:
+        """All lanes of one assignment; where one lane writes what another reads, through a copy."""
+        target, value = masked.assign.target, masked.assign.value
+        element = self.expressions.element(target.array, target.subscripts)
+        result = self.expressions.text(value)
+        if not _lanes_interfere(loop, masked.assign):
+            head = f"{self.loop_head(loop)} /* vector */"
+            return [head, *_indented(self.under_mask(masked, f"{element} = {result};")), "}"]
+        lower, upper = self.expressions.text(loop.lower), self.expressions.text(loop.upper)
+        lane = f"lanes[{self.expressions.variable_names[loop.variable]} - ({lower})]"
+        kind = c_type(self.program.arrays[target.array].dtype)
+        head = self.loop_head(loop)
+        return [
+            f"if (({lower}) < ({upper})) {{ /* vector: all lanes read before any writes */",
+            *_indented(
+                [
+                    f"{kind} lanes[({upper}) - ({lower})];",
+                    head,
+                    *_indented(self.under_mask(masked, f"{lane} = {result};")),
+                    "}",
+                    head,
+                    *_indented(self.under_mask(masked, f"{element} = {lane};")),
+                    "}",
+                ]
+            ),
+            "}",
+        ]
+
+    def under_mask(self, masked: MaskedAssign, statement: str) -> list[str]:
+        if not masked.mask:
+            return [statement]
+        return [self.if_head(masked.mask), *_indented([statement]), "}"]
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+def _element_count(array: Array) -> Expression:
+    count: Expression = Constant(1)
+    for position, extent in enumerate(array.stored_shape):
+        count = count * extent if position else extent
+    return count
+
+
+def _stack_elements(array: Array) -> int | None:
+    """The number of elements of an array that is small enough for the stack, else None."""
+    count = 1
+    for extent in array.stored_shape:
+        if not isinstance(extent, Constant):
+            return None
+        count *= int(extent.value)
+    return max(1, count) if count * array.dtype.bytes <= _STACK_BYTES else None
+
+
+def _lanes_interfere(loop: For, assign: Assign) -> bool:
+    """Whether a lane may read what another lane writes; true whenever that is not plain to see."""
+    target = assign.target
+    own = [load for load in loads(assign.value) if load.array == target.array]
+    if any(load.subscripts != target.subscripts for load in own):
+        return True
+    strides = [_stride(subscript, loop.variable) for subscript in target.subscripts]
+    return bool(own) and not any(strides)
+
+
+def _stride(expression: Expression, variable: str) -> int | None:
+    """The change of a linear expression as ``variable`` grows by 1; None if it is not linear."""
+    match expression:
+        case Index(name=name):
+            return int(name == variable)
+        case Operation(operator=Operator.ADD | Operator.SUBTRACT, operands=(left, right)):
+            first, second = _stride(left, variable), _stride(right, variable)
+            if first is None or second is None:
+                return None
+            return first + second if expression.operator is Operator.ADD else first - second
+        case Operation(operator=Operator.MULTIPLY, operands=(Constant(value=factor), other)) | (
+            Operation(operator=Operator.MULTIPLY, operands=(other, Constant(value=factor)))
+        ):
+            stride = _stride(other, variable)
+            return None if stride is None else stride * int(factor)
+        case _:
+            uses = any(node == Index(variable) for node in walk_expression(expression))
+            return None if uses else 0

@@ -1,0 +1,49 @@
+"""The names that arrays and variables have in C: their own, unless these are taken."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from polysched.loops.nodes import For, LoopProgram, walk
+
+_RESERVED = frozenset(
+    """
+    auto bool break case char const continue default do double else enum extern false float for
+    goto if inline int long register restrict return short signed sizeof static struct switch true
+    typedef union unsigned void volatile while main
+    int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t
+    INT8_MIN INT16_MIN INT32_MIN INT64_MIN INT64_MAX INT64_C UINT64_C NAN INFINITY NULL
+    exp expf fabs fabsf fma fmaf free malloc signbit sqrt sqrtf trunc truncf workspace lanes
+    """.split()
+)
+
+
+@dataclass(frozen=True)
+class CNames:
+    """The C names of the function, the arrays and the parameters and loop variables."""
+
+    function: str
+    arrays: Mapping[str, str]
+    variables: Mapping[str, str]
+
+
+def c_names(program: LoopProgram, taken: Collection[str]) -> CNames:
+    """Names that differ from each other, from C's own and from those ``taken``."""
+    used = {*_RESERVED, *taken}
+    variables = [node.variable for node in walk(program.body) if isinstance(node, For)]
+    function = _named([program.name], used)
+    arrays = _named(program.arrays, used)
+    return CNames(function[program.name], arrays, _named([*program.parameters, *variables], used))
+
+
+def _named(names: Iterable[str], used: set[str]) -> dict[str, str]:
+    """A new name for each of ``names``, added to ``used``."""
+    result = {}
+    for name in dict.fromkeys(names):
+        candidate = name
+        while candidate in used:
+            candidate += "_"
+        used.add(candidate)
+        result[name] = candidate
+    return result

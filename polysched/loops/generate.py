@@ -1,0 +1,374 @@
+"""From the loop tree to imperative loops, by isl's AST generation.
+
+The tree becomes an isl schedule tree, one band a loop. Every loop and every buffer's lifetime is put under
+a *mark* that carries its number, so that the finished AST can be walked without callbacks and each
+``for`` be given its name and kind back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polysched.errors import LoweringError
+from polysched.ir.expressions import (
+    Constant,
+    Expression,
+    Index,
+    Load,
+    Operation,
+    Operator,
+    Parameter,
+    equal,
+    maximum,
+    minimum,
+    operation,
+    select,
+    transform,
+)
+from polysched.ir.kernel import Access, Array, Statement
+from polysched.ir.linear import Interval, Intervals, interval, linear_form, simplify
+from polysched.ir.tree import (
+    Leaf,
+    Loop,
+    LoopKind,
+    Node,
+    Sequence,
+    common_ancestor,
+    executed,
+)
+from polysched.loops.nodes import (
+    Allocate,
+    Assign,
+    Block,
+    For,
+    If,
+    LoopNode,
+    LoopProgram,
+    block,
+)
+from polysched.loops.separation import full_tiles
+from polysched.schedule.program import Program
+
+
+@dataclass(frozen=True, eq=False)
+class _Lifetime:
+    """The mark of a buffer's lifetime."""
+
+    array: str
+
+
+def generate_loops(program: Program) -> LoopProgram:
+    """Turn a scheduled program into loops with full and partial tiles apart.
+
+    Raises:
+        LoweringError: isl gave up, or made something that the loop IR cannot say.
+    """
+    tree = executed(program.tree)
+    marks: list[Loop | _Lifetime] = []
+    lifetimes = _lifetimes(program, tree)
+    schedule = _schedule_tree(program, tree, marks, lifetimes)
+    isolated = {
+        id(part.loop): _isolate_option(part.iterations)
+        for part in full_tiles(tree, program.statements)
+    }
+    schedule = _with_options(schedule.get_root(), marks, isolated).get_schedule()
+    build = isl.AstBuild.from_context(program.kernel.context)
+    try:
+        ast = build.node_from_schedule(schedule)
+    except isl.Error as error:
+        raise LoweringError(
+            f"kernel '{program.kernel.name}': isl could not generate loops for this schedule: {error}"
+        ) from None
+    reader = _Reader(program, marks)
+    body = reader.node(ast, _Scope({}, _parameter_intervals(program), None))
+    return LoopProgram(
+        program.kernel.name, program.kernel.parameters, program.kernel.context, program.arrays, body
+    )
+
+
+def _parameter_intervals(program: Program) -> dict[str, Interval]:
+    context = program.kernel.context
+    known: dict[str, Interval] = {}
+    for position, name in enumerate(program.kernel.parameters):
+        values = context.move_dims(isl.dim_type.set, 0, isl.dim_type.param, position, 1)
+        low, high = values.dim_min_val(0), values.dim_max_val(0)
+        known[name] = (
+            int(low.to_python()) if low.is_int() else None,
+            int(high.to_python()) if high.is_int() else None,
+        )
+    return known
+
+
+# -- the isl schedule tree --------------------------------------------------------------------------
+
+
+def _lifetimes(program: Program, tree: Node) -> dict[int, list[str]]:
+    """The node (by identity) at which each buffer is born."""
+    born: dict[int, list[str]] = {}
+    for array in program.arrays.values():
+        if array.tile:
+            users = frozenset(
+                statement.name
+                for statement in program.statements.values()
+                if any(access.array == array.name for access in statement.accesses)
+            )
+            born.setdefault(id(common_ancestor(tree, users).node), []).append(array.name)
+    return born
+
+
+def _schedule_tree(
+    program: Program,
+    node: Node,
+    marks: list[Loop | _Lifetime],
+    lifetimes: dict[int, list[str]],
+) -> isl.Schedule:
+    match node:
+        case Leaf(statement=statement):
+            domain = program.statements[statement].domain
+            schedule = isl.Schedule.from_domain(isl.UnionSet.from_set(domain))
+        case Sequence(children=children):
+            first, *others = (
+                _schedule_tree(program, child, marks, lifetimes) for child in children
+            )
+            schedule = first
+            for other in others:
+                schedule = schedule.sequence(other)
+        case Loop():
+            schedule = _schedule_tree(program, node.body, marks, lifetimes)
+            schedule = schedule.insert_partial_schedule(_band(node))
+            schedule = _marked(schedule, marks, node)
+    for array in lifetimes.get(id(node), []):
+        schedule = _marked(schedule, marks, _Lifetime(array))
+    return schedule
+
+
+def _band(loop: Loop) -> isl.MultiUnionPwAff:
+    union: isl.UnionPwAff | None = None
+    for value in loop.values.values():
+        one = isl.UnionPwAff.from_pw_aff(value)
+        union = one if union is None else union.union_add(one)
+    return isl.MultiUnionPwAff.from_union_pw_aff(union)
+
+
+def _isolate_option(iterations: isl.Set) -> isl.UnionSet:
+    """isl's option for a band: ``isolate[[outer] -> [own]]``."""
+    depth = iterations.dim(isl.dim_type.set) - 1
+    option = isl.Map.from_domain(iterations).move_dims(
+        isl.dim_type.out, 0, isl.dim_type.in_, depth, 1
+    )
+    return isl.UnionSet.from_set(option.wrap().set_tuple_name("isolate"))
+
+
+def _with_options(
+    node: isl.ScheduleNode, marks: list[Loop | _Lifetime], isolated: dict[int, isl.UnionSet]
+) -> isl.ScheduleNode:
+    """Set the options of the bands; last of all, for a band with options cannot be moved any more."""
+    if node.get_type() == isl.schedule_node_type.mark:
+        option = isolated.get(id(marks[_mark_number(node.mark_get_id())]))
+        if option is not None:
+            node = node.child(0).band_set_ast_build_options(option).parent()
+    for position in range(node.n_children()):
+        node = _with_options(node.child(position), marks, isolated).parent()
+    return node
+
+
+def _mark_number(mark: isl.Id) -> int:
+    return int(mark.get_name().removeprefix("mark"))
+
+
+def _marked(
+    schedule: isl.Schedule, marks: list[Loop | _Lifetime], what: Loop | _Lifetime
+) -> isl.Schedule:
+    marks.append(what)
+    node = schedule.get_root().child(0).insert_mark(isl.Id(f"mark{len(marks) - 1}"))
+    return node.get_schedule()
+
+
+# -- reading isl's AST ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Scope:
+    """What is known at a place of the AST.
+
+    Attributes:
+        values: isl's iterator names with the expressions they stand for.
+        known: intervals of the loop variables in scope.
+        loop: the loop whose mark is the innermost around.
+    """
+
+    values: Mapping[str, Expression]
+    known: Intervals
+    loop: Loop | None
+
+
+class _Reader:
+    """Turns isl's AST into the loop IR."""
+
+    def __init__(self, program: Program, marks: list[Loop | _Lifetime]) -> None:
+        self.program = program
+        self.marks = marks
+        self.taken = frozenset((*program.kernel.parameters, *program.arrays))
+
+    def node(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
+        kind = node.get_type()
+        if kind == isl.ast_node_type.mark:
+            return self._mark(node, scope)
+        if kind == isl.ast_node_type.for_:
+            return self._for(node, scope)
+        if kind == isl.ast_node_type.if_:
+            return self._if(node, scope)
+        if kind == isl.ast_node_type.block:
+            children = node.block_get_children()
+            return block([self.node(children.get_at(i), scope) for i in range(children.n_ast_node())])
+        return self._user(node, scope)
+
+    def _mark(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
+        what = self.marks[_mark_number(node.mark_get_id())]
+        inner = node.mark_get_node()
+        if isinstance(what, _Lifetime):
+            return Allocate(what.array, self.node(inner, scope))
+        return self.node(inner, replace(scope, loop=what))
+
+    def _for(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
+        loop = scope.loop
+        assert loop is not None
+        iterator = node.for_get_iterator().get_id().get_name()
+        lower = simplify(self.expression(node.for_get_init(), scope), scope.known)
+        if node.for_is_degenerate():
+            return self.node(node.for_get_body(), self._bound(scope, iterator, lower))
+        step = int(node.for_get_inc().get_val().to_python())
+        variable = self._fresh(loop.name, scope)
+        upper = simplify(self._upper(node.for_get_cond(), iterator, scope), scope.known)
+        low, _ = interval(linear_form(lower, scope.known), scope.known)
+        _, high = interval(linear_form(upper, scope.known), scope.known)
+        last: Interval = (low, None if high is None else high - 1)
+        inner = self._bound(scope, iterator, Index(variable))
+        inner = replace(inner, known={**inner.known, variable: last})
+        body = self.node(node.for_get_body(), inner)
+        return For(variable, loop.name, lower, upper, step, loop.kind, body, loop.lanes)
+
+    def _bound(self, scope: _Scope, iterator: str, value: Expression) -> _Scope:
+        return replace(scope, values={**scope.values, iterator: value})
+
+    def _fresh(self, name: str, scope: _Scope) -> str:
+        used = {value.name for value in scope.values.values() if isinstance(value, Index)}
+        while name in used or name in self.taken:
+            name += "_"
+        return name
+
+    def _upper(self, condition: isl.AstExpr, iterator: str, scope: _Scope) -> Expression:
+        """The exclusive upper end in isl's ``iterator < e`` or ``iterator <= e``."""
+        kind = condition.get_op_type()
+        left, right = condition.get_op_arg(0), condition.get_op_arg(1)
+        if left.get_type() != isl.ast_expr_type.id or left.get_id().get_name() != iterator:
+            raise LoweringError(f"isl made a loop condition of an unknown form: {condition.to_C_str()}")
+        bound = self.expression(right, scope)
+        if kind == isl.ast_expr_op_type.lt:
+            return bound
+        if kind == isl.ast_expr_op_type.le:
+            return bound + 1
+        raise LoweringError(f"isl made a loop condition of an unknown form: {condition.to_C_str()}")
+
+    def _if(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
+        condition = simplify(self.expression(node.if_get_cond(), scope), scope.known)
+        then = self.node(node.if_get_then_node(), scope)
+        otherwise = (
+            self.node(node.if_get_else_node(), scope) if node.if_has_else_node() else None
+        )
+        if condition == Constant(True):
+            return then
+        if condition == Constant(False):
+            return Block(()) if otherwise is None else otherwise
+        return If(condition, then, otherwise)
+
+    def _user(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
+        call = node.user_get_expr()
+        statement = self.program.statements[call.get_op_arg(0).get_id().get_name()]
+        instance = tuple(
+            simplify(self.expression(call.get_op_arg(i + 1), scope), scope.known)
+            for i in range(len(statement.indices))
+        )
+        return resolved(statement, instance, self.program.arrays, scope.known)
+
+    def expression(self, expr: isl.AstExpr, scope: _Scope) -> Expression:
+        kind = expr.get_type()
+        if kind == isl.ast_expr_type.int:
+            return Constant(int(expr.get_val().to_python()))
+        if kind == isl.ast_expr_type.id:
+            name = expr.get_id().get_name()
+            return scope.values[name] if name in scope.values else Parameter(name)
+        operands = [
+            self.expression(expr.get_op_arg(i), scope) for i in range(expr.get_op_n_arg())
+        ]
+        return _ast_operation(expr.get_op_type(), operands)
+
+
+_OPERATORS = {
+    isl.ast_expr_op_type.add: Operator.ADD,
+    isl.ast_expr_op_type.sub: Operator.SUBTRACT,
+    isl.ast_expr_op_type.mul: Operator.MULTIPLY,
+    isl.ast_expr_op_type.minus: Operator.NEGATE,
+    isl.ast_expr_op_type.div: Operator.FLOOR_DIVIDE,
+    isl.ast_expr_op_type.fdiv_q: Operator.FLOOR_DIVIDE,
+    isl.ast_expr_op_type.pdiv_q: Operator.FLOOR_DIVIDE,
+    isl.ast_expr_op_type.pdiv_r: Operator.MODULO,
+    isl.ast_expr_op_type.zdiv_r: Operator.MODULO,
+    isl.ast_expr_op_type.and_: Operator.AND,
+    isl.ast_expr_op_type.and_then: Operator.AND,
+    isl.ast_expr_op_type.or_: Operator.OR,
+    isl.ast_expr_op_type.or_else: Operator.OR,
+    isl.ast_expr_op_type.lt: Operator.LESS,
+    isl.ast_expr_op_type.le: Operator.LESS_EQUAL,
+}
+
+
+def _ast_operation(kind: isl.ast_expr_op_type, operands: list[Expression]) -> Expression:
+    if kind in _OPERATORS:
+        return operation(_OPERATORS[kind], *operands)
+    first, *others = operands
+    if kind == isl.ast_expr_op_type.min:
+        return minimum(first, *others) if others else first
+    if kind == isl.ast_expr_op_type.max:
+        return maximum(first, *others) if others else first
+    if kind == isl.ast_expr_op_type.eq:
+        return equal(first, others[0])
+    if kind == isl.ast_expr_op_type.ge:
+        return first >= others[0]
+    if kind == isl.ast_expr_op_type.gt:
+        return first > others[0]
+    if kind in (isl.ast_expr_op_type.cond, isl.ast_expr_op_type.select):
+        return select(first, others[0], others[1])
+    raise LoweringError(f"isl made an expression with an operator that is not known here: {kind}")
+
+
+def resolved(
+    statement: Statement,
+    instance: tuple[Expression, ...],
+    arrays: Mapping[str, Array],
+    known: Intervals,
+) -> Assign:
+    """The assignment that one instance of a statement makes, over the loop variables."""
+    values = dict(zip(statement.indices, instance, strict=True))
+
+    def subscripts(array: str, given: tuple[Expression, ...]) -> tuple[Expression, ...]:
+        return tuple(simplify(subscript, known) for subscript in given[arrays[array].tile :])
+
+    def rule(node: Expression) -> Expression | None:
+        if isinstance(node, Index):
+            return values[node.name]
+        if isinstance(node, Load):
+            return replace(node, subscripts=subscripts(node.array, node.subscripts))
+        return None
+
+    target = statement.target
+    elements = tuple(transform(subscript, rule) for subscript in target.subscripts)
+    return Assign(
+        statement.name,
+        instance,
+        Access(target.array, subscripts(target.array, elements), target.location),
+        transform(statement.value, rule),
+    )

@@ -1,0 +1,141 @@
+"""The imperative loop IR: what remains when isl has turned timestamps into loops.
+
+::
+
+    node = For(variable, lower, upper, step, kind, body) | If(condition, then, otherwise)
+         | Block(children) | Allocate(array, body) | Assign(statement, instance, target, value)
+
+Expressions are those of :mod:`polysched.ir.expressions`, over parameters and loop variables
+(``Index(variable)``). A vector loop's body holds exactly one assignment (possibly under an ``If`` whose
+condition then is a mask): all lanes of it run together, every read before any write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import islpy as isl
+
+from polysched.ir.expressions import Expression
+from polysched.ir.kernel import Access, Array
+from polysched.ir.tree import LoopKind
+
+
+@dataclass(frozen=True)
+class For:
+    """``for variable in range(lower, upper, step)``; ``loop`` is the name in the loop tree.
+
+    The variable of a vector loop numbers lanes: ``0 <= lower``, ``upper <= lanes``.
+    """
+
+    variable: str
+    loop: str
+    lower: Expression
+    upper: Expression
+    step: int
+    kind: LoopKind
+    body: LoopNode
+    lanes: int = 1
+
+
+@dataclass(frozen=True)
+class If:
+    """``then`` runs where ``condition`` holds, else ``otherwise``."""
+
+    condition: Expression
+    then: LoopNode
+    otherwise: LoopNode | None = None
+
+
+@dataclass(frozen=True)
+class Block:
+    """Nodes that run one after the other."""
+
+    children: tuple[LoopNode, ...]
+
+
+@dataclass(frozen=True)
+class Allocate:
+    """The lifetime of a buffer: undefined on entry of ``body``, gone at its end."""
+
+    array: str
+    body: LoopNode
+
+
+@dataclass(frozen=True)
+class Assign:
+    """One statement instance: ``target = value``.
+
+    ``instance`` gives the values of the statement's own indices in terms of the loop variables.
+    """
+
+    statement: str
+    instance: tuple[Expression, ...]
+    target: Access
+    value: Expression
+
+
+LoopNode: TypeAlias = For | If | Block | Allocate | Assign
+
+
+@dataclass(frozen=True)
+class LoopProgram:
+    """A whole program in loops.
+
+    ``arrays`` holds arguments, kernel temporaries (live over the whole call; their role is TEMPORARY and
+    no ``Allocate`` names them) and buffers (named by an ``Allocate``). Of a buffer only
+    ``Array.stored_shape`` takes memory, and its accesses have subscripts for these dimensions only.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    context: isl.Set
+    arrays: Mapping[str, Array]
+    body: LoopNode
+
+
+def block(children: Iterator[LoopNode] | list[LoopNode] | tuple[LoopNode, ...]) -> LoopNode:
+    """The nodes in order, nested blocks flattened; one node stands for itself."""
+    flat: list[LoopNode] = []
+    for child in children:
+        flat.extend(child.children if isinstance(child, Block) else (child,))
+    return flat[0] if len(flat) == 1 else Block(tuple(flat))
+
+
+def children(node: LoopNode) -> tuple[LoopNode, ...]:
+    """The nodes directly below."""
+    match node:
+        case For(body=body) | Allocate(body=body):
+            return (body,)
+        case If(then=then, otherwise=otherwise):
+            return (then,) if otherwise is None else (then, otherwise)
+        case Block(children=inner):
+            return inner
+        case Assign():
+            return ()
+
+
+def walk(node: LoopNode) -> Iterator[LoopNode]:
+    """All nodes, an outer before an inner one."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def map_children(node: LoopNode, function: Callable[[LoopNode], LoopNode]) -> LoopNode:
+    """The same node with ``function`` applied to the nodes directly below."""
+    match node:
+        case For(body=body) | Allocate(body=body):
+            return replace(node, body=function(body))
+        case If(then=then, otherwise=otherwise):
+            return replace(
+                node,
+                then=function(then),
+                otherwise=None if otherwise is None else function(otherwise),
+            )
+        case Block(children=inner):
+            return block([function(child) for child in inner])
+        case Assign():
+            return node

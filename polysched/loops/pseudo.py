@@ -1,0 +1,76 @@
+"""Loop programs as readable pseudo-code.
+
+::
+
+    program scale
+    parameters n
+    context [n] -> { : n > 0 }
+    input x: f32[n]
+    output y: f32[n]
+
+    for io in 0..(n//16):
+      vector i in 0..16:
+        y[16*io + i] = 2*x[16*io + i]
+
+The upper end of a range is excluded.
+"""
+
+from __future__ import annotations
+
+from polysched.ir.expressions import Constant, Expression, Index, Parameter
+from polysched.ir.printing import (
+    format_access,
+    format_array,
+    format_declarations,
+    format_expression,
+    format_header,
+)
+from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode, LoopProgram, walk
+
+_INDENT = "  "
+
+
+def print_loops(program: LoopProgram) -> str:
+    """The whole program: what it is given, then its loops."""
+    buffers = {node.array for node in walk(program.body) if isinstance(node, Allocate)}
+    lasting = [array for name, array in program.arrays.items() if name not in buffers]
+    lines = [
+        f"program {program.name}",
+        *format_header(program.parameters, program.context),
+        *format_declarations(lasting),
+        "",
+        *_lines(program, program.body),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _lines(program: LoopProgram, node: LoopNode) -> list[str]:
+    match node:
+        case For(variable=variable, kind=kind, body=body):
+            head = f"{kind.value} {variable} in {_range(node)}:"
+            return [head, *_indented(program, body)]
+        case If(condition=condition, then=then, otherwise=otherwise):
+            lines = [f"if {format_expression(condition)}:", *_indented(program, then)]
+            if otherwise is not None:
+                lines += ["else:", *_indented(program, otherwise)]
+            return lines
+        case Block(children=children):
+            return [line for child in children for line in _lines(program, child)]
+        case Allocate(array=name, body=body):
+            return [f"allocate {format_array(program.arrays[name])}", *_lines(program, body)]
+        case Assign(target=target, value=value):
+            return [f"{format_access(target)} = {format_expression(value)}"]
+
+
+def _indented(program: LoopProgram, body: LoopNode) -> list[str]:
+    return [_INDENT + line for line in _lines(program, body) or ["pass"]]
+
+
+def _range(loop: For) -> str:
+    step = "" if loop.step == 1 else f" step {loop.step}"
+    return f"{_bound(loop.lower)}..{_bound(loop.upper)}{step}"
+
+
+def _bound(bound: Expression) -> str:
+    text = format_expression(bound)
+    return text if isinstance(bound, Constant | Index | Parameter) else f"({text})"

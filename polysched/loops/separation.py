@@ -1,0 +1,90 @@
+"""Which iterations are full tiles: where unrolled and vector loops run their whole extent.
+
+Code for full tiles needs no bounds and no masks in its inner loops, so isl is asked to *isolate* them
+(the ``isolate`` option of its AST generation, Grosser, Verdoolaege, Cohen: "Polyhedral AST generation is
+more than scanning polyhedra", TOPLAS 2015). Each fixed loop's fullness is decided at the outermost loop
+at which it can be: a tail in one dimension leaves the others alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polysched.ir.kernel import Statement
+from polysched.ir.tree import Loop, LoopKind, Node, path, statements
+
+
+@dataclass(frozen=True, eq=False)
+class FullTiles:
+    """The iterations ``[outer..., own]`` of a loop below which a fixed loop runs its whole extent."""
+
+    loop: Loop
+    iterations: isl.Set
+
+
+def full_tiles(tree: Node, program_statements: Mapping[str, Statement]) -> list[FullTiles]:
+    """For each loop at which partial tiles part from full ones, the set of iterations that are full.
+
+    ``tree`` is the tree as it is executed, vector loops innermost.
+    """
+    found: dict[int, FullTiles] = {}
+    for name in statements(tree):
+        around = path(tree, name)
+        if not any(loop.kind is not LoopKind.SEQUENTIAL for loop in around):
+            continue
+        times = _times(program_statements[name], around)
+        for position, loop in enumerate(around):
+            if loop.kind is LoopKind.SEQUENTIAL:
+                continue
+            full = _full_part(times, around, position)
+            if full is not None:
+                earlier = found.get(id(full.loop))
+                if earlier is not None:
+                    full = FullTiles(full.loop, full.iterations.intersect(earlier.iterations))
+                found[id(full.loop)] = full
+    return list(found.values())
+
+
+def _times(statement: Statement, around: tuple[Loop, ...]) -> isl.Set:
+    times = isl.Map.from_domain(statement.domain)
+    for loop in around:
+        times = times.flat_range_product(isl.Map.from_pw_aff(loop.values[statement.name]))
+    return times.intersect_domain(statement.domain).range()
+
+
+def _full_part(times: isl.Set, around: tuple[Loop, ...], position: int) -> FullTiles | None:
+    """Where the fixed loop at ``position`` is full, at the outermost loop that can tell."""
+    low, high = times.dim_min_val(position), times.dim_max_val(position)
+    if around[position].kind is LoopKind.VECTOR:
+        low, high = isl.Val(0), isl.Val(around[position].lanes - 1)
+    if not (low.is_int() and high.is_int()):
+        return None
+    box = times.eliminate(isl.dim_type.set, position, 1)
+    box = box.lower_bound_val(isl.dim_type.set, position, low)
+    box = box.upper_bound_val(isl.dim_type.set, position, high)
+    deciding = [
+        index for index in range(position) if around[index].kind is LoopKind.SEQUENTIAL
+    ]
+    partial = _onto(box.subtract(times), deciding)
+    if partial.is_empty():
+        return None
+    full = _onto(times, deciding).subtract(partial)
+    for count, index in enumerate(deciding, start=1):
+        outer = deciding[:count]
+        full_here = _onto(full, outer)
+        if full_here.is_disjoint(_onto(partial, outer)):
+            size = full_here.dim(isl.dim_type.set)
+            kept = full_here.project_out(isl.dim_type.set, index + 1, size - index - 1)
+            return FullTiles(around[index], kept.coalesce())
+    return None
+
+
+def _onto(times: isl.Set, kept: list[int]) -> isl.Set:
+    """Forget every dimension but those kept; the forgotten ones stay, unconstrained."""
+    for index in range(times.dim(isl.dim_type.set)):
+        if index not in kept:
+            times = times.eliminate(isl.dim_type.set, index, 1)
+    return times

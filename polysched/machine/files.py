@@ -1,0 +1,100 @@
+"""Machine descriptions as TOML files: a key for each field of `Machine`, a table for each cache."""
+
+import dataclasses
+import tomllib
+import types
+import typing
+from pathlib import Path
+
+import tomli_w
+
+from polysched.errors import MachineError, suggestion
+from polysched.machine.description import Cache, Machine
+
+
+def save(machine: Machine, path: Path) -> None:
+    """Write `machine` to `path`; `load` reads it back as an equal value.
+
+    Raises `MachineError` where the file cannot be written.
+    """
+    try:
+        path.write_text(to_toml(machine), encoding="utf-8")
+    except OSError as error:
+        raise MachineError(
+            f"machine file {str(path)!r} cannot be written: {error.strerror}"
+        ) from error
+
+
+def load(path: Path) -> Machine:
+    """Read a machine from the TOML file at `path`.
+
+    Raises `MachineError` naming the file and the key where it cannot be read, is not TOML, or has
+    an unknown, missing or ill-typed key.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise MachineError(
+            f"machine file {str(path)!r} cannot be read: {error.strerror}"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise MachineError(f"machine file {str(path)!r} is not UTF-8 text") from error
+    return from_toml(text, f"machine file {str(path)!r}")
+
+
+def to_toml(machine: Machine) -> str:
+    """The text of a machine file. TOML has no null, so a field that is None is left out."""
+    record = {key: value for key, value in dataclasses.asdict(machine).items() if value is not None}
+    return tomli_w.dumps(record)
+
+
+def from_toml(text: str, where: str) -> Machine:
+    """The machine of a TOML text; `where` names the text in errors."""
+    try:
+        record: dict[str, object] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise MachineError(f"{where} is not TOML: {error}") from error
+    tables = record.get("caches", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise MachineError(f"{where}: key 'caches' is {tables!r}; expected tables, [[caches]]")
+    caches = tuple(
+        _record(Cache, table, f"{where}, caches[{index}]") for index, table in enumerate(tables)
+    )
+    return _record(Machine, {**record, "caches": caches}, where)
+
+
+_Record = typing.TypeVar("_Record", Cache, Machine)
+
+
+def _record(kind: type[_Record], record: dict[str, object], where: str) -> _Record:
+    """A `kind` from its fields in `record`, each checked against the declared type."""
+    fields = {field.name: field for field in dataclasses.fields(kind)}
+    for key in record:
+        if key not in fields:
+            raise MachineError(f"{where}: unknown key {key!r}{suggestion(key, fields)}")
+    missing = [
+        name
+        for name, field in fields.items()
+        if name not in record and field.default is dataclasses.MISSING
+    ]
+    if missing:
+        raise MachineError(f"{where}: missing key {', '.join(map(repr, missing))}")
+    hints = typing.get_type_hints(kind)
+    for key, value in record.items():
+        _expect_type(value, hints[key], f"{where}: key {key!r}")
+    arguments: dict[str, typing.Any] = record
+    try:
+        return kind(**arguments)
+    except MachineError as error:
+        raise MachineError(f"{where}: {error}") from error
+
+
+def _expect_type(value: object, hint: object, what: str) -> None:
+    """Raise unless `value` has the type `hint`: str, int, str | None, or a tuple (made above)."""
+    if typing.get_origin(hint) is tuple:
+        return
+    expected = str if isinstance(hint, types.UnionType) else hint
+    assert isinstance(expected, type)
+    if not isinstance(value, expected) or isinstance(value, bool):
+        name = {str: "text", int: "a whole number"}[expected]
+        raise MachineError(f"{what} is {value!r}; expected {name}")

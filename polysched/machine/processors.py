@@ -1,0 +1,63 @@
+"""What LLVM's processor names say of the FMA pipes, which no register of the processor tells.
+
+Sources: Intel's optimization reference manual, AMD's software optimization guides for families 17h,
+19h and 1Ah, Agner Fog's instruction tables, uops.info.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class FmaPipes:
+    """FMAs started each cycle at 512 bits and at up to 256 bits, and the latency in cycles."""
+
+    units_512: int
+    units_256: int
+    latency: int
+
+    def units(self, vector_bits: int) -> int:
+        """FMAs of that width started each cycle."""
+        return self.units_512 if vector_bits > 256 else self.units_256
+
+
+_INTEL_SERVER = FmaPipes(units_512=2, units_256=2, latency=4)
+# Clients with AVX-512 fuse ports 0 and 1 into the one 512-bit pipe.
+_INTEL_CLIENT = FmaPipes(units_512=1, units_256=2, latency=4)
+
+# Two pipes, four cycles: right for most processors since 2015, and what is assumed of unknown ones.
+# A wrong guess makes tiles a little too large or small; it never makes wrong code.
+DEFAULT_PIPES = FmaPipes(units_512=2, units_256=2, latency=4)
+
+FMA_PIPES: dict[str, FmaPipes] = {
+    "haswell": FmaPipes(units_512=1, units_256=2, latency=5),
+    "broadwell": FmaPipes(units_512=1, units_256=2, latency=5),
+    "skylake": _INTEL_CLIENT,
+    "cannonlake": _INTEL_CLIENT,
+    "icelake-client": _INTEL_CLIENT,
+    "rocketlake": _INTEL_CLIENT,
+    "tigerlake": _INTEL_CLIENT,
+    "alderlake": _INTEL_CLIENT,
+    "raptorlake": _INTEL_CLIENT,
+    "meteorlake": _INTEL_CLIENT,
+    "arrowlake": _INTEL_CLIENT,
+    "lunarlake": _INTEL_CLIENT,
+    "skylake-avx512": _INTEL_SERVER,
+    "cascadelake": _INTEL_SERVER,
+    "cooperlake": _INTEL_SERVER,
+    "icelake-server": _INTEL_SERVER,
+    "sapphirerapids": _INTEL_SERVER,
+    "emeraldrapids": _INTEL_SERVER,
+    "graniterapids": _INTEL_SERVER,
+    # Two 128-bit halves for each 256-bit operation.
+    "znver1": FmaPipes(units_512=1, units_256=1, latency=5),
+    "znver2": FmaPipes(units_512=1, units_256=2, latency=5),
+    "znver3": FmaPipes(units_512=1, units_256=2, latency=4),
+    # Two 256-bit pipes: a 512-bit FMA takes both.
+    "znver4": FmaPipes(units_512=1, units_256=2, latency=4),
+    "znver5": FmaPipes(units_512=2, units_256=2, latency=4),
+}
+
+
+def fma_pipes(cpu: str) -> FmaPipes:
+    """The pipes of LLVM's processor `cpu`; `DEFAULT_PIPES` where the table does not know it."""
+    return FMA_PIPES.get(cpu, DEFAULT_PIPES)

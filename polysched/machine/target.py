@@ -1,0 +1,54 @@
+"""LLVM target machines for machine descriptions."""
+
+import functools
+
+from llvmlite import binding
+
+from polysched.errors import MachineError, suggestion
+from polysched.machine.description import Machine
+from polysched.machine.x86_names import FEATURES, PROCESSORS
+
+
+@functools.cache
+def initialize_llvm() -> None:
+    """Make LLVM's targets known to itself, once in a process; the other files call it as needed."""
+    binding.initialize_native_target()
+    binding.initialize_all_targets()
+    binding.initialize_native_asmprinter()
+    binding.initialize_all_asmprinters()
+
+
+def target_machine(machine: Machine, *, optimization: int = 3) -> binding.TargetMachine:
+    """An LLVM target machine for `machine`'s processor with exactly its features.
+
+    `optimization` is LLVM's code generation level, 0 to 3. Raises `MachineError` for a triple,
+    processor or feature that LLVM does not know (LLVM itself would warn and go on without it).
+    """
+    if optimization not in range(4):
+        raise MachineError(f"optimization is {optimization}; expected a level from 0 to 3")
+    initialize_llvm()
+    try:
+        target = binding.Target.from_triple(machine.triple)
+    except RuntimeError as error:
+        raise MachineError(
+            f"machine {machine.name!r}: LLVM does not know the triple {machine.triple!r}; "
+            "expected one such as 'x86_64-unknown-linux-gnu'"
+        ) from error
+    if machine.triple.startswith("x86_64"):
+        _check_x86_names(machine)
+    return target.create_target_machine(
+        cpu=machine.cpu, features=machine.features, opt=optimization
+    )
+
+
+def _check_x86_names(machine: Machine) -> None:
+    names = [item[1:] for item in machine.features.split(",") if item]
+    for what, name, known in (
+        ("processor", machine.cpu, PROCESSORS),
+        *(("feature", name, FEATURES) for name in names),
+    ):
+        if name not in known:
+            raise MachineError(
+                f"machine {machine.name!r}: LLVM knows no x86 {what} {name!r}"
+                f"{suggestion(name, known)}"
+            )

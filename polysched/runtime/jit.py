@@ -1,0 +1,176 @@
+"""From LLVM IR text to a function of this process, through the cache on disk."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.metadata
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import llvmlite
+from llvmlite import binding
+
+from polysched.errors import LoweringError, MachineError
+from polysched.machine.description import Machine
+from polysched.machine.detect import detect_host
+from polysched.machine.target import initialize_llvm, target_machine
+from polysched.runtime.cache import ObjectCache, cache_key
+from polysched.runtime.pipeline import CompileOptions, codegen_pipeline
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The entry point of a module: ``i32 symbol(ptr, ..., i64, ...)``, pointers first."""
+
+    symbol: str
+    pointers: int
+    integers: int
+
+
+@dataclass(frozen=True, eq=False)
+class NativeFunction:
+    """Machine code in this process.
+
+    ``call`` takes addresses, then 64-bit integers, and gives the 32-bit status; it releases the
+    GIL. The code lives as long as this value.
+    """
+
+    entry: Entry
+    call: Callable[..., int]
+    _code: tuple[object, ...] = field(repr=False)
+
+
+def compile_module(
+    ir_text: str, entry: Entry, machine: Machine, options: CompileOptions, cache: ObjectCache
+) -> NativeFunction:
+    """Compile a module for ``machine`` and load it, or load the object that ``cache`` has of it.
+
+    Raises:
+        LoweringError: LLVM refuses the module, or it does not define the entry point.
+        MachineError: this host lacks an instruction set that the code may use; nothing is compiled.
+    """
+    require_runnable(machine, detect_host())
+    key = object_key(ir_text, entry.symbol, machine, options)
+    code = cache.load(key)
+    if code is None:
+        code = emit_object(ir_text, entry.symbol, machine, options)
+        cache.store(key, code)
+    return load_object(code, entry, machine)
+
+
+compile_once = functools.lru_cache(maxsize=128)(compile_module)
+"""`compile_module` with the 128 functions used last kept in memory."""
+
+
+def object_key(ir_text: str, symbol: str, machine: Machine, options: CompileOptions) -> str:
+    """The cache's key: everything that the object code follows from."""
+    target = (machine.triple, machine.cpu, machine.features)
+    return cache_key(*versions(), *target, repr(options), symbol, ir_text)
+
+
+@functools.cache
+def versions() -> tuple[str, ...]:
+    """The versions of polysched, llvmlite and LLVM."""
+    try:
+        own = importlib.metadata.version("polysched")
+    except importlib.metadata.PackageNotFoundError:
+        own = "not installed"
+    llvm = ".".join(map(str, binding.llvm_version_info))
+    return (f"polysched {own}", f"llvmlite {llvmlite.__version__}", f"LLVM {llvm}")
+
+
+def emit_object(
+    ir_text: str, symbol: str, machine: Machine, options: CompileOptions | None = None
+) -> bytes:
+    """The relocatable object code of a module that defines ``symbol``.
+
+    Raises:
+        LoweringError: LLVM refuses the module, or it does not define ``symbol``.
+    """
+    module, target = _optimized(ir_text, machine, options)
+    defined = {function.name for function in module.functions if not function.is_declaration}
+    if symbol not in defined:
+        raise LoweringError(
+            f"the generated module does not define '{symbol}'; it defines {sorted(defined)}"
+        )
+    return bytes(target.emit_object(module))
+
+
+def emit_assembly(ir_text: str, machine: Machine, options: CompileOptions | None = None) -> str:
+    """The assembly text of a module, for any machine. Raises as `emit_object`."""
+    module, target = _optimized(ir_text, machine, options)
+    return str(target.emit_assembly(module))
+
+
+def optimized_ir(ir_text: str, machine: Machine, options: CompileOptions | None = None) -> str:
+    """The module's IR text after the passes. Raises as `emit_object`."""
+    module, _ = _optimized(ir_text, machine, options)
+    return str(module)
+
+
+def load_object(code: bytes, entry: Entry, machine: Machine) -> NativeFunction:
+    """Link object code into this process.
+
+    Raises:
+        LoweringError: it is no object code, lacks the entry point, or calls a function that this
+        process
+            does not have.
+    """
+    library = binding.JITLibraryBuilder()
+    library.add_object_img(code).add_current_process().export_symbol(entry.symbol)
+    try:
+        # JITLink puts all sections side by side, within the reach of relative addresses.
+        jit = binding.create_lljit_compiler(
+            target_machine(machine), use_jit_link=True, suppress_errors=True
+        )
+        tracker = library.link(jit, entry.symbol)
+    except RuntimeError as error:
+        raise LoweringError(
+            f"the object code of '{entry.symbol}' cannot be linked: {error}; does it call a "
+            "function that this process lacks?"
+        ) from error
+    arguments = [ctypes.c_void_p] * entry.pointers + [ctypes.c_int64] * entry.integers
+    # CFUNCTYPE's functions release the GIL while they run.
+    prototype = ctypes.CFUNCTYPE(ctypes.c_int32, *arguments)
+    return NativeFunction(entry, prototype(tracker[entry.symbol]), (tracker, jit))
+
+
+def require_runnable(machine: Machine, host: Machine) -> None:
+    """Check that code for ``machine`` can run on ``host``.
+
+    Raises:
+        MachineError: another architecture, or instruction sets that the host lacks.
+    """
+    if _architecture(machine) != _architecture(host):
+        raise MachineError(
+            f"code for machine '{machine.name}' ({_architecture(machine)}) cannot run on this host "
+            f"({_architecture(host)}); compile for the machine 'host'"
+        )
+    missing = machine.missing_on(host)
+    if missing:
+        raise MachineError(
+            f"code for machine '{machine.name}' cannot run on this host, which lacks "
+            f"{', '.join(missing)}; compile for the machine 'host'"
+        )
+
+
+def _architecture(machine: Machine) -> str:
+    return machine.triple.split("-", 1)[0]
+
+
+def _optimized(
+    ir_text: str, machine: Machine, options: CompileOptions | None
+) -> tuple[binding.ModuleRef, binding.TargetMachine]:
+    options = options or CompileOptions()
+    initialize_llvm()
+    target = target_machine(machine, optimization=options.code_generation)
+    try:
+        # A context of its own: its types and constants go with the module, and no thread shares it.
+        module = binding.parse_assembly(ir_text, binding.create_context())
+        module.triple, module.data_layout = machine.triple, str(target.target_data)
+        module.verify()
+    except RuntimeError as error:
+        raise LoweringError(f"LLVM refuses the generated code: {error}") from error
+    codegen_pipeline(module, target, options)
+    return module, target

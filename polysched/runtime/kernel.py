@@ -1,0 +1,168 @@
+"""Compiled kernels: what a person calls."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from polysched.errors import CallError
+from polysched.machine.description import Machine
+from polysched.runtime.cache import ObjectCache, default_cache
+from polysched.runtime.jit import Entry, NativeFunction, compile_once, emit_assembly
+from polysched.runtime.memory import address, aligned_empty
+from polysched.runtime.pipeline import CompileOptions
+from polysched.runtime.plan import CallForm, Layout, Plan, bind_names, make_plan
+from polysched.runtime.signature import Declaration, Signature, signature_of
+from polysched.runtime.views import as_array
+
+# How many combinations of types, shapes and parameters a kernel remembers the plans of.
+_PLANS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledKernel:
+    """A kernel compiled for one machine; call it with arrays.
+
+    ``kernel(x, y, out)`` passes arrays by position in the order of declaration, ``kernel(x=...,
+    y=...)`` by name. Outputs may be left out: they are then allocated, 64-byte aligned. Parameters
+    are inferred from the shapes; what the shapes do not tell is passed by name, ``kernel(x, n=5)``.
+    The call returns the output (a tuple if there are several, None if there is none), allocated or
+    as passed.
+
+    Arrays are numpy arrays, objects with the buffer protocol or DLPack tensors in the CPU's memory;
+    none is copied. Every call checks all of them and raises `CallError` before anything is
+    computed, and `MemoryError` where there is no memory for the kernel's workspace. The GIL is
+    released while the kernel runs, and threads may call it at the same time.
+
+    ``signature`` says what the kernel takes, ``llvm`` is the LLVM IR text it was compiled from,
+    ``machine`` what it was compiled for and ``options`` how.
+    """
+
+    signature: Signature
+    llvm: str = field(repr=False)
+    machine: Machine
+    options: CompileOptions
+    native: NativeFunction = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self.signature.name
+
+    @cached_property
+    def assembly(self) -> str:
+        """The assembly text, made when first asked for."""
+        return emit_assembly(self.llvm, self.machine, self.options)
+
+    def __repr__(self) -> str:
+        return f"<CompiledKernel {self.signature} for {self.machine.name}>"
+
+    def __call__(self, *arrays: Any, **named: Any) -> Any:
+        """Run the kernel; see the class."""
+        form = CallForm(len(arrays))
+        if named:
+            form, arrays = _split(self.signature, arrays, named)
+        views: Sequence[np.ndarray[Any, Any]] = arrays
+        for value in arrays:
+            if type(value) is not np.ndarray:
+                names = bind_names(self.signature, form)
+                views = [as_array(v, name) for v, name in zip(arrays, names, strict=True)]
+                break
+        plan = self._plan(form, tuple([(v.dtype, v.shape, v.flags.num) for v in views]))
+        addresses = list(map(address, views, plan.writable))
+        if not plan.in_order:
+            return self._run_rearranged(plan, addresses, arrays)
+        self._run(plan, addresses)
+        return plan.result_of(arrays)
+
+    @cached_property
+    def _plan(self) -> Callable[[CallForm, tuple[Layout, ...]], Plan]:
+        # A plan follows from its arguments alone, so remembering it is safe between threads too.
+        return functools.lru_cache(maxsize=_PLANS)(functools.partial(make_plan, self.signature))
+
+    def _run_rearranged(self, plan: Plan, addresses: list[int], passed: Sequence[Any]) -> Any:
+        """Run a call that leaves outputs out or passes arrays in another order than declared."""
+        arrays = [passed[source] for source in plan.sources]
+        ordered = [addresses[source] for source in plan.sources]
+        for position, shape, dtype in plan.allocations:
+            arrays[position] = output = aligned_empty(shape, dtype)
+            ordered[position] = address(output, True)
+        self._run(plan, ordered)
+        return plan.result_of(arrays)
+
+    def _run(self, plan: Plan, addresses: list[int]) -> None:
+        for first, second, first_bytes, second_bytes in plan.overlaps:
+            distance = addresses[second] - addresses[first]
+            if -second_bytes < distance < first_bytes:
+                raise _overlap(self.signature, first, second)
+        if self.native.call(*addresses, *plan.parameters):
+            raise MemoryError(
+                f"kernel '{self.name}': no memory for its workspace; nothing was written"
+            )
+
+
+def compile_kernel(
+    declaration: Declaration,
+    llvm: str,
+    machine: Machine,
+    *,
+    options: CompileOptions | None = None,
+    cache: ObjectCache | None = None,
+) -> CompiledKernel:
+    """Compile the LLVM IR text of a kernel, which defines ``i32 NAME(ptr, ..., i64, ...)``.
+
+    The function takes a pointer for each argument array of ``declaration`` in order, then each
+    parameter; it returns 0, or 1 if it could not allocate its workspace and wrote nothing.
+    ``cache`` defaults to the user's cache folder.
+
+    Raises:
+        LoweringError: LLVM refuses the text.
+        MachineError: this host lacks an instruction set that the code may use.
+    """
+    signature = signature_of(declaration)
+    entry = Entry(signature.name, len(signature.arrays), len(signature.parameters))
+    chosen = options or CompileOptions()
+    stored = default_cache() if cache is None else cache
+    native = compile_once(llvm, entry, machine, chosen, stored)
+    return CompiledKernel(signature, llvm, machine, chosen, native)
+
+
+def _split(
+    signature: Signature, positional: tuple[Any, ...], named: Mapping[str, Any]
+) -> tuple[CallForm, tuple[Any, ...]]:
+    """Tell parameters from arrays given by name; the arrays, and how they are given."""
+    parameters, arrays = [], {}
+    for name, value in named.items():
+        if name in signature.parameters:
+            parameters.append((name, _integer(signature, name, value)))
+        else:
+            arrays[name] = value
+    form = CallForm(len(positional), tuple(arrays), tuple(parameters))
+    return form, (*positional, *arrays.values())
+
+
+def _integer(signature: Signature, name: str, value: Any) -> int:
+    try:
+        if not isinstance(value, bool | np.bool_):
+            return index(value)
+    except TypeError:
+        pass
+    raise CallError(
+        f"kernel '{signature.name}': parameter '{name}' is {value!r} of type "
+        f"{type(value).__name__}; expected an integer"
+    )
+
+
+def _overlap(signature: Signature, first: int, second: int) -> CallError:
+    a, b = signature.arrays[first], signature.arrays[second]
+    written = a if a.is_written else b
+    return CallError(
+        f"kernel '{signature.name}': arrays '{a.name}' and '{b.name}' overlap in memory, and "
+        f"'{written.name}' is written; expected separate memory: pass a copy of one of them"
+    )

@@ -1,0 +1,268 @@
+"""The plan of a call: everything about it that follows from types, shapes and flags alone.
+
+All checks that do not look at addresses happen here, once for each combination that a kernel is
+called with; :mod:`polysched.runtime.kernel` keeps the plans.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from polysched.errors import CallError, KernelError, suggestion
+from polysched.ir.evaluate import evaluate
+from polysched.ir.kernel import Array, Role
+from polysched.runtime.inference import Bindings, infer_parameters
+from polysched.runtime.linear import display
+from polysched.runtime.signature import Signature, tuple_text
+
+# numpy's documented bits of `ndarray.flags.num`.
+C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x0001, 0x0100, 0x0400
+
+Layout: TypeAlias = tuple[np.dtype[Any], tuple[int, ...], int]
+"""Element type, shape and ``flags.num`` of a numpy array."""
+
+
+class CallForm(NamedTuple):
+    """How arguments are passed: so many by position, arrays by name, parameters by name."""
+
+    positional: int
+    names: tuple[str, ...] = ()
+    parameters: tuple[tuple[str, int], ...] = ()
+
+
+class OverlapCheck(NamedTuple):
+    """Two arguments (positions among the arrays), one of them written, and their sizes in bytes."""
+
+    first: int
+    second: int
+    first_bytes: int
+    second_bytes: int
+
+
+class Allocation(NamedTuple):
+    """An output that the call leaves out: its position among the arrays, shape and element type."""
+
+    position: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is left to do at a call.
+
+    ``sources`` gives for each array of the signature its position among the arguments passed (-1:
+    the call leaves it out), ``writable`` which of the arguments passed numpy lets be written,
+    ``parameters`` the values in order, ``results`` the positions of the outputs among the
+    signature's arrays.
+    """
+
+    sources: tuple[int, ...]
+    writable: tuple[bool, ...]
+    parameters: tuple[int, ...]
+    overlaps: tuple[OverlapCheck, ...]
+    allocations: tuple[Allocation, ...]
+    results: tuple[int, ...]
+
+    @cached_property
+    def in_order(self) -> bool:
+        """Whether the arguments passed are the arrays of the signature, in its order."""
+        return self.sources == tuple(range(len(self.writable)))
+
+    def result_of(self, arrays: Sequence[Any]) -> Any:
+        """What the call returns, from the arrays in the signature's order."""
+        if len(self.results) == 1:
+            return arrays[self.results[0]]
+        return tuple([arrays[position] for position in self.results]) or None
+
+
+def bind_names(signature: Signature, form: CallForm) -> tuple[str, ...]:
+    """The array that each argument passed stands for: those by position first, then those by name.
+
+    Arguments by position are, in the order of declaration, the arrays not given by name: all of
+    them, or all but the outputs.
+
+    Raises:
+        CallError: an unknown name, a name given twice, too few or too many arguments.
+    """
+    for name in form.names:
+        if name not in signature.array_names:
+            known = (*signature.array_names, *signature.parameters)
+            raise CallError(
+                f"kernel '{signature.name}' has no argument '{name}'{suggestion(name, known)}"
+            )
+    everything = [name for name in signature.array_names if name not in form.names]
+    required = [name for name in signature.required_names if name not in form.names]
+    for candidates in (everything, required):
+        if form.positional == len(candidates):
+            return (*candidates, *form.names)
+    if form.names and form.positional > len(everything):
+        twice = [name for name in signature.array_names[: form.positional] if name in form.names]
+        if twice:
+            raise CallError(
+                f"kernel '{signature.name}': array '{twice[0]}' is given twice, by position "
+                "and by name"
+            )
+    raise CallError(
+        f"kernel '{signature.name}': {form.positional} arrays are given by position; expected "
+        f"{_expected(everything, required)}"
+    )
+
+
+def _expected(everything: list[str], required: list[str]) -> str:
+    text = f"{len(everything)}: {tuple_text(everything)}"
+    if required != everything:
+        text += f", or {len(required)} to have the outputs allocated: {tuple_text(required)}"
+    return text
+
+
+def make_plan(signature: Signature, form: CallForm, layouts: tuple[Layout, ...]) -> Plan:
+    """Check everything that types, shapes and flags decide, and plan the call.
+
+    ``layouts`` describes the arguments passed, those by position first.
+
+    Raises:
+        CallError: an argument that does not fit; the message names it and what was expected.
+    """
+    names = bind_names(signature, form)
+    given = dict(zip(names, layouts, strict=True))
+    arrays = {array.name: array for array in signature.arrays}
+    for name, layout in given.items():
+        _check_type(signature, arrays[name], layout)
+    shapes = {name: shape for name, (_, shape, _) in given.items()}
+    bindings = infer_parameters(signature, dict(form.parameters), shapes)
+    _check_conditions(signature, bindings)
+    expected = {name: expected_shape(signature, arrays[name], bindings) for name in arrays}
+    for name, layout in given.items():
+        _check_shape(signature, arrays[name], layout, expected[name], bindings)
+        _check_flags(signature, arrays[name], layout)
+    sizes = {n: math.prod(expected[n]) * arrays[n].dtype.bytes for n in given}
+    return Plan(
+        sources=tuple(names.index(name) if name in given else -1 for name in arrays),
+        writable=tuple(bool(flags & WRITEABLE) for _, _, flags in layouts),
+        parameters=tuple(bindings.values.values()),
+        overlaps=_overlaps(signature, sizes),
+        allocations=tuple(
+            Allocation(position, expected[name], array.dtype.numpy())
+            for position, (name, array) in enumerate(arrays.items())
+            if name not in given
+        ),
+        results=tuple(i for i, a in enumerate(signature.arrays) if a.role is Role.OUTPUT),
+    )
+
+
+def expected_shape(signature: Signature, array: Array, bindings: Bindings) -> tuple[int, ...]:
+    """The extents of an array for these parameters.
+
+    Raises:
+        CallError: an extent is negative or has no value.
+    """
+    try:
+        shape = tuple(evaluate(extent, bindings.values) for extent in array.shape)
+    except KernelError as error:
+        raise CallError(
+            f"kernel '{signature.name}': shape of array '{array.name}': {error}"
+        ) from error
+    for extent, expression in zip(shape, array.shape, strict=True):
+        if extent < 0:
+            raise CallError(
+                f"kernel '{signature.name}': array '{array.name}' would have "
+                f"{display(expression)} = {extent} elements in a dimension, {_where(bindings)}; "
+                "expected parameters that make it at least 0"
+            )
+    return shape
+
+
+def _check_type(signature: Signature, array: Array, layout: Layout) -> None:
+    dtype, shape, _ = layout
+    expected = array.dtype.numpy()
+    if dtype != expected:
+        if dtype == expected.newbyteorder():
+            raise CallError(
+                f"{_subject(signature, array)} has its bytes swapped ({dtype.str}); expected the "
+                f"native order ({expected.str}): convert with .astype('{expected.name}')"
+            )
+        raise CallError(
+            f"{_subject(signature, array)} has elements of type {dtype}; expected {expected.name} "
+            f"({array.dtype})"
+        )
+    if len(shape) != len(array.shape):
+        raise CallError(
+            f"{_subject(signature, array)} has {len(shape)} dimensions, shape {shape}; expected "
+            f"{len(array.shape)}: {_shape_text(array)}"
+        )
+
+
+def _check_conditions(signature: Signature, bindings: Bindings) -> None:
+    for condition in signature.conditions:
+        if not evaluate(condition.expression, bindings.values):
+            raise CallError(
+                f"kernel '{signature.name}' requires {condition.text}; got {bindings.text()}"
+            )
+
+
+def _check_shape(
+    signature: Signature,
+    array: Array,
+    layout: Layout,
+    expected: tuple[int, ...],
+    bindings: Bindings,
+) -> None:
+    _, shape, _ = layout
+    if shape == expected:
+        return
+    symbolic = _shape_text(array)
+    numbers = tuple_text([str(extent) for extent in expected])
+    meaning = "" if symbolic == numbers else f"{symbolic} = "
+    where = f" with {bindings.text()}" if bindings.values else ""
+    raise CallError(
+        f"{_subject(signature, array)} has shape {shape}; expected {meaning}{numbers}{where}"
+    )
+
+
+def _check_flags(signature: Signature, array: Array, layout: Layout) -> None:
+    _, _, flags = layout
+    subject = _subject(signature, array)
+    if not flags & C_CONTIGUOUS:
+        advice = (
+            "write into a contiguous array and copy it back"
+            if array.is_written
+            else "pass numpy.ascontiguousarray(...) of it"
+        )
+        raise CallError(f"{subject} is not contiguous in row-major order; {advice}")
+    if array.is_written and not flags & WRITEABLE:
+        raise CallError(f"{subject} is read-only; it is an {array.role.value} and must be writable")
+    if not flags & ALIGNED:
+        raise CallError(
+            f"{subject} is misaligned; expected an address that is a multiple of its element size, "
+            f"{array.dtype.bytes} bytes: pass a copy of it"
+        )
+
+
+def _overlaps(signature: Signature, sizes: Mapping[str, int]) -> tuple[OverlapCheck, ...]:
+    """The pairs of arguments passed, one of them written and none of them empty."""
+    arrays = [(i, a) for i, a in enumerate(signature.arrays) if sizes.get(a.name, 0)]
+    return tuple(
+        OverlapCheck(i, j, sizes[a.name], sizes[b.name])
+        for k, (i, a) in enumerate(arrays)
+        for j, b in arrays[k + 1 :]
+        if a.is_written or b.is_written
+    )
+
+
+def _subject(signature: Signature, array: Array) -> str:
+    return f"kernel '{signature.name}': array '{array.name}'"
+
+
+def _shape_text(array: Array) -> str:
+    return tuple_text([display(extent) for extent in array.shape])
+
+
+def _where(bindings: Bindings) -> str:
+    return f"with {bindings.text()}" if bindings.values else "without parameters"

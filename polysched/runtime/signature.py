@@ -1,0 +1,109 @@
+"""What a compiled kernel takes: its argument arrays, its parameters and the conditions on these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import islpy as isl
+
+from polysched.ir.affine import from_aff, from_set
+from polysched.ir.expressions import Constant, Expression, equal
+from polysched.ir.kernel import Array, Role
+from polysched.runtime.linear import comparison_text, display, linear_form
+
+
+class Declaration(Protocol):
+    """What a signature is read from; a ``Kernel`` and a ``LoopProgram`` both are one."""
+
+    @property
+    def name(self) -> str:
+        """The symbol of the compiled function."""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the sizes."""
+
+    @property
+    def context(self) -> isl.Set:
+        """The values of the parameters for which the kernel means anything."""
+
+    @property
+    def arrays(self) -> Mapping[str, Array]:
+        """Arguments, temporaries and buffers in the order of declaration."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition on the parameters that every call must meet, and its text for messages."""
+
+    expression: Expression
+    text: str
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a call takes: ``arrays`` in order (no temporaries), then ``parameters``."""
+
+    name: str
+    arrays: tuple[Array, ...]
+    parameters: tuple[str, ...]
+    conditions: tuple[Condition, ...]
+
+    @cached_property
+    def array_names(self) -> tuple[str, ...]:
+        """The names of the arrays in the order of the arguments."""
+        return tuple(array.name for array in self.arrays)
+
+    @cached_property
+    def required_names(self) -> tuple[str, ...]:
+        """The arrays that a call cannot leave out: all but the outputs."""
+        return tuple(array.name for array in self.arrays if array.role is not Role.OUTPUT)
+
+    def __str__(self) -> str:
+        given = [f"{array.name}: {array.dtype}{shape_text(array)}" for array in self.arrays]
+        return f"{self.name}({', '.join((*given, *self.parameters))})"
+
+
+def signature_of(declaration: Declaration) -> Signature:
+    """The signature of a kernel or of a program in loops."""
+    arguments = (a for a in declaration.arrays.values() if a.role is not Role.TEMPORARY)
+    return Signature(
+        name=declaration.name,
+        arrays=tuple(arguments),
+        parameters=tuple(declaration.parameters),
+        conditions=conditions_of(declaration.context),
+    )
+
+
+def conditions_of(context: isl.Set) -> tuple[Condition, ...]:
+    """The conditions that together say that the parameters lie in ``context``, a set of parameters.
+
+    A union of several polyhedra gives one condition, a single one a condition for each constraint.
+    """
+    domain = context.params().from_params().compute_divs().coalesce()
+    polyhedra = domain.get_basic_sets()
+    if len(polyhedra) != 1:
+        expression = from_set(domain)
+        return (Condition(expression, display(expression)),)
+    return tuple(_condition(c) for c in polyhedra[0].remove_redundancies().get_constraints())
+
+
+def _condition(constraint: isl.Constraint) -> Condition:
+    value, equality = from_aff(constraint.get_aff()), constraint.is_equality()
+    return Condition(
+        equal(value, Constant(0)) if equality else value >= Constant(0),
+        comparison_text(linear_form(value), equality=equality),
+    )
+
+
+def shape_text(array: Array) -> str:
+    """The declared shape, e.g. ``[N, H + 2]``."""
+    return f"[{', '.join(map(display, array.shape))}]"
+
+
+def tuple_text(items: Sequence[str]) -> str:
+    """Items as Python writes a tuple: ``(a,)``, ``(a, b)``."""
+    return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"

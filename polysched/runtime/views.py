@@ -1,0 +1,70 @@
+"""numpy views, without a copy, of whatever holds an argument's elements."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from polysched.errors import CallError
+
+
+class DLPackDevice(IntEnum):
+    """The devices of the DLPack standard whose memory this process can read (``DLDeviceType``)."""
+
+    CPU = 1
+    CUDA_HOST = 3
+
+
+@runtime_checkable
+class DLPackTensor(Protocol):
+    """An object that exports its memory by the DLPack protocol of the array API standard."""
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """A capsule that holds a ``DLManagedTensor``."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The type and number of the device."""
+
+
+def as_array(value: object, name: str) -> np.ndarray[Any, Any]:
+    """A numpy array over the memory of ``value``: an array, a DLPack tensor on the CPU or a buffer.
+
+    Raises:
+        CallError: ``value`` is none of these; ``name`` is the argument's in the message.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        raise CallError(
+            f"argument '{name}' is a masked array, whose mask would be ignored; pass its .data"
+        )
+    if isinstance(value, np.ndarray):
+        return value.view(np.ndarray)
+    if isinstance(value, DLPackTensor):
+        return _from_dlpack(value, name)
+    try:
+        return np.asarray(memoryview(value))  # type: ignore[arg-type]
+    except TypeError:
+        raise CallError(
+            f"argument '{name}' is of type {type(value).__name__}; expected a numpy array, an "
+            "object with the buffer protocol or a DLPack tensor"
+        ) from None
+    except (ValueError, RuntimeError, BufferError) as error:
+        raise CallError(
+            f"argument '{name}': its buffer cannot be viewed as an array: {error}"
+        ) from error
+
+
+def _from_dlpack(value: DLPackTensor, name: str) -> np.ndarray[Any, Any]:
+    device, _ = value.__dlpack_device__()
+    if device not in tuple(DLPackDevice):
+        raise CallError(
+            f"argument '{name}' is a DLPack tensor on a device of type {device}; expected "
+            "one in the memory of the CPU (type 1): copy it there first"
+        )
+    try:
+        return np.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise CallError(
+            f"argument '{name}': its DLPack export cannot be viewed as an array: {error}"
+        ) from error

@@ -1,0 +1,72 @@
+"""collapse: two perfectly nested loops become one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polysched.errors import ScheduleError
+from polysched.ir.tree import Loop, rewrite
+from polysched.schedule.program import Program, require_fresh, sequential_loop
+
+
+@dataclass(frozen=True)
+class Collapse:
+    """Run two loops, one directly inside the other, as a single loop named ``into``."""
+
+    outer: str
+    inner: str
+    into: str
+
+
+def collapse(program: Program, step: Collapse) -> Program:
+    """Run an outer loop and the loop directly inside it as one loop over their pairs.
+
+    The inner loop's values must lie in a range of literal size; pairs outside a triangular domain do not
+    run.
+
+    before::
+
+        for i in 0..n:
+          for j in 0..8: S(i, j)
+
+    after ``collapse("i", "j", "ij")``::
+
+        for ij in 0..8*n: S(ij // 8, ij % 8)
+    """
+    outer = sequential_loop(program, step.outer)
+    inner = sequential_loop(program, step.inner)
+    if outer.body is not inner:
+        raise ScheduleError(f"loop '{step.inner}' is not directly inside loop '{step.outer}'")
+    require_fresh(program, outer, step.into)
+    lowest, extent = _value_range(program, inner, step.inner)
+    values = {
+        name: outer.values[name].scale_val(isl.Val(extent)).add(_shifted(value, -lowest))
+        for name, value in inner.values.items()
+    }
+    return program.with_tree(
+        rewrite(program.tree, outer, lambda _: Loop(step.into, values, inner.body))
+    )
+
+
+def _value_range(program: Program, loop: Loop, reference: str) -> tuple[int, int]:
+    lows, highs = [], []
+    for name, value in loop.values.items():
+        reached = isl.Map.from_pw_aff(value).intersect_domain(program.statements[name].domain)
+        if reached.is_empty():
+            continue
+        lows.append(reached.range().dim_min_val(0))
+        highs.append(reached.range().dim_max_val(0))
+    if not all(bound.is_int() for bound in (*lows, *highs)):
+        raise ScheduleError(
+            f"loop '{reference}' cannot be collapsed: its number of iterations grows with a parameter, "
+            "and a product of two sizes is not affine; split it by a literal first"
+        )
+    lowest = min((int(low.to_python()) for low in lows), default=0)
+    return lowest, max((int(high.to_python()) for high in highs), default=0) - lowest + 1
+
+
+def _shifted(value: isl.PwAff, by: int) -> isl.PwAff:
+    local = isl.LocalSpace.from_space(value.get_domain_space())
+    return value.add(isl.PwAff.from_aff(isl.Aff.val_on_domain(local, isl.Val(by))))

@@ -1,0 +1,80 @@
+"""pack: the tile of an array that one iteration reads is copied into a contiguous buffer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from polysched.errors import ScheduleError
+from polysched.schedule.buffering import (
+    copy_nest,
+    copy_statement,
+    nested,
+    plan_buffer,
+    redirected_statement,
+    translated,
+    with_copies,
+)
+from polysched.schedule.program import Program
+
+
+@dataclass(frozen=True)
+class Pack:
+    """Copy what an iteration of a loop reads of an array into a buffer, at the start of the iteration.
+
+    Args:
+        array: the array; below the loop it is only read.
+        at: the loop.
+        order: the array's dimensions in the buffer's order, the contiguous one last; by default the
+            array's own order.
+        into: name of the buffer and of the copying statement; by default ``<array>_packed``. The copy's
+            loops are named as the array's dimensions: ``"<into>.<dimension>"``.
+    """
+
+    array: str
+    at: str
+    order: tuple[str, ...] | None = None
+    into: str | None = None
+
+
+def pack(program: Program, step: Pack) -> Program:
+    """Copy the tile of an array that a loop iteration reads into a contiguous, aligned buffer.
+
+    before::
+
+        for jo in 0..m / 8:
+          for i in 0..n:
+            for ji in 0..8: S(i, B[i, 8*jo + ji])
+
+    after ``pack("B", at="jo")``::
+
+        for jo in 0..m / 8:
+          for d0 in 0..n:
+            for d1 in 0..8: B_packed[d0, d1] = B[d0, 8*jo + d1]
+          for i in 0..n:
+            for ji in 0..8: S(i, B_packed[i, ji])
+    """
+    into = step.into or f"{step.array}_packed"
+    plan = plan_buffer(program, step.array, step.at, into, step.order)
+    if plan.writes:
+        raise ScheduleError(
+            f"array '{step.array}' cannot be packed at loop '{step.at}': statement "
+            f"'{plan.writes[0].statement}' writes it there; use promote for an array that is updated"
+        )
+    elements = None
+    for relation in plan.redirect.values():
+        elements = relation.range() if elements is None else elements.union(relation.range())
+    assert elements is not None
+    copy = copy_statement(plan, into, elements.coalesce(), outward=False)
+    touched = {reference.statement for reference in plan.redirect}
+    statements = {
+        name: redirected_statement(plan, statement) if name in touched else statement
+        for name, statement in program.statements.items()
+    }
+    nest = nested(copy_nest(plan, copy), into)
+    return replace(
+        program,
+        arrays={**program.arrays, into: plan.buffer},
+        statements={**statements, into: copy},
+        dependences=translated(plan, program.dependences, copy, None),
+        tree=with_copies(plan, program.tree, {into: copy}, [nest], []),
+    )

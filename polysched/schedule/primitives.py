@@ -1,0 +1,79 @@
+"""The table of primitives: which function carries out which step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from polysched.schedule.collapse import Collapse, collapse
+from polysched.schedule.compute_at import ComputeAt, compute_at
+from polysched.schedule.distribute import Distribute, distribute
+from polysched.schedule.fuse import Fuse, fuse
+from polysched.schedule.pack import Pack, pack
+from polysched.schedule.program import Program
+from polysched.schedule.promote import Promote, promote
+from polysched.schedule.reorder import Reorder, reorder
+from polysched.schedule.reverse import Reverse, reverse
+from polysched.schedule.shift import Shift, shift
+from polysched.schedule.skew import Skew, skew
+from polysched.schedule.split import Split, split
+from polysched.schedule.tile import Tile, tile
+from polysched.schedule.unroll import Unroll, unroll
+from polysched.schedule.vectorize import Vectorize, vectorize
+
+Step: TypeAlias = (
+    Collapse
+    | ComputeAt
+    | Distribute
+    | Fuse
+    | Pack
+    | Promote
+    | Reorder
+    | Reverse
+    | Shift
+    | Skew
+    | Split
+    | Tile
+    | Unroll
+    | Vectorize
+)
+
+PRIMITIVES: Mapping[type[Any], Callable[[Program, Any], Program]] = MappingProxyType(
+    {
+        Collapse: collapse,
+        ComputeAt: compute_at,
+        Distribute: distribute,
+        Fuse: fuse,
+        Pack: pack,
+        Promote: promote,
+        Reorder: reorder,
+        Reverse: reverse,
+        Shift: shift,
+        Skew: skew,
+        Split: split,
+        Tile: tile,
+        Unroll: unroll,
+        Vectorize: vectorize,
+    }
+)
+
+
+def transform(program: Program, step: Step) -> Program:
+    """Carry out one step.
+
+    Raises:
+        ScheduleError: the step does not fit the program.
+    """
+    return PRIMITIVES[type(step)](program, step)
+
+
+def format_step(step: Step) -> str:
+    """The step as the call that makes it: ``split('c', factor=64, into=('co', 'ci'))``."""
+    name = PRIMITIVES[type(step)].__name__
+    shown = [
+        f"{field}={getattr(step, field)!r}"
+        for field, spec in type(step).__dataclass_fields__.items()
+        if getattr(step, field) != spec.default
+    ]
+    return f"{name}({', '.join(shown)})"

@@ -1,0 +1,181 @@
+"""The program while it is scheduled: statements, arrays, dependences and the loop tree.
+
+Every step maps a :class:`Program` to a new one. Order steps change the tree only; program steps also
+add statements and arrays and *translate the dependences*, so that whatever the steps, the dependences
+always relate instances of the statements at hand and state what the declared kernel demands of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import islpy as isl
+
+from polysched.dependence.relations import Dependence, memory_dependences
+from polysched.errors import ScheduleError, suggestion
+from polysched.ir.kernel import Array, Kernel, Statement
+from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, loops, path, statements
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A kernel on its way through a schedule."""
+
+    kernel: Kernel
+    arrays: Mapping[str, Array]
+    statements: Mapping[str, Statement]
+    dependences: tuple[Dependence, ...]
+    tree: Node
+
+    def with_tree(self, tree: Node) -> Program:
+        """The same program in another order."""
+        return replace(self, tree=tree)
+
+
+def initial_program(kernel: Kernel) -> Program:
+    """The kernel in program order, with its memory-based dependences."""
+    return Program(
+        kernel, kernel.arrays, kernel.statements, memory_dependences(kernel), kernel.body
+    )
+
+
+def base_name(reference: str) -> str:
+    """The loop's own name in ``"loop"`` or ``"statement.loop"``."""
+    return reference.rpartition(".")[2]
+
+
+def find_loop(program: Program, reference: str) -> Loop:
+    """The loop that ``"loop"`` or ``"statement.loop"`` names.
+
+    Raises:
+        ScheduleError: there is no such loop, or several have that name.
+    """
+    statement, _, name = reference.rpartition(".")
+    if statement:
+        if statement not in program.statements:
+            raise ScheduleError(
+                f"no statement '{statement}' (in loop '{reference}')"
+                f"{suggestion(statement, program.statements)}"
+            )
+        around = path(program.tree, statement)
+        found = [loop for loop in around if loop.name == name]
+        known = [f"{statement}.{loop.name}" for loop in around]
+    else:
+        everything = list(loops(program.tree))
+        found = [loop for loop in everything if loop.name == name]
+        known = [loop.name for loop in everything]
+    if not found:
+        raise ScheduleError(f"no loop '{reference}'{suggestion(reference, known)}")
+    if len(found) > 1:
+        options = ", ".join(
+            f"'{inner}.{name}'" for loop in found for inner in statements(loop)[:1]
+        )
+        raise ScheduleError(f"loop '{reference}' is ambiguous; name it by a statement: {options}")
+    return found[0]
+
+
+def sequential_loop(program: Program, reference: str) -> Loop:
+    """Like :func:`find_loop`, for steps that take the loop apart: it must not be unrolled or a vector."""
+    loop = find_loop(program, reference)
+    if loop.kind is not LoopKind.SEQUENTIAL:
+        raise ScheduleError(
+            f"loop '{reference}' is {_KIND_WORDS[loop.kind]} already; take it apart before that step"
+        )
+    return loop
+
+
+_KIND_WORDS = MappingProxyType({LoopKind.UNROLLED: "unrolled", LoopKind.VECTOR: "vectorised"})
+
+
+def require_fresh(program: Program, below: Loop | Node, *names: str) -> None:
+    """Check that new loop names are identifiers and free around every statement below a node.
+
+    Raises:
+        ScheduleError: a name is taken or no identifier.
+    """
+    for name in names:
+        if not name.isidentifier():
+            raise ScheduleError(f"loop name {name!r} is not an identifier")
+        if names.count(name) > 1:
+            raise ScheduleError(f"two new loops would both be named '{name}'")
+        for statement in statements(below):
+            if any(loop.name == name for loop in path(program.tree, statement)):
+                raise ScheduleError(
+                    f"loop name '{name}' is taken around statement '{statement}'; "
+                    "pass other names with into="
+                )
+
+
+def require_positive(what: str, value: int) -> None:
+    """Check a factor or a number of lanes.
+
+    Raises:
+        ScheduleError: ``value`` is no positive integer.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ScheduleError(f"{what} is {value!r}; expected a positive integer")
+
+
+def parent_of(tree: Node, node: Node) -> Loop | Sequence | None:
+    """The loop or sequence directly around ``node`` (this very object)."""
+    match tree:
+        case Loop(body=body):
+            return tree if body is node else parent_of(body, node)
+        case Sequence(children=children):
+            for child in children:
+                if child is node:
+                    return tree
+                found = parent_of(child, node)
+                if found is not None:
+                    return found
+        case Leaf():
+            pass
+    return None
+
+
+def prefix_loops(program: Program, loop: Loop) -> tuple[Loop, ...]:
+    """The loops from the outermost down to ``loop`` itself."""
+    around = path(program.tree, statements(loop)[0])
+    return around[: [other is loop for other in around].index(True) + 1]
+
+
+def prefix_map(statement: Statement, around: tuple[Loop, ...], names: list[str]) -> isl.Map:
+    """The map from the instances of a statement to the iterations of the loops around it."""
+    result = isl.Map.from_domain(statement.domain)
+    for loop in around:
+        column = isl.Map.from_pw_aff(loop.values[statement.name])
+        result = result.flat_range_product(column)
+    for position, name in enumerate(names):
+        result = result.set_dim_name(isl.dim_type.out, position, name)
+    return result.intersect_domain(statement.domain)
+
+
+def largest_extent(program: Program, loop: Loop) -> int | None:
+    """The largest number of iterations from first to last in any run of the loop.
+
+    None where no literal bounds it (it grows with a parameter).
+    """
+    around = prefix_loops(program, loop)[:-1]
+    values: isl.Map | None = None
+    for name, value in loop.values.items():
+        statement = program.statements[name]
+        reached = prefix_map(statement, around, []).reverse()
+        column = reached.apply_range(
+            isl.Map.from_pw_aff(value).intersect_domain(statement.domain)
+        )
+        values = column if values is None else values.union(column)
+    assert values is not None
+    if values.is_empty():
+        return 0
+    spread = values.reverse().apply_range(values).deltas().dim_max_val(0)
+    return int(spread.to_python()) + 1 if spread.is_int() else None
+
+
+def counts_nothing(program: Program, loop: Loop) -> bool:
+    """Whether the loop's value is 0 for every instance of every statement below."""
+    return all(
+        program.statements[name].domain.is_subset(value.zero_set())
+        for name, value in loop.values.items()
+    )

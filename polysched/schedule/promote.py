@@ -1,0 +1,172 @@
+"""promote: the tile of an array that one iteration updates lives in a buffer, in registers if it fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polysched.dependence.relations import Dependence, DependenceKind
+from polysched.errors import ScheduleError
+from polysched.ir.kernel import Role, Statement
+from polysched.ir.tree import Loop, LoopKind, Node
+from polysched.schedule.buffering import (
+    Buffering,
+    copy_nest,
+    copy_statement,
+    nested,
+    plan_buffer,
+    redirected_statement,
+    translated,
+    with_copies,
+)
+from polysched.schedule.program import Program, require_positive
+from polysched.schedule.split import split_loop
+
+
+@dataclass(frozen=True)
+class Promote:
+    """Keep what an iteration of a loop reads and writes of an array in a buffer of its own.
+
+    Elements whose old value is read are copied in at the start of the iteration, elements that somebody
+    reads later are copied out at its end; a temporary that lives only inside needs neither.
+
+    Args:
+        array: the array; it is written below the loop.
+        at: the loop.
+        lanes: copy that many elements at a time along the last dimension, everything else unrolled, so
+            that a buffer of literal extents becomes registers. None leaves plain loops, to be
+            scheduled as ``"<into>_in.<dimension>"`` and ``"<into>_out.<dimension>"``.
+        into: name of the buffer; by default ``<array>_local``.
+    """
+
+    array: str
+    at: str
+    lanes: int | None = None
+    into: str | None = None
+
+
+def promote(program: Program, step: Promote) -> Program:
+    """Give the tile of an array that an iteration updates a buffer of its own.
+
+    before::
+
+        for i in 0..n:
+          for k in 0..m: c[i] = c[i] + a[i, k]
+
+    after ``promote("c", at="i")``::
+
+        for i in 0..n:
+          c_local[0] = c[i]
+          for k in 0..m: c_local[0] = c_local[0] + a[i, k]
+          c[i] = c_local[0]
+    """
+    into = step.into or f"{step.array}_local"
+    if step.lanes is not None:
+        require_positive(f"the number of lanes of promote('{step.array}')", step.lanes)
+    plan = plan_buffer(program, step.array, step.at, into, None)
+    if not plan.writes:
+        raise ScheduleError(
+            f"no statement below loop '{step.at}' writes array '{step.array}'; use pack for an array that "
+            "is only read there"
+        )
+    copy_in = _copy(plan, f"{into}_in", _read_before_written(program, plan), outward=False)
+    copy_out = _copy(plan, f"{into}_out", _read_later(program, plan), outward=True)
+    touched = {reference.statement for reference in plan.redirect}
+    statements = {
+        name: redirected_statement(plan, statement) if name in touched else statement
+        for name, statement in program.statements.items()
+    }
+    copies = {copy.name: copy for copy in (copy_in, copy_out) if copy is not None}
+    return replace(
+        program,
+        arrays={**program.arrays, into: plan.buffer},
+        statements={**statements, **copies},
+        dependences=translated(plan, program.dependences, copy_in, copy_out),
+        tree=with_copies(
+            plan,
+            program.tree,
+            copies,
+            [_nest(plan, copy_in, step.lanes)] if copy_in else [],
+            [_nest(plan, copy_out, step.lanes)] if copy_out else [],
+        ),
+    )
+
+
+def _copy(plan: Buffering, name: str, elements: isl.Set, *, outward: bool) -> Statement | None:
+    if elements.is_empty():
+        return None
+    return copy_statement(plan, name, elements.coalesce(), outward=outward)
+
+
+def _union(sets: list[isl.Set], like: isl.Set) -> isl.Set:
+    result = isl.Set.empty(like.get_space())
+    for one in sets:
+        result = result.union(one)
+    return result
+
+
+def _read_before_written(program: Program, plan: Buffering) -> isl.Set:
+    """The ``[tile, element]`` of which the tile reads a value that it did not write itself."""
+    spread = next(iter(plan.redirect.values())).range()
+    needed = []
+    for read in plan.reads:
+        own = program.statements[read.statement].domain
+        for dependence in program.dependences:
+            if dependence.kind is DependenceKind.FLOW and dependence.sink == read:
+                if dependence.source in plan.redirect:
+                    inside = plan.same_tile(dependence)
+                    fresh = inside.subtract(_overwritten_between(program, plan, dependence))
+                    own = own.subtract(fresh.range())
+        needed.append(plan.redirect[read].intersect_domain(own).range())
+    return _union(needed, spread)
+
+
+def _overwritten_between(program: Program, plan: Buffering, flow: Dependence) -> isl.Map:
+    """The pairs of ``flow`` between which some instance outside the tile writes the element too."""
+    between = isl.Map.empty(flow.relation.get_space())
+    for first in program.dependences:
+        if first.kind is not DependenceKind.OUTPUT or first.source != flow.source:
+            continue
+        outside = _leaving_tile(plan, first)
+        for second in program.dependences:
+            if (
+                second.kind is DependenceKind.FLOW
+                and second.source == first.sink
+                and second.sink == flow.sink
+            ):
+                between = between.union(outside.apply_range(second.relation))
+    return between
+
+
+def _leaving_tile(plan: Buffering, dependence: Dependence) -> isl.Map:
+    if dependence.sink not in plan.redirect:
+        return dependence.relation
+    return dependence.relation.subtract(plan.same_tile(dependence))
+
+
+def _read_later(program: Program, plan: Buffering) -> isl.Set:
+    """The ``[tile, element]`` written in the tile whose value is visible outside of it."""
+    spread = next(iter(plan.redirect.values())).range()
+    visible = []
+    for write in plan.writes:
+        redirect = plan.redirect[write]
+        if plan.array.role in (Role.OUTPUT, Role.INOUT):
+            visible.append(redirect.range())
+            continue
+        for dependence in program.dependences:
+            if dependence.kind is DependenceKind.FLOW and dependence.source == write:
+                outside = _leaving_tile(plan, dependence).domain()
+                visible.append(redirect.intersect_domain(outside).range())
+    return _union(visible, spread)
+
+
+def _nest(plan: Buffering, copy: Statement, lanes: int | None) -> Node:
+    loops = copy_nest(plan, copy)
+    if lanes is None or not loops:
+        return nested(loops, copy.name)
+    *outer, last = (replace(loop, kind=LoopKind.UNROLLED) for loop in loops)
+    pair = split_loop(replace(last, kind=LoopKind.SEQUENTIAL), lanes, last.name, f"{last.name}v")
+    assert isinstance(pair.body, Loop)
+    vector = replace(pair.body, kind=LoopKind.VECTOR, lanes=lanes)
+    return nested((*outer, replace(pair, kind=LoopKind.UNROLLED), vector), copy.name)

@@ -1,0 +1,82 @@
+"""reorder: the loops of a perfect nest change places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from polysched.errors import ScheduleError
+from polysched.ir.tree import Loop, Node, rewrite, statements
+from polysched.schedule.program import Program, find_loop
+
+
+@dataclass(frozen=True)
+class Reorder:
+    """Put loops of one perfect nest into the given order, the outermost first.
+
+    Loops of the nest that are not named stay where they are.
+    """
+
+    order: tuple[str, ...]
+
+
+def reorder(program: Program, step: Reorder) -> Program:
+    """Put the named loops into the given order; they fill the places they held before.
+
+    before::
+
+        for i in 0..n:
+          for j in 0..m: S(i, j)
+
+    after ``reorder("j", "i")``::
+
+        for j in 0..m:
+          for i in 0..n: S(i, j)
+    """
+    named = [find_loop(program, reference) for reference in step.order]
+    for position, loop in enumerate(named):
+        if any(loop is other for other in named[:position]):
+            raise ScheduleError(f"reorder names loop '{step.order[position]}' twice")
+    if len(named) < 2:
+        return program
+    nest = perfect_nest(program, step.order, named)
+    wanted = iter(named)
+    places = [next(wanted) if _contains(named, loop) else loop for loop in nest]
+    return program.with_tree(rewrite(program.tree, nest[0], lambda _: _stacked(places, nest[-1].body)))
+
+
+def perfect_nest(program: Program, references: tuple[str, ...], named: list[Loop]) -> list[Loop]:
+    """The chain of loops from the outermost to the innermost of ``named``.
+
+    Raises:
+        ScheduleError: they do not lie in one chain, or something stands between them.
+    """
+    outermost = max(named, key=lambda loop: _depth_below(loop))
+    chain: list[Loop] = []
+    node: Node = outermost
+    while isinstance(node, Loop):
+        chain.append(node)
+        node = node.body
+    for reference, loop in zip(references, named, strict=True):
+        if not _contains(chain, loop):
+            between = ", ".join(statements(node))
+            raise ScheduleError(
+                f"loops {', '.join(map(repr, references))} are not perfectly nested: '{reference}' is "
+                f"not alone below '{outermost.name}', which holds a sequence of {between}; "
+                "distribute that loop first or name loops of one nest"
+            )
+    last = max(index for index, loop in enumerate(chain) if _contains(named, loop))
+    return chain[: last + 1]
+
+
+def _depth_below(node: Node) -> int:
+    return 1 + _depth_below(node.body) if isinstance(node, Loop) else 0
+
+
+def _contains(loops: list[Loop], wanted: Loop) -> bool:
+    return any(loop is wanted for loop in loops)
+
+
+def _stacked(order: list[Loop], body: Node) -> Node:
+    for loop in reversed(order):
+        body = replace(loop, body=body)
+    return body

@@ -1,0 +1,62 @@
+"""shift: a loop's iterations of one statement move by a constant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polysched.errors import ScheduleError, suggestion
+from polysched.ir.tree import Loop, Node, rewrite, statements
+from polysched.schedule.program import Program, sequential_loop
+
+
+@dataclass(frozen=True)
+class Shift:
+    """Run the iterations of a loop ``amount`` later, for one statement or for all below it."""
+
+    loop: str
+    amount: int
+    statement: str | None = None
+
+
+def shift(program: Program, step: Shift) -> Program:
+    """Add a constant to the loop's value for one statement (all, if none is named).
+
+    before::
+
+        for i in 0..n:
+          S(i)
+          T(i)
+
+    after ``shift("i", 1, statement="T")``::
+
+        for i in 0..n + 1:
+          if i < n: S(i)
+          if i >= 1: T(i - 1)
+    """
+    if isinstance(step.amount, bool) or not isinstance(step.amount, int):
+        raise ScheduleError(f"the amount of shift('{step.loop}') is {step.amount!r}; expected an integer")
+    loop = sequential_loop(program, step.loop)
+    below = statements(loop)
+    if step.statement is not None and step.statement not in below:
+        raise ScheduleError(
+            f"statement '{step.statement}' is not below loop '{step.loop}'"
+            f"{suggestion(step.statement, below)}"
+        )
+    moved = below if step.statement is None else (step.statement,)
+    values = {
+        name: _shifted(value, step.amount) if name in moved else value
+        for name, value in loop.values.items()
+    }
+
+    def shifted(node: Node) -> Node:
+        assert isinstance(node, Loop)
+        return replace(node, values=values)
+
+    return program.with_tree(rewrite(program.tree, loop, shifted))
+
+
+def _shifted(value: isl.PwAff, amount: int) -> isl.PwAff:
+    local = isl.LocalSpace.from_space(value.get_domain_space())
+    return value.add(isl.PwAff.from_aff(isl.Aff.val_on_domain(local, isl.Val(amount))))

@@ -1,0 +1,60 @@
+"""tile: split several loops and bring the chunk loops outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.errors import ScheduleError
+from polysched.schedule.program import Program, base_name
+from polysched.schedule.reorder import Reorder, reorder
+from polysched.schedule.split import Split, split
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Split each loop by its factor; all outer loops come first, then all inner ones.
+
+    Args:
+        loops: loops of one perfect nest, the outermost first.
+        factors: iterations a tile in each.
+        outer, inner: names of the new loops; by default ``<loop>o`` and ``<loop>i``.
+    """
+
+    loops: tuple[str, ...]
+    factors: tuple[int, ...]
+    outer: tuple[str, ...] | None = None
+    inner: tuple[str, ...] | None = None
+
+
+def tile(program: Program, step: Tile) -> Program:
+    """Cut a nest into rectangular tiles.
+
+    before::
+
+        for i in 0..n:
+          for j in 0..m: S(i, j)
+
+    after ``tile(("i", "j"), (4, 8))``::
+
+        for io in 0..ceil(n / 4):
+          for jo in 0..ceil(m / 8):
+            for ii in 0..min(4, n - 4*io):
+              for ji in 0..min(8, m - 8*jo): S(4*io + ii, 8*jo + ji)
+    """
+    names = [base_name(loop) for loop in step.loops]
+    outer = step.outer or tuple(f"{name}o" for name in names)
+    inner = step.inner or tuple(f"{name}i" for name in names)
+    if not len(step.loops) == len(step.factors) == len(outer) == len(inner):
+        raise ScheduleError(
+            f"tile of {len(step.loops)} loops needs as many factors and names; got "
+            f"{len(step.factors)} factors, {len(outer)} outer and {len(inner)} inner names"
+        )
+    for loop, factor, into in zip(step.loops, step.factors, zip(outer, inner, strict=True), strict=True):
+        program = split(program, Split(loop, factor, into))
+    prefixes = [loop.rpartition(".")[0] for loop in step.loops]
+    order = [
+        f"{prefix}.{name}" if prefix else name
+        for group in (outer, inner)
+        for prefix, name in zip(prefixes, group, strict=True)
+    ]
+    return reorder(program, Reorder(tuple(order)))

@@ -1,0 +1,70 @@
+"""unroll: a loop's body is written out once for every iteration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from polysched.errors import ScheduleError
+from polysched.ir.tree import Loop, LoopKind, Node, rewrite
+from polysched.schedule.program import (
+    Program,
+    base_name,
+    largest_extent,
+    require_fresh,
+    require_positive,
+    sequential_loop,
+)
+from polysched.schedule.split import split_loop
+
+LARGEST_UNROLLED = 1024
+"""More copies of a body than this are refused: the code would not fit an instruction cache."""
+
+
+@dataclass(frozen=True)
+class Unroll:
+    """Write the body of a loop out for every iteration, or for ``factor`` iterations at a time.
+
+    Args:
+        loop: a loop whose number of iterations has a literal bound (any loop if ``factor`` is given).
+        factor: iterations written out at a time; the rest stays a loop, ``<loop>o``.
+    """
+
+    loop: str
+    factor: int | None = None
+
+
+def unroll(program: Program, step: Unroll) -> Program:
+    """Write out the iterations of a loop; nothing changes its place in time.
+
+    before::
+
+        for i in 0..3: S(i)
+
+    after ``unroll("i")``::
+
+        S(0)
+        S(1)
+        S(2)
+    """
+    loop = sequential_loop(program, step.loop)
+    name = base_name(step.loop)
+    if step.factor is not None:
+        require_positive(f"the factor of unroll('{step.loop}')", step.factor)
+        require_fresh(program, loop, f"{name}o", f"{name}i")
+        pair = split_loop(loop, step.factor, f"{name}o", f"{name}i")
+        assert isinstance(pair.body, Loop)
+        unrolled = replace(pair, body=replace(pair.body, kind=LoopKind.UNROLLED))
+        return program.with_tree(rewrite(program.tree, loop, lambda _: unrolled))
+    extent = largest_extent(program, loop)
+    if extent is None or extent > LARGEST_UNROLLED:
+        count = "grows with a parameter" if extent is None else f"is {extent}"
+        raise ScheduleError(
+            f"loop '{step.loop}' cannot be unrolled whole: its number of iterations {count}; pass "
+            "factor=, or split it first"
+        )
+
+    def marked(node: Node) -> Node:
+        assert isinstance(node, Loop)
+        return replace(node, kind=LoopKind.UNROLLED)
+
+    return program.with_tree(rewrite(program.tree, loop, marked))

@@ -1,0 +1,78 @@
+"""vectorize: the iterations of a loop run together as the lanes of a vector."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from polysched.errors import ScheduleError
+from polysched.ir.tree import Loop, LoopKind, Node, path, rewrite
+from polysched.schedule.program import (
+    Program,
+    base_name,
+    counts_nothing,
+    require_fresh,
+    require_positive,
+    sequential_loop,
+)
+from polysched.schedule.split import split_loop
+
+LARGEST_LANES = 64
+
+
+@dataclass(frozen=True)
+class Vectorize:
+    """Run ``lanes`` consecutive iterations of a loop at a time.
+
+    Args:
+        loop: the loop.
+        lanes: iterations a vector, a power of two.
+        into: name of the loop over the lanes; by default ``<loop>v``. A loop longer than one vector keeps
+            its name and counts vectors.
+    """
+
+    loop: str
+    lanes: int
+    into: str | None = None
+
+
+def vectorize(program: Program, step: Vectorize) -> Program:
+    """Run the iterations of a loop ``lanes`` at a time, each statement below for all lanes at once.
+
+    Every read of a statement comes before its writes; lanes outside the loop are masked.
+
+    before::
+
+        for i in 0..n: S(i)
+
+    after ``vectorize("i", 16)``::
+
+        for i in 0..ceil(n / 16):
+          vector iv in 0..min(16, n - 16*i): S(16*i + iv)
+    """
+    require_positive(f"the number of lanes of vectorize('{step.loop}')", step.lanes)
+    if step.lanes & (step.lanes - 1) or step.lanes > LARGEST_LANES:
+        raise ScheduleError(
+            f"the number of lanes of vectorize('{step.loop}') is {step.lanes}; expected a power of two "
+            f"up to {LARGEST_LANES}"
+        )
+    loop = sequential_loop(program, step.loop)
+    name = base_name(step.loop)
+    lane_name = step.into or f"{name}v"
+    require_fresh(program, loop, lane_name)
+    _require_no_vector_around(program, loop, step.loop)
+    pair = split_loop(loop, step.lanes, name, lane_name)
+    assert isinstance(pair.body, Loop)
+    lanes = replace(pair.body, kind=LoopKind.VECTOR, lanes=step.lanes)
+    whole: Node = lanes if counts_nothing(program, pair) else replace(pair, body=lanes)
+    return program.with_tree(rewrite(program.tree, loop, lambda _: whole))
+
+
+def _require_no_vector_around(program: Program, loop: Loop, reference: str) -> None:
+    for name in loop.values:
+        for other in path(program.tree, name):
+            if other.kind is LoopKind.VECTOR:
+                raise ScheduleError(
+                    f"loop '{reference}' cannot be vectorised: statement '{name}' already runs in the "
+                    f"vector loop '{other.name}'"
+                )
+

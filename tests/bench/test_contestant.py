@@ -1,0 +1,68 @@
+import importlib
+import json
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from polysched.bench.contestant import (
+    UnavailableError,
+    aligned_copy,
+    aligned_empty,
+    optional_module,
+)
+
+
+def test_an_installed_module_is_returned() -> None:
+    assert optional_module("json") is json
+
+
+def test_an_absent_module_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(UnavailableError) as caught:
+        optional_module("torch")
+    assert str(caught.value) == "torch is not installed (pip install 'polysched[bench]')"
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        ModuleNotFoundError("No module named 'sympy'", name="sympy"),
+        ImportError("libgomp.so.1: cannot open shared object file"),
+        OSError("libc10.so: wrong ELF class"),
+    ],
+)
+def test_a_broken_module_says_what_is_wrong(
+    monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    def fail(name: str) -> ModuleType:
+        raise failure
+
+    monkeypatch.setattr(importlib, "import_module", fail)
+    with pytest.raises(UnavailableError) as caught:
+        optional_module("torch")
+    assert str(caught.value) == f"torch cannot be loaded: {failure}"
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3, 5), (2, 3, 4)])
+@pytest.mark.parametrize("alignment", [64, 128, 4096])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8])
+def test_aligned_arrays_are_aligned(
+    shape: tuple[int, ...], alignment: int, dtype: type[np.generic]
+) -> None:
+    array = aligned_empty(shape, dtype, alignment)
+    assert array.ctypes.data % alignment == 0
+    assert array.shape == shape
+    assert array.dtype == dtype
+    assert array.flags.c_contiguous
+    assert array.flags.writeable
+
+
+def test_an_aligned_copy_is_equal_contiguous_and_separate() -> None:
+    original = np.arange(24, dtype=np.float32).reshape(4, 6)
+    copy = aligned_copy(original.T)
+    assert copy.ctypes.data % 128 == 0
+    assert copy.flags.c_contiguous
+    assert np.array_equal(copy, original.T)
+    assert not np.shares_memory(copy, original)

@@ -1,0 +1,31 @@
+from polysched.bench.race import Result, Withdrawn
+from polysched.bench.table import markdown_table
+
+RESULTS = (
+    Result("conv", "numpy", 0.4178, 103.51, 247.77, 15, 2.7e-5),
+    Result("matmul", "OpenBLAS", 0.5, 120.0, 240.0, 3, 0.0),
+    Result("conv", "best | packed", 0.9694, 239.0, 246.04, 7, 8.3e-5),
+)
+
+
+def test_results_are_sorted_within_their_kernel() -> None:
+    assert markdown_table(RESULTS) == (
+        "| kernel | contestant     | of peak | GFLOP/s | peak GFLOP/s | runs | max abs error |\n"
+        "| ------ | -------------- | ------: | ------: | -----------: | ---: | ------------: |\n"
+        "| conv   | best \\| packed |   0.969 |   239.0 |        246.0 |    7 |       8.3e-05 |\n"
+        "| conv   | numpy          |   0.418 |   103.5 |        247.8 |   15 |       2.7e-05 |\n"
+        "| matmul | OpenBLAS       |   0.500 |   120.0 |        240.0 |    3 |       0.0e+00 |\n"
+    )
+
+
+def test_who_did_not_race_is_named_below() -> None:
+    absent = Withdrawn("conv", "Halide", "halide is not installed")
+    text = markdown_table(RESULTS[:1], [absent])
+    assert text.endswith("|\n\nNot raced: Halide (conv): halide is not installed.\n")
+
+
+def test_no_results_are_a_heading() -> None:
+    assert markdown_table(()).splitlines() == [
+        "| kernel | contestant | of peak | GFLOP/s | peak GFLOP/s | runs | max abs error |",
+        "| ------ | ---------- | ------: | ------: | -----------: | ---: | ------------: |",
+    ]

@@ -1,0 +1,38 @@
+"""What holds for all tests: a home of their own, and no deadline on a machine others use too."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from tests.golden import compare_with_golden
+
+settings.register_profile("polysched", deadline=None, print_blob=True)
+settings.load_profile("polysched")
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give each test a home, and so caches and settings, of its own."""
+    home: Path = tmp_path_factory.mktemp("home")
+    for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(home))
+    for name in ("POLYSCHED_DEBUG", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that rewrites the golden files."""
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="rewrite tests/golden_files with the texts that the tests produce",
+    )
+
+
+@pytest.fixture
+def check_golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Return ``check_golden(name, text)``: the text equals tests/golden_files/NAME."""
+    return partial(compare_with_golden, update=request.config.getoption("--update-golden"))

@@ -1,0 +1,18 @@
+import pytest
+
+from polysched.machine.processors import DEFAULT_PIPES, FMA_PIPES, fma_pipes
+from polysched.machine.x86_names import PROCESSORS
+
+
+def test_units_depend_on_the_width() -> None:
+    zen4 = fma_pipes("znver4")
+    assert [zen4.units(bits) for bits in (512, 256, 128)] == [1, 2, 2]
+
+
+def test_unknown_processors_get_the_default() -> None:
+    assert fma_pipes("z80") is DEFAULT_PIPES
+
+
+@pytest.mark.parametrize("cpu", sorted(FMA_PIPES))
+def test_the_table_uses_llvms_names(cpu: str) -> None:
+    assert cpu in PROCESSORS

@@ -1,0 +1,74 @@
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from llvmlite import binding
+
+from polysched.errors import MachineError
+from polysched.machine.presets import PRESETS
+from polysched.machine.target import target_machine
+from polysched.machine.x86_names import FEATURES, PROCESSORS
+
+ZEN = PRESETS["znver4"]
+FMA = """
+define <16 x float> @f(<16 x float> %x, <16 x float> %y) {
+  %m = fmul contract <16 x float> %x, %y
+  %s = fadd contract <16 x float> %m, %y
+  ret <16 x float> %s
+}
+"""
+
+
+def assembly(features: str) -> str:
+    machine = replace(ZEN, features=features)
+    return str(target_machine(machine).emit_assembly(binding.parse_assembly(FMA)))
+
+
+def test_features_overrule_what_the_name_promises() -> None:
+    assert re.search(r"vfmadd\w+\s.*%zmm", assembly(ZEN.features))
+    masked = assembly(f"{ZEN.features},-avx512f")
+    assert "%zmm" not in masked
+    assert re.search(r"vfmadd\w+\s.*%ymm", masked)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"cpu": "znver44"}, "LLVM knows no x86 processor 'znver44'; did you mean 'znver4'"),
+        ({"features": "+avx512g"}, "LLVM knows no x86 feature 'avx512g'; did you mean 'avx512"),
+        ({"triple": "z80-cpm"}, "LLVM does not know the triple 'z80-cpm'; expected one such as"),
+    ],
+)
+def test_names_that_llvm_does_not_know(change: dict[str, str], message: str) -> None:
+    with pytest.raises(MachineError, match=message):
+        target_machine(replace(ZEN, **change))  # type: ignore[arg-type]
+
+
+def test_optimization_level() -> None:
+    with pytest.raises(MachineError, match="optimization is 4; expected a level from 0 to 3"):
+        target_machine(ZEN, optimization=4)
+
+
+def test_the_known_names_are_llvms() -> None:
+    script = (
+        "from llvmlite import binding\n"
+        "binding.initialize_all_targets()\n"
+        "binding.initialize_all_asmprinters()\n"
+        "target = binding.Target.from_triple('x86_64-unknown-linux-gnu')\n"
+        "target.create_target_machine(cpu='help')\n"
+    )
+    listing = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stderr
+    names = set(re.findall(r"^  (\S+)\s+- ", listing, re.MULTILINE))
+    assert len(names) > 200
+    assert names >= PROCESSORS
+    assert names >= FEATURES
+
+
+def test_all_features_that_llvm_can_detect_are_known() -> None:
+    if not binding.get_process_triple().startswith("x86_64"):
+        pytest.skip("the features of another processor")
+    assert set(binding.get_host_cpu_features()) <= FEATURES
