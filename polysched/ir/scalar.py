@@ -1,9 +1,9 @@
 """Exact evaluation of one expression on scalars: the meaning that every other evaluator is held to.
 
 Integers and conditions are Python numbers kept in the range of their type (they wrap), floats are
-numpy scalars of their type. What C leaves undefined is defined here: an integer divided by zero gives
-0 (as in Halide), the remainder too, and a float that fits no integer of the type asked for gives the
-lowest value of that type.
+numpy scalars of their type. What C leaves undefined is defined here: an integer divided by zero
+gives 0 (as in Halide), the remainder too, and a float that fits no integer of the type asked for
+gives the lowest value of that type.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def _fma64(a: float, b: float, c: float) -> float:
     try:
         return exact.numerator / exact.denominator
     except OverflowError:
-        return math.copysign(math.inf, exact)
+        return math.inf if exact > 0 else -math.inf
 
 
 def _floor_divide(left: int, right: int) -> int:

@@ -1,8 +1,8 @@
 """Loop programs as one self-contained C99 function.
 
 The function is ``int NAME(arrays..., parameters...)``: the argument arrays in declaration order,
-row-major, then the parameters as ``int64_t``. It returns 0, or 1 if its workspace cannot be allocated; nothing
-has been written then.
+row-major, then the parameters as ``int64_t``. It returns 0, or 1 if its workspace cannot be
+allocated; nothing has been written then.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from polysched.ir.expressions import (
 )
 from polysched.ir.kernel import Array
 from polysched.ir.printing import INFIX_PRECEDENCE, Precedence
-from polysched.ir.scalar import wrapper
+from polysched.ir.scalar import as_scalar, wrapper
 from polysched.loops.c_helpers import c_type, helper_for, is_index_arithmetic
 
 _LIBRARY: Mapping[Operator, str] = MappingProxyType(
@@ -158,7 +158,7 @@ def c_constant(value: Number, dtype: DType) -> str:
 
 def _float_constant(value: float, dtype: DType) -> str:
     suffix = "f" if dtype.bits == 32 else ""
-    rounded = dtype.numpy().type(value)
+    rounded = as_scalar(value, dtype)
     if math.isnan(rounded):
         return "NAN"
     if math.isinf(rounded):

@@ -71,8 +71,7 @@ class CompiledKernel:
         views: Sequence[np.ndarray[Any, Any]] = arrays
         for value in arrays:
             if type(value) is not np.ndarray:
-                names = bind_names(self.signature, form)
-                views = [as_array(v, name) for v, name in zip(arrays, names, strict=True)]
+                views = self._views(form, arrays)
                 break
         plan = self._plan(form, tuple([(v.dtype, v.shape, v.flags.num) for v in views]))
         addresses = list(map(address, views, plan.writable))
@@ -85,6 +84,13 @@ class CompiledKernel:
     def _plan(self) -> Callable[[CallForm, tuple[Layout, ...]], Plan]:
         # A plan follows from its arguments alone, so remembering it is safe between threads too.
         return functools.lru_cache(maxsize=_PLANS)(functools.partial(make_plan, self.signature))
+
+    def _views(self, form: CallForm, arrays: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+        names = bind_names(self.signature, form)
+        return [
+            as_array(value, f"kernel '{self.name}': array '{name}'")
+            for value, name in zip(arrays, names, strict=True)
+        ]
 
     def _run_rearranged(self, plan: Plan, addresses: list[int], passed: Sequence[Any]) -> Any:
         """Run a call that leaves outputs out or passes arrays in another order than declared."""

@@ -28,43 +28,43 @@ class DLPackTensor(Protocol):
         """The type and number of the device."""
 
 
-def as_array(value: object, name: str) -> np.ndarray[Any, Any]:
+def as_array(value: object, subject: str) -> np.ndarray[Any, Any]:
     """A numpy array over the memory of ``value``: an array, a DLPack tensor on the CPU or a buffer.
 
     Raises:
-        CallError: ``value`` is none of these; ``name`` is the argument's in the message.
+        CallError: ``value`` is none of these; the message starts with ``subject``.
     """
     if isinstance(value, np.ma.MaskedArray):
         raise CallError(
-            f"argument '{name}' is a masked array, whose mask would be ignored; pass its .data"
+            f"{subject} is a masked array, whose mask would be ignored; pass its .data"
         )
     if isinstance(value, np.ndarray):
         return value.view(np.ndarray)
     if isinstance(value, DLPackTensor):
-        return _from_dlpack(value, name)
+        return _from_dlpack(value, subject)
     try:
         return np.asarray(memoryview(value))  # type: ignore[arg-type]
     except TypeError:
         raise CallError(
-            f"argument '{name}' is of type {type(value).__name__}; expected a numpy array, an "
+            f"{subject} is of type {type(value).__name__}; expected a numpy array, an "
             "object with the buffer protocol or a DLPack tensor"
         ) from None
     except (ValueError, RuntimeError, BufferError) as error:
         raise CallError(
-            f"argument '{name}': its buffer cannot be viewed as an array: {error}"
+            f"{subject}: its buffer cannot be viewed as an array: {error}"
         ) from error
 
 
-def _from_dlpack(value: DLPackTensor, name: str) -> np.ndarray[Any, Any]:
+def _from_dlpack(value: DLPackTensor, subject: str) -> np.ndarray[Any, Any]:
     device, _ = value.__dlpack_device__()
     if device not in tuple(DLPackDevice):
         raise CallError(
-            f"argument '{name}' is a DLPack tensor on a device of type {device}; expected "
+            f"{subject} is a DLPack tensor on a device of type {device}; expected "
             "one in the memory of the CPU (type 1): copy it there first"
         )
     try:
         return np.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise CallError(
-            f"argument '{name}': its DLPack export cannot be viewed as an array: {error}"
+            f"{subject}: its DLPack export cannot be viewed as an array: {error}"
         ) from error
