@@ -76,7 +76,7 @@ def undefined(shape: tuple[int, ...], dtype: DType) -> AnyArray:
     if dtype.is_float:
         array.fill(np.nan)
     elif dtype.is_integer:
-        array.view(np.uint8).fill(POISON_BYTE)
+        array.fill(np.frombuffer(bytes([POISON_BYTE]) * dtype.bytes, array.dtype)[0])
     else:
         array.fill(True)
     return array

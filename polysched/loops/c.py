@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 from polysched.ir.expressions import Constant, Expression, Index, Operation, Operator, loads
 from polysched.ir.expressions import walk as walk_expression
@@ -117,7 +118,7 @@ class _Printer:
         heap = self.heap_arrays()
         for array in heap:
             kind, name = c_type(array.dtype), self.expressions.array_names[array.name]
-            count = self.expressions.text(_element_count(array))
+            count = self.element_count(array)
             lines.append(f"{kind} *restrict {name} = workspace({count}, sizeof({kind}));")
         if heap:
             names = [self.expressions.array_names[array.name] for array in heap]
@@ -125,6 +126,10 @@ class _Printer:
             missing = " || ".join(f"!{name}" for name in names)
             lines += [f"if ({missing}) {{", *_indented([*release, "return 1;"]), "}"]
         return lines
+
+    def element_count(self, array: Array) -> str:
+        first, *others = map(self.expressions.text, array.stored_shape)
+        return reduce(lambda count, extent: f"elements({count}, {extent})", others, first)
 
     def stack_array(self, array: Array) -> str:
         name = self.expressions.array_names[array.name]
@@ -205,13 +210,6 @@ class _Printer:
 
 def _indented(lines: Iterable[str]) -> list[str]:
     return [f"    {line}" for line in lines]
-
-
-def _element_count(array: Array) -> Expression:
-    count: Expression = Constant(1)
-    for position, extent in enumerate(array.stored_shape):
-        count = count * extent if position else extent
-    return count
 
 
 def _stack_elements(array: Array) -> int | None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from polysched.ir.dtypes import DType, i64
-from polysched.ir.evaluate import evaluate
 from polysched.ir.expressions import (
     Cast,
     Constant,
@@ -23,7 +22,7 @@ from polysched.ir.expressions import (
 )
 from polysched.ir.kernel import Array
 from polysched.ir.printing import INFIX_PRECEDENCE, Precedence
-from polysched.ir.scalar import as_scalar, wrapper
+from polysched.ir.scalar import Scalar, as_scalar, evaluate, wrapper
 from polysched.loops.c_helpers import c_type, helper_for, is_index_arithmetic
 
 _LIBRARY: Mapping[Operator, str] = MappingProxyType(
@@ -70,7 +69,7 @@ class CExpressions:
                 return self.element(array, subscripts), Precedence.ATOM
             case Operation() if _is_literal(expression):
                 # Folded: C would compute it in `int`.
-                return _signed(c_constant(evaluate(expression, {}), i64))
+                return _signed(c_constant(evaluate(expression, _no_read, {}), i64))
             case Operation(operands=operands) if helper is not None:
                 return self._call(helper.name, operands), Precedence.ATOM
             case Cast(operand=operand) if helper is not None:
@@ -125,6 +124,10 @@ def _is_literal(expression: Operation) -> bool:
     return is_index_arithmetic(expression) and not any(
         isinstance(node, Index | Parameter) for node in walk(expression)
     )
+
+
+def _no_read(name: str, position: tuple[int, ...]) -> Scalar:
+    raise TypeError(f"a literal reads {name}{list(position)}")
 
 
 def _signed(text: str) -> tuple[str, Precedence]:

@@ -23,13 +23,20 @@ from polysched.ir.expressions import (
     walk,
 )
 
+# A count of elements too large for 64 bits becomes the largest number, which no allocation fits.
 WORKSPACE = """\
+static inline int64_t elements(int64_t a, int64_t b)
+{
+    if (a <= 0 || b <= 0) {
+        return 0;
+    }
+    return a <= INT64_MAX / b ? a * b : INT64_MAX;
+}
+
 static inline void *workspace(int64_t count, int64_t bytes)
 {
-    if (count <= 0) {
-        count = 1;
-    }
-    return count <= INT64_MAX / bytes ? malloc((size_t)(count * bytes)) : NULL;
+    int64_t total = elements(count, bytes);
+    return total < INT64_MAX ? malloc(total > 0 ? (size_t)total : 1) : NULL;
 }
 """
 

@@ -83,16 +83,17 @@ def generate_loops(program: Program) -> LoopProgram:
             f"kernel '{program.kernel.name}': isl could not generate loops for this schedule: {error}"
         ) from None
     reader = _Reader(program, marks)
-    body = reader.node(ast, _Scope({}, _parameter_intervals(program), None))
+    known = parameter_intervals(program.kernel.context, program.kernel.parameters)
+    body = reader.node(ast, _Scope({}, known, None))
     return LoopProgram(
         program.kernel.name, program.kernel.parameters, program.kernel.context, program.arrays, body
     )
 
 
-def _parameter_intervals(program: Program) -> dict[str, Interval]:
-    context = program.kernel.context
+def parameter_intervals(context: isl.Set, parameters: tuple[str, ...]) -> dict[str, Interval]:
+    """The literal bounds that the context puts on each parameter."""
     known: dict[str, Interval] = {}
-    for position, name in enumerate(program.kernel.parameters):
+    for position, name in enumerate(parameters):
         values = context.move_dims(isl.dim_type.set, 0, isl.dim_type.param, position, 1)
         low, high = values.dim_min_val(0), values.dim_max_val(0)
         known[name] = (

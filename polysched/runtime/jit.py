@@ -6,7 +6,7 @@ import ctypes
 import functools
 import importlib.metadata
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import llvmlite
 from llvmlite import binding
@@ -33,12 +33,11 @@ class NativeFunction:
     """Machine code in this process.
 
     ``call`` takes addresses, then 64-bit integers, and gives the 32-bit status; it releases the
-    GIL. The code lives as long as this value.
+    GIL. The code lives as long as ``call``.
     """
 
     entry: Entry
     call: Callable[..., int]
-    _code: tuple[object, ...] = field(repr=False)
 
 
 def compile_module(
@@ -132,8 +131,10 @@ def load_object(code: bytes, entry: Entry, machine: Machine) -> NativeFunction:
         ) from error
     arguments = [ctypes.c_void_p] * entry.pointers + [ctypes.c_int64] * entry.integers
     # CFUNCTYPE's functions release the GIL while they run.
-    prototype = ctypes.CFUNCTYPE(ctypes.c_int32, *arguments)
-    return NativeFunction(entry, prototype(tracker[entry.symbol]), (tracker, jit))
+    call = ctypes.CFUNCTYPE(ctypes.c_int32, *arguments)(tracker[entry.symbol])
+    # The function alone keeps the memory of its code: whoever can call it can do so safely.
+    call.code = (tracker, jit)  # type: ignore[attr-defined]
+    return NativeFunction(entry, call)
 
 
 def require_runnable(machine: Machine, host: Machine) -> None:

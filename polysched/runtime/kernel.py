@@ -75,8 +75,13 @@ class CompiledKernel:
                 break
         plan = self._plan(form, tuple([(v.dtype, v.shape, v.flags.num) for v in views]))
         addresses = list(map(address, views, plan.writable))
+        if plan.allocations:
+            outputs = [aligned_empty(shape, dtype) for shape, dtype in plan.allocations]
+            arrays = (*arrays, *outputs)
+            addresses += [address(output, True) for output in outputs]
         if not plan.in_order:
-            return self._run_rearranged(plan, addresses, arrays)
+            arrays = tuple([arrays[source] for source in plan.sources])
+            addresses = [addresses[source] for source in plan.sources]
         self._run(plan, addresses)
         return plan.result_of(arrays)
 
@@ -91,16 +96,6 @@ class CompiledKernel:
             as_array(value, f"kernel '{self.name}': array '{name}'")
             for value, name in zip(arrays, names, strict=True)
         ]
-
-    def _run_rearranged(self, plan: Plan, addresses: list[int], passed: Sequence[Any]) -> Any:
-        """Run a call that leaves outputs out or passes arrays in another order than declared."""
-        arrays = [passed[source] for source in plan.sources]
-        ordered = [addresses[source] for source in plan.sources]
-        for position, shape, dtype in plan.allocations:
-            arrays[position] = output = aligned_empty(shape, dtype)
-            ordered[position] = address(output, True)
-        self._run(plan, ordered)
-        return plan.result_of(arrays)
 
     def _run(self, plan: Plan, addresses: list[int]) -> None:
         for first, second, first_bytes, second_bytes in plan.overlaps:

@@ -46,9 +46,8 @@ class OverlapCheck(NamedTuple):
 
 
 class Allocation(NamedTuple):
-    """An output that the call leaves out: its position among the arrays, shape and element type."""
+    """An output that the call leaves out: its shape and element type."""
 
-    position: int
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
 
@@ -57,10 +56,10 @@ class Allocation(NamedTuple):
 class Plan:
     """What is left to do at a call.
 
-    ``sources`` gives for each array of the signature its position among the arguments passed (-1:
-    the call leaves it out), ``writable`` which of the arguments passed numpy lets be written,
-    ``parameters`` the values in order, ``results`` the positions of the outputs among the
-    signature's arrays.
+    ``sources`` gives for each array of the signature its position among the arguments passed and,
+    after them, the ``allocations``; ``writable`` tells which of the arguments passed numpy lets be
+    written; ``parameters`` are the values in order; ``results`` the positions of the outputs among
+    the signature's arrays.
     """
 
     sources: tuple[int, ...]
@@ -72,8 +71,8 @@ class Plan:
 
     @cached_property
     def in_order(self) -> bool:
-        """Whether the arguments passed are the arrays of the signature, in its order."""
-        return self.sources == tuple(range(len(self.writable)))
+        """Whether the arrays come in the signature's order, the allocated ones at the end."""
+        return self.sources == tuple(range(len(self.sources)))
 
     def result_of(self, arrays: Sequence[Any]) -> Any:
         """What the call returns, from the arrays in the signature's order."""
@@ -142,17 +141,14 @@ def make_plan(signature: Signature, form: CallForm, layouts: tuple[Layout, ...])
     for name, layout in given.items():
         _check_shape(signature, arrays[name], layout, expected[name], bindings)
         _check_flags(signature, arrays[name], layout)
+    omitted = [name for name in arrays if name not in given]
     sizes = {n: math.prod(expected[n]) * arrays[n].dtype.bytes for n in given}
     return Plan(
-        sources=tuple(names.index(name) if name in given else -1 for name in arrays),
+        sources=tuple([*names, *omitted].index(name) for name in arrays),
         writable=tuple(bool(flags & WRITEABLE) for _, _, flags in layouts),
         parameters=tuple(bindings.values.values()),
         overlaps=_overlaps(signature, sizes),
-        allocations=tuple(
-            Allocation(position, expected[name], array.dtype.numpy())
-            for position, (name, array) in enumerate(arrays.items())
-            if name not in given
-        ),
+        allocations=tuple(Allocation(expected[n], arrays[n].dtype.numpy()) for n in omitted),
         results=tuple(i for i, a in enumerate(signature.arrays) if a.role is Role.OUTPUT),
     )
 

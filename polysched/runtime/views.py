@@ -35,9 +35,7 @@ def as_array(value: object, subject: str) -> np.ndarray[Any, Any]:
         CallError: ``value`` is none of these; the message starts with ``subject``.
     """
     if isinstance(value, np.ma.MaskedArray):
-        raise CallError(
-            f"{subject} is a masked array, whose mask would be ignored; pass its .data"
-        )
+        raise CallError(f"{subject} is a masked array, whose mask would be ignored; pass its .data")
     if isinstance(value, np.ndarray):
         return value.view(np.ndarray)
     if isinstance(value, DLPackTensor):
@@ -50,9 +48,7 @@ def as_array(value: object, subject: str) -> np.ndarray[Any, Any]:
             "object with the buffer protocol or a DLPack tensor"
         ) from None
     except (ValueError, RuntimeError, BufferError) as error:
-        raise CallError(
-            f"{subject}: its buffer cannot be viewed as an array: {error}"
-        ) from error
+        raise CallError(f"{subject}: its buffer cannot be viewed as an array: {error}") from error
 
 
 def _from_dlpack(value: DLPackTensor, subject: str) -> np.ndarray[Any, Any]:

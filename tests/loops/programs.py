@@ -6,8 +6,16 @@ from typing import Any
 import islpy as isl
 
 from polysched.ir.dtypes import DType, f32
-from polysched.ir.expressions import Constant, Expression, Index, Load, Operand, Parameter
-from polysched.ir.expressions import as_expression, maximum
+from polysched.ir.expressions import (
+    Constant,
+    Expression,
+    Index,
+    Load,
+    Operand,
+    Parameter,
+    as_expression,
+    maximum,
+)
 from polysched.ir.kernel import Access, Array, Role
 from polysched.ir.tree import LoopKind
 from polysched.loops.nodes import Allocate, Assign, For, If, LoopNode, LoopProgram, block
@@ -65,7 +73,7 @@ def _by_name(arrays: Sequence[Array]) -> Mapping[str, Array]:
 
 
 def matmul_relu() -> LoopProgram:
-    """``c = max(0, a @ b)`` of shape (n, 8): tiles of 2 x 8 in a buffer, the last row under a guard."""
+    """``c = max(0, a @ b)`` of shape (n, 8): tiles of 2 x 8 in a buffer, rows guarded."""
     zero = Constant(0.0, f32)
     io, ii, tile = Index("io"), Index("ii"), array("tile", (2, 8), Role.TEMPORARY)
     row = 2 * io + ii
@@ -80,11 +88,7 @@ def matmul_relu() -> LoopProgram:
             [
                 rows(vector("j", 0, 8, assign("tile", (ii, j), zero, "init", (row, j)))),
                 loop("k", 0, n, rows(vector("j", 0, 8, _accumulate(ii, row)))),
-                rows(
-                    vector(
-                        "j", 0, 8, assign("c", (row, j), _relu(load("tile", ii, j)), "relu")
-                    )
-                ),
+                rows(vector("j", 0, 8, assign("c", (row, j), _relu(load("tile", ii, j)), "relu"))),
             ]
         ),
     )

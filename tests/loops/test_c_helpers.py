@@ -6,7 +6,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.ir.dtypes import ALL_DTYPES, DType, boolean, f32, f64, i8, i16, i32, i64, u8, u32, u64
+from polysched.ir.dtypes import (
+    ALL_DTYPES,
+    DType,
+    boolean,
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+    i64,
+    u8,
+    u32,
+    u64,
+)
 from polysched.ir.expressions import (
     COMPARISONS,
     FLOAT_ONLY,

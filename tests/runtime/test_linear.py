@@ -17,6 +17,7 @@ def _grow(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]
         st.builds(lambda a, b: a + b, inner, inner),
         st.builds(lambda a, b: a - b, inner, inner),
         st.builds(lambda a, c: c * a, inner, literal),
+        st.builds(lambda a, c: a * c, inner, literal),
         st.builds(lambda a: -a, inner),
         st.builds(lambda a, c: a // c, inner, st.integers(1, 4)),
         st.builds(maximum, inner, inner),
@@ -33,7 +34,7 @@ def test_the_form_has_the_value_of_the_expression(expression: Expression, n: int
 
 
 def test_equal_terms_are_collected() -> None:
-    form = linear_form(2 * (N + M) - N - N + 3)
+    form = linear_form(2 * (N + M) - N - N * 1 + 3)
     assert form.terms == {M: 2}
     assert form.constant == 3
 

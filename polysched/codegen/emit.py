@@ -1,0 +1,426 @@
+"""From expanded loops to LLVM IR: control flow, vector statements, masks.
+
+The function that comes out is ``i32 NAME(ptr array..., i64 parameter...)``: argument arrays in the order of
+declaration, then the parameters; it returns 0, or 1 if the workspace could not be allocated (nothing has
+been written then). Arguments are ``noalias``: the caller checks that written arrays overlap no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+
+from polysched.codegen.expand import variable_interval
+from polysched.codegen.memory import (
+    Addresses,
+    Offset,
+    Storage,
+    element_offset,
+    known_alignment,
+)
+from polysched.codegen.values import (
+    BIT,
+    INDEX,
+    Value,
+    declared,
+    element_type,
+    emit_cast,
+    emit_operator,
+    mangled,
+    memory_type,
+    splat,
+    vector_of,
+    widened,
+)
+from polysched.errors import LoweringError
+from polysched.ir.dtypes import DType, boolean, i64
+from polysched.ir.expressions import (
+    Cast,
+    Constant,
+    Expression,
+    Index,
+    Load,
+    Operation,
+    Parameter,
+)
+from polysched.ir.kernel import Access, Array
+from polysched.ir.linear import Intervals, interval, linear_form
+from polysched.ir.tree import LoopKind
+from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode
+
+INT32 = ir.IntType(32)
+
+
+@dataclass(frozen=True, eq=False)
+class Lanes:
+    """The vector context of a statement: the lane variable, the lanes, and which of them are active."""
+
+    variable: str
+    count: int
+    mask: Any | None
+
+
+class Emitter:
+    """Emits the body of one function; holds LLVM's builder and what is in scope.
+
+    Args:
+        builder: positioned in the function's first block after the storage is set up.
+        parameters: LLVM values of the kernel's parameters.
+        storages: places of the arrays in memory.
+        registers: stack slots, which LLVM turns into SSA values, of the register arrays.
+        known: intervals of the parameters.
+    """
+
+    def __init__(
+        self,
+        builder: ir.IRBuilder,
+        parameters: dict[str, Any],
+        storages: dict[str, Storage],
+        registers: dict[str, tuple[Array, Any]],
+        known: Intervals,
+    ) -> None:
+        self.builder = builder
+        self.parameters = parameters
+        self.storages = storages
+        self.registers = registers
+        self.known: Intervals = known
+        self.variables: dict[str, Any] = {}
+        self.addresses = Addresses(builder, self.index)
+
+    # -- control flow ----------------------------------------------------------------------------
+
+    def node(self, node: LoopNode) -> None:
+        """Emit a node and all below."""
+        match node:
+            case Block(children=children):
+                for child in children:
+                    self.node(child)
+            case Allocate(body=body):
+                self.node(body)
+            case If(condition=condition, then=then, otherwise=otherwise):
+                self._if(condition, then, otherwise)
+            case For(kind=LoopKind.VECTOR):
+                self._vector(node)
+            case For():
+                self._for(node)
+            case Assign():
+                self._assign(node, None)
+
+    def _if(self, condition: Expression, then: LoopNode, otherwise: LoopNode | None) -> None:
+        holds = self.value(condition, None).ir
+        if otherwise is None:
+            with self.builder.if_then(holds), self._scope():
+                self.node(then)
+            return
+        with self.builder.if_else(holds) as (if_true, if_false):
+            with if_true, self._scope():
+                self.node(then)
+            with if_false, self._scope():
+                self.node(otherwise)
+
+    @contextmanager
+    def _scope(self) -> Iterator[None]:
+        self.addresses.enter()
+        try:
+            yield
+        finally:
+            self.addresses.leave()
+
+    def _for(self, node: For) -> None:
+        extent = linear_form(node.upper, self.known).plus(linear_form(node.lower, self.known), -1)
+        low, _ = interval(extent, self.known)
+        lower, upper = self.index(node.lower), self.index(node.upper)
+        if low is not None and low >= 1:
+            self._counted(node, lower, upper)
+            return
+        with self.builder.if_then(self.builder.icmp_signed("<", lower, upper)), self._scope():
+            self._counted(node, lower, upper)
+
+    def _counted(self, node: For, lower: Any, upper: Any) -> None:
+        """A loop that runs at least once, tested at its end."""
+        builder = self.builder
+        before = builder.block
+        body = builder.append_basic_block(f"{node.loop}.body")
+        after = builder.append_basic_block(f"{node.loop}.end")
+        builder.branch(body)
+        builder.position_at_end(body)
+        variable = builder.phi(INDEX, name=node.variable)
+        variable.add_incoming(lower, before)
+        outer_known, outer = self.known, self.variables
+        self.known = {
+            **self.known,
+            node.variable: variable_interval(node.lower, node.upper, self.known),
+        }
+        self.variables = {**outer, node.variable: variable}
+        with self._scope():
+            self.node(node.body)
+        self.known, self.variables = outer_known, outer
+        following = builder.add(variable, INDEX(node.step), flags=("nsw",))
+        variable.add_incoming(following, builder.block)
+        builder.cbranch(builder.icmp_signed("<", following, upper), body, after)
+        builder.position_at_end(after)
+
+    # -- statements ------------------------------------------------------------------------------
+
+    def _vector(self, node: For) -> None:
+        """All lanes of one assignment at once; inactive lanes are masked."""
+        condition, body = _mask_condition(node)
+        lower, upper = (linear_form(end, self.known) for end in (node.lower, node.upper))
+        extent = upper.plus(lower, -1)
+        if extent.is_constant and extent.constant == 1 and condition is None:
+            self.variables = {**self.variables, node.variable: self.index(node.lower)}
+            self._assign(body, None)
+            return
+        low, _ = interval(extent, self.known)
+        surely = low is not None and low >= 1
+        whole = lower.is_constant and lower.constant <= 0 and upper.is_constant
+        whole = whole and upper.constant >= node.lanes and node.step == 1
+        if whole and condition is None:
+            self._assign(body, Lanes(node.variable, node.lanes, None))
+            return
+        mask = None if whole else self._range_mask(node)
+        if condition is not None:
+            lanes = Lanes(node.variable, node.lanes, None)
+            holds = widened(self.builder, self.value(condition, lanes), node.lanes)
+            mask = holds if mask is None else self.builder.and_(mask, holds)
+            surely = False
+        if surely:
+            self._assign(body, Lanes(node.variable, node.lanes, mask))
+            return
+        bits = self.builder.bitcast(mask, ir.IntType(node.lanes))
+        some = self.builder.icmp_unsigned("!=", bits, ir.IntType(node.lanes)(0))
+        with self.builder.if_then(some), self._scope():
+            self._assign(body, Lanes(node.variable, node.lanes, mask))
+
+    def _range_mask(self, node: For) -> Any:
+        """Lanes from lower to upper (excluded) in the loop's steps."""
+        builder, count = self.builder, node.lanes
+        numbers = lane_numbers(count)
+        ends = [linear_form(end, self.known) for end in (node.lower, node.upper)]
+        if all(end.is_constant for end in ends):
+            active = range(ends[0].constant, ends[1].constant, node.step)
+            return ir.Constant(ir.VectorType(BIT, count), [BIT(lane in active) for lane in range(count)])
+        lower = splat(builder, self.index(node.lower), count)
+        upper = splat(builder, self.index(node.upper), count)
+        mask = builder.icmp_signed("<", numbers, upper)
+        if not (ends[0].is_constant and ends[0].constant <= 0):
+            mask = builder.and_(mask, builder.icmp_signed(">=", numbers, lower))
+        if node.step != 1:
+            step = splat(builder, INDEX(node.step), count)
+            distance = builder.sub(numbers, lower)
+            on_step = builder.icmp_signed("==", builder.srem(distance, step), splat(builder, INDEX(0), count))
+            mask = builder.and_(mask, on_step)
+        return mask
+
+    def _assign(self, node: Assign, lanes: Lanes | None) -> None:
+        value = self.value(node.value, lanes)
+        self._store(node, value, lanes)
+
+    # -- values ----------------------------------------------------------------------------------
+
+    def index(self, expression: Expression) -> Any:
+        """The i64 value of an integer expression over loop variables and parameters."""
+        form = linear_form(expression, self.known)
+        total: Any = None
+        for atom, coefficient in form.terms:
+            value = self.value(atom, None).ir
+            if coefficient != 1:
+                value = self.builder.mul(value, INDEX(coefficient))
+            total = value if total is None else self.builder.add(total, value)
+        if total is None:
+            return INDEX(form.constant)
+        return self.builder.add(total, INDEX(form.constant)) if form.constant else total
+
+    def value(self, expression: Expression, lanes: Lanes | None) -> Value:
+        """The value of an expression: a vector if it differs between lanes, else a scalar."""
+        match expression:
+            case Constant(value=value, type=dtype):
+                dtype = dtype or (boolean if isinstance(value, bool) else i64)
+                return Value(ir.Constant(element_type(dtype), value), dtype)
+            case Index(name=name):
+                if lanes is not None and name == lanes.variable:
+                    return Value(lane_numbers(lanes.count), i64, lanes.count)
+                return Value(self.variables[name], i64)
+            case Parameter(name=name):
+                return Value(self.parameters[name], i64)
+            case Load():
+                return self._load(expression, lanes)
+            case Cast(operand=operand, type=dtype):
+                inner = self.value(operand, lanes)
+                converted = emit_cast(self.builder, inner.ir, inner.dtype, dtype)
+                return Value(converted, dtype, inner.lanes)
+            case Operation(operator=operator, operands=operands):
+                values = [self.value(operand, lanes) for operand in operands]
+                width = next((v.lanes for v in values if v.lanes is not None), None)
+                given = [widened(self.builder, v, width) for v in values]
+                dtype = values[-1].dtype
+                result = emit_operator(self.builder, operator, dtype, given)
+                return Value(result, expression.dtype or dtype, width)
+        raise LoweringError(f"expression {expression} has no machine code")
+
+    def _load(self, load: Load, lanes: Lanes | None) -> Value:
+        if load.array in self.registers:
+            _, slot = self.registers[load.array]
+            loaded = self.builder.load(slot, typ=slot.allocated_type)
+            return Value(loaded, load.type, _lanes_of(slot))
+        storage = self.storages[load.array]
+        offset = element_offset(storage, load.subscripts, lanes.variable if lanes else None)
+        if lanes is None or offset.lane == 0:
+            pointer = self.addresses.address(storage, offset)
+            type_ = memory_type(load.type)
+            loaded = self.builder.load(pointer, typ=type_)
+            loaded.align = load.type.bytes
+            return Value(from_memory(self.builder, loaded, load.type), load.type)
+        if offset.lane == 1:
+            loaded = self._load_contiguous(storage, offset, lanes)
+        else:
+            loaded = self._gather(storage, load.subscripts, lanes)
+        return Value(from_memory(self.builder, loaded, load.type), load.type, lanes.count)
+
+    def _load_contiguous(self, storage: Storage, offset: Offset, lanes: Lanes) -> Any:
+        builder = self.builder
+        pointer = self.addresses.address(storage, offset)
+        type_ = ir.VectorType(memory_type(storage.array.dtype), lanes.count)
+        alignment = known_alignment(storage, offset)
+        if lanes.mask is None:
+            loaded = builder.load(pointer, typ=type_)
+            loaded.align = alignment
+            return loaded
+        signature = ir.FunctionType(type_, [pointer.type, lanes.mask.type, type_])
+        function = declared(
+            builder.module, f"llvm.masked.load.{mangled(type_)}.p0", signature
+        )
+        return self._masked_call(function, [pointer, lanes.mask, ir.Constant(type_, None)], 0, alignment)
+
+    def _masked_call(self, function: Any, operands: list[Any], pointer: int, alignment: int) -> Any:
+        call = self.builder.call(function, operands, arg_attrs={pointer: (f"align {alignment}",)})
+        return call
+
+    def _gather(self, storage: Storage, subscripts: tuple[Expression, ...], lanes: Lanes) -> Any:
+        pointers = self._lane_pointers(storage, subscripts, lanes)
+        type_ = ir.VectorType(memory_type(storage.array.dtype), lanes.count)
+        mask = lanes.mask if lanes.mask is not None else all_lanes(lanes.count)
+        signature = ir.FunctionType(type_, [pointers.type, mask.type, type_])
+        name = f"llvm.masked.gather.{mangled(type_)}.v{lanes.count}p0"
+        function = declared(self.builder.module, name, signature)
+        return self._masked_call(
+            function, [pointers, mask, ir.Constant(type_, None)], 0, storage.array.dtype.bytes
+        )
+
+    def _lane_pointers(
+        self, storage: Storage, subscripts: tuple[Expression, ...], lanes: Lanes
+    ) -> Any:
+        """A vector of addresses, one a lane."""
+        builder, count = self.builder, lanes.count
+        distance: Any = splat(builder, INDEX(0), count)
+        for subscript, stride in zip(subscripts, storage.strides, strict=True):
+            value = widened(builder, self.value(subscript, lanes), count)
+            factor = INDEX(stride) if isinstance(stride, int) else stride
+            distance = builder.add(distance, builder.mul(value, splat(builder, factor, count)))
+        size = splat(builder, INDEX(storage.array.dtype.bytes), count)
+        return builder.gep(
+            storage.base, [builder.mul(distance, size)], inbounds=True, source_etype=ir.IntType(8)
+        )
+
+    # -- stores ----------------------------------------------------------------------------------
+
+    def _store(self, node: Assign, value: Value, lanes: Lanes | None) -> None:
+        target = node.target
+        if target.array in self.registers:
+            self._store_register(target, value, lanes)
+            return
+        storage = self.storages[target.array]
+        dtype = storage.array.dtype
+        stored = to_memory(self.builder, value.ir, dtype)
+        if lanes is None:
+            pointer = self.addresses.address(storage, element_offset(storage, target.subscripts, None))
+            self.builder.store(stored, pointer).align = dtype.bytes
+            return
+        stored = widened(self.builder, Value(stored, dtype, value.lanes), lanes.count)
+        offset = element_offset(storage, target.subscripts, lanes.variable)
+        if offset.lane == 0:
+            raise LoweringError(
+                f"statement '{node.statement}': all lanes of vector loop '{lanes.variable}' write the one "
+                f"element {target}; vectorise another loop"
+            )
+        if offset.lane == 1:
+            self._store_contiguous(storage, offset, stored, lanes)
+        else:
+            self._scatter(storage, target.subscripts, stored, lanes)
+
+    def _store_register(self, target: Access, value: Value, lanes: Lanes | None) -> None:
+        array, slot = self.registers[target.array]
+        width = _lanes_of(slot)
+        new = widened(self.builder, value, width)
+        if lanes is not None and lanes.mask is not None and width is not None:
+            new = self.builder.select(lanes.mask, new, self.builder.load(slot, typ=slot.allocated_type))
+        self.builder.store(new, slot)
+
+    def _store_contiguous(self, storage: Storage, offset: Offset, stored: Any, lanes: Lanes) -> None:
+        pointer = self.addresses.address(storage, offset)
+        alignment = known_alignment(storage, offset)
+        if lanes.mask is None:
+            self.builder.store(stored, pointer).align = alignment
+            return
+        signature = ir.FunctionType(ir.VoidType(), [stored.type, pointer.type, lanes.mask.type])
+        name = f"llvm.masked.store.{mangled(stored.type)}.p0"
+        function = declared(self.builder.module, name, signature)
+        self._masked_call(function, [stored, pointer, lanes.mask], 1, alignment)
+
+    def _scatter(
+        self, storage: Storage, subscripts: tuple[Expression, ...], stored: Any, lanes: Lanes
+    ) -> None:
+        pointers = self._lane_pointers(storage, subscripts, lanes)
+        mask = lanes.mask if lanes.mask is not None else all_lanes(lanes.count)
+        signature = ir.FunctionType(ir.VoidType(), [stored.type, pointers.type, mask.type])
+        name = f"llvm.masked.scatter.{mangled(stored.type)}.v{lanes.count}p0"
+        function = declared(self.builder.module, name, signature)
+        self._masked_call(function, [stored, pointers, mask], 1, storage.array.dtype.bytes)
+
+
+def _mask_condition(node: For) -> tuple[Expression | None, Assign]:
+    """The condition inside a vector loop, if any, and its assignment."""
+    condition: Expression | None = None
+    body: LoopNode = node.body
+    while isinstance(body, If) and body.otherwise is None:
+        condition = body.condition if condition is None else condition & body.condition
+        body = body.then
+    if not isinstance(body, Assign):
+        raise LoweringError(f"vector loop '{node.loop}' holds more than one assignment")
+    return condition, body
+
+
+def _lanes_of(slot: Any) -> int | None:
+    type_ = slot.allocated_type
+    return type_.count if isinstance(type_, ir.VectorType) else None
+
+
+def lane_numbers(count: int) -> Any:
+    """The vector 0, 1, 2, ... of i64."""
+    return ir.Constant(ir.VectorType(INDEX, count), [INDEX(lane) for lane in range(count)])
+
+
+def all_lanes(count: int) -> Any:
+    """The mask with every lane active."""
+    return ir.Constant(ir.VectorType(BIT, count), [BIT(1)] * count)
+
+
+def from_memory(builder: ir.IRBuilder, loaded: Any, dtype: DType) -> Any:
+    """A loaded element as a value: a boolean's byte becomes a bit."""
+    if dtype.bits != 1:
+        return loaded
+    zero = ir.Constant(loaded.type, None if isinstance(loaded.type, ir.VectorType) else 0)
+    return builder.icmp_unsigned("!=", loaded, zero)
+
+
+def to_memory(builder: ir.IRBuilder, value: Any, dtype: DType) -> Any:
+    """A value as it is stored: a boolean's bit becomes a byte."""
+    if dtype.bits != 1:
+        return value
+    count = value.type.count if isinstance(value.type, ir.VectorType) else None
+    return builder.zext(value, vector_of(ir.IntType(8), count))
+

@@ -1,0 +1,127 @@
+"""Writing unrolled loops out: the loop IR without loops of kind UNROLLED."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polysched.errors import LoweringError
+from polysched.ir.expressions import Constant, Expression, Index, Load, transform
+from polysched.ir.kernel import Access
+from polysched.ir.linear import Interval, Intervals, LinearForm, interval, linear_form, simplify
+from polysched.ir.tree import LoopKind
+from polysched.loops.nodes import (
+    Allocate,
+    Assign,
+    Block,
+    For,
+    If,
+    LoopNode,
+    block,
+)
+
+
+def expand(node: LoopNode, known: Intervals) -> LoopNode:
+    """Replace every unrolled loop by copies of its body.
+
+    A loop whose number of iterations is not a literal, but bounded by one, becomes guarded copies.
+
+    Raises:
+        LoweringError: nothing bounds the number of iterations.
+    """
+    return _expand(node, {}, known)
+
+
+def _expand(node: LoopNode, values: dict[str, Expression], known: Intervals) -> LoopNode:
+    match node:
+        case For():
+            return _expand_loop(node, values, known)
+        case If(condition=condition, then=then, otherwise=otherwise):
+            return _guarded(
+                _substituted(condition, values, known),
+                _expand(then, values, known),
+                None if otherwise is None else _expand(otherwise, values, known),
+            )
+        case Block(children=children):
+            return block([_expand(child, values, known) for child in children])
+        case Allocate(body=body):
+            return replace(node, body=_expand(body, values, known))
+        case Assign(target=target, value=value, instance=instance):
+            return Assign(
+                node.statement,
+                tuple(_substituted(one, values, known) for one in instance),
+                Access(
+                    target.array,
+                    tuple(_substituted(one, values, known) for one in target.subscripts),
+                    target.location,
+                ),
+                _substituted_value(value, values, known),
+            )
+
+
+def _expand_loop(node: For, values: dict[str, Expression], known: Intervals) -> LoopNode:
+    lower = _substituted(node.lower, values, known)
+    upper = _substituted(node.upper, values, known)
+    if node.kind is not LoopKind.UNROLLED:
+        inner = {**known, node.variable: variable_interval(lower, upper, known)}
+        shadowed = {name: value for name, value in values.items() if name != node.variable}
+        return replace(node, lower=lower, upper=upper, body=_expand(node.body, shadowed, inner))
+    start = linear_form(lower, known)
+    extent = linear_form(upper, known).plus(start, -1)
+    low, high = interval(extent, known)
+    if high is None:
+        raise LoweringError(
+            f"loop '{node.loop}' is unrolled, but nothing bounds its number of iterations "
+            f"{extent.expression()}; split it by a literal and unroll the inner loop"
+        )
+    copies = []
+    for offset in range(0, high, node.step):
+        here = start.plus(LinearForm((), offset)).expression()
+        body = _expand(node.body, {**values, node.variable: here}, known)
+        runs = low is not None and offset < low
+        condition = Constant(True) if runs else simplify(here < upper, known)
+        copies.append(_guarded(condition, body, None))
+    return block(copies)
+
+
+def _guarded(condition: Expression, then: LoopNode, otherwise: LoopNode | None) -> LoopNode:
+    if condition == Constant(True):
+        return then
+    if condition == Constant(False):
+        return Block(()) if otherwise is None else otherwise
+    return If(condition, then, otherwise)
+
+
+def variable_interval(lower: Expression, upper: Expression, known: Intervals) -> Interval:
+    """The interval of a loop's variable."""
+    low, _ = interval(linear_form(lower, known), known)
+    _, high = interval(linear_form(upper, known), known)
+    return low, None if high is None else high - 1
+
+
+def _substituted(
+    expression: Expression, values: dict[str, Expression], known: Intervals
+) -> Expression:
+    return simplify(_replaced(expression, values), known)
+
+
+def _replaced(expression: Expression, values: dict[str, Expression]) -> Expression:
+    if not values:
+        return expression
+    return transform(
+        expression, lambda node: values.get(node.name) if isinstance(node, Index) else None
+    )
+
+
+def _substituted_value(
+    expression: Expression, values: dict[str, Expression], known: Intervals
+) -> Expression:
+    def rule(node: Expression) -> Expression | None:
+        if isinstance(node, Index):
+            return values.get(node.name)
+        if isinstance(node, Load):
+            return replace(
+                node, subscripts=tuple(simplify(one, known) for one in node.subscripts)
+            )
+        return None
+
+    return transform(expression, rule)

@@ -1,0 +1,162 @@
+"""Where arrays live, and the addresses of their elements.
+
+An element's address is split into a part that only loop variables and parameters decide - computed once
+per place and shared by all accesses that differ in constants - and a literal displacement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import gcd
+from typing import Any, TypeAlias
+
+from llvmlite import ir
+
+from polysched.codegen.values import INDEX
+from polysched.ir.expressions import Expression, Index, walk
+from polysched.ir.kernel import Array
+from polysched.ir.linear import LinearForm, linear_form
+
+BYTE = ir.IntType(8)
+CACHE_LINE = 64
+
+Evaluate: TypeAlias = Callable[[Expression], Any]
+"""The LLVM value (i64) of an integer expression over loop variables and parameters."""
+
+
+@dataclass(frozen=True, eq=False)
+class Storage:
+    """An array's place in memory.
+
+    Attributes:
+        array: the array.
+        base: LLVM pointer to the first element.
+        strides: elements from one index to the next for each stored dimension: a literal or an i64.
+        alignment: known alignment of ``base`` in bytes.
+    """
+
+    array: Array
+    base: Any
+    strides: tuple[Any, ...]
+    alignment: int
+
+
+@dataclass(frozen=True)
+class Offset:
+    """An element's distance from the base: ``constant + sum of stride * form`` in elements.
+
+    ``lane`` is the distance between neighbouring lanes, None where it is no literal.
+    """
+
+    literal: LinearForm
+    scaled: tuple[tuple[int, LinearForm], ...]
+    """Pairs (dimension, form) for the dimensions whose stride is known at run time only."""
+    lane: int | None
+
+
+def element_offset(storage: Storage, subscripts: tuple[Expression, ...], lane: str | None) -> Offset:
+    """The offset of an access; the lane's own contribution is taken out of the forms."""
+    literal = LinearForm((), 0)
+    scaled = []
+    step: int | None = 0
+    for dimension, (subscript, stride) in enumerate(
+        zip(subscripts, storage.strides, strict=True)
+    ):
+        form, own = _without_lane(linear_form(subscript, {}), lane)
+        if isinstance(stride, int):
+            literal = literal.plus(form, stride)
+            step = None if step is None or own is None else step + own * stride
+        else:
+            scaled.append((dimension, form))
+            step = step if own == 0 else None
+    return Offset(literal, tuple(scaled), step)
+
+
+def _without_lane(form: LinearForm, lane: str | None) -> tuple[LinearForm, int | None]:
+    """The form without the lane's term, and its coefficient (None if it stands inside an atom)."""
+    if lane is None:
+        return form, 0
+    own = 0
+    terms = []
+    for atom, coefficient in form.terms:
+        if atom == Index(lane):
+            own = coefficient
+        elif mentions(atom, lane):
+            return form, None
+        else:
+            terms.append((atom, coefficient))
+    return LinearForm(tuple(terms), form.constant), own
+
+
+def mentions(expression: Expression, name: str) -> bool:
+    """Whether an expression uses a loop variable."""
+    return any(isinstance(node, Index) and node.name == name for node in walk(expression))
+
+
+def known_alignment(storage: Storage, offset: Offset) -> int:
+    """The largest power of two, up to a cache line, that divides the address of lane 0."""
+    size = storage.array.dtype.bytes
+    if offset.scaled:
+        return size
+    common = gcd(
+        storage.alignment,
+        abs(offset.literal.constant) * size,
+        *(abs(coefficient) * size for _, coefficient in offset.literal.terms),
+    )
+    return min(common & -common, CACHE_LINE)
+
+
+class Addresses:
+    """Emits addresses; remembers the variable parts already computed in the scopes that are open."""
+
+    def __init__(self, builder: ir.IRBuilder, evaluate: Evaluate) -> None:
+        self.builder = builder
+        self.evaluate = evaluate
+        self.scopes: list[dict[Any, Any]] = [{}]
+
+    def enter(self) -> None:
+        """Open a scope: what is computed from here on is forgotten at :meth:`leave`."""
+        self.scopes.append({})
+
+    def leave(self) -> None:
+        """Close the innermost scope."""
+        self.scopes.pop()
+
+    def address(self, storage: Storage, offset: Offset) -> Any:
+        """The pointer to the element (of lane 0)."""
+        size = storage.array.dtype.bytes
+        key = (storage.array.name, offset.literal.terms, offset.scaled)
+        pointer = next((scope[key] for scope in self.scopes if key in scope), None)
+        if pointer is None:
+            pointer = self._variable_part(storage, offset)
+            self.scopes[-1][key] = pointer
+        displacement = offset.literal.constant * size
+        if displacement:
+            pointer = self._moved(pointer, INDEX(displacement))
+        return pointer
+
+    def _variable_part(self, storage: Storage, offset: Offset) -> Any:
+        builder, size = self.builder, storage.array.dtype.bytes
+        pointer = storage.base
+        for dimension, form in offset.scaled:
+            distance = builder.mul(self.evaluate(form.expression()), storage.strides[dimension])
+            pointer = self._moved(pointer, builder.mul(distance, INDEX(size)))
+        for atom, coefficient in offset.literal.terms:
+            value = self.evaluate(atom)
+            pointer = self._moved(pointer, builder.mul(value, INDEX(coefficient * size)))
+        return pointer
+
+    def _moved(self, pointer: Any, distance: Any) -> Any:
+        return self.builder.gep(pointer, [distance], inbounds=True, source_etype=BYTE)
+
+
+def row_major(extents: tuple[Any, ...], multiply: Callable[[Any, Any], Any]) -> tuple[Any, ...]:
+    """Strides in elements of a contiguous array, the last dimension fastest."""
+    strides: list[Any] = []
+    stride: Any = 1
+    for extent in reversed(extents):
+        strides.append(stride)
+        stride = multiply(stride, extent)
+    return tuple(reversed(strides))
+

@@ -1,0 +1,228 @@
+"""LLVM values of expressions: scalars that all lanes share, and vectors.
+
+To add an operation: give it a name in :class:`polysched.ir.expressions.Operator` and one line in the
+tables here (and in the C printer and the scalar evaluator).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from llvmlite import ir
+
+from polysched.errors import LoweringError
+from polysched.ir.dtypes import DType
+from polysched.ir.expressions import Operator
+
+CONTRACT = ("contract",)
+"""The only freedom taken with floating point: a * b + c may round once."""
+
+INDEX = ir.IntType(64)
+BIT = ir.IntType(1)
+
+Emission: TypeAlias = Callable[[ir.IRBuilder, list[Any]], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """An LLVM value with its element type; ``lanes`` is None for a scalar shared by all lanes."""
+
+    ir: Any
+    dtype: DType
+    lanes: int | None = None
+
+
+def element_type(dtype: DType) -> Any:
+    """The LLVM type of a value of ``dtype`` (a boolean value is one bit; in memory it takes a byte)."""
+    if dtype.is_float:
+        return ir.FloatType() if dtype.bits == 32 else ir.DoubleType()
+    return ir.IntType(dtype.bits)
+
+
+def memory_type(dtype: DType) -> Any:
+    """The LLVM type of an element of ``dtype`` in an array."""
+    return ir.IntType(8) if dtype.bits == 1 else element_type(dtype)
+
+
+def vector_of(type_: Any, lanes: int | None) -> Any:
+    """The vector type, or the type itself for a scalar."""
+    return type_ if lanes is None else ir.VectorType(type_, lanes)
+
+
+def splat(builder: ir.IRBuilder, scalar: Any, lanes: int) -> Any:
+    """A vector with a scalar in every lane."""
+    vector = ir.VectorType(scalar.type, lanes)
+    if isinstance(scalar, ir.Constant):
+        return ir.Constant(vector, [scalar] * lanes)
+    one = builder.insert_element(ir.Constant(vector, ir.Undefined), scalar, ir.IntType(32)(0))
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
+    return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), zeros)
+
+
+def widened(builder: ir.IRBuilder, value: Value, lanes: int | None) -> Any:
+    """The LLVM value with ``lanes`` lanes."""
+    if lanes is None or value.lanes is not None:
+        return value.ir
+    return splat(builder, value.ir, lanes)
+
+
+def stack_slot(builder: ir.IRBuilder, type_: Any) -> Any:
+    """Memory on the stack; ``allocated_type`` of the result is its type."""
+    slot = builder.alloca(type_)
+    # llvmlite still types the pointers that alloca makes; LLVM reads opaque ones only.
+    slot.type = ir.PointerType()
+    return slot
+
+
+def intrinsic(builder: ir.IRBuilder, name: str, operands: list[Any], flags: Any = ()) -> Any:
+    """A call of an overloaded intrinsic whose operands and result have one type."""
+    type_ = operands[0].type
+    suffix = mangled(type_)
+    function_type = ir.FunctionType(type_, [operand.type for operand in operands])
+    function = declared(builder.module, f"llvm.{name}.{suffix}", function_type)
+    return builder.call(function, operands, fastmath=flags)
+
+
+def declared(module: ir.Module, name: str, type_: ir.FunctionType) -> ir.Function:
+    """The declaration of a function in the module, made once."""
+    found = module.globals.get(name)
+    return found if found is not None else ir.Function(module, type_, name)
+
+
+def mangled(type_: Any) -> str:
+    """The name of a type in an intrinsic's name."""
+    if isinstance(type_, ir.VectorType):
+        return f"v{type_.count}{mangled(type_.element)}"
+    if isinstance(type_, ir.PointerType):
+        return "p0"
+    if isinstance(type_, ir.IntType):
+        return f"i{type_.width}"
+    return "f32" if isinstance(type_, ir.FloatType) else "f64"
+
+
+def _constant(type_: Any, value: int) -> Any:
+    if isinstance(type_, ir.VectorType):
+        return ir.Constant(type_, [ir.Constant(type_.element, value)] * type_.count)
+    return ir.Constant(type_, value)
+
+
+def _float_compare(predicate: str) -> Emission:
+    return lambda b, v: b.fcmp_ordered(predicate, v[0], v[1])
+
+
+_FLOAT: Mapping[Operator, Emission] = MappingProxyType(
+    {
+        Operator.ADD: lambda b, v: b.fadd(v[0], v[1], flags=CONTRACT),
+        Operator.SUBTRACT: lambda b, v: b.fsub(v[0], v[1], flags=CONTRACT),
+        Operator.MULTIPLY: lambda b, v: b.fmul(v[0], v[1], flags=CONTRACT),
+        Operator.DIVIDE: lambda b, v: b.fdiv(v[0], v[1]),
+        Operator.NEGATE: lambda b, v: b.fneg(v[0]),
+        Operator.MINIMUM: lambda b, v: intrinsic(b, "minimum", v),
+        Operator.MAXIMUM: lambda b, v: intrinsic(b, "maximum", v),
+        Operator.FMA: lambda b, v: intrinsic(b, "fma", v),
+        Operator.ABSOLUTE: lambda b, v: intrinsic(b, "fabs", v),
+        Operator.SQUARE_ROOT: lambda b, v: intrinsic(b, "sqrt", v),
+        Operator.EXPONENTIAL: lambda b, v: intrinsic(b, "exp", v),
+        Operator.LESS: _float_compare("<"),
+        Operator.LESS_EQUAL: _float_compare("<="),
+        Operator.EQUAL: _float_compare("=="),
+        Operator.NOT_EQUAL: lambda b, v: b.fcmp_unordered("!=", v[0], v[1]),
+    }
+)
+
+
+def _floor_divide(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    quotient = builder.sdiv(left, right)
+    remainder = builder.sub(left, builder.mul(quotient, right))
+    inexact = builder.icmp_signed("!=", remainder, _constant(left.type, 0))
+    opposite = builder.icmp_signed("<", builder.xor(remainder, right), _constant(left.type, 0))
+    lower = builder.sub(quotient, _constant(left.type, 1))
+    return builder.select(builder.and_(inexact, opposite), lower, quotient)
+
+
+def _modulo(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    return builder.sub(left, builder.mul(_floor_divide(builder, left, right), right))
+
+
+def _absolute(builder: ir.IRBuilder, operand: Any) -> Any:
+    negative = builder.icmp_signed("<", operand, _constant(operand.type, 0))
+    return builder.select(negative, builder.neg(operand), operand)
+
+
+_SHARED_INTEGER: Mapping[Operator, Emission] = MappingProxyType(
+    {
+        Operator.ADD: lambda b, v: b.add(v[0], v[1]),
+        Operator.SUBTRACT: lambda b, v: b.sub(v[0], v[1]),
+        Operator.MULTIPLY: lambda b, v: b.mul(v[0], v[1]),
+        Operator.NEGATE: lambda b, v: b.neg(v[0]),
+        Operator.EQUAL: lambda b, v: b.icmp_unsigned("==", v[0], v[1]),
+        Operator.NOT_EQUAL: lambda b, v: b.icmp_unsigned("!=", v[0], v[1]),
+        Operator.AND: lambda b, v: b.and_(v[0], v[1]),
+        Operator.OR: lambda b, v: b.or_(v[0], v[1]),
+        Operator.NOT: lambda b, v: b.not_(v[0]),
+    }
+)
+
+_SIGNED: Mapping[Operator, Emission] = MappingProxyType(
+    {
+        **_SHARED_INTEGER,
+        Operator.FLOOR_DIVIDE: lambda b, v: _floor_divide(b, v[0], v[1]),
+        Operator.MODULO: lambda b, v: _modulo(b, v[0], v[1]),
+        Operator.MINIMUM: lambda b, v: intrinsic(b, "smin", v),
+        Operator.MAXIMUM: lambda b, v: intrinsic(b, "smax", v),
+        Operator.ABSOLUTE: lambda b, v: _absolute(b, v[0]),
+        Operator.LESS: lambda b, v: b.icmp_signed("<", v[0], v[1]),
+        Operator.LESS_EQUAL: lambda b, v: b.icmp_signed("<=", v[0], v[1]),
+    }
+)
+
+_UNSIGNED: Mapping[Operator, Emission] = MappingProxyType(
+    {
+        **_SHARED_INTEGER,
+        Operator.FLOOR_DIVIDE: lambda b, v: b.udiv(v[0], v[1]),
+        Operator.MODULO: lambda b, v: b.urem(v[0], v[1]),
+        Operator.MINIMUM: lambda b, v: intrinsic(b, "umin", v),
+        Operator.MAXIMUM: lambda b, v: intrinsic(b, "umax", v),
+        Operator.ABSOLUTE: lambda b, v: v[0],
+        Operator.LESS: lambda b, v: b.icmp_unsigned("<", v[0], v[1]),
+        Operator.LESS_EQUAL: lambda b, v: b.icmp_unsigned("<=", v[0], v[1]),
+    }
+)
+
+
+def emit_operator(
+    builder: ir.IRBuilder, operator: Operator, dtype: DType, operands: list[Any]
+) -> Any:
+    """The LLVM value of an operator on operands of element type ``dtype`` and one width.
+
+    Raises:
+        LoweringError: the operator has no code for that type.
+    """
+    if operator is Operator.SELECT:
+        return builder.select(*operands)
+    table = _FLOAT if dtype.is_float else _SIGNED if dtype.is_signed else _UNSIGNED
+    if operator not in table:
+        raise LoweringError(f"'{operator.value}' has no machine code for values of type {dtype}")
+    return table[operator](builder, operands)
+
+
+def emit_cast(builder: ir.IRBuilder, value: Any, source: DType, target: DType) -> Any:
+    """Convert a value between element types."""
+    type_ = element_type(target)
+    if isinstance(value.type, ir.VectorType):
+        type_ = ir.VectorType(type_, value.type.count)
+    if source.is_float and target.is_float:
+        convert = builder.fpext if target.bits > source.bits else builder.fptrunc
+        return convert(value, type_)
+    if source.is_float:
+        return (builder.fptosi if target.is_signed else builder.fptoui)(value, type_)
+    if target.is_float:
+        return (builder.sitofp if source.is_signed else builder.uitofp)(value, type_)
+    if target.bits == source.bits:
+        return value
+    if target.bits < source.bits:
+        return builder.trunc(value, type_)
+    return (builder.sext if source.is_signed else builder.zext)(value, type_)

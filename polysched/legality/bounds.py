@@ -1,0 +1,85 @@
+"""Bounds: every access stays inside its array, and every element that is read has been written."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import islpy as isl
+
+from polysched.dependence.relations import DependenceKind, Reference
+from polysched.ir.kernel import Role, access_relation, extent_set
+from polysched.legality.smallest import SmallPoint, smallest_point
+from polysched.legality.verdict import Cause, Violation, ViolationKind, Witness
+from polysched.legality.witness import numbers, occurrence
+from polysched.schedule.program import Program
+
+
+def bounds_violation(program: Program) -> Violation | None:
+    """An instance whose access lies outside its array for some parameters of the context."""
+    extents = {
+        name: extent_set(array, program.kernel.parameters)
+        for name, array in program.arrays.items()
+    }
+    for statement in program.statements.values():
+        for position, access in enumerate(statement.accesses):
+            relation = access_relation(statement, access)
+            inside = extents[access.array]
+            if not relation.range().is_subset(inside):
+                outside = relation.subtract_range(inside).domain()
+                reference = Reference(statement.name, position)
+                return _violation(
+                    program, reference, outside, ViolationKind.BOUNDS, Cause.OUTSIDE
+                )
+    return None
+
+
+def undefined_violation(program: Program) -> Violation | None:
+    """A read, in the declared program, of an element that nothing has defined by then.
+
+    The caller defines inputs and inouts; outputs and temporaries start undefined.
+
+    Args:
+        program: the program before the first step.
+    """
+    for statement in program.statements.values():
+        for position, access in enumerate(statement.accesses):
+            role = program.arrays[access.array].role
+            if position == 0 or role not in (Role.OUTPUT, Role.TEMPORARY):
+                continue
+            reference = Reference(statement.name, position)
+            undefined = reduce(
+                lambda left, right: left.subtract(right),
+                (
+                    dependence.relation.range()
+                    for dependence in program.dependences
+                    if dependence.kind is DependenceKind.FLOW and dependence.sink == reference
+                ),
+                statement.domain,
+            )
+            if not undefined.is_empty():
+                return _violation(
+                    program, reference, undefined, ViolationKind.UNDEFINED, Cause.NEVER_WRITTEN
+                )
+    return None
+
+
+def _violation(
+    program: Program, reference: Reference, instances: isl.Set, what: ViolationKind, cause: Cause
+) -> Violation:
+    point = smallest_point(instances)
+    shown = occurrence(program, reference, point)
+    assert shown.array is not None
+    return Violation(
+        what,
+        cause,
+        Witness(point.parameters, shown),
+        array=shown.array,
+        shape=array_shape(program, shown.array, point),
+        in_kernel=reference.statement in program.kernel.statements
+        and shown.array in program.kernel.arrays,
+    )
+
+
+def array_shape(program: Program, array: str, point: SmallPoint) -> tuple[int, ...]:
+    """The extents of an array at the point's parameters, those of tiles left out."""
+    return numbers(program.arrays[array].stored_shape, dict(point.parameters))

@@ -1,0 +1,119 @@
+"""Order: which pairs of instances a loop tree does not run as they must be run.
+
+The tree given here is the tree as it is executed (:func:`polysched.ir.tree.executed`): vector loops stand
+directly around leaves. Lanes run together, all reads of a statement before its writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polysched.dependence.relations import Dependence, DependenceKind
+from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, statements
+from polysched.legality.verdict import Cause
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs ``source instance -> sink instance`` that must stay apart in time, mostly in that order.
+
+    Attributes:
+        reorderable: either may come first, but they must not run together.
+        reads_first: source reads and sink writes, both in one statement: they may run together.
+    """
+
+    source: str
+    sink: str
+    relation: isl.Map
+    reorderable: bool = False
+    reads_first: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Break:
+    """Pairs that are not kept; ``loop`` is where they break, None where a sequence or leaf decides."""
+
+    cause: Cause
+    loop: str | None
+    relation: isl.Map
+
+
+def pairs_of(dependence: Dependence) -> Pairs:
+    """What a dependence demands of the order."""
+    within = dependence.source.statement == dependence.sink.statement
+    return Pairs(
+        dependence.source.statement,
+        dependence.sink.statement,
+        dependence.relation,
+        dependence.reorderable,
+        within and dependence.kind is DependenceKind.ANTI and not dependence.reorderable,
+    )
+
+
+def merged(dependences: Iterable[Dependence]) -> list[Pairs]:
+    """The demands of all the dependences, those of one kind between two statements united."""
+    united: dict[tuple[str, str, bool, bool], Pairs] = {}
+    for dependence in dependences:
+        pairs = pairs_of(dependence)
+        key = (pairs.source, pairs.sink, pairs.reorderable, pairs.reads_first)
+        if key in united:
+            relation = united[key].relation.union(pairs.relation)
+            united[key] = replace(pairs, relation=relation)
+        else:
+            united[key] = pairs
+    return [replace(pairs, relation=pairs.relation.coalesce()) for pairs in united.values()]
+
+
+def breaks(node: Node, pairs: Pairs) -> Iterator[Break]:
+    """The pairs that ``node`` does not keep, from the outermost place of breaking inwards."""
+    match node:
+        case Leaf():
+            yield Break(Cause.SAME_TIME, None, pairs.relation)
+        case Sequence(children=children):
+            below = [frozenset(statements(child)) for child in children]
+            first = next(i for i, names in enumerate(below) if pairs.source in names)
+            second = next(i for i, names in enumerate(below) if pairs.sink in names)
+            if first == second:
+                yield from breaks(children[first], pairs)
+            elif first > second and not pairs.reorderable:
+                yield Break(Cause.SEQUENCE, None, pairs.relation)
+        case Loop():
+            yield from _loop_breaks(node, pairs)
+
+
+def _loop_breaks(loop: Loop, pairs: Pairs) -> Iterator[Break]:
+    source, sink = loop.values[pairs.source], loop.values[pairs.sink]
+    if loop.kind is LoopKind.VECTOR:
+        if not pairs.reads_first:
+            apart = source.lt_map(sink).union(source.gt_map(sink))
+            together = pairs.relation.intersect(apart)
+            if not together.is_empty():
+                cause = Cause.REDUCTION_LANES if pairs.reorderable else Cause.LANES
+                yield Break(cause, loop.name, together)
+    elif not pairs.reorderable:
+        backward = pairs.relation.intersect(source.gt_map(sink))
+        if not backward.is_empty():
+            yield Break(Cause.LOOP, loop.name, backward)
+    remaining = pairs.relation.intersect(source.eq_map(sink))
+    if not remaining.is_empty():
+        yield from breaks(loop.body, replace(pairs, relation=remaining))
+
+
+def keeps(tree: Node, dependences: Iterable[Dependence]) -> bool:
+    """Whether the executed tree keeps every dependence."""
+    return all(next(breaks(tree, pairs), None) is None for pairs in merged(dependences))
+
+
+def broken_dependences(
+    tree: Node, dependences: Iterable[Dependence]
+) -> list[tuple[Dependence, list[Break]]]:
+    """The dependences that the executed tree breaks, each with the places at which it does."""
+    found = []
+    for dependence in dependences:
+        places = list(breaks(tree, pairs_of(dependence)))
+        if places:
+            found.append((dependence, places))
+    return found

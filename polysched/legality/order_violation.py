@@ -1,0 +1,69 @@
+"""The witness of a broken dependence."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import islpy as isl
+
+from polysched.dependence.relations import DependenceKind
+from polysched.ir.tree import Node
+from polysched.legality.order import Break, broken_dependences, keeps
+from polysched.legality.smallest import SmallPoint, smallest_pair
+from polysched.legality.verdict import Cause, Violation, ViolationKind, Witness
+from polysched.legality.witness import occurrence
+from polysched.schedule.program import Program
+
+_TOGETHER = frozenset({Cause.LANES, Cause.REDUCTION_LANES})
+_RANK = {DependenceKind.FLOW: 0, DependenceKind.OUTPUT: 1, DependenceKind.ANTI: 2}
+
+
+def order_violation(program: Program, tree: Node) -> Violation | None:
+    """The smallest pair of instances that the executed tree does not keep apart as it must.
+
+    Among pairs at equal parameters a flow dependence is shown before an output, that before an anti.
+    """
+    if keeps(tree, program.dependences):
+        return None
+    found = [
+        (dependence, places, smallest_pair(_united(places)))
+        for dependence, places in broken_dependences(tree, program.dependences)
+    ]
+    dependence, places, (source, sink) = min(
+        found,
+        key=lambda entry: (
+            [value for _, value in entry[2][0].parameters],
+            _RANK[entry[0].kind],
+            entry[2][0].values,
+            entry[2][1].values,
+        ),
+    )
+    place = next(place for place in places if _holds(place, source, sink))
+    return Violation(
+        what=ViolationKind.VECTOR if place.cause in _TOGETHER else ViolationKind.ORDER,
+        cause=place.cause,
+        witness=Witness(
+            source.parameters,
+            occurrence(program, dependence.source, source),
+            occurrence(program, dependence.sink, sink),
+        ),
+        dependence=dependence.kind,
+        array=dependence.array,
+        loop=place.loop,
+    )
+
+
+def _united(places: list[Break]) -> isl.Map:
+    return reduce(lambda a, b: a.union(b), (place.relation for place in places))
+
+
+def _holds(place: Break, source: SmallPoint, sink: SmallPoint) -> bool:
+    relation = place.relation
+    for kind, values in (
+        (isl.dim_type.param, [value for _, value in source.parameters]),
+        (isl.dim_type.in_, source.values),
+        (isl.dim_type.out, sink.values),
+    ):
+        for position, value in enumerate(values):
+            relation = relation.fix_val(kind, position, isl.Val(value))
+    return not relation.is_empty()

@@ -1,0 +1,52 @@
+"""The smallest point of a set in numbers, so that a witness reads ``S[0,1]`` and not ``S[517,93]``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+
+
+@dataclass(frozen=True)
+class SmallPoint:
+    """Parameter values by name, and the values of a set's dimensions."""
+
+    parameters: tuple[tuple[str, int], ...]
+    values: tuple[int, ...]
+
+
+def smallest_point(points: isl.Set) -> SmallPoint:
+    """The lexicographically smallest point, the parameters first, then the dimensions.
+
+    A dimension without a least value counts from 0 upwards, then from -1 downwards. The set must not be
+    empty. The name of the set's space does not matter.
+    """
+    count = points.dim(isl.dim_type.param)
+    names = [str(points.get_dim_name(isl.dim_type.param, i)) for i in range(count)]
+    rest = points.flatten().move_dims(isl.dim_type.set, 0, isl.dim_type.param, 0, count)
+    chosen: list[int] = []
+    for position in range(rest.dim(isl.dim_type.set)):
+        value = _smallest_value(rest, position)
+        rest = rest.fix_val(isl.dim_type.set, position, value)
+        chosen.append(int(value.to_python()))
+    return SmallPoint(tuple(zip(names, chosen[:count], strict=True)), tuple(chosen[count:]))
+
+
+def smallest_pair(pairs: isl.Map) -> tuple[SmallPoint, SmallPoint]:
+    """The smallest pair of a relation: the parameters first, then the source, then the sink."""
+    length = pairs.dim(isl.dim_type.in_)
+    point = smallest_point(pairs.wrap())
+    return (
+        SmallPoint(point.parameters, point.values[:length]),
+        SmallPoint(point.parameters, point.values[length:]),
+    )
+
+
+def _smallest_value(points: isl.Set, position: int) -> isl.Val:
+    lowest = points.dim_min_val(position)
+    if lowest.is_int():
+        return lowest
+    counted = points.lower_bound_val(isl.dim_type.set, position, isl.Val(0))
+    if counted.is_empty():
+        return points.dim_max_val(position)
+    return counted.dim_min_val(position)

@@ -1,0 +1,188 @@
+"""What the checker answers: a verdict, and for an illegal schedule the violation with its witness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from polysched.dependence.relations import DependenceKind
+from polysched.errors import ScheduleError
+from polysched.ir.source import SourceLocation
+
+Timestamp: TypeAlias = tuple[tuple[str, int], ...]
+"""The loops around an instance, the outermost first, each with its value."""
+
+
+class VerdictKind(Enum):
+    """The three answers; everything but LEGAL is refused."""
+
+    LEGAL = "legal"
+    ILLEGAL = "illegal"
+    UNKNOWN = "unknown"
+
+
+class ViolationKind(Enum):
+    """What is wrong with an illegal schedule, or with the kernel itself."""
+
+    ORDER = "order"
+    VECTOR = "vector"
+    STORAGE = "storage"
+    BOUNDS = "bounds"
+    UNDEFINED = "undefined"
+    ONCE = "once"
+
+
+class Cause(Enum):
+    """Why exactly it is wrong: which sentence explains the witness."""
+
+    LOOP = "the loop runs the sink's iteration before the source's"
+    SEQUENCE = "the sink's statement stands before the source's"
+    LANES = "two lanes of one vector touch the element"
+    REDUCTION_LANES = "two lanes of one vector update the element of a reduction"
+    SAME_TIME = "both have the same timestamp"
+    TWO_TILES = "one piece of memory holds two tiles of the buffer at once"
+    LIFETIME = "the buffer has lost the value, or never had it, where it is read"
+    OUTSIDE = "the element lies outside the array"
+    NEVER_WRITTEN = "nothing is written to the element before"
+    LOST = "the instance does not run"
+    ADDED = "the instance is not part of the kernel"
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """One statement instance of a witness.
+
+    Attributes:
+        statement, instance: the statement and the values of its indices.
+        action: ``"writes"``, ``"reads"`` or ``"runs"``.
+        access: the access as the statement has it, ``a[i, j + 1]``; None for ``"runs"``.
+        array, element: what it touches; of a buffer the place in the memory that it takes.
+        tile: for a buffer, the tile whose element it is.
+        old: when the declared program runs it; None for a statement that a step made.
+        new: when the schedule runs it; None if it never does.
+        location: where the statement was written.
+    """
+
+    statement: str
+    instance: tuple[int, ...]
+    action: str
+    access: str | None
+    array: str | None
+    element: tuple[int, ...]
+    tile: tuple[int, ...]
+    old: Timestamp | None
+    new: Timestamp | None
+    location: SourceLocation | None
+
+    @property
+    def name(self) -> str:
+        """The instance as text, ``S[0,1]``."""
+        return f"{self.statement}{_bracketed(self.instance)}"
+
+    @property
+    def touched(self) -> str:
+        """The element as text, ``A[0,1]``."""
+        return f"{self.array}{_bracketed(self.element)}"
+
+
+def _bracketed(values: tuple[int, ...]) -> str:
+    return f"[{','.join(map(str, values))}]"
+
+
+@dataclass(frozen=True)
+class Witness:
+    """The smallest proof in numbers: one instance, or a source that the program runs before a sink."""
+
+    parameters: tuple[tuple[str, int], ...]
+    source: Occurrence
+    sink: Occurrence | None = None
+
+
+@dataclass(frozen=True)
+class GuiltyStep:
+    """The first step after which the schedule is never legal again.
+
+    Attributes:
+        index: its position among the schedule's steps, from 0.
+        text: the step as the call that makes it.
+        location: the user's line.
+    """
+
+    index: int
+    text: str
+    location: SourceLocation | None
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One demand that is not met.
+
+    Attributes:
+        what, cause: the kind, and why it is one.
+        witness: the proof.
+        dependence: the kind of the dependence that is broken, None if it is none.
+        array: the array that it is about, None if none.
+        shape: the extents of ``array`` at the witness's parameters, without those of tiles.
+        loop: the loop at which it breaks, None where no loop decides it.
+        guilty: the step to blame; None for a violation of the declared kernel itself, and where finding
+            the step took too long.
+        in_kernel: whether the declared kernel, before any step, is at fault.
+    """
+
+    what: ViolationKind
+    cause: Cause
+    witness: Witness
+    dependence: DependenceKind | None = None
+    array: str | None = None
+    shape: tuple[int, ...] = ()
+    loop: str | None = None
+    guilty: GuiltyStep | None = None
+    in_kernel: bool = False
+
+
+@dataclass(frozen=True)
+class Checked:
+    """How much has been proved: counts of statements, dependences, accesses and buffers."""
+
+    statements: int = 0
+    dependences: int = 0
+    accesses: int = 0
+    buffers: int = 0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The checker's answer.
+
+    Attributes:
+        violation: the violation of an illegal schedule, else None.
+        reason: why the verdict is unknown, else empty.
+        checked: what has been proved; all zero unless the verdict is legal.
+    """
+
+    kind: VerdictKind
+    violation: Violation | None = None
+    reason: str = ""
+    checked: Checked = Checked()
+
+    @property
+    def is_legal(self) -> bool:
+        """Whether the schedule is proved legal."""
+        return self.kind is VerdictKind.LEGAL
+
+
+class RefusedScheduleError(ScheduleError):
+    """A schedule that is not proved legal; ``verdict`` says why."""
+
+    def __init__(self, message: str, verdict: Verdict) -> None:
+        super().__init__(message)
+        self.verdict = verdict
+
+
+class IllegalScheduleError(RefusedScheduleError):
+    """A schedule that computes something else than the kernel; the message holds the witness."""
+
+
+class UnknownLegalityError(RefusedScheduleError):
+    """A schedule that could be neither proved legal nor refuted."""
