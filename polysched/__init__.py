@@ -1,1 +1,101 @@
-"""polysched: a polyhedral loop-nest optimizer with proved schedules and a JIT."""
+"""polysched: loop nests scheduled in Halide's words, proved legal, compiled to AVX-512.
+
+::
+
+    import polysched as ps
+
+    build = ps.KernelBuilder("scale")
+    n = build.parameter("n", minimum=1)
+    x = build.input("x", ps.f32, (n,))
+    y = build.output("y", ps.f32, (n,))
+    with build.loops(i=n) as i:
+        y[i] = 2 * x[i]
+
+    schedule = ps.Schedule(build.kernel()).vectorize("i", 16)
+    run = ps.compile(schedule)
+    print(run(numpy.arange(100, dtype="float32")))
+"""
+
+from polysched.errors import (
+    CallError,
+    KernelError,
+    LoweringError,
+    MachineError,
+    PolyschedError,
+    ScheduleError,
+)
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import (
+    DType,
+    boolean,
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+    i64,
+    u8,
+    u16,
+    u32,
+    u64,
+)
+from polysched.ir.expressions import (
+    absolute,
+    cast,
+    equal,
+    exp,
+    fma,
+    maximum,
+    minimum,
+    not_equal,
+    select,
+    sqrt,
+)
+from polysched.ir.kernel import Kernel
+from polysched.legality.check import check
+from polysched.lower import compile, lower, show
+from polysched.machine.description import Machine
+from polysched.machine.load import load_machine
+from polysched.runtime.kernel import CompiledKernel
+from polysched.schedule.schedule import Schedule
+
+__all__ = [
+    "CallError",
+    "CompiledKernel",
+    "DType",
+    "Kernel",
+    "KernelBuilder",
+    "KernelError",
+    "LoweringError",
+    "Machine",
+    "MachineError",
+    "PolyschedError",
+    "Schedule",
+    "ScheduleError",
+    "absolute",
+    "boolean",
+    "cast",
+    "check",
+    "compile",
+    "equal",
+    "exp",
+    "f32",
+    "f64",
+    "fma",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "load_machine",
+    "lower",
+    "maximum",
+    "minimum",
+    "not_equal",
+    "select",
+    "show",
+    "sqrt",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+]

@@ -101,6 +101,8 @@ def to_set(condition: Expression, space: isl.Space) -> isl.Set:
         KernelError: the condition is not quasi-affine.
     """
     match condition:
+        case Constant(value=bool(holds)):
+            return isl.Set.universe(space) if holds else isl.Set.empty(space)
         case Operation(operator=Operator.AND, operands=(left, right)):
             return to_set(left, space).intersect(to_set(right, space))
         case Operation(operator=Operator.OR, operands=(left, right)):

@@ -275,7 +275,7 @@ def typed(expression: Expression, dtype: DType) -> Expression:
     if expression.dtype is not None:
         return expression
     if isinstance(expression, Constant):
-        if dtype.is_integer and float(expression.value) != int(expression.value):
+        if dtype.is_integer and not expression.value == expression.value // 1:
             raise KernelError(f"literal {expression.value} cannot stand beside values of type {dtype}")
         value = float(expression.value) if dtype.is_float else int(expression.value)
         return Constant(value, dtype)

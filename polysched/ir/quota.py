@@ -1,4 +1,4 @@
-"""A limit on what isl may spend on a question, so that a hostile one is given up and not waited for."""
+"""A limit on what isl may spend on a question, so that a hostile one is given up in time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EXCEEDED = "maximal number of operations exceeded"
 
 @contextmanager
 def operation_quota(operations: int) -> Iterator[None]:
-    """Give all isl calls inside together at most so many operations; afterwards isl works as before.
+    """Give all isl calls inside together so many operations; afterwards isl works as before.
 
     Inside another quota the outer one stays in force.
 
@@ -41,7 +41,7 @@ def operation_quota(operations: int) -> Iterator[None]:
         if _EXCEEDED not in str(error):
             raise
         raise QuotaExceededError(
-            f"isl needs more than the {context.get_max_operations():,} operations that it was given; "
+            f"isl needs more than the {context.get_max_operations():,} operations it was given; "
             "raise the quota, or take fewer or smaller steps"
         ) from None
     finally:

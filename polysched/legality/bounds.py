@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import reduce
 
 import islpy as isl
 
 from polysched.dependence.relations import DependenceKind, Reference
-from polysched.ir.kernel import Role, access_relation, extent_set
+from polysched.ir.kernel import Role, Statement, access_relation, extent_set
 from polysched.legality.smallest import SmallPoint, smallest_point
 from polysched.legality.verdict import Cause, Violation, ViolationKind, Witness
 from polysched.legality.witness import numbers, occurrence
 from polysched.schedule.program import Program
 
 
-def bounds_violation(program: Program) -> Violation | None:
-    """An instance whose access lies outside its array for some parameters of the context."""
+def bounds_violation(program: Program, statements: Iterable[Statement]) -> Violation | None:
+    """An instance whose access lies outside its array for some parameters of the context.
+
+    Args:
+        statements: the statements of the program that are judged.
+    """
     extents = {
-        name: extent_set(array, program.kernel.parameters)
-        for name, array in program.arrays.items()
+        name: extent_set(array, program.kernel.parameters) for name, array in program.arrays.items()
     }
-    for statement in program.statements.values():
+    for statement in statements:
         for position, access in enumerate(statement.accesses):
             relation = access_relation(statement, access)
             inside = extents[access.array]
             if not relation.range().is_subset(inside):
                 outside = relation.subtract_range(inside).domain()
                 reference = Reference(statement.name, position)
-                return _violation(
-                    program, reference, outside, ViolationKind.BOUNDS, Cause.OUTSIDE
-                )
+                return _violation(program, reference, outside, ViolationKind.BOUNDS, Cause.OUTSIDE)
     return None
 
 
@@ -75,8 +77,6 @@ def _violation(
         Witness(point.parameters, shown),
         array=shown.array,
         shape=array_shape(program, shown.array, point),
-        in_kernel=reference.statement in program.kernel.statements
-        and shown.array in program.kernel.arrays,
     )
 
 

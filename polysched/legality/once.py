@@ -1,4 +1,4 @@
-"""Exactly once: every declared instance runs, none runs twice, no two of a statement run together."""
+"""Exactly once: every declared instance runs, none twice, no two of a statement together."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Order: which pairs of instances a loop tree does not run as they must be run.
 
-The tree given here is the tree as it is executed (:func:`polysched.ir.tree.executed`): vector loops stand
-directly around leaves. Lanes run together, all reads of a statement before its writes.
+The tree given here is the tree as it is executed (:func:`polysched.ir.tree.executed`): vector
+loops stand directly around leaves. Lanes run together, all reads of a statement before its writes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from polysched.legality.verdict import Cause
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs ``source instance -> sink instance`` that must stay apart in time, mostly in that order.
+    """Pairs ``source instance -> sink instance`` that must stay apart in time, in that order.
 
     Attributes:
         reorderable: either may come first, but they must not run together.
@@ -34,7 +34,7 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class Break:
-    """Pairs that are not kept; ``loop`` is where they break, None where a sequence or leaf decides."""
+    """Pairs that are not kept; ``loop`` is where, None where a sequence or leaf decides."""
 
     cause: Cause
     loop: str | None

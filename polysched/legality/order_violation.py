@@ -21,7 +21,7 @@ _RANK = {DependenceKind.FLOW: 0, DependenceKind.OUTPUT: 1, DependenceKind.ANTI: 
 def order_violation(program: Program, tree: Node) -> Violation | None:
     """The smallest pair of instances that the executed tree does not keep apart as it must.
 
-    Among pairs at equal parameters a flow dependence is shown before an output, that before an anti.
+    At equal parameters a flow dependence is shown before an output, that before an anti.
     """
     if keeps(tree, program.dependences):
         return None

@@ -1,4 +1,4 @@
-"""The smallest point of a set in numbers, so that a witness reads ``S[0,1]`` and not ``S[517,93]``."""
+"""The smallest point of a set in numbers: a witness reads ``S[0,1]`` and not ``S[517,93]``."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class SmallPoint:
 def smallest_point(points: isl.Set) -> SmallPoint:
     """The lexicographically smallest point, the parameters first, then the dimensions.
 
-    A dimension without a least value counts from 0 upwards, then from -1 downwards. The set must not be
-    empty. The name of the set's space does not matter.
+    A dimension without a least value counts from 0 upwards, then from -1 downwards. The set must
+    not be empty. The name of the set's space does not matter.
     """
     count = points.dim(isl.dim_type.param)
     names = [str(points.get_dim_name(isl.dim_type.param, i)) for i in range(count)]

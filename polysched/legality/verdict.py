@@ -1,4 +1,4 @@
-"""What the checker answers: a verdict, and for an illegal schedule the violation with its witness."""
+"""What the checker answers: a verdict; of an illegal schedule the violation and its witness."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _bracketed(values: tuple[int, ...]) -> str:
 
 @dataclass(frozen=True)
 class Witness:
-    """The smallest proof in numbers: one instance, or a source that the program runs before a sink."""
+    """The smallest proof in numbers: one instance, or a source that runs before a sink."""
 
     parameters: tuple[tuple[str, int], ...]
     source: Occurrence
@@ -125,8 +125,8 @@ class Violation:
         array: the array that it is about, None if none.
         shape: the extents of ``array`` at the witness's parameters, without those of tiles.
         loop: the loop at which it breaks, None where no loop decides it.
-        guilty: the step to blame; None for a violation of the declared kernel itself, and where finding
-            the step took too long.
+        guilty: the step to blame; None for a violation of the declared kernel itself, and where
+            finding the step took too long.
         in_kernel: whether the declared kernel, before any step, is at fault.
     """
 
@@ -157,7 +157,7 @@ class Verdict:
 
     Attributes:
         violation: the violation of an illegal schedule, else None.
-        reason: why the verdict is unknown, else empty.
+        reason: for a person, why the schedule is refused; empty if it is legal.
         checked: what has been proved; all zero unless the verdict is legal.
     """
 
@@ -170,6 +170,18 @@ class Verdict:
     def is_legal(self) -> bool:
         """Whether the schedule is proved legal."""
         return self.kind is VerdictKind.LEGAL
+
+    def raise_if_refused(self) -> None:
+        """Do nothing for a legal schedule.
+
+        Raises:
+            IllegalScheduleError: the schedule is illegal; the message is the explanation.
+            UnknownLegalityError: legality is unknown; the message is the reason.
+        """
+        if self.kind is VerdictKind.ILLEGAL:
+            raise IllegalScheduleError(self.reason, self)
+        if self.kind is VerdictKind.UNKNOWN:
+            raise UnknownLegalityError(f"cannot prove the schedule legal: {self.reason}", self)
 
 
 class RefusedScheduleError(ScheduleError):

@@ -63,7 +63,7 @@ class CompiledKernel:
     def __repr__(self) -> str:
         return f"<CompiledKernel {self.signature} for {self.machine.name}>"
 
-    def __call__(self, *arrays: Any, **named: Any) -> Any:
+    def __call__(self, /, *arrays: Any, **named: Any) -> Any:
         """Run the kernel; see the class."""
         form = CallForm(len(arrays))
         if named:

@@ -4,8 +4,9 @@ The emitter writes explicit vectors, unrolls and keeps accumulators in SSA value
 that is left is cleaning up: LLVM's function simplification at level 1 (SROA, early CSE, instruction
 combining, CFG simplification, loop-invariant code motion, dead code). Measured on sixteen 6x64
 register tiles: 37 ms, against 47 ms at level 2, 80 ms at level 3, 49 to 127 ms for the module
-pipelines, all with the same inner loops; a hand-made list of passes takes 25 ms but llvmlite offers
-no code motion for one, so that loads stay in loops that do not change them.
+pipelines. The inner loops are the same, but for one address computation among 43 instructions that
+level 2 saves. A hand-made list of passes takes 25 ms, but llvmlite offers no code motion for one,
+so that loads stay in loops that do not change them.
 
 The pipeline recognises copy and fill loops and calls memcpy and memset instead. That is a loss for
 small tiles: the emitter marks its functions with the attribute ``"no-builtins"``.

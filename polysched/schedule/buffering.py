@@ -27,6 +27,7 @@ from polysched.ir.kernel import (
     Statement,
     access_relation,
 )
+from polysched.ir.linear import simplify
 from polysched.ir.tree import Leaf, Loop, Node, Sequence, sequence, statements
 from polysched.schedule.program import Program, prefix_loops, prefix_map, sequential_loop
 
@@ -169,7 +170,7 @@ def _extent(
             f"dimension '{array.dimensions[position]}' of array '{array.name}' has no bounded extent in "
             f"an iteration of loop '{at}'"
         )
-    return from_pw_aff(offsets.dim_max(0)) + 1
+    return simplify(from_pw_aff(offsets.dim_max(0)) + 1, {})
 
 
 def _dimension_order(array: Array, order: tuple[str, ...] | None) -> tuple[int, ...]:

@@ -34,7 +34,7 @@ class Schedule:
     whole schedule, later: a step that breaks a dependence may be mended by another.
 
     Attributes:
-        kernel: the kernel as declared.
+        kernel: the kernel as declared; ``Schedule(kernel)`` starts in program order.
         steps: the steps, first to last.
         locations: the user's source line of each step, None where unknown.
         programs: the program before the first step, and after each.
@@ -44,6 +44,10 @@ class Schedule:
     steps: tuple[Step, ...] = ()
     locations: tuple[SourceLocation | None, ...] = field(default=(), repr=False)
     programs: tuple[Program, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.programs:
+            object.__setattr__(self, "programs", (initial_program(self.kernel),))
 
     @property
     def program(self) -> Program:
@@ -140,7 +144,3 @@ class Schedule:
         """Keep a tile that is updated in a buffer: see :func:`polysched.schedule.promote.promote`."""
         return self.then(Promote(array, at, lanes, into))
 
-
-def schedule(kernel: Kernel) -> Schedule:
-    """The kernel in program order, ready to be scheduled."""
-    return Schedule(kernel, programs=(initial_program(kernel),))

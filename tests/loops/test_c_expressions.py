@@ -86,7 +86,7 @@ def test_flat_index_is_row_major() -> None:
 
 
 @pytest.mark.parametrize("dtype", [i32, i64, u64, f32], ids=str)
-@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_random_expressions_compute_what_exact_evaluation_does(
     dtype: DType, tmp_path: Path, data: st.DataObject

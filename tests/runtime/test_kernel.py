@@ -94,6 +94,17 @@ def _constant(outputs: int, inouts: int, host: Machine, status: int = 0) -> Comp
     return compile_kernel(build.kernel(), text, host, cache=ObjectCache(None))
 
 
+def test_an_array_may_be_called_self(host: Machine) -> None:
+    build = KernelBuilder("k")
+    out = build.output("self", "f32", (4,))
+    with build.loops(i=4) as i:
+        out[i] = 1.0
+    text = "define i32 @k(ptr %a) { ret i32 0 }"
+    kernel = compile_kernel(build.kernel(), text, host, cache=ObjectCache(None))
+    memory = np.zeros(4, np.float32)
+    assert kernel(self=memory) is memory
+
+
 def test_several_outputs_make_a_tuple(host: Machine) -> None:
     kernel = _constant(2, 1, host)
     u, second = np.zeros(4, np.float32), np.zeros(4, np.float32)

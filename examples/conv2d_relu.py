@@ -1,0 +1,52 @@
+"""The channeled convolution with bias and ReLU of MLIR's transform tutorial, chapter H, three ways.
+
+Run it: every schedule is proved legal, compiled, run and compared with numpy. The kernel, N images::
+
+    for n, y, x, c:              conv[n,y,x,c]  = bias[c]
+    for n, y, x, c, rz, ry, rx:  conv[n,y,x,c] += filter[rx,rz,ry,c] * input[n, y+rz, x+ry, rx]
+    for n, y, x, c:              output[n,y,x,c] = max(0, conv[n,y,x,c])
+"""
+
+import polysched as ps
+
+
+def conv2d_relu(N=5, H=80, W=100, CI=128, CO=128) -> ps.Kernel:
+    build = ps.KernelBuilder("conv2d_relu")
+    input = build.input("input", ps.f32, (N, H + 2, W + 2, CI), dimensions="n y x rx")
+    filter = build.input("filter", ps.f32, (CI, 3, 3, CO), dimensions="rx rz ry c")
+    bias = build.input("bias", ps.f32, (CO,))
+    conv = build.temporary("conv", ps.f32, (N, H, W, CO), dimensions="n y x c")
+    output = build.output("output", ps.f32, (N, H, W, CO))
+
+    with build.loops(n=N, y=H, x=W, c=CO) as (n, y, x, c), build.statement("init"):
+        conv[n, y, x, c] = bias[c]
+    with (
+        build.loops(n=N, y=H, x=W, c=CO, rz=3, ry=3, rx=CI) as (n, y, x, c, rz, ry, rx),
+        build.statement("update", order="any"),
+    ):
+        conv[n, y, x, c] += filter[rx, rz, ry, c] * input[n, y + rz, x + ry, rx]
+    with build.loops(n=N, y=H, x=W, c=CO) as (n, y, x, c), build.statement("relu"):
+        output[n, y, x, c] = ps.maximum(0, conv[n, y, x, c])
+    return build.kernel()
+
+
+def unscheduled(kernel: ps.Kernel) -> ps.Schedule:
+    """(a) The program as it is written."""
+    return ps.Schedule(kernel)
+
+
+def tutorial(kernel: ps.Kernel) -> ps.Schedule:
+    """(b) Halide's schedule as the tutorial gives it: tiles of 5 pixels by 64 channels."""
+    return (
+        ps.Schedule(kernel)
+        .split("relu.c", 64, into=("co", "ci"))
+        .split("relu.x", 5, into=("xo", "xi"))
+        .reorder("co", "relu.n", "relu.y", "xo", "xi", "ci")
+        .compute_at("conv", at="xo")
+        .promote("conv", at="xo")
+        .reorder("rz", "ry", "rx", "update.x", "update.c")
+        .vectorize("init.c", 16)
+        .vectorize("update.c", 16)
+        .vectorize("ci", 16)
+        .unroll("init.x", "init.c", "update.x", "update.c", "xi", "ci")
+    )

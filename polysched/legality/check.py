@@ -1,0 +1,97 @@
+"""The one checker: is the scheduled program the kernel, in another order?
+
+It judges the final program: that it runs every instance once and keeps every dependence (order,
+vectors, storage), and that every access is inside its array. Of the declared kernel it proves that
+it stays inside its arrays and reads nothing undefined.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import islpy as isl
+
+from polysched.ir.quota import QuotaExceededError, operation_quota
+from polysched.ir.tree import executed
+from polysched.legality.bounds import bounds_violation, undefined_violation
+from polysched.legality.explain import explain
+from polysched.legality.once import once_violation
+from polysched.legality.order_violation import order_violation
+from polysched.legality.storage import storage_violation
+from polysched.legality.verdict import (
+    Checked,
+    GuiltyStep,
+    Verdict,
+    VerdictKind,
+    Violation,
+)
+from polysched.schedule.primitives import format_step
+from polysched.schedule.program import Program
+from polysched.schedule.schedule import Schedule
+
+DEFAULT_QUOTA = 10_000_000
+"""Operations of isl for one check."""
+
+
+def check(schedule: Schedule, *, quota: int = DEFAULT_QUOTA) -> Verdict:
+    """Judge a schedule.
+
+    Args:
+        quota: what isl may spend, in operations; when it is spent the verdict is unknown. 0: no
+            limit.
+    """
+    try:
+        with operation_quota(quota):
+            violation = kernel_violation(schedule.programs[0]) or find_violation(schedule.program)
+    except QuotaExceededError as error:
+        return Verdict(VerdictKind.UNKNOWN, reason=str(error))
+    except isl.Error as error:
+        return Verdict(VerdictKind.UNKNOWN, reason=f"isl gave up: {error}")
+    if violation is None:
+        return Verdict(VerdictKind.LEGAL, checked=_counts(schedule.program))
+    if not violation.in_kernel:
+        violation = replace(violation, guilty=_guilty_step(schedule, quota))
+    return Verdict(VerdictKind.ILLEGAL, violation, explain(violation))
+
+
+def kernel_violation(program: Program) -> Violation | None:
+    """What is wrong with the kernel as declared, given the program before the first step."""
+    violation = bounds_violation(program, program.statements.values()) or undefined_violation(
+        program
+    )
+    return None if violation is None else replace(violation, in_kernel=True)
+
+
+def find_violation(program: Program) -> Violation | None:
+    """The first violation that the steps brought: of running once, of order, storage or bounds."""
+    tree = executed(program.tree)
+    declared = program.kernel.statements
+    made = [one for one in program.statements.values() if one is not declared.get(one.name)]
+    return (
+        once_violation(program, tree)
+        or order_violation(program, tree)
+        or storage_violation(program, tree)
+        or bounds_violation(program, made)
+    )
+
+
+def _guilty_step(schedule: Schedule, quota: int) -> GuiltyStep | None:
+    """The step after the last legal prefix; None if the search for it takes too long."""
+    try:
+        with operation_quota(quota):
+            for index in reversed(range(len(schedule.steps))):
+                if find_violation(schedule.programs[index]) is None:
+                    step = schedule.steps[index]
+                    return GuiltyStep(index, format_step(step), schedule.locations[index])
+    except (QuotaExceededError, isl.Error):
+        return None
+    return None
+
+
+def _counts(program: Program) -> Checked:
+    return Checked(
+        statements=len(program.statements),
+        dependences=len(program.dependences),
+        accesses=sum(len(statement.accesses) for statement in program.statements.values()),
+        buffers=sum(array.tile > 0 for array in program.arrays.values()),
+    )

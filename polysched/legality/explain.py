@@ -1,0 +1,183 @@
+"""A violation in words: the step, the instances in numbers, and what goes wrong between them."""
+
+from __future__ import annotations
+
+from polysched.dependence.relations import DependenceKind
+from polysched.legality.verdict import (
+    Cause,
+    Occurrence,
+    Timestamp,
+    Violation,
+    ViolationKind,
+)
+
+
+def explain(violation: Violation) -> str:
+    """Several lines for a person: the fault and its place, the witness, the reason in a sentence.
+
+    ::
+
+        illegal: reorder(order=('j', 'i')) breaks a flow dependence on A    (stencil.py:12)
+          S[0,1] writes A[0,1]    was at (i=0, j=1)    now at (j=1, i=0)
+          S[1,0] reads A[0,1]     was at (i=1, j=0)    now at (j=0, i=1)
+          The program runs S[0,1] first, the schedule S[1,0]: loop j runs 0 before 1.
+    """
+    location = violation.guilty.location if violation.guilty else None
+    if violation.in_kernel:
+        location = violation.witness.source.location
+    where = f"    ({location})" if location else ""
+    lines = [f"illegal: {_headline(violation)}{where}"]
+    lines += [f"  {line}" for line in _witness_lines(violation)]
+    lines.append(f"  {sentence(violation)}")
+    return "\n".join(lines)
+
+
+def _headline(violation: Violation) -> str:
+    subject = _subject(violation)
+    array = violation.array
+    match violation.what:
+        case ViolationKind.ORDER | ViolationKind.VECTOR:
+            assert violation.dependence is not None
+            article = "a" if violation.dependence is DependenceKind.FLOW else "an"
+            kind = f"{article} {violation.dependence.value} dependence on {array}"
+            if violation.what is ViolationKind.VECTOR:
+                return f"{subject} puts both ends of {kind} into one vector"
+            return f"{subject} breaks {kind}"
+        case ViolationKind.STORAGE:
+            return f"{subject} breaks the lifetime of buffer {array}"
+        case ViolationKind.BOUNDS:
+            return f"{subject} accesses {array} outside its bounds"
+        case ViolationKind.UNDEFINED:
+            return f"{subject} reads {array} before anything is written to it"
+        case ViolationKind.ONCE:
+            return f"{subject} does not run every instance exactly once"
+
+
+def _subject(violation: Violation) -> str:
+    if violation.guilty:
+        return violation.guilty.text
+    if violation.in_kernel:
+        return f"statement {violation.witness.source.statement} of the kernel"
+    return "the schedule"
+
+
+def _witness_lines(violation: Violation) -> list[str]:
+    witness = violation.witness
+    shown = [witness.source] if witness.sink is None else [witness.source, witness.sink]
+    rows = [[_deed(one), _when("was", one.old), _when("now", one.new)] for one in shown]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    lines = [
+        "    ".join(
+            cell.ljust(width) for cell, width in zip(row, widths, strict=True) if width
+        ).rstrip()
+        for row in rows
+    ]
+    if witness.parameters:
+        given = ", ".join(f"{name} = {value}" for name, value in witness.parameters)
+        lines.insert(0, f"with {given}:")
+    return lines
+
+
+def _deed(one: Occurrence) -> str:
+    if one.array is None:
+        return one.name
+    action = f"{one.name} {one.action} {one.touched}"
+    return f"{action} of tile ({_joined(one.tile)})" if one.tile else action
+
+
+def _joined(values: tuple[int, ...]) -> str:
+    return ", ".join(map(str, values))
+
+
+def _when(word: str, time: Timestamp | None) -> str:
+    if not time:
+        return ""
+    return f"{word} at ({', '.join(f'{name}={value}' for name, value in time)})"
+
+
+def sentence(violation: Violation) -> str:
+    """Why the witness is a violation, in one or two sentences."""
+    source, sink = violation.witness.source, violation.witness.sink
+    if sink is None:
+        return _single_sentence(violation, source)
+    match violation.cause:
+        case Cause.LOOP:
+            first, second = _value(source, violation.loop), _value(sink, violation.loop)
+            return (
+                f"The program runs {source.name} first, the schedule {sink.name}: loop "
+                f"{violation.loop} runs {second} before {first}."
+            )
+        case Cause.SEQUENCE:
+            return (
+                f"The program runs {source.name} first, the schedule {sink.name}: statement "
+                f"{sink.statement} now stands before {source.statement}."
+            )
+        case Cause.LANES | Cause.REDUCTION_LANES:
+            return _lanes_sentence(violation, source, sink)
+        case Cause.SAME_TIME:
+            return f"The schedule runs {source.name} and {sink.name} at the same time."
+        case Cause.TWO_TILES:
+            return (
+                f"{_life(violation)} {source.name} and {sink.name} run in the same one but need "
+                f"different tiles ({_joined(source.tile)}) and ({_joined(sink.tile)})."
+            )
+        case _:
+            return (
+                f"{_life(violation)} {source.name} and {sink.name} run in different ones: the "
+                "value is gone when it is read."
+            )
+
+
+def _lanes_sentence(violation: Violation, source: Occurrence, sink: Occurrence) -> str:
+    first, second = _value(source, violation.loop), _value(sink, violation.loop)
+    together = f"Lanes {first} and {second} of vector loop {violation.loop} run together"
+    if violation.cause is Cause.REDUCTION_LANES:
+        return (
+            f"{together}: the order of the reduction is free, but no two of its instances may "
+            f"update {source.touched} at once."
+        )
+    if violation.dependence is DependenceKind.OUTPUT:
+        return (
+            f"{together}: both write {source.touched}, and which of the two stays is left to "
+            "chance."
+        )
+    return (
+        f"{together}, all reads before all writes: {sink.name} reads {sink.touched} before "
+        f"{source.name} has written it."
+    )
+
+
+def _life(violation: Violation) -> str:
+    if violation.loop is None:
+        return f"Buffer {violation.array} has memory for one tile."
+    return (
+        f"Buffer {violation.array} has memory for one tile and lives for one iteration of loop "
+        f"{violation.loop}."
+    )
+
+
+def _single_sentence(violation: Violation, source: Occurrence) -> str:
+    match violation.cause:
+        case Cause.OUTSIDE:
+            shape = _joined(violation.shape)
+            return (
+                f"Access {source.access} of {source.name} is at {source.touched}; array "
+                f"{violation.array} has the shape ({shape})."
+            )
+        case Cause.NEVER_WRITTEN:
+            return (
+                f"{source.name} reads {source.touched}, which starts undefined; write it first, or "
+                f"declare {violation.array} inout."
+            )
+        case Cause.LIFETIME:
+            return (
+                f"{_life(violation)} {source.name} reads an element that nothing there has written."
+            )
+        case Cause.ADDED:
+            return f"The schedule runs {source.name}, which is no instance of the kernel."
+        case _:
+            return f"The schedule never runs {source.name}."
+
+
+def _value(one: Occurrence, loop: str | None) -> int:
+    return next(value for name, value in one.new or () if name == loop)

@@ -1,0 +1,33 @@
+"""The loop tree of a program as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polysched.ir.affine import from_pw_aff
+from polysched.ir.printing import format_access, format_expression
+from polysched.ir.tree import Leaf, Loop, Node, Sequence
+from polysched.schedule.program import Program
+
+
+def format_tree(program: Program) -> str:
+    """One line a loop, with its kind and its value for each statement below; statements at the leaves."""
+    return "\n".join(_lines(program, program.tree, 0)) + "\n"
+
+
+def _lines(program: Program, node: Node, depth: int) -> Iterator[str]:
+    indent = "  " * depth
+    match node:
+        case Loop(name=name, kind=kind, values=values, body=body):
+            shown = dict.fromkeys(
+                format_expression(from_pw_aff(value)) for value in values.values()
+            )
+            yield f"{indent}{kind.value} {name} = {' | '.join(shown)}:"
+            yield from _lines(program, body, depth + 1)
+        case Sequence(children=children):
+            for child in children:
+                yield from _lines(program, child, depth)
+        case Leaf(statement=statement):
+            found = program.statements[statement]
+            assignment = f"{format_access(found.target)} = {format_expression(found.value)}"
+            yield f"{indent}{statement}: {assignment}"

@@ -1,0 +1,168 @@
+import numpy as np
+import pytest
+
+from polysched.errors import KernelError
+from polysched.ir.dtypes import boolean, f32, f64, i32, i64
+from polysched.ir.expressions import (
+    Cast,
+    Constant,
+    Expression,
+    Index,
+    Load,
+    Operation,
+    Operator,
+    Parameter,
+    absolute,
+    as_expression,
+    cast,
+    children,
+    equal,
+    exp,
+    fma,
+    loads,
+    maximum,
+    minimum,
+    not_equal,
+    operation,
+    rebuild,
+    select,
+    sqrt,
+    transform,
+    typed,
+    walk,
+)
+
+i, j, n = Index("i"), Index("j"), Parameter("n")
+x, y = Load("x", (i, j + 1), f32), Load("y", (), f32)
+a = Load("a", (i,), i32)
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        (1 + i, "(1 + i)"),
+        (i - 1, "(i - 1)"),
+        (1 - i, "(1 - i)"),
+        (2 * x, "(2.0 * x[i, (j + 1)])"),
+        (1 / y, "(1.0 / y[])"),
+        (y / 2, "(y[] / 2.0)"),
+        (i // 4, "(i // 4)"),
+        (100 // i, "(100 // i)"),
+        (i % 4, "(i % 4)"),
+        (100 % i, "(100 % i)"),
+        (-i, "(-i)"),
+        (i > j, "(j < i)"),
+        (i >= j, "(j <= i)"),
+        (~(i < j), "not((i < j))"),
+        ((i < j) & (j <= n) | not_equal(i, n), "(((i < j) and (j <= n)) or (i != n))"),
+        (fma(y, y, 1), "fma(y[], y[], 1.0)"),
+        (absolute(a), "abs(a[i])"),
+        (sqrt(exp(y)), "sqrt(exp(y[]))"),
+        (minimum(i, j, 3), "min(min(i, j), 3)"),
+        (maximum(0, y), "max(0.0, y[])"),
+        (select(equal(i, 0), y, 0), "select((i == 0), y[], 0.0)"),
+        (cast(i, f32), "f32(i)"),
+    ],
+)
+def test_operators_build_trees(expression: Expression, expected: str) -> None:
+    assert str(expression) == expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "dtype"),
+    [
+        (x + 1, f32),
+        (i + 1, i64),
+        (i < 1, boolean),
+        (x <= y, boolean),
+        (select(i < 1, x, y), f32),
+        (cast(x, f64), f64),
+        (Constant(1) + 2, None),
+        (as_expression(True), boolean),
+        (as_expression(np.float32(0.5)) * x, f32),
+    ],
+)
+def test_types(expression: Expression, dtype: object) -> None:
+    assert expression.dtype == dtype
+
+
+def test_trees_compare_by_structure() -> None:
+    assert x + 2 * y == x + 2 * y
+    assert x + y != y + x
+    assert len({i + 1, i + 1, 1 + i}) == 2
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: x + a, r"'\+' mixes f32 and i32 in \(x\[i, \(j \+ 1\)\], a\[i\]\); convert one"),
+        (
+            lambda: a / a,
+            r"'/' takes floating-point operands \(for integers: //\); got a\[i\] \(i32\)",
+        ),
+        (lambda: x // 2, "'//' takes integer operands"),
+        (lambda: sqrt(a), "'sqrt' takes floating-point operands"),
+        (lambda: (i < 1) + (i < 2), r"'\+' takes numbers"),
+        (lambda: i & j, r"'and' takes conditions; got i \(i64\), j \(i64\)"),
+        (lambda: select(i, x, y), "'select' takes a condition first"),
+        (lambda: a + 0.5, r"literal 0.5 cannot stand beside values of type i32"),
+        (lambda: i + "1", r"'1' of type str cannot stand in an expression"),
+        (lambda: bool(i < 1), r"'\(i < 1\)' has no truth value while the kernel is declared"),
+    ],
+)
+def test_wrong_operands(build: object, message: str) -> None:
+    with pytest.raises(KernelError, match=message):
+        build()  # type: ignore[operator]
+
+
+def test_typed_decides_literals_only() -> None:
+    assert typed(Constant(2) * 3, f32) == Operation(
+        Operator.MULTIPLY, (Constant(2.0, f32), Constant(3.0, f32)), f32
+    )
+    assert typed(i, f32) is i
+
+
+def test_whole_floats_may_stand_beside_integers() -> None:
+    assert typed(Constant(2.0), i32) == Constant(2, i32)
+
+
+def test_cast_of_a_literal_or_to_the_same_type_is_no_node() -> None:
+    assert cast(1, f32) == Constant(1.0, f32)
+    assert cast(x, f32) is x
+    assert cast(x, i32) == Cast(x, i32)
+
+
+def test_walk_visits_operands_first() -> None:
+    tree = x + Constant(2.0, f32)
+    assert [str(node) for node in walk(tree)] == [
+        "i",
+        "j",
+        "1",
+        "(j + 1)",
+        "x[i, (j + 1)]",
+        "2.0",
+        "(x[i, (j + 1)] + 2.0)",
+    ]
+
+
+def test_loads_in_evaluation_order() -> None:
+    assert loads(y * x + y) == (y, x, y)
+
+
+@pytest.mark.parametrize("node", [i, x, x + y, cast(x, i32), Constant(1)])
+def test_rebuild_of_the_children_is_the_node(node: Expression) -> None:
+    assert rebuild(node, children(node)) == node
+
+
+def test_transform_replaces_bottom_up() -> None:
+    renamed = transform(x + cast(i, f32), lambda node: n if node == i else None)
+    assert renamed == Load("x", (n, j + 1), f32) + cast(n, f32)
+
+
+def test_the_base_class_has_no_type() -> None:
+    with pytest.raises(TypeError, match="Expression has no type"):
+        _ = Expression().dtype
+
+
+def test_operation_is_what_the_operators_call() -> None:
+    assert operation(Operator.ADD, i, 1) == i + 1
