@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from llvmlite import ir
+from llvmlite.ir.values import FunctionAttributes
 
 from polysched.codegen.emit import Emitter
 from polysched.codegen.expand import expand
@@ -51,7 +52,9 @@ def _emit_function(
         INT32, [ir.PointerType()] * len(arguments) + [INDEX] * len(program.parameters)
     )
     function = ir.Function(module, signature, program.name)
+    function.attributes = _KernelAttributes()
     function.attributes.add("nounwind")
+    function.attributes.add('"no-builtins"')
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     storages: dict[str, Storage] = {}
     parameters: dict[str, Any] = {}
@@ -81,6 +84,15 @@ def _emit_function(
         free = declared(module, "free", ir.FunctionType(ir.VoidType(), [ir.PointerType()]))
         builder.call(free, [workspace])
     builder.ret(INT32(0))
+
+
+class _KernelAttributes(FunctionAttributes):
+    """The attributes of emitted functions.
+
+    ``no-builtins`` keeps LLVM from calling memcpy and memset for the copy loops of small tiles.
+    """
+
+    _known = FunctionAttributes._known | {'"no-builtins"'}
 
 
 def _accessed(program: LoopProgram) -> frozenset[str]:

@@ -160,15 +160,3 @@ class TreePosition:
 
     around: tuple[Loop, ...]
     node: Node = field(repr=False)
-
-
-def common_ancestor(node: Node, names: Set[str], around: tuple[Loop, ...] = ()) -> TreePosition:
-    """The deepest node that is around all the statements in ``names``."""
-    match node:
-        case Loop(body=body) if names <= set(statements(body)):
-            return common_ancestor(body, names, (*around, node))
-        case Sequence(children=children):
-            for child in children:
-                if names <= set(statements(child)):
-                    return common_ancestor(child, names, around)
-    return TreePosition(around, node)

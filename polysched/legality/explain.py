@@ -103,14 +103,11 @@ def sentence(violation: Violation) -> str:
     match violation.cause:
         case Cause.LOOP:
             first, second = _value(source, violation.loop), _value(sink, violation.loop)
-            return (
-                f"The program runs {source.name} first, the schedule {sink.name}: loop "
-                f"{violation.loop} runs {second} before {first}."
-            )
+            return f"{_first(source, sink)}: loop {violation.loop} runs {second} before {first}."
         case Cause.SEQUENCE:
             return (
-                f"The program runs {source.name} first, the schedule {sink.name}: statement "
-                f"{sink.statement} now stands before {source.statement}."
+                f"{_first(source, sink)}: statement {sink.statement} now stands before "
+                f"{source.statement}."
             )
         case Cause.LANES | Cause.REDUCTION_LANES:
             return _lanes_sentence(violation, source, sink)
@@ -118,14 +115,20 @@ def sentence(violation: Violation) -> str:
             return f"The schedule runs {source.name} and {sink.name} at the same time."
         case Cause.TWO_TILES:
             return (
-                f"{_life(violation)} {source.name} and {sink.name} run in the same one but need "
+                f"{_life(violation)} {source.name} and {sink.name} run in one iteration but need "
                 f"different tiles ({_joined(source.tile)}) and ({_joined(sink.tile)})."
             )
         case _:
             return (
-                f"{_life(violation)} {source.name} and {sink.name} run in different ones: the "
-                "value is gone when it is read."
+                f"{_life(violation)} {source.name} and {sink.name} run in different iterations: "
+                "the value is gone when it is read."
             )
+
+
+def _first(source: Occurrence, sink: Occurrence) -> str:
+    if source.old is None or sink.old is None:
+        return f"{source.name} must run before {sink.name}, which the schedule runs first"
+    return f"The program runs {source.name} first, the schedule {sink.name}"
 
 
 def _lanes_sentence(violation: Violation, source: Occurrence, sink: Occurrence) -> str:

@@ -1,9 +1,8 @@
 """Storage: one piece of memory serves all the tiles of a buffer, one tile after the other.
 
-A buffer's elements are named by tile and position, and dependences relate instances of one tile
-only. The memory has positions alone. It is allocated at the deepest node of the executed tree
-around all the buffer's users, anew in every iteration of the loops around that node (as loop
-generation does it). So two things are demanded, and together they suffice:
+Dependences relate the elements of one tile only, as if every tile had memory of its own. The memory
+is allocated where :mod:`polysched.schedule.lifetime` says, anew in every iteration of the loops
+around that node. So two things are demanded, and together they suffice:
 
 1. One iteration holds one tile: the values of those loops determine the tile.
 2. A tile's values are made and used in one iteration: before every read of an element, the same
@@ -18,94 +17,51 @@ one tile adds, from its copy in to its copy out, is not interrupted by another.
 
 from __future__ import annotations
 
-from functools import reduce
-
 import islpy as isl
 
 from polysched.dependence.relations import Dependence, DependenceKind, Reference
-from polysched.ir.expressions import Expression
-from polysched.ir.kernel import Array, access_relation
-from polysched.ir.tree import Loop, Node, common_ancestor
+from polysched.ir.kernel import Array
+from polysched.ir.tree import Loop, Node
 from polysched.legality.smallest import smallest_pair, smallest_point
 from polysched.legality.verdict import Cause, Violation, ViolationKind, Witness
 from polysched.legality.witness import occurrence
+from polysched.schedule.lifetime import holds_one_tile, lifetime, references_to, tile_map
 from polysched.schedule.program import Program, prefix_map
 
 
 def storage_violation(program: Program, tree: Node) -> Violation | None:
-    """Two instances that would meet the wrong tile in a buffer's memory."""
+    """Two instances that would meet the wrong tile in a buffer's memory, or find it gone."""
     for array in program.arrays.values():
-        if not array.tile:
+        position = lifetime(program, tree, array) if array.tile else None
+        if position is None:
             continue
-        references = _references(program, array)
-        users = frozenset(reference.statement for reference in references)
-        if not users:
-            continue
-        around = common_ancestor(tree, users).around
-        violation = _two_tiles(program, array, references, around) or _lifetime(
-            program, array, references, around
-        )
-        if violation is not None:
-            return violation
+        if not holds_one_tile(program, array, position.around):
+            return _two_tiles(program, array, position.around)
+        lost = _lost_value(program, array, position.around)
+        if lost is not None:
+            return lost
     return None
 
 
-def _references(program: Program, array: Array) -> list[Reference]:
-    return [
-        Reference(statement.name, position)
-        for statement in program.statements.values()
-        for position, access in enumerate(statement.accesses)
-        if access.array == array.name
-    ]
-
-
-def _tile_map(program: Program, array: Array, reference: Reference) -> isl.Map:
-    """The relation from the instances of a reference to the tiles that it touches."""
-    statement = program.statements[reference.statement]
-    relation = access_relation(statement, statement.accesses[reference.position])
-    return relation.project_out(isl.dim_type.out, array.tile, len(array.shape) - array.tile)
-
-
-def _two_tiles(
-    program: Program, array: Array, references: list[Reference], around: tuple[Loop, ...]
-) -> Violation | None:
-    prefixes = {
-        reference: prefix_map(program.statements[reference.statement], around, [])
-        for reference in references
-    }
-    tiles = {reference: _tile_map(program, array, reference) for reference in references}
-    held = reduce(
-        lambda left, right: left.union(right),
-        (
-            prefixes[reference].reverse().apply_range(tiles[reference])
-            for reference in _distinct(program, references)
-        ),
-    )
-    if held.is_single_valued():
-        return None
+def _two_tiles(program: Program, array: Array, around: tuple[Loop, ...]) -> Violation:
+    references = references_to(program, array)
     for first in references:
         for second in references:
-            together = prefixes[first].apply_range(prefixes[second].reverse())
-            same_tile = tiles[first].apply_range(tiles[second].reverse())
-            apart = together.subtract(same_tile)
+            prefixes = [
+                prefix_map(program.statements[reference.statement], around, [])
+                for reference in (first, second)
+            ]
+            together = prefixes[0].apply_range(prefixes[1].reverse())
+            tiles = [tile_map(program, array, reference) for reference in (first, second)]
+            apart = together.subtract(tiles[0].apply_range(tiles[1].reverse()))
             if not apart.is_empty():
-                return _violation(program, array, around, Cause.TWO_TILES, (first, second), apart)
+                ends = (first, second)
+                return _violation(program, array, around, Cause.TWO_TILES, ends, apart)
     raise AssertionError("an iteration with two tiles has two references that touch them")
 
 
-def _distinct(program: Program, references: list[Reference]) -> list[Reference]:
-    """One reference for each statement and subscripts: an update reads what it writes."""
-    found: dict[tuple[str, tuple[Expression, ...]], Reference] = {}
-    for reference in references:
-        access = program.statements[reference.statement].accesses[reference.position]
-        found.setdefault((reference.statement, access.subscripts), reference)
-    return list(found.values())
-
-
-def _lifetime(
-    program: Program, array: Array, references: list[Reference], around: tuple[Loop, ...]
-) -> Violation | None:
-    for read in references:
+def _lost_value(program: Program, array: Array, around: tuple[Loop, ...]) -> Violation | None:
+    for read in references_to(program, array):
         if not read.position:
             continue
         flows = [
@@ -117,23 +73,32 @@ def _lifetime(
         for flow in flows:
             if not flow.reorderable:
                 uncovered = uncovered.subtract(_in_one_iteration(flow, around).range())
-        if uncovered.is_empty():
-            continue
-        for flow in sorted(flows, key=lambda flow: flow.reorderable):
-            lost = flow.relation.intersect_range(uncovered)
-            if not lost.is_empty():
-                ends = (flow.source, read)
-                return _violation(program, array, around, Cause.LIFETIME, ends, lost)
-        point = smallest_point(uncovered)
-        witness = Witness(point.parameters, occurrence(program, read, point))
-        return Violation(
-            ViolationKind.STORAGE,
-            Cause.LIFETIME,
-            witness,
-            array=array.name,
-            loop=_innermost(around),
-        )
+        if not uncovered.is_empty():
+            return _uncovered_read(program, array, around, read, flows, uncovered)
     return None
+
+
+def _uncovered_read(
+    program: Program,
+    array: Array,
+    around: tuple[Loop, ...],
+    read: Reference,
+    flows: list[Dependence],
+    uncovered: isl.Set,
+) -> Violation:
+    for flow in sorted(flows, key=lambda flow: flow.reorderable):
+        lost = flow.relation.intersect_range(uncovered)
+        if not lost.is_empty():
+            ends = (flow.source, read)
+            return _violation(program, array, around, Cause.LIFETIME, ends, lost)
+    point = smallest_point(uncovered)
+    return Violation(
+        ViolationKind.STORAGE,
+        Cause.LIFETIME,
+        Witness(point.parameters, occurrence(program, read, point)),
+        array=array.name,
+        loop=_innermost(around),
+    )
 
 
 def _in_one_iteration(flow: Dependence, around: tuple[Loop, ...]) -> isl.Map:

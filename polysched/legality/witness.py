@@ -11,7 +11,7 @@ from polysched.ir.expressions import Expression
 from polysched.ir.kernel import Access, Statement
 from polysched.ir.points import evaluate_many
 from polysched.ir.printing import format_element
-from polysched.ir.tree import Loop, path
+from polysched.ir.tree import Loop, executed, path
 from polysched.legality.smallest import SmallPoint
 from polysched.legality.verdict import Occurrence, Timestamp
 from polysched.schedule.program import Program
@@ -32,7 +32,7 @@ def occurrence(program: Program, reference: Reference, point: SmallPoint) -> Occ
         element=numbers[tile_count:],
         tile=numbers[:tile_count],
         old=_declared_time(program, statement, point),
-        new=timestamp(path(program.tree, statement.name), statement, point),
+        new=_executed_time(program, statement, point),
         location=access.location or statement.location,
     )
 
@@ -41,7 +41,6 @@ def bare_occurrence(
     program: Program, statement: Statement, point: SmallPoint, *, runs: bool = True
 ) -> Occurrence:
     """One instance without any access; ``runs`` says whether the schedule runs it."""
-    around = path(program.tree, statement.name)
     return Occurrence(
         statement=statement.name,
         instance=point.values,
@@ -51,7 +50,7 @@ def bare_occurrence(
         element=(),
         tile=(),
         old=_declared_time(program, statement, point),
-        new=timestamp(around, statement, point) if runs else None,
+        new=_executed_time(program, statement, point) if runs else None,
         location=statement.location,
     )
 
@@ -82,6 +81,10 @@ def _declared_time(program: Program, statement: Statement, point: SmallPoint) ->
     if statement.name not in program.kernel.statements:
         return None
     return timestamp(path(program.kernel.body, statement.name), statement, point)
+
+
+def _executed_time(program: Program, statement: Statement, point: SmallPoint) -> Timestamp:
+    return timestamp(path(executed(program.tree), statement.name), statement, point)
 
 
 def _place(statement: Statement, point: SmallPoint) -> isl.Point:

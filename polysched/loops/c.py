@@ -20,6 +20,7 @@ from polysched.loops.c_helpers import WORKSPACE, Helper, c_type, helper_for, hel
 from polysched.loops.c_names import c_names
 from polysched.loops.lanes import MaskedAssign, masked_assigns
 from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode, LoopProgram, walk
+from polysched.loops.usage import accessed_arrays, lasting_temporaries
 
 # Buffers of a constant size up to this many bytes stand on the stack.
 _STACK_BYTES = 16 * 1024
@@ -102,18 +103,16 @@ class _Printer:
 
     def heap_arrays(self) -> list[Array]:
         """The temporaries and buffers from the heap; allocated before anything is written."""
+        accessed = accessed_arrays(self.program.body)
         temporaries = [a for a in self.program.arrays.values() if a.role is Role.TEMPORARY]
-        return [array for array in temporaries if _stack_elements(array) is None]
+        return [a for a in temporaries if a.name in accessed and _stack_elements(a) is None]
 
     def workspace(self) -> list[str]:
         """Lasting small arrays on the stack, everything else from the heap."""
-        buffers = {node.array for node in walk(self.program.body) if isinstance(node, Allocate)}
         lines = [
             self.stack_array(array)
-            for name, array in self.program.arrays.items()
-            if array.role is Role.TEMPORARY
-            and name not in buffers
-            and _stack_elements(array) is not None
+            for array in lasting_temporaries(self.program)
+            if _stack_elements(array) is not None
         ]
         heap = self.heap_arrays()
         for array in heap:
@@ -156,7 +155,7 @@ class _Printer:
                 return [line for child in children for line in self.lines(child)]
             case Allocate(array=name, body=body):
                 array, inner = self.program.arrays[name], self.lines(body)
-                if _stack_elements(array) is None:
+                if _stack_elements(array) is None or name not in accessed_arrays(body):
                     return inner
                 return ["{", *_indented([self.stack_array(array), *inner]), "}"]
             case Assign(target=target, value=value):

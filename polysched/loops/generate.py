@@ -36,7 +36,6 @@ from polysched.ir.tree import (
     LoopKind,
     Node,
     Sequence,
-    common_ancestor,
     executed,
 )
 from polysched.loops.nodes import (
@@ -50,6 +49,7 @@ from polysched.loops.nodes import (
     block,
 )
 from polysched.loops.separation import full_tiles
+from polysched.schedule.lifetime import lifetime
 from polysched.schedule.program import Program
 
 
@@ -110,13 +110,9 @@ def _lifetimes(program: Program, tree: Node) -> dict[int, list[str]]:
     """The node (by identity) at which each buffer is born."""
     born: dict[int, list[str]] = {}
     for array in program.arrays.values():
-        if array.tile:
-            users = frozenset(
-                statement.name
-                for statement in program.statements.values()
-                if any(access.array == array.name for access in statement.accesses)
-            )
-            born.setdefault(id(common_ancestor(tree, users).node), []).append(array.name)
+        position = lifetime(program, tree, array) if array.tile else None
+        if position is not None:
+            born.setdefault(id(position.node), []).append(array.name)
     return born
 
 

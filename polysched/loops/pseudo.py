@@ -18,6 +18,7 @@ The upper end of a range is excluded.
 from __future__ import annotations
 
 from polysched.ir.expressions import Constant, Expression, Index, Parameter
+from polysched.ir.kernel import Role
 from polysched.ir.printing import (
     format_access,
     format_array,
@@ -25,19 +26,19 @@ from polysched.ir.printing import (
     format_expression,
     format_header,
 )
-from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode, LoopProgram, walk
+from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode, LoopProgram
+from polysched.loops.usage import lasting_temporaries
 
 _INDENT = "  "
 
 
 def print_loops(program: LoopProgram) -> str:
     """The whole program: what it is given, then its loops."""
-    buffers = {node.array for node in walk(program.body) if isinstance(node, Allocate)}
-    lasting = [array for name, array in program.arrays.items() if name not in buffers]
+    arguments = [a for a in program.arrays.values() if a.role is not Role.TEMPORARY]
     lines = [
         f"program {program.name}",
         *format_header(program.parameters, program.context),
-        *format_declarations(lasting),
+        *format_declarations([*arguments, *lasting_temporaries(program)]),
         "",
         *_lines(program, program.body),
     ]

@@ -167,10 +167,9 @@ def test_from_set_holds_exactly_on_the_points(text: str) -> None:
 
 def test_from_set_of_parameters() -> None:
     condition = from_set(isl.Set("[n, m] -> { : 1 <= n <= m }"))
-    found = {
-        (a, b) for a in range(4) for b in range(4) if evaluate_many(condition, {"n": a, "m": b})
-    }
-    assert found == {(a, b) for a in range(1, 4) for b in range(a, 4)}
+    pairs = set(product(range(4), range(4)))
+    found = {(n, m) for n, m in pairs if evaluate_many(condition, {"n": n, "m": m})}
+    assert found == {(n, m) for n, m in pairs if 1 <= n <= m}
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,8 @@ def test_a_kernel_holds_what_was_declared() -> None:
     statement = kernel.statements["y"]
     assert statement.indices == ("i",)
     assert statement.domain.is_equal(isl.Set("[n] -> { y[i] : 0 <= i < n <= 100 }"))
-    assert str(statement) == "y: y[i] = ((2.0 * x[i]) + y[i])"
-    assert [*map(str, statement.accesses)] == ["y[i]", "x[i]", "y[i]"]
+    assert str(statement) == "y: y[i] = (y[i] + (2.0 * x[i]))"
+    assert [*map(str, statement.accesses)] == ["y[i]", "y[i]", "x[i]"]
 
 
 def test_locations_are_the_users_lines() -> None:
@@ -243,12 +243,10 @@ def test_faulty_kernels() -> None:
     with pytest.raises(KernelError, match="kernel 'k' has no statements"):
         KernelBuilder("k").kernel()
     build = KernelBuilder("k")
-    n = build.parameter("n", minimum=5, maximum=4)
+    build.parameter("n", minimum=5, maximum=4)
     y = build.output("y", f32, (1,))
     with pytest.raises(KernelError, match="assumptions about the parameters of kernel 'k'"):
         y[0] = 0
-        build.kernel()
-    assert n.name == "n"
 
 
 def test_a_kernel_asked_for_inside_a_loop() -> None:
@@ -263,11 +261,10 @@ def test_a_kernel_asked_for_inside_a_loop() -> None:
 def test_nested_and_repeated_statement_names() -> None:
     build = KernelBuilder("k")
     y = build.output("y", f32, (4,))
+    inner, again = build.statement("T"), build.statement("S")
     with build.statement("S"):
         y[0] = 0
         with pytest.raises(KernelError, match="statement 'T' is opened inside statement 'S'"):
-            with build.statement("T"):
-                pass
+            inner.__enter__()
     with pytest.raises(KernelError, match="a statement is named 'S' already"):
-        with build.statement("S"):
-            pass
+        again.__enter__()

@@ -152,6 +152,17 @@ def test_scalars_steps_and_names_that_c_reserves(tmp_path: Path) -> None:
     assert run_c(made, arrays, {"n": 10}, tmp_path)["double"] == 5 + 0 + 3 + 6 + 9
 
 
+def test_temporaries_without_accesses_take_no_memory(tmp_path: Path) -> None:
+    y = array("y", (4,), Role.OUTPUT, i32)
+    unused = [array("small", (4,), Role.TEMPORARY), array("large", (n, 4), Role.TEMPORARY)]
+    body = Allocate("small", loop("i", 0, 4, assign("y", (i,), Constant(1, i32))))
+    made = program([y, *unused], Allocate("large", body))
+    assert run_c(made, {}, {"n": 3}, tmp_path)["y"].tolist() == [1] * 4
+    text = print_c(made)
+    assert "small" not in text
+    assert "large" not in text
+
+
 def test_no_arguments(tmp_path: Path) -> None:
     t = array("t", (4,), Role.TEMPORARY)
     made = program([t], loop("i", 0, 4, assign("t", (i,), Constant(0.0, f32))), context="{ : }")

@@ -1,0 +1,65 @@
+"""Small kernels that the tests of legality schedule."""
+
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import f32, i32
+from polysched.ir.kernel import Kernel
+
+
+def copy_shifted(row: int, column: int) -> Kernel:
+    """``A[i, j] = A[i - row, j - column] + 1`` for rows and columns from 2 on."""
+    build = KernelBuilder("copy_shifted")
+    n, m = build.parameter("N", minimum=4), build.parameter("M", minimum=4)
+    a = build.inout("A", i32, (n, m))
+    with build.loops(i=(2, n - 1), j=(2, m - 1)) as (i, j), build.statement("S"):
+        a[i, j] = a[i - row, j - column] + 1
+    return build.kernel()
+
+
+def seidel() -> Kernel:
+    """Gauss-Seidel sweeps in one dimension, in place."""
+    build = KernelBuilder("seidel")
+    t, n = build.parameter("T", minimum=1), build.parameter("N", minimum=3)
+    a = build.inout("A", f32, (n,))
+    with build.loops(t=t, i=(1, n - 1)) as (_, i), build.statement("S"):
+        a[i] = a[i - 1] + a[i] + a[i + 1]
+    return build.kernel()
+
+
+def matmul(order: str = "exact") -> Kernel:
+    """``C = A @ B`` with an initialisation of its own."""
+    build = KernelBuilder("matmul")
+    n = build.parameter("N", minimum=1)
+    a, b = build.input("A", f32, (n, n)), build.input("B", f32, (n, n))
+    c = build.output("C", f32, (n, n))
+    with build.loops(i=n, j=n) as (i, j), build.statement("init"):
+        c[i, j] = 0.0
+    with build.loops(i=n, j=n, k=n) as (i, j, k), build.statement("update", order=order):
+        c[i, j] += a[i, k] * b[k, j]
+    return build.kernel()
+
+
+def triangular_solve() -> Kernel:
+    """``x = L^-1 b`` by forward substitution, L with a unit diagonal."""
+    build = KernelBuilder("triangular_solve")
+    n = build.parameter("N", minimum=1)
+    lower, b = build.input("L", f32, (n, n)), build.input("b", f32, (n,))
+    x = build.output("x", f32, (n,))
+    with build.loops(i=n) as i:
+        with build.statement("init"):
+            x[i] = b[i]
+        with build.loops(j=i) as j, build.statement("eliminate"):
+            x[i] = x[i] - lower[i, j] * x[j]
+    return build.kernel()
+
+
+def producer_consumer(offset: int = 0) -> Kernel:
+    """``P: t[i] = 2 * a[i]``, then ``C: c[i] = t[i] + t[i + offset]``."""
+    build = KernelBuilder("producer_consumer")
+    n = build.parameter("N", minimum=2)
+    a = build.input("a", i32, (n + 2,))
+    t, c = build.temporary("t", i32, (n + 2,)), build.output("c", i32, (n,))
+    with build.loops(i=n + 2) as i, build.statement("P"):
+        t[i] = 2 * a[i]
+    with build.loops(i=n) as i, build.statement("C"):
+        c[i] = t[i] + t[i + offset]
+    return build.kernel()

@@ -1,0 +1,124 @@
+"""Running a schedule three ways - the kernel as declared, the loops, the machine code - and comparing.
+
+Arguments hold small integers, floats too: sums and products of them are exact in any order, so the three
+results are compared bit for bit. Arrays of the compiled kernel lie between guard bytes, which must
+survive.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from polysched.ir.dtypes import DType
+from polysched.ir.kernel import Kernel, Role
+from polysched.ir.memory import AnyArray, concrete_shape
+from polysched.ir.reference import run_reference
+from polysched.loops.interpreter import interpret
+from polysched.lower import compile, lower
+from polysched.machine.description import Machine
+from polysched.runtime.cache import ObjectCache
+from polysched.schedule.schedule import Schedule
+
+GUARD = 256
+"""Bytes before and after every array."""
+
+GUARD_BYTE = 0x5A
+NO_CACHE = ObjectCache(None)
+
+Sizes = Mapping[str, int]
+
+
+def random_array(generator: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> AnyArray:
+    """Small integers of any type; truth values for booleans."""
+    if dtype.bits == 1:
+        return generator.integers(0, 2, shape).astype(np.bool_)
+    low = 0 if dtype.is_integer and not dtype.is_signed else -4
+    return generator.integers(low, 5, shape).astype(dtype.numpy())
+
+
+def arguments(kernel: Kernel, sizes: Sizes, seed: int = 0) -> dict[str, AnyArray]:
+    """Every argument array of a kernel; outputs too, with contents of their own."""
+    generator = np.random.default_rng(seed)
+    return {
+        name: random_array(generator, concrete_shape(array.shape, sizes), array.dtype)
+        for name, array in kernel.arrays.items()
+        if array.role is not Role.TEMPORARY
+    }
+
+
+def guarded(array: AnyArray) -> tuple[np.ndarray[Any, Any], AnyArray]:
+    """A memory with guard bytes, and a copy of the array in the middle of it."""
+    memory = np.full(array.nbytes + 2 * GUARD, GUARD_BYTE, np.uint8)
+    start = GUARD - memory.ctypes.data % array.itemsize
+    inside = np.ndarray(array.shape, array.dtype, memory, start)
+    inside[...] = array
+    return memory, inside
+
+
+def broken_guards(memory: np.ndarray[Any, Any], inside: AnyArray) -> int:
+    """How many guard bytes have changed."""
+    start = inside.ctypes.data - memory.ctypes.data
+    outside = np.concatenate([memory[:start], memory[start + inside.nbytes :]])
+    return int(np.count_nonzero(outside != GUARD_BYTE))
+
+
+def assert_agrees(
+    schedule: Schedule,
+    *sizes: Sizes,
+    machine: Machine | str | None = None,
+    interpreted: bool = True,
+    rounding: float = 0.0,
+    given: Mapping[str, AnyArray] | None = None,
+) -> None:
+    """Fail unless loops and machine code compute, at all sizes, what the declared kernel does.
+
+    Args:
+        sizes: values of the parameters; without any, one run without parameters.
+        interpreted: whether the loops are interpreted too.
+        rounding: the relative difference that is allowed to machine code, for functions such as exp.
+        given: contents of argument arrays; random small integers where absent.
+    """
+    kernel = schedule.kernel
+    compiled = compile(schedule, machine, cache=NO_CACHE)
+    loops = lower(schedule)
+    for size in sizes or ({},):
+        called = {**arguments(kernel, size, seed=math.prod(size.values())), **(given or {})}
+        expected = run_reference(kernel, called, size)
+        if interpreted:
+            assert_equal(interpret(loops, called, size), expected, f"loops at {size}")
+        places = {name: guarded(array) for name, array in called.items()}
+        compiled(**{name: inside for name, (_, inside) in places.items()}, **size)
+        got = {name: inside for name, (_, inside) in places.items()}
+        assert_equal(got, {**called, **expected}, f"machine code at {size}", rounding)
+        for name, place in places.items():
+            assert not broken_guards(*place), f"array '{name}' at {size}: written outside"
+
+
+def assert_equal(
+    got: Mapping[str, AnyArray],
+    expected: Mapping[str, AnyArray],
+    what: str,
+    rounding: float = 0.0,
+) -> None:
+    """Fail unless all arrays are equal, NaN to NaN."""
+    for name, array in expected.items():
+        compare: Any = np.testing.assert_array_equal
+        options: dict[str, Any] = {}
+        if rounding and array.dtype.kind == "f":
+            compare, options = np.testing.assert_allclose, {"rtol": rounding}
+        compare(got[name], array, err_msg=f"{what}: array '{name}'", **options)
+
+
+def spread(*names: str, values: Iterable[int] = (1, 4, 7, 8, 9)) -> list[dict[str, int]]:
+    """Sizes for parameters: each value for all of them, and mixtures."""
+    listed = list(values)
+    equal = [dict.fromkeys(names, value) for value in listed]
+    mixed = [
+        {name: listed[(start + 2 * place) % len(listed)] for place, name in enumerate(names)}
+        for start in range(len(listed) if len(names) > 1 else 0)
+    ]
+    return equal + mixed
