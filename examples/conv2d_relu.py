@@ -1,6 +1,7 @@
 """The channeled convolution with bias and ReLU of MLIR's transform tutorial, chapter H, three ways.
 
-Run it: every schedule is proved legal, compiled, run and compared with numpy. The kernel, N images::
+Run it: every schedule is proved legal, compiled, run and compared with numpy. The kernel, N
+    images::
 
     for n, y, x, c:              conv[n,y,x,c]  = bias[c]
     for n, y, x, c, rz, ry, rx:  conv[n,y,x,c] += filter[rx,rz,ry,c] * input[n, y+rz, x+ry, rx]
@@ -49,4 +50,24 @@ def tutorial(kernel: ps.Kernel) -> ps.Schedule:
         .vectorize("update.c", 16)
         .vectorize("ci", 16)
         .unroll("init.x", "init.c", "update.x", "update.c", "xi", "ci")
+    )
+
+
+def best(kernel: ps.Kernel) -> ps.Schedule:
+    """(c) Larger tiles, and a filter packed into the order in which the inner loops read it."""
+    return (
+        ps.Schedule(kernel)
+        .split("relu.c", 64, into=("co", "ci"))
+        .split("relu.x", 6, into=("xo", "xi"))
+        .reorder("co", "relu.n", "relu.y", "xo", "xi", "ci")
+        .compute_at("conv", at="xo")
+        .promote("conv", at="xo")
+        .reorder("rz", "ry", "rx", "update.x", "update.c")
+        .pack("filter", at="co", order=("rz", "ry", "rx", "c"))
+        .vectorize("filter_packed.c", 16)
+        .vectorize("init.c", 16)
+        .vectorize("update.c", 16)
+        .vectorize("ci", 16)
+        .unroll("init.x", "init.c", "update.x", "update.c", "xi", "ci")
+        .unroll("update.rx", factor=4)
     )

@@ -36,6 +36,10 @@ class BenchError(PolyschedError):
     """A race that cannot be run as asked: its rules, its contestants or its sizes."""
 
 
+class TargetError(PolyschedError):
+    """A file, or a name in it, that gives the command line no kernel or schedule."""
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown `name`: the nearest of `known` names, else all of them.
 

@@ -13,7 +13,8 @@ llvm     loops -> LLVM IR text                           :mod:`polysched.codegen
 asm      LLVM IR -> assembly                             :mod:`polysched.runtime`
 ======== =============================================== ==========================================
 
-Every stage can be printed: :func:`show`, ``polysched show --stage``, or, for whatever is compiled, the
+Every stage can be printed: :func:`show`, ``polysched show --stage``, or, for whatever is compiled,
+    the
 environment variable ``POLYSCHED_DEBUG=deps,loops,llvm,asm`` (printed to the error output).
 """
 
@@ -60,7 +61,8 @@ def compile(
 
     Args:
         schedule: the schedule.
-        machine: what to compile for: a description, a preset's name, a file; by default this machine.
+        machine: what to compile for: a description, a preset's name, a file; by default this
+            machine.
         cache: where object code is kept on disk; by default in the user's cache folder.
 
     Raises:

@@ -1,8 +1,9 @@
 """From expanded loops to LLVM IR: control flow, vector statements, masks.
 
-The function that comes out is ``i32 NAME(ptr array..., i64 parameter...)``: argument arrays in the order of
-declaration, then the parameters; it returns 0, or 1 if the workspace could not be allocated (nothing has
-been written then). Arguments are ``noalias``: the caller checks that written arrays overlap no other.
+The function that comes out is ``i32 NAME(ptr array..., i64 parameter...)``: argument arrays in the
+order of declaration, then the parameters; it returns 0, or 1 if the workspace could not be
+allocated (nothing has been written then). Arguments are ``noalias``: the caller checks that written
+arrays overlap no other.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
+from llvmlite.ir.values import ArgumentAttributes
 
 from polysched.codegen.expand import variable_interval
 from polysched.codegen.memory import (
@@ -57,7 +59,9 @@ INT32 = ir.IntType(32)
 
 @dataclass(frozen=True, eq=False)
 class Lanes:
-    """The vector context of a statement: the lane variable, the lanes, and which of them are active."""
+    """The vector context of a statement: the lane variable, the lanes, and which of them are
+    active.
+    """
 
     variable: str
     count: int
@@ -203,7 +207,9 @@ class Emitter:
         ends = [linear_form(end, self.known) for end in (node.lower, node.upper)]
         if all(end.is_constant for end in ends):
             active = range(ends[0].constant, ends[1].constant, node.step)
-            return ir.Constant(ir.VectorType(BIT, count), [BIT(lane in active) for lane in range(count)])
+            return ir.Constant(
+                ir.VectorType(BIT, count), [BIT(lane in active) for lane in range(count)]
+            )
         lower = splat(builder, self.index(node.lower), count)
         upper = splat(builder, self.index(node.upper), count)
         mask = builder.icmp_signed("<", numbers, upper)
@@ -212,7 +218,9 @@ class Emitter:
         if node.step != 1:
             step = splat(builder, INDEX(node.step), count)
             distance = builder.sub(numbers, lower)
-            on_step = builder.icmp_signed("==", builder.srem(distance, step), splat(builder, INDEX(0), count))
+            on_step = builder.icmp_signed(
+                "==", builder.srem(distance, step), splat(builder, INDEX(0), count)
+            )
             mask = builder.and_(mask, on_step)
         return mask
 
@@ -291,13 +299,16 @@ class Emitter:
             loaded.align = alignment
             return loaded
         signature = ir.FunctionType(type_, [pointer.type, lanes.mask.type, type_])
-        function = declared(
-            builder.module, f"llvm.masked.load.{mangled(type_)}.p0", signature
+        function = declared(builder.module, f"llvm.masked.load.{mangled(type_)}.p0", signature)
+        return self._masked_call(
+            function, [pointer, lanes.mask, ir.Constant(type_, None)], 0, alignment
         )
-        return self._masked_call(function, [pointer, lanes.mask, ir.Constant(type_, None)], 0, alignment)
 
     def _masked_call(self, function: Any, operands: list[Any], pointer: int, alignment: int) -> Any:
-        call = self.builder.call(function, operands, arg_attrs={pointer: (f"align {alignment}",)})
+        call = self.builder.call(function, operands)
+        attributes = ArgumentAttributes()
+        attributes.align = alignment
+        call.arg_attributes[pointer] = attributes
         return call
 
     def _gather(self, storage: Storage, subscripts: tuple[Expression, ...], lanes: Lanes) -> Any:
@@ -337,14 +348,17 @@ class Emitter:
         dtype = storage.array.dtype
         stored = to_memory(self.builder, value.ir, dtype)
         if lanes is None:
-            pointer = self.addresses.address(storage, element_offset(storage, target.subscripts, None))
+            pointer = self.addresses.address(
+                storage, element_offset(storage, target.subscripts, None)
+            )
             self.builder.store(stored, pointer).align = dtype.bytes
             return
         stored = widened(self.builder, Value(stored, dtype, value.lanes), lanes.count)
         offset = element_offset(storage, target.subscripts, lanes.variable)
         if offset.lane == 0:
             raise LoweringError(
-                f"statement '{node.statement}': all lanes of vector loop '{lanes.variable}' write the one "
+                f"statement '{node.statement}': all lanes of vector loop '{lanes.variable}' "
+                f"write the one "
                 f"element {target}; vectorise another loop"
             )
         if offset.lane == 1:
@@ -353,14 +367,18 @@ class Emitter:
             self._scatter(storage, target.subscripts, stored, lanes)
 
     def _store_register(self, target: Access, value: Value, lanes: Lanes | None) -> None:
-        array, slot = self.registers[target.array]
+        _, slot = self.registers[target.array]
         width = _lanes_of(slot)
         new = widened(self.builder, value, width)
         if lanes is not None and lanes.mask is not None and width is not None:
-            new = self.builder.select(lanes.mask, new, self.builder.load(slot, typ=slot.allocated_type))
+            new = self.builder.select(
+                lanes.mask, new, self.builder.load(slot, typ=slot.allocated_type)
+            )
         self.builder.store(new, slot)
 
-    def _store_contiguous(self, storage: Storage, offset: Offset, stored: Any, lanes: Lanes) -> None:
+    def _store_contiguous(
+        self, storage: Storage, offset: Offset, stored: Any, lanes: Lanes
+    ) -> None:
         pointer = self.addresses.address(storage, offset)
         alignment = known_alignment(storage, offset)
         if lanes.mask is None:
@@ -423,4 +441,3 @@ def to_memory(builder: ir.IRBuilder, value: Any, dtype: DType) -> Any:
         return value
     count = value.type.count if isinstance(value.type, ir.VectorType) else None
     return builder.zext(value, vector_of(ir.IntType(8), count))
-

@@ -65,22 +65,38 @@ def _expand_loop(node: For, values: dict[str, Expression], known: Intervals) -> 
         inner = {**known, node.variable: variable_interval(lower, upper, known)}
         shadowed = {name: value for name, value in values.items() if name != node.variable}
         return replace(node, lower=lower, upper=upper, body=_expand(node.body, shadowed, inner))
-    start = linear_form(lower, known)
-    extent = linear_form(upper, known).plus(start, -1)
-    low, high = interval(extent, known)
-    if high is None:
-        raise LoweringError(
-            f"loop '{node.loop}' is unrolled, but nothing bounds its number of iterations "
-            f"{extent.expression()}; split it by a literal and unroll the inner loop"
-        )
     copies = []
-    for offset in range(0, high, node.step):
-        here = start.plus(LinearForm((), offset)).expression()
+    for here in _iterations(node, lower, upper, known):
         body = _expand(node.body, {**values, node.variable: here}, known)
-        runs = low is not None and offset < low
-        condition = Constant(True) if runs else simplify(here < upper, known)
+        condition = simplify((lower <= here) & (here < upper), known)
         copies.append(_guarded(condition, body, None))
     return block(copies)
+
+
+def _iterations(
+    node: For, lower: Expression, upper: Expression, known: Intervals
+) -> list[Expression]:
+    """The values of an unrolled loop's variable, in order; some may lie outside of its bounds.
+
+    Literals where the loop's values have literal bounds, for they make subscripts literal; else the
+    lower end plus literals.
+    """
+    start = linear_form(lower, known)
+    _, longest = interval(linear_form(upper, known).plus(start, -1), known)
+    first, last = node.values
+    if first is not None and last is not None and node.step == 1 and not start.is_constant:
+        if longest is None or last - first < longest:
+            return [Constant(value) for value in range(first, last + 1)]
+    if longest is None and last is not None and start.is_constant:
+        longest = last - start.constant + 1
+    if longest is None:
+        raise LoweringError(
+            f"loop '{node.loop}' is unrolled, but no literal bounds its number of iterations, from "
+            f"{lower} to {upper}; split it by a literal and unroll the inner loop"
+        )
+    return [
+        start.plus(LinearForm((), offset)).expression() for offset in range(0, longest, node.step)
+    ]
 
 
 def _guarded(condition: Expression, then: LoopNode, otherwise: LoopNode | None) -> LoopNode:
@@ -119,9 +135,7 @@ def _substituted_value(
         if isinstance(node, Index):
             return values.get(node.name)
         if isinstance(node, Load):
-            return replace(
-                node, subscripts=tuple(simplify(one, known) for one in node.subscripts)
-            )
+            return replace(node, subscripts=tuple(simplify(one, known) for one in node.subscripts))
         return None
 
     return transform(expression, rule)

@@ -1,7 +1,7 @@
 """Where arrays live, and the addresses of their elements.
 
-An element's address is split into a part that only loop variables and parameters decide - computed once
-per place and shared by all accesses that differ in constants - and a literal displacement.
+An element's address is split into a part that only loop variables and parameters decide - computed
+once per place and shared by all accesses that differ in constants - and a literal displacement.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ class Offset:
     lane: int | None
 
 
-def element_offset(storage: Storage, subscripts: tuple[Expression, ...], lane: str | None) -> Offset:
+def element_offset(
+    storage: Storage, subscripts: tuple[Expression, ...], lane: str | None
+) -> Offset:
     """The offset of an access; the lane's own contribution is taken out of the forms."""
     literal = LinearForm((), 0)
     scaled = []
     step: int | None = 0
-    for dimension, (subscript, stride) in enumerate(
-        zip(subscripts, storage.strides, strict=True)
-    ):
+    for dimension, (subscript, stride) in enumerate(zip(subscripts, storage.strides, strict=True)):
         form, own = _without_lane(linear_form(subscript, {}), lane)
         if isinstance(stride, int):
             literal = literal.plus(form, stride)
@@ -108,7 +108,7 @@ def known_alignment(storage: Storage, offset: Offset) -> int:
 
 
 class Addresses:
-    """Emits addresses; remembers the variable parts already computed in the scopes that are open."""
+    """Emits addresses; remembers the variable parts computed in the scopes that are open."""
 
     def __init__(self, builder: ir.IRBuilder, evaluate: Evaluate) -> None:
         self.builder = builder
@@ -159,4 +159,3 @@ def row_major(extents: tuple[Any, ...], multiply: Callable[[Any, Any], Any]) -> 
         strides.append(stride)
         stride = multiply(stride, extent)
     return tuple(reversed(strides))
-

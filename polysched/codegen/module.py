@@ -13,11 +13,12 @@ from polysched.codegen.expand import expand
 from polysched.codegen.memory import BYTE, CACHE_LINE, Storage, row_major
 from polysched.codegen.registers import promote_registers
 from polysched.codegen.values import INDEX, declared, element_type, stack_slot, vector_of
-from polysched.ir.expressions import Constant, loads
+from polysched.ir.expressions import Constant
 from polysched.ir.kernel import Array, Role
 from polysched.ir.linear import Intervals, linear_form
 from polysched.loops.generate import parameter_intervals
-from polysched.loops.nodes import Assign, LoopProgram, walk
+from polysched.loops.nodes import LoopProgram
+from polysched.loops.usage import accessed_arrays
 from polysched.machine.description import Machine
 
 LARGEST_ON_STACK = 16 * 1024
@@ -69,13 +70,11 @@ def _emit_function(
     slots = {
         name: (program.arrays[name], place.register(program.arrays[name])) for name in registers
     }
-    accessed = _accessed(program)
+    accessed = accessed_arrays(program.body)
     memory = [
         array
-        for array in program.arrays.values()
-        if array.role is Role.TEMPORARY
-        and array.name not in registers
-        and array.name in accessed
+        for name, array in program.arrays.items()
+        if array.role is Role.TEMPORARY and name not in registers and name in accessed
     ]
     workspace = place.temporaries(memory, storages)
     emitter = Emitter(builder, parameters, storages, slots, known)
@@ -86,7 +85,7 @@ def _emit_function(
     builder.ret(INT32(0))
 
 
-class _KernelAttributes(FunctionAttributes):
+class _KernelAttributes(FunctionAttributes):  # type: ignore[misc]  # llvmlite is untyped
     """The attributes of emitted functions.
 
     ``no-builtins`` keeps LLVM from calling memcpy and memset for the copy loops of small tiles.
@@ -95,21 +94,10 @@ class _KernelAttributes(FunctionAttributes):
     _known = FunctionAttributes._known | {'"no-builtins"'}
 
 
-def _accessed(program: LoopProgram) -> frozenset[str]:
-    names = set()
-    for node in walk(program.body):
-        if isinstance(node, Assign):
-            names.add(node.target.array)
-            names.update(load.array for load in loads(node.value))
-    return frozenset(names)
-
-
 class _Placement:
     """Gives arrays their place: arguments, registers, the stack, or one allocated workspace."""
 
-    def __init__(
-        self, builder: ir.IRBuilder, parameters: dict[str, Any], known: Intervals
-    ) -> None:
+    def __init__(self, builder: ir.IRBuilder, parameters: dict[str, Any], known: Intervals) -> None:
         self.builder = builder
         self.sizes = Emitter(builder, parameters, {}, {}, known)
 
@@ -141,7 +129,7 @@ class _Placement:
         return stack_slot(self.builder, vector_of(element_type(array.dtype), lanes))
 
     def temporaries(self, arrays: list[Array], storages: dict[str, Storage]) -> Any:
-        """Place temporaries and buffers; the pointer to the workspace if one had to be allocated."""
+        """Place temporaries and buffers; the workspace, if one had to be allocated."""
         allocated: list[tuple[Array, tuple[Any, ...], Any]] = []
         for array in arrays:
             extents = self._extents(array)

@@ -1,9 +1,11 @@
 """Accumulators in registers: array elements that a region keeps touching become register arrays.
 
-A *region* is a sequential loop or a buffer's lifetime. If all accesses of a region to an array go to a
-fixed set of *slots* - single elements or contiguous vectors whose place does not depend on anything that
-varies inside the region - and any two slots are provably the same or apart, then each slot becomes a
-register array of its own: read before the loop, written back after it. A buffer's slots need neither.
+A *region* is a sequential loop or a buffer's lifetime. If all accesses of a region to an array go
+to a fixed set of *slots* - single elements or contiguous vectors whose place does not depend on
+anything that varies inside the region - and any two slots are provably the same or apart, then each
+slot becomes a
+register array of its own: read before the loop, written back after it. A buffer's slots need
+    neither.
 LLVM keeps such values in registers; here is where it is decided and proved.
 """
 
@@ -12,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from polysched.codegen.expand import variable_interval
 from polysched.ir.expressions import (
     Constant,
     Expression,
@@ -24,7 +27,6 @@ from polysched.ir.expressions import (
 from polysched.ir.kernel import Access, Array, Role
 from polysched.ir.linear import Intervals, LinearForm, interval, linear_form
 from polysched.ir.tree import LoopKind
-from polysched.codegen.expand import variable_interval
 from polysched.loops.nodes import (
     Allocate,
     Assign,
@@ -75,15 +77,13 @@ def promote_registers(program: LoopProgram, known: Intervals, budget: int) -> Pr
     Args:
         program: loops without unrolled ones.
         known: intervals of the parameters.
-        budget: the machine's number of vector registers; a region with more slots of one array keeps
-            it in memory.
+        budget: the machine's number of vector registers; a region with more slots of one array
+            keeps it in memory.
     """
     promoter = _Promoter(program, budget)
     body = promoter.visit(program.body, known)
     arrays = {**program.arrays, **promoter.registers}
-    return PromotedProgram(
-        replace(program, arrays=arrays, body=body), tuple(promoter.registers)
-    )
+    return PromotedProgram(replace(program, arrays=arrays, body=body), tuple(promoter.registers))
 
 
 class _Promoter:
@@ -112,9 +112,7 @@ class _Promoter:
 
     def _loop(self, node: For, known: Intervals) -> LoopNode:
         inner = {**known, node.variable: variable_interval(node.lower, node.upper, known)}
-        written = dict.fromkeys(
-            assign.target.array for assign in _assigns(node.body)
-        )
+        written = dict.fromkeys(assign.target.array for assign in _assigns(node.body))
         before: list[LoopNode] = []
         after: list[LoopNode] = []
         names_of: dict[str, Array] = {}
@@ -184,9 +182,7 @@ def _assigns(node: LoopNode) -> Iterator[Assign]:
 
 
 def _is_read(node: LoopNode, array: str) -> bool:
-    return any(
-        load.array == array for assign in _assigns(node) for load in loads(assign.value)
-    )
+    return any(load.array == array for assign in _assigns(node) for load in loads(assign.value))
 
 
 @dataclass(frozen=True)
@@ -199,9 +195,7 @@ class _Context:
     bound: frozenset[str] = field(default_factory=frozenset)
 
 
-def _touches(
-    node: LoopNode, array: str, known: Intervals, context: _Context
-) -> Iterator[_Touch]:
+def _touches(node: LoopNode, array: str, known: Intervals, context: _Context) -> Iterator[_Touch]:
     """All accesses below a region to one array."""
     match node:
         case For(kind=LoopKind.VECTOR, body=body):
@@ -235,12 +229,17 @@ def _touches(
             ]
             for access, is_write in accesses:
                 yield _Touch(
-                    access, is_write, context.vector, context.guarded, context.certain, context.bound
+                    access,
+                    is_write,
+                    context.vector,
+                    context.guarded,
+                    context.certain,
+                    context.bound,
                 )
 
 
 def _slot(touch: _Touch) -> Slot | None:
-    """The slot of an access, None if it moves inside the region or is no single element or vector."""
+    """The slot of an access; None if it moves inside the region or is no element or vector."""
     lane = Index(touch.vector.variable) if touch.vector else None
     place = []
     steps = []
@@ -297,6 +296,7 @@ def _renamed(
         case For(kind=LoopKind.VECTOR):
             return replace(node, body=_renamed(node.body, array, names, known, node))
         case Assign(target=target, value=value):
+
             def register(access: Access) -> Access:
                 touch = _Touch(access, False, vector, False, True, frozenset())
                 slot = _slot(touch)
@@ -310,9 +310,7 @@ def _renamed(
             def rule(expression: Expression) -> Expression | None:
                 if isinstance(expression, Load) and expression.array == array:
                     access = register(Access(array, expression.subscripts))
-                    return replace(
-                        expression, array=access.array, subscripts=access.subscripts
-                    )
+                    return replace(expression, array=access.array, subscripts=access.subscripts)
                 return None
 
             return replace(
@@ -321,9 +319,7 @@ def _renamed(
                 value=transform(value, rule),
             )
         case _:
-            return map_children(
-                node, lambda child: _renamed(child, array, names, known, vector)
-            )
+            return map_children(node, lambda child: _renamed(child, array, names, known, vector))
 
 
 def _transfer(slot: Slot, name: str, array: Array, *, load: bool) -> LoopNode:

@@ -1,6 +1,7 @@
 """LLVM values of expressions: scalars that all lanes share, and vectors.
 
-To add an operation: give it a name in :class:`polysched.ir.expressions.Operator` and one line in the
+To add an operation: give it a name in :class:`polysched.ir.expressions.Operator` and one line in
+    the
 tables here (and in the C printer and the scalar evaluator).
 """
 
@@ -14,7 +15,7 @@ from typing import Any, TypeAlias
 from llvmlite import ir
 
 from polysched.errors import LoweringError
-from polysched.ir.dtypes import DType
+from polysched.ir.dtypes import DType, NumberKind
 from polysched.ir.expressions import Operator
 
 CONTRACT = ("contract",)
@@ -36,7 +37,9 @@ class Value:
 
 
 def element_type(dtype: DType) -> Any:
-    """The LLVM type of a value of ``dtype`` (a boolean value is one bit; in memory it takes a byte)."""
+    """The LLVM type of a value of ``dtype`` (a boolean value is one bit; in memory it takes a
+    byte).
+    """
     if dtype.is_float:
         return ir.FloatType() if dtype.bits == 32 else ir.DoubleType()
     return ir.IntType(dtype.bits)
@@ -134,7 +137,26 @@ _FLOAT: Mapping[Operator, Emission] = MappingProxyType(
 )
 
 
+def _safe_divisor(builder: ir.IRBuilder, divisor: Any) -> tuple[Any, Any]:
+    """Whether a divisor is 0, and a divisor that never is: division by 0 traps, here it gives 0."""
+    is_zero = builder.icmp_unsigned("==", divisor, _constant(divisor.type, 0))
+    return is_zero, builder.select(is_zero, _constant(divisor.type, 1), divisor)
+
+
 def _floor_divide(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    if _is_positive_literal(right):
+        return _floor_quotient(builder, left, right)
+    zero = _constant(left.type, 0)
+    is_zero, divisor = _safe_divisor(builder, right)
+    # The smallest integer divided by -1 traps as well; negating wraps around.
+    is_minus_one = builder.icmp_signed("==", divisor, _constant(left.type, -1))
+    divisor = builder.select(is_minus_one, _constant(left.type, 1), divisor)
+    quotient = _floor_quotient(builder, left, divisor)
+    quotient = builder.select(is_minus_one, builder.neg(left), quotient)
+    return builder.select(is_zero, zero, quotient)
+
+
+def _floor_quotient(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
     quotient = builder.sdiv(left, right)
     remainder = builder.sub(left, builder.mul(quotient, right))
     inexact = builder.icmp_signed("!=", remainder, _constant(left.type, 0))
@@ -143,8 +165,26 @@ def _floor_divide(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
     return builder.select(builder.and_(inexact, opposite), lower, quotient)
 
 
+def _is_positive_literal(value: Any) -> bool:
+    return isinstance(value, ir.Constant) and isinstance(value.constant, int) and value.constant > 0
+
+
 def _modulo(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
-    return builder.sub(left, builder.mul(_floor_divide(builder, left, right), right))
+    rest = builder.sub(left, builder.mul(_floor_divide(builder, left, right), right))
+    if _is_positive_literal(right):
+        return rest
+    is_zero, _ = _safe_divisor(builder, right)
+    return builder.select(is_zero, _constant(left.type, 0), rest)
+
+
+def _unsigned_divide(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    is_zero, divisor = _safe_divisor(builder, right)
+    return builder.select(is_zero, _constant(left.type, 0), builder.udiv(left, divisor))
+
+
+def _unsigned_modulo(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    is_zero, divisor = _safe_divisor(builder, right)
+    return builder.select(is_zero, _constant(left.type, 0), builder.urem(left, divisor))
 
 
 def _absolute(builder: ir.IRBuilder, operand: Any) -> Any:
@@ -182,8 +222,8 @@ _SIGNED: Mapping[Operator, Emission] = MappingProxyType(
 _UNSIGNED: Mapping[Operator, Emission] = MappingProxyType(
     {
         **_SHARED_INTEGER,
-        Operator.FLOOR_DIVIDE: lambda b, v: b.udiv(v[0], v[1]),
-        Operator.MODULO: lambda b, v: b.urem(v[0], v[1]),
+        Operator.FLOOR_DIVIDE: lambda b, v: _unsigned_divide(b, v[0], v[1]),
+        Operator.MODULO: lambda b, v: _unsigned_modulo(b, v[0], v[1]),
         Operator.MINIMUM: lambda b, v: intrinsic(b, "umin", v),
         Operator.MAXIMUM: lambda b, v: intrinsic(b, "umax", v),
         Operator.ABSOLUTE: lambda b, v: v[0],
@@ -214,11 +254,13 @@ def emit_cast(builder: ir.IRBuilder, value: Any, source: DType, target: DType) -
     type_ = element_type(target)
     if isinstance(value.type, ir.VectorType):
         type_ = ir.VectorType(type_, value.type.count)
+    if target.kind is NumberKind.BOOLEAN:
+        return _is_nonzero(builder, value, source)
     if source.is_float and target.is_float:
         convert = builder.fpext if target.bits > source.bits else builder.fptrunc
         return convert(value, type_)
     if source.is_float:
-        return (builder.fptosi if target.is_signed else builder.fptoui)(value, type_)
+        return _truncated(builder, value, target, type_)
     if target.is_float:
         return (builder.sitofp if source.is_signed else builder.uitofp)(value, type_)
     if target.bits == source.bits:
@@ -226,3 +268,29 @@ def emit_cast(builder: ir.IRBuilder, value: Any, source: DType, target: DType) -
     if target.bits < source.bits:
         return builder.trunc(value, type_)
     return (builder.sext if source.is_signed else builder.zext)(value, type_)
+
+
+def _is_nonzero(builder: ir.IRBuilder, value: Any, source: DType) -> Any:
+    if source.is_float:
+        return builder.fcmp_unordered("!=", value, _float_constant(value.type, 0.0))
+    return builder.icmp_unsigned("!=", value, _constant(value.type, 0))
+
+
+def _truncated(builder: ir.IRBuilder, value: Any, target: DType, type_: Any) -> Any:
+    """Float to integer towards 0; what does not fit, NaN too, becomes the type's smallest value."""
+    lowest = -(1 << (target.bits - 1)) if target.is_signed else 0
+    beyond = lowest + (1 << target.bits)
+    whole = intrinsic(builder, "trunc", [value])
+    fits = builder.and_(
+        builder.fcmp_ordered(">=", whole, _float_constant(value.type, float(lowest))),
+        builder.fcmp_ordered("<", whole, _float_constant(value.type, float(beyond))),
+    )
+    safe = builder.select(fits, whole, _float_constant(value.type, 0.0))
+    converted = (builder.fptosi if target.is_signed else builder.fptoui)(safe, type_)
+    return builder.select(fits, converted, _constant(type_, lowest))
+
+
+def _float_constant(type_: Any, value: float) -> Any:
+    if isinstance(type_, ir.VectorType):
+        return ir.Constant(type_, [ir.Constant(type_.element, value)] * type_.count)
+    return ir.Constant(type_, value)

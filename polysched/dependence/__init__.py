@@ -1,1 +1,1 @@
-"""(docstring)"""
+"""Dependences between statement instances, exact and memory-based."""

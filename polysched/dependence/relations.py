@@ -1,7 +1,7 @@
 """Dependences: which instance must stay before which, and because of what.
 
-Memory-based dependences relate *every* ordered pair of instances that touch one element, at least one of
-them writing; nothing is left to transitivity, so dropping one record never hides another.
+Memory-based dependences relate *every* ordered pair of instances that touch one element, at least
+one of them writing; nothing is left to transitivity, so dropping one record never hides another.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Reference:
 class Dependence:
     """Pairs ``source instance -> sink instance`` on elements of one array.
 
-    ``reorderable`` marks pairs between two instances of one reduction whose policy is ``any``: either may
-    come first, but never both at once.
+    ``reorderable`` marks pairs between two instances of one reduction whose policy is ``any``:
+    either may come first, but never both at once.
     """
 
     kind: DependenceKind
@@ -103,8 +103,8 @@ def _is_reorderable(statement: Statement, source: Reference, sink: Reference) ->
 def timestamps(tree: Node, statements: Mapping[str, Statement]) -> dict[str, isl.Map]:
     """For every statement the map from instances to timestamps, all of one length.
 
-    A timestamp alternates positions in sequences and loop values on the way from the root to the leaf,
-    padded with zeros.
+    A timestamp alternates positions in sequences and loop values on the way from the root to the
+    leaf, padded with zeros.
     """
     columns: dict[str, list[isl.PwAff | int]] = {name: [] for name in statements}
     _collect(tree, columns)

@@ -1,0 +1,1 @@
+"""Kernels: parameters, arrays, statements with domains and expressions, program order."""

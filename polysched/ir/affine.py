@@ -26,9 +26,7 @@ from polysched.ir.expressions import (
 )
 
 
-def instance_space(
-    parameters: Sequence[str], statement: str, indices: Sequence[str]
-) -> isl.Space:
+def instance_space(parameters: Sequence[str], statement: str, indices: Sequence[str]) -> isl.Space:
     """The space ``[parameters] -> { statement[indices] }`` with all dimensions named."""
     space = isl.Space.create_from_names(
         isl.DEFAULT_CONTEXT, set=list(indices), params=list(parameters)
@@ -60,7 +58,9 @@ def to_pw_aff(expression: Expression, space: isl.Space) -> isl.PwAff:
         case Operation():
             return _operation(expression, space)
         case _:
-            raise KernelError(_not_affine(expression, "only indices, parameters and integers may stand here"))
+            raise KernelError(
+                _not_affine(expression, "only indices, parameters and integers may stand here")
+            )
 
 
 def _operation(expression: Operation, space: isl.Space) -> isl.PwAff:
@@ -80,7 +80,7 @@ def _operation(expression: Operation, space: isl.Space) -> isl.PwAff:
             if left.is_cst() or right.is_cst():
                 return left.mul(right)
             raise KernelError(_not_affine(expression, "one factor of a product must be a literal"))
-        case (Operator.FLOOR_DIVIDE | Operator.MODULO), [left, _]:
+        case ((Operator.FLOOR_DIVIDE | Operator.MODULO), [left, _]):
             divisor = expression.operands[1]
             if not isinstance(divisor, Constant) or divisor.value <= 0:
                 raise KernelError(_not_affine(expression, "a divisor must be a positive literal"))
@@ -131,7 +131,8 @@ def _variable(space: isl.Space, kind: isl.dim_type, name: str, role: str) -> isl
     if position < 0:
         names = [space.get_dim_name(kind, i) for i in range(space.dim(kind))]
         raise KernelError(
-            f"{role} '{name}' is not in scope here; in scope are {', '.join(map(str, names)) or 'none'}"
+            f"{role} '{name}' is not in scope here; in scope are "
+            f"{', '.join(map(str, names)) or 'none'}"
         )
     return isl.PwAff.from_aff(
         isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), kind, position)
@@ -164,7 +165,9 @@ def from_set(domain: isl.Set) -> Expression:
             value = from_aff(constraint.get_aff())
             zero = Constant(0)
             conditions.append(equal(value, zero) if constraint.is_equality() else value >= zero)
-        clauses.append(reduce(lambda a, b: a & b, conditions) if conditions else Constant(True, boolean))
+        clauses.append(
+            reduce(lambda a, b: a & b, conditions) if conditions else Constant(True, boolean)
+        )
     if not clauses:
         return Constant(False, boolean)
     return reduce(lambda a, b: a | b, clauses)
@@ -178,7 +181,9 @@ def from_aff(function: isl.Aff) -> Expression:
         for position in range(function.dim(kind)):
             coefficient = _scaled(function.get_coefficient_val(kind, position), denominator)
             if coefficient:
-                terms.append((coefficient, make(function.get_dim_name(kind, position))))
+                name = function.get_dim_name(kind, position)
+                assert name is not None, "all dimensions of instance spaces are named"
+                terms.append((coefficient, make(name)))
     for position in range(function.dim(isl.dim_type.div)):
         coefficient = _scaled(function.get_coefficient_val(isl.dim_type.div, position), denominator)
         if coefficient:
@@ -206,4 +211,3 @@ def weighted_sum(terms: Sequence[tuple[int, Expression]], constant: int) -> Expr
     if constant:
         return result + constant if constant > 0 else result - abs(constant)
     return result
-

@@ -28,7 +28,6 @@ from polysched.ir.expressions import (
     Expression,
     Index,
     Load,
-    Number,
     Operand,
     Operation,
     Operator,
@@ -60,7 +59,7 @@ _REDUCIBLE = frozenset(
 
 @dataclass(frozen=True)
 class ArrayHandle:
-    """An array while a kernel is declared: ``a[i, j]`` reads, ``a[i, j] = e`` declares a statement."""
+    """An array in a declaration: ``a[i, j]`` reads, ``a[i, j] = e`` declares a statement."""
 
     array: Array
     builder: KernelBuilder = field(repr=False)
@@ -115,7 +114,9 @@ class KernelBuilder:
     def parameter(
         self, name: str, *, minimum: int | None = 0, maximum: int | None = None
     ) -> Parameter:
-        """A size known only at the call: an i64 between ``minimum`` and ``maximum`` (None: no limit)."""
+        """A size known only at the call: an i64 between ``minimum`` and ``maximum`` (None: no
+        limit).
+        """
         self._claim(name, "parameter")
         self._parameters.append(name)
         parameter = Parameter(name)
@@ -157,21 +158,23 @@ class KernelBuilder:
     def loops(self, **bounds: Bound) -> Iterator[Any]:
         """Open a nest of loops, the first outermost: ``loops(i=n, j=(i0, i1))``.
 
-        A bound is an extent (from 0), a pair ``(lower, upper)`` (the upper end excluded) or a triple with
-        a positive literal step. It may use parameters and the indices of loops around (a name given
-        earlier in the same call can be used as ``Index("name")``).
+        A bound is an extent (from 0), a pair ``(lower, upper)`` (the upper end excluded) or a
+        triple with a positive literal step. It may use parameters and the indices of loops around
+        (a name given earlier in the same call can be used as ``Index("name")``).
 
         Yields:
             the index, or a tuple of indices if there are several.
         """
         if not bounds:
             raise KernelError("loops() needs at least one index, e.g. loops(i=n)")
-        opened = [self._open_loop(name, bound) for name, bound in bounds.items()]
-        indices = tuple(Index(loop.index) for loop in opened)
+        depth = len(self._open)
         try:
+            for name, bound in bounds.items():
+                self._open_loop(name, bound)
+            indices = tuple(Index(name) for name in bounds)
             yield indices[0] if len(indices) == 1 else indices
         finally:
-            del self._open[len(self._open) - len(opened) :]
+            del self._open[depth:]
 
     @contextmanager
     def where(self, condition: Expression) -> Iterator[None]:
@@ -186,7 +189,8 @@ class KernelBuilder:
     def statement(self, name: str, *, order: Order | str = Order.EXACT) -> Iterator[None]:
         """Name the one statement declared inside and, for a reduction, set its order policy.
 
-        ``order="any"`` allows reassociation of ``x = x op e``; the default ``"exact"`` keeps the order.
+        ``order="any"`` allows reassociation of ``x = x op e``; the default ``"exact"`` keeps the
+        order.
         """
         try:
             policy = Order(order)
@@ -198,7 +202,9 @@ class KernelBuilder:
         if self._label is not None:
             raise KernelError(f"statement '{name}' is opened inside statement '{self._label[0]}'")
         if name in self._statements:
-            raise KernelError(f"a statement is named '{name}' already; names are unique in a kernel")
+            raise KernelError(
+                f"a statement is named '{name}' already; names are unique in a kernel"
+            )
         self._label = (name, policy)
         try:
             yield
@@ -245,7 +251,8 @@ class KernelBuilder:
         context = context.params()
         if context.is_empty():
             raise KernelError(
-                f"the assumptions about the parameters of kernel '{self.name}' contradict each other: "
+                f"the assumptions about the parameters of kernel '{self.name}' contradict each "
+                f"other: "
                 f"no values satisfy {' and '.join(map(str, self._assumptions))}"
             )
         return context
@@ -259,7 +266,8 @@ class KernelBuilder:
         names = dimensions.split() if dimensions else [f"d{i}" for i in range(len(extents))]
         if len(names) != len(extents) or len(set(names)) != len(names):
             raise KernelError(
-                f"array '{name}' has {len(extents)} dimensions; dimensions={dimensions!r} must give each "
+                f"array '{name}' has {len(extents)} dimensions; dimensions={dimensions!r} must "
+                f"give each "
                 "a name of its own"
             )
         space = instance_space(self._parameters, "", [])
@@ -389,17 +397,13 @@ def _names(child: Any) -> Iterator[str]:
 
 
 def _bounds(name: str, bound: Bound) -> tuple[Expression, Expression, int]:
-    match bound:
-        case (lower, upper):
-            step: Number = 1
-        case (lower, upper, step):
-            pass
-        case tuple():
-            raise KernelError(
-                f"bound of loop '{name}': expected an extent, (lower, upper) or (lower, upper, step)"
-            )
-        case upper:
-            lower, step = 0, 1
+    ends = bound if isinstance(bound, tuple) else (0, bound)
+    if not 2 <= len(ends) <= 3:
+        raise KernelError(
+            f"bound of loop '{name}': expected an extent, (lower, upper) or (lower, upper, step)"
+        )
+    lower, upper = ends[:2]
+    step = ends[2] if len(ends) == 3 else 1
     if not isinstance(step, int) or step < 1:
         raise KernelError(f"step of loop '{name}' is {step}; expected a positive integer literal")
     return as_expression(lower), as_expression(upper), step
@@ -413,19 +417,18 @@ def _as_reduction(
         return value, None
     own = Load(target.array, target.subscripts, value.dtype) if value.dtype else None
     left, right = value.operands
+    result: Expression = value
     if left != own:
         if right != own or value.operator is Operator.SUBTRACT:
             return value, None
-        value = operation(value.operator, right, left)
-        left, right = right, left
+        result = operation(value.operator, right, left)
+        right = left
     if any(load.array == target.array for load in loads(right)):
         return value, None
     operator = Operator.ADD if value.operator is Operator.SUBTRACT else value.operator
-    return value, Reduction(operator, order, read=1)
+    return result, Reduction(operator, order, read=1)
 
 
 def _require_identifier(name: str, what: str) -> None:
     if not name.isidentifier():
         raise KernelError(f"{what} name {name!r} is not an identifier")
-
-

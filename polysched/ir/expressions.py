@@ -5,7 +5,8 @@ One small grammar serves values and subscripts::
     expression = Constant | Index | Parameter | Load(array, subscripts)
                | Operation(operator, operands) | Cast(operand, dtype)
 
-Nodes are frozen values that compare structurally; Python's arithmetic and order operators build them.
+Nodes are frozen values that compare structurally; Python's arithmetic and order operators build
+them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
+
+import numpy as np
 
 from polysched.errors import KernelError
 from polysched.ir.dtypes import DType, boolean, i64
@@ -138,7 +141,8 @@ class Expression:
 
     def __bool__(self) -> bool:
         raise KernelError(
-            f"'{self}' has no truth value while the kernel is declared; write select(condition, a, b), "
+            f"'{self}' has no truth value while the kernel is declared; write select(condition, "
+            f"a, b), "
             "join conditions with & and |, and compare with equal(a, b)"
         )
 
@@ -245,7 +249,7 @@ class Cast(Expression):
         return f"{self.type}({self.operand})"
 
 
-Operand: TypeAlias = Expression | Number
+Operand: TypeAlias = Expression | Number | np.generic
 
 
 def as_expression(value: Operand) -> Expression:
@@ -258,10 +262,11 @@ def as_expression(value: Operand) -> Expression:
         return value
     if isinstance(value, (bool, int, float)):
         return Constant(value, boolean if isinstance(value, bool) else None)
-    if hasattr(value, "item"):  # a numpy scalar
+    if isinstance(value, np.generic):
         return as_expression(value.item())
     raise KernelError(
-        f"{value!r} of type {type(value).__name__} cannot stand in an expression; expected a number, "
+        f"{value!r} of type {type(value).__name__} cannot stand in an expression; expected a "
+        f"number, "
         "an index, a parameter or an array element such as A[i, j]"
     )
 
@@ -276,7 +281,9 @@ def typed(expression: Expression, dtype: DType) -> Expression:
         return expression
     if isinstance(expression, Constant):
         if dtype.is_integer and not expression.value == expression.value // 1:
-            raise KernelError(f"literal {expression.value} cannot stand beside values of type {dtype}")
+            raise KernelError(
+                f"literal {expression.value} cannot stand beside values of type {dtype}"
+            )
         value = float(expression.value) if dtype.is_float else int(expression.value)
         return Constant(value, dtype)
     if isinstance(expression, Operation):
@@ -318,7 +325,8 @@ def _unified(
         mixed = " and ".join(sorted(str(dtype) for dtype in dtypes))
         shown = ", ".join(map(str, operands))
         raise KernelError(
-            f"'{operator.value}' mixes {mixed} in ({shown}); convert one side with cast(value, dtype)"
+            f"'{operator.value}' mixes {mixed} in ({shown}); convert one side with cast(value, "
+            f"dtype)"
         )
     if not dtypes:
         return None, operands

@@ -29,8 +29,8 @@ class Array:
     """An array: element type, named dimensions and their extents.
 
     ``shape`` holds one affine expression over the parameters for each dimension. The first ``tile``
-    dimensions of a buffer only say *which* tile's copy is meant: they number the iterations of the loops
-    around the buffer, have no extent (a literal 0 stands for it) and take no memory.
+    dimensions of a buffer only say *which* tile's copy is meant: they number the iterations of the
+    loops around the buffer, have no extent (a literal 0 stands for it) and take no memory.
     """
 
     name: str
@@ -131,9 +131,7 @@ def access_relation(statement: Statement, access: Access) -> isl.Map:
     for position, subscript in enumerate(access.subscripts):
         column = isl.Map.from_pw_aff(to_pw_aff(subscript, space))
         result = result.flat_range_product(column) if position else column
-    return result.intersect_domain(statement.domain).set_tuple_name(
-        isl.dim_type.out, access.array
-    )
+    return result.intersect_domain(statement.domain).set_tuple_name(isl.dim_type.out, access.array)
 
 
 def extent_set(array: Array, parameters: tuple[str, ...]) -> isl.Set:

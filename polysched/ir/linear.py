@@ -1,12 +1,12 @@
 """Integer expressions as weighted sums, and what interval arithmetic knows about them.
 
-The generated loops index with floors and remainders of sums such as ``(64*co + ci) // 64``. Written as a
-weighted sum of atoms, with intervals for the loop variables, most of these disappear.
+The generated loops index with floors and remainders of sums such as ``(64*co + ci) // 64``. Written
+as a weighted sum of atoms, with intervals for the loop variables, most of these disappear.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import gcd
 from typing import TypeAlias
@@ -95,14 +95,14 @@ def _operation(
             return _floor(left, right.constant, known)
         case Operator.MODULO, [left, right] if right.is_constant and right.constant > 0:
             return left.plus(_floor(left, right.constant, known), -right.constant)
-        case (Operator.MINIMUM | Operator.MAXIMUM), [left, right]:
+        case ((Operator.MINIMUM | Operator.MAXIMUM), [left, right]):
             return _extremum(operator, left, right, known)
     simplified = tuple(simplify(operand, known) for operand in expression.operands)
     return LinearForm(((rebuild(expression, simplified), 1),), 0)
 
 
 def _floor(form: LinearForm, divisor: int, known: Intervals) -> LinearForm:
-    """``floor(form / divisor)``: whole multiples come out, a rest within one multiple is constant."""
+    """``floor(form / divisor)``: whole multiples come out, a rest within one is constant."""
     whole = tuple((atom, c // divisor) for atom, c in form.terms if c % divisor == 0)
     rest = LinearForm(
         tuple((atom, c) for atom, c in form.terms if c % divisor), form.constant % divisor
@@ -112,9 +112,7 @@ def _floor(form: LinearForm, divisor: int, known: Intervals) -> LinearForm:
     if low is not None and high is not None and low // divisor == high // divisor:
         return result.plus(LinearForm((), low // divisor))
     common = gcd(divisor, *(c for _, c in rest.terms))
-    rest = LinearForm(
-        tuple((atom, c // common) for atom, c in rest.terms), rest.constant // common
-    )
+    rest = LinearForm(tuple((atom, c // common) for atom, c in rest.terms), rest.constant // common)
     if divisor == common:
         return result.plus(rest)
     return result.plus(LinearForm(((rest.expression() // (divisor // common), 1),), 0))
@@ -133,7 +131,38 @@ def _extremum(
 
 
 def interval(form: LinearForm, known: Intervals) -> Interval:
-    """Literal bounds of a form's value."""
+    """Literal bounds of a form's value.
+
+    ``min(a, b) - c`` is at most ``a - c`` and at most ``b - c``, which is tried where the bounds of
+    the terms alone tell nothing: there ``c`` may cancel.
+    """
+    low, high = _sum_interval(form, known)
+    if low is None:
+        low = _bound_by_operand(form, known, from_above=False)
+    if high is None:
+        high = _bound_by_operand(form, known, from_above=True)
+    return low, high
+
+
+def _bound_by_operand(form: LinearForm, known: Intervals, *, from_above: bool) -> int | None:
+    """The bound that the operands of one minimum (from above) or maximum (from below) give."""
+    for atom, coefficient in form.terms:
+        grows = (coefficient > 0) == from_above
+        wanted = Operator.MINIMUM if grows else Operator.MAXIMUM
+        if isinstance(atom, Operation) and atom.operator is wanted:
+            rest = form.plus(LinearForm(((atom, coefficient),), 0), -1)
+            bounds = [
+                interval(rest.plus(linear_form(operand, known), coefficient), known)[from_above]
+                for operand in atom.operands
+            ]
+            found = [bound for bound in bounds if bound is not None]
+            if found:
+                return min(found) if from_above else max(found)
+    return None
+
+
+def _sum_interval(form: LinearForm, known: Intervals) -> Interval:
+    """The sum of the bounds of the terms."""
     low: int | None = form.constant
     high: int | None = form.constant
     for atom, coefficient in form.terms:
@@ -164,14 +193,14 @@ def _atom_interval(atom: Expression, known: Intervals) -> Interval:
     return UNBOUNDED
 
 
-def _both(choose: type[int] | object, a: int | None, b: int | None) -> int | None:
-    return None if a is None or b is None else choose(a, b)  # type: ignore[operator]
+def _both(choose: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else choose(a, b)
 
 
-def _either(choose: type[int] | object, a: int | None, b: int | None) -> int | None:
+def _either(choose: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:
     if a is None or b is None:
         return b if a is None else a
-    return choose(a, b)  # type: ignore[operator]
+    return choose(a, b)
 
 
 def simplify(expression: Expression, known: Intervals) -> Expression:

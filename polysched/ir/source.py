@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-_PACKAGE_FOLDER = str(Path(__file__).resolve().parents[1])
+_PACKAGE_FOLDER = f"{Path(__file__).resolve().parents[1]}{os.sep}"
 
 
 @dataclass(frozen=True)

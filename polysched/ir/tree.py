@@ -29,7 +29,8 @@ class LoopKind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A named loop. ``values`` maps every statement below to its value as a function of the instance.
+    """A named loop. ``values`` maps every statement below to its value as a function of the
+    instance.
 
     A vector loop's values are lane numbers from 0 to ``lanes`` - 1.
     """
@@ -120,7 +121,8 @@ def rewrite(node: Node, old: Node, new: Callable[[Node], Node]) -> Node:
 def executed(node: Node, vectors: tuple[Loop, ...] = ()) -> Node:
     """The tree as it really runs: every vector loop stands directly around each statement below it.
 
-    Lanes run together, statement by statement; so whatever else is inside a vector loop runs around it.
+    Lanes run together, statement by statement; so whatever else is inside a vector loop runs around
+    it.
     """
     match node:
         case Loop(kind=LoopKind.VECTOR, body=body):

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from polysched.ir.extrema import greatest, least
+
 
 @dataclass(frozen=True)
 class SmallPoint:
@@ -27,8 +29,8 @@ def smallest_point(points: isl.Set) -> SmallPoint:
     chosen: list[int] = []
     for position in range(rest.dim(isl.dim_type.set)):
         value = _smallest_value(rest, position)
-        rest = rest.fix_val(isl.dim_type.set, position, value)
-        chosen.append(int(value.to_python()))
+        rest = rest.fix_val(isl.dim_type.set, position, isl.Val(value))
+        chosen.append(value)
     return SmallPoint(tuple(zip(names, chosen[:count], strict=True)), tuple(chosen[count:]))
 
 
@@ -42,11 +44,13 @@ def smallest_pair(pairs: isl.Map) -> tuple[SmallPoint, SmallPoint]:
     )
 
 
-def _smallest_value(points: isl.Set, position: int) -> isl.Val:
-    lowest = points.dim_min_val(position)
-    if lowest.is_int():
+def _smallest_value(points: isl.Set, position: int) -> int:
+    lowest = least(points, position)
+    if lowest is not None:
         return lowest
-    counted = points.lower_bound_val(isl.dim_type.set, position, isl.Val(0))
-    if counted.is_empty():
-        return points.dim_max_val(position)
-    return counted.dim_min_val(position)
+    counted = least(points.lower_bound_val(isl.dim_type.set, position, isl.Val(0)), position)
+    if counted is not None:
+        return counted
+    below = greatest(points, position)
+    assert below is not None, "a witness is looked for in an empty set"
+    return below

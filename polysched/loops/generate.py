@@ -1,14 +1,15 @@
 """From the loop tree to imperative loops, by isl's AST generation.
 
-The tree becomes an isl schedule tree, one band a loop. Every loop and every buffer's lifetime is put under
-a *mark* that carries its number, so that the finished AST can be walked without callbacks and each
-``for`` be given its name and kind back.
+The tree becomes an isl schedule tree, one band a loop. Every loop and every buffer's lifetime is
+put under a *mark* that carries its number, so that the finished AST can be walked without callbacks
+and each ``for`` be given its name and kind back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import islpy as isl
 
@@ -18,7 +19,6 @@ from polysched.ir.expressions import (
     Expression,
     Index,
     Load,
-    Operation,
     Operator,
     Parameter,
     equal,
@@ -29,7 +29,14 @@ from polysched.ir.expressions import (
     transform,
 )
 from polysched.ir.kernel import Access, Array, Statement
-from polysched.ir.linear import Interval, Intervals, interval, linear_form, simplify
+from polysched.ir.linear import (
+    UNBOUNDED,
+    Interval,
+    Intervals,
+    interval,
+    linear_form,
+    simplify,
+)
 from polysched.ir.tree import (
     Leaf,
     Loop,
@@ -37,6 +44,18 @@ from polysched.ir.tree import (
     Node,
     Sequence,
     executed,
+)
+from polysched.loops.isl_ast import (
+    AND,
+    BLOCK,
+    FOR,
+    IF,
+    MARK,
+    OR,
+    expression_kind,
+    is_mark,
+    node_kind,
+    operator_kind,
 )
 from polysched.loops.nodes import (
     Allocate,
@@ -50,7 +69,7 @@ from polysched.loops.nodes import (
 )
 from polysched.loops.separation import full_tiles
 from polysched.schedule.lifetime import lifetime
-from polysched.schedule.program import Program
+from polysched.schedule.program import Program, value_range
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +99,8 @@ def generate_loops(program: Program) -> LoopProgram:
         ast = build.node_from_schedule(schedule)
     except isl.Error as error:
         raise LoweringError(
-            f"kernel '{program.kernel.name}': isl could not generate loops for this schedule: {error}"
+            f"kernel '{program.kernel.name}': isl could not generate loops for this schedule: "
+            f"{error}"
         ) from None
     reader = _Reader(program, marks)
     known = parameter_intervals(program.kernel.context, program.kernel.parameters)
@@ -103,7 +123,8 @@ def parameter_intervals(context: isl.Set, parameters: tuple[str, ...]) -> dict[s
     return known
 
 
-# -- the isl schedule tree --------------------------------------------------------------------------
+# -- the isl schedule tree
+# --------------------------------------------------------------------------
 
 
 def _lifetimes(program: Program, tree: Node) -> dict[int, list[str]]:
@@ -143,10 +164,7 @@ def _schedule_tree(
 
 
 def _band(loop: Loop) -> isl.MultiUnionPwAff:
-    union: isl.UnionPwAff | None = None
-    for value in loop.values.values():
-        one = isl.UnionPwAff.from_pw_aff(value)
-        union = one if union is None else union.union_add(one)
+    union = reduce(isl.UnionPwAff.union_add, map(isl.UnionPwAff.from_pw_aff, loop.values.values()))
     return isl.MultiUnionPwAff.from_union_pw_aff(union)
 
 
@@ -162,8 +180,8 @@ def _isolate_option(iterations: isl.Set) -> isl.UnionSet:
 def _with_options(
     node: isl.ScheduleNode, marks: list[Loop | _Lifetime], isolated: dict[int, isl.UnionSet]
 ) -> isl.ScheduleNode:
-    """Set the options of the bands; last of all, for a band with options cannot be moved any more."""
-    if node.get_type() == isl.schedule_node_type.mark:
+    """Set the options of the bands; last of all, for then a band cannot be moved any more."""
+    if is_mark(node):
         option = isolated.get(id(marks[_mark_number(node.mark_get_id())]))
         if option is not None:
             node = node.child(0).band_set_ast_build_options(option).parent()
@@ -184,7 +202,8 @@ def _marked(
     return node.get_schedule()
 
 
-# -- reading isl's AST ------------------------------------------------------------------------------
+# -- reading isl's AST
+# ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,16 +230,18 @@ class _Reader:
         self.taken = frozenset((*program.kernel.parameters, *program.arrays))
 
     def node(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
-        kind = node.get_type()
-        if kind == isl.ast_node_type.mark:
+        kind = node_kind(node)
+        if kind == MARK:
             return self._mark(node, scope)
-        if kind == isl.ast_node_type.for_:
+        if kind == FOR:
             return self._for(node, scope)
-        if kind == isl.ast_node_type.if_:
+        if kind == IF:
             return self._if(node, scope)
-        if kind == isl.ast_node_type.block:
+        if kind == BLOCK:
             children = node.block_get_children()
-            return block([self.node(children.get_at(i), scope) for i in range(children.n_ast_node())])
+            return block(
+                [self.node(children.get_at(i), scope) for i in range(children.n_ast_node())]
+            )
         return self._user(node, scope)
 
     def _mark(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
@@ -246,7 +267,9 @@ class _Reader:
         inner = self._bound(scope, iterator, Index(variable))
         inner = replace(inner, known={**inner.known, variable: last})
         body = self.node(node.for_get_body(), inner)
-        return For(variable, loop.name, lower, upper, step, loop.kind, body, loop.lanes)
+        unrolled = loop.kind is LoopKind.UNROLLED
+        values = value_range(self.program, loop) if unrolled else UNBOUNDED
+        return For(variable, loop.name, lower, upper, step, loop.kind, body, loop.lanes, values)
 
     def _bound(self, scope: _Scope, iterator: str, value: Expression) -> _Scope:
         return replace(scope, values={**scope.values, iterator: value})
@@ -259,10 +282,12 @@ class _Reader:
 
     def _upper(self, condition: isl.AstExpr, iterator: str, scope: _Scope) -> Expression:
         """The exclusive upper end in isl's ``iterator < e`` or ``iterator <= e``."""
-        kind = condition.get_op_type()
+        kind = operator_kind(condition)
         left, right = condition.get_op_arg(0), condition.get_op_arg(1)
-        if left.get_type() != isl.ast_expr_type.id or left.get_id().get_name() != iterator:
-            raise LoweringError(f"isl made a loop condition of an unknown form: {condition.to_C_str()}")
+        if expression_kind(left) != isl.ast_expr_type.id or left.get_id().get_name() != iterator:
+            raise LoweringError(
+                f"isl made a loop condition of an unknown form: {condition.to_C_str()}"
+            )
         bound = self.expression(right, scope)
         if kind == isl.ast_expr_op_type.lt:
             return bound
@@ -273,9 +298,7 @@ class _Reader:
     def _if(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
         condition = simplify(self.expression(node.if_get_cond(), scope), scope.known)
         then = self.node(node.if_get_then_node(), scope)
-        otherwise = (
-            self.node(node.if_get_else_node(), scope) if node.if_has_else_node() else None
-        )
+        otherwise = self.node(node.if_get_else_node(), scope) if node.if_has_else_node() else None
         if condition == Constant(True):
             return then
         if condition == Constant(False):
@@ -292,16 +315,14 @@ class _Reader:
         return resolved(statement, instance, self.program.arrays, scope.known)
 
     def expression(self, expr: isl.AstExpr, scope: _Scope) -> Expression:
-        kind = expr.get_type()
+        kind = expression_kind(expr)
         if kind == isl.ast_expr_type.int:
             return Constant(int(expr.get_val().to_python()))
         if kind == isl.ast_expr_type.id:
             name = expr.get_id().get_name()
             return scope.values[name] if name in scope.values else Parameter(name)
-        operands = [
-            self.expression(expr.get_op_arg(i), scope) for i in range(expr.get_op_n_arg())
-        ]
-        return _ast_operation(expr.get_op_type(), operands)
+        operands = [self.expression(expr.get_op_arg(i), scope) for i in range(expr.get_op_n_arg())]
+        return _ast_operation(operator_kind(expr), operands)
 
 
 _OPERATORS = {
@@ -314,9 +335,9 @@ _OPERATORS = {
     isl.ast_expr_op_type.pdiv_q: Operator.FLOOR_DIVIDE,
     isl.ast_expr_op_type.pdiv_r: Operator.MODULO,
     isl.ast_expr_op_type.zdiv_r: Operator.MODULO,
-    isl.ast_expr_op_type.and_: Operator.AND,
+    AND: Operator.AND,
     isl.ast_expr_op_type.and_then: Operator.AND,
-    isl.ast_expr_op_type.or_: Operator.OR,
+    OR: Operator.OR,
     isl.ast_expr_op_type.or_else: Operator.OR,
     isl.ast_expr_op_type.lt: Operator.LESS,
     isl.ast_expr_op_type.le: Operator.LESS_EQUAL,

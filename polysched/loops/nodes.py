@@ -6,8 +6,8 @@
          | Block(children) | Allocate(array, body) | Assign(statement, instance, target, value)
 
 Expressions are those of :mod:`polysched.ir.expressions`, over parameters and loop variables
-(``Index(variable)``). A vector loop's body holds exactly one assignment (possibly under an ``If`` whose
-condition then is a mask): all lanes of it run together, every read before any write.
+(``Index(variable)``). A vector loop's body holds exactly one assignment (possibly under an ``If``
+whose condition then is a mask): all lanes of it run together, every read before any write.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import islpy as isl
 
 from polysched.ir.expressions import Expression
 from polysched.ir.kernel import Access, Array
+from polysched.ir.linear import UNBOUNDED, Interval
 from polysched.ir.tree import LoopKind
 
 
@@ -27,7 +28,9 @@ from polysched.ir.tree import LoopKind
 class For:
     """``for variable in range(lower, upper, step)``; ``loop`` is the name in the loop tree.
 
-    The variable of a vector loop numbers lanes: ``0 <= lower``, ``upper <= lanes``.
+    The variable of a vector loop numbers lanes: ``0 <= lower``, ``upper <= lanes``. ``values`` are
+    literal bounds of the variable outside of which nothing runs, whatever ``lower`` and ``upper``
+    say; they are given for unrolled loops.
     """
 
     variable: str
@@ -38,6 +41,7 @@ class For:
     kind: LoopKind
     body: LoopNode
     lanes: int = 1
+    values: Interval = UNBOUNDED
 
 
 @dataclass(frozen=True)
@@ -84,9 +88,10 @@ LoopNode: TypeAlias = For | If | Block | Allocate | Assign
 class LoopProgram:
     """A whole program in loops.
 
-    ``arrays`` holds arguments, kernel temporaries (live over the whole call; their role is TEMPORARY and
-    no ``Allocate`` names them) and buffers (named by an ``Allocate``). Of a buffer only
-    ``Array.stored_shape`` takes memory, and its accesses have subscripts for these dimensions only.
+    ``arrays`` holds arguments, kernel temporaries (live over the whole call; their role is
+    TEMPORARY and no ``Allocate`` names them) and buffers (named by an ``Allocate``). Of a buffer
+    only ``Array.stored_shape`` takes memory, and its accesses have subscripts for these dimensions
+    only.
     """
 
     name: str

@@ -1,8 +1,9 @@
 """Which iterations are full tiles: where unrolled and vector loops run their whole extent.
 
-Code for full tiles needs no bounds and no masks in its inner loops, so isl is asked to *isolate* them
-(the ``isolate`` option of its AST generation, Grosser, Verdoolaege, Cohen: "Polyhedral AST generation is
-more than scanning polyhedra", TOPLAS 2015). Each fixed loop's fullness is decided at the outermost loop
+Code for full tiles needs no bounds and no masks in its inner loops, so isl is asked to *isolate*
+them (the ``isolate`` option of its AST generation, Grosser, Verdoolaege, Cohen: "Polyhedral AST
+generation is more than scanning polyhedra", TOPLAS 2015). Each fixed loop's fullness is decided at
+the outermost loop
 at which it can be: a tail in one dimension leaves the others alone.
 """
 
@@ -19,14 +20,15 @@ from polysched.ir.tree import Loop, LoopKind, Node, path, statements
 
 @dataclass(frozen=True, eq=False)
 class FullTiles:
-    """The iterations ``[outer..., own]`` of a loop below which a fixed loop runs its whole extent."""
+    """The iterations ``[outer..., own]`` of a loop in which a fixed loop runs its whole extent."""
 
     loop: Loop
     iterations: isl.Set
 
 
 def full_tiles(tree: Node, program_statements: Mapping[str, Statement]) -> list[FullTiles]:
-    """For each loop at which partial tiles part from full ones, the set of iterations that are full.
+    """For each loop at which partial tiles part from full ones, the set of iterations that are
+    full.
 
     ``tree`` is the tree as it is executed, vector loops innermost.
     """
@@ -65,9 +67,7 @@ def _full_part(times: isl.Set, around: tuple[Loop, ...], position: int) -> FullT
     box = times.eliminate(isl.dim_type.set, position, 1)
     box = box.lower_bound_val(isl.dim_type.set, position, low)
     box = box.upper_bound_val(isl.dim_type.set, position, high)
-    deciding = [
-        index for index in range(position) if around[index].kind is LoopKind.SEQUENTIAL
-    ]
+    deciding = [index for index in range(position) if around[index].kind is LoopKind.SEQUENTIAL]
     partial = _onto(box.subtract(times), deciding)
     if partial.is_empty():
         return None

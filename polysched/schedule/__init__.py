@@ -1,1 +1,1 @@
-"""(docstring)"""
+"""Schedules: steps, the loop tree that they make, one file for each primitive."""

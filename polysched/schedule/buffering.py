@@ -1,13 +1,14 @@
 """Buffers at a loop: the part of an array that one iteration touches gets memory of its own.
 
-Both ``pack`` and ``promote`` put a copy of a tile of an array into a buffer. An iteration of the loop
-(with the loops around it) is a *tile*, named by the tuple of the loops' values. Logically the buffer is
-indexed by tile and position, so that no two tiles share an element; that one piece of memory serves all
-tiles is a separate question of storage, decided where legality is decided.
+Both ``pack`` and ``promote`` put a copy of a tile of an array into a buffer. An iteration of the
+loop (with the loops around it) is a *tile*, named by the tuple of the loops' values. Logically the
+buffer is indexed by tile and position, so that no two tiles share an element; that one piece of
+memory serves all tiles is a separate question of storage, decided where legality is decided.
 
-Dependences are translated, never recomputed: what happened to ``array[e]`` inside a tile now happens to
-the buffer; towards everything outside the tile, reads count at the copy into the buffer and writes at
-the copy out of it.
+Dependences are translated, never recomputed: what happened to ``array[e]`` inside a tile now
+    happens to
+the buffer; towards everything outside the tile, reads count at the copy into the buffer and writes
+at the copy out of it.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ from polysched.schedule.program import Program, prefix_loops, prefix_map, sequen
 class Buffering:
     """What one buffer is about.
 
-    ``redirect`` maps the instances of a reference to ``[tile, element]`` (a flat tuple); ``lowest`` gives
-    for each dimension of the array the smallest subscript in a tile, over the space of tiles.
+    ``redirect`` maps the instances of a reference to ``[tile, element]`` (a flat tuple); ``lowest``
+    gives for each dimension of the array the smallest subscript in a tile, over the space of tiles.
     """
 
     array: Array
@@ -77,14 +78,15 @@ def plan_buffer(
     """Find the references below a loop to an array, and the box that a tile needs of it.
 
     Raises:
-        ScheduleError: the array or loop is unknown, the array is not touched below the loop, the names
-            of dimensions are wrong, or a tile has no bounded box.
+        ScheduleError: the array or loop is unknown, the array is not touched below the loop, the
+            names of dimensions are wrong, or a tile has no bounded box.
     """
     if array_name not in program.arrays:
         raise ScheduleError(f"no array '{array_name}'{suggestion(array_name, program.arrays)}")
     if into in program.arrays or into in program.statements or not into.isidentifier():
         raise ScheduleError(
-            f"'{into}' cannot name the buffer of array '{array_name}': it is taken or no identifier; "
+            f"'{into}' cannot name the buffer of array '{array_name}': it is taken or no "
+            f"identifier; "
             "pass another with into="
         )
     array = program.arrays[array_name]
@@ -96,9 +98,7 @@ def plan_buffer(
     if not redirect:
         raise ScheduleError(f"no statement below loop '{at}' accesses array '{array_name}'")
     footprint = _footprint(redirect, len(around))
-    lowest = tuple(
-        _lowest(footprint, position, tile_names) for position in range(len(array.shape))
-    )
+    lowest = tuple(_lowest(footprint, position, tile_names) for position in range(len(array.shape)))
     dimension_order = _dimension_order(array, order)
     shape = tuple(
         _extent(footprint, lowest[position], position, array, at) for position in dimension_order
@@ -140,7 +140,10 @@ def _footprint(redirect: dict[Reference, isl.Map], depth: int) -> isl.Map:
         touched = reached if touched is None else touched.union(reached)
     assert touched is not None
     return isl.Map.from_domain(touched).move_dims(
-        isl.dim_type.out, 0, isl.dim_type.in_, depth,
+        isl.dim_type.out,
+        0,
+        isl.dim_type.in_,
+        depth,
         touched.dim(isl.dim_type.set) - depth,
     )
 
@@ -167,7 +170,8 @@ def _extent(
     offsets = starts.intersect_domain(column.domain()).reverse().apply_range(column).deltas()
     if not offsets.dim_has_upper_bound(isl.dim_type.set, 0):
         raise ScheduleError(
-            f"dimension '{array.dimensions[position]}' of array '{array.name}' has no bounded extent in "
+            f"dimension '{array.dimensions[position]}' of array '{array.name}' has no bounded "
+            f"extent in "
             f"an iteration of loop '{at}'"
         )
     return simplify(from_pw_aff(offsets.dim_max(0)) + 1, {})
@@ -213,7 +217,7 @@ def redirected_statement(plan: Buffering, statement: Statement) -> Statement:
 
 
 def copy_statement(plan: Buffering, name: str, elements: isl.Set, *, outward: bool) -> Statement:
-    """The statement that copies ``elements`` (flat ``[tile, element]``) into or out of the buffer."""
+    """The statement that copies ``elements`` (``[tile, element]``) into or out of the buffer."""
     indices = (*plan.tile_names, *(f"{name}_{dimension}" for dimension in plan.element_names))
     domain = elements.set_tuple_name(name)
     for position, index in enumerate(indices):
@@ -237,7 +241,8 @@ def copy_statement(plan: Buffering, name: str, elements: isl.Set, *, outward: bo
 def copy_nest(plan: Buffering, copy: Statement) -> tuple[Loop, ...]:
     """The loops of a copy, outermost first: one a dimension, in the buffer's order, counted from 0.
 
-    Each is named as the dimension of the array; their bodies are placeholders that :func:`nested` fills.
+    Each is named as the dimension of the array; their bodies are placeholders that :func:`nested`
+    fills.
     """
     space = copy.domain.get_space()
     placeholder = Leaf(copy.name)
@@ -258,8 +263,9 @@ def nested(nest: tuple[Loop, ...], statement: str) -> Node:
     return node
 
 
-def with_copies(plan: Buffering, tree: Node, copies: dict[str, Statement], before: list[Node],
-                after: list[Node]) -> Node:
+def with_copies(
+    plan: Buffering, tree: Node, copies: dict[str, Statement], before: list[Node], after: list[Node]
+) -> Node:
     """The tree with copy nests at the start and the end of the buffer's loop."""
     around = list(plan.around)
 
@@ -318,7 +324,7 @@ def _at_copy(
     *,
     source: bool,
 ) -> Dependence:
-    """Move one end of a dependence to the copy that stands for it towards the rest of the program."""
+    """Move one end of a dependence to the copy that stands for it outside the tile."""
     end = dependence.source if source else dependence.sink
     copy = copy_in if end.position else copy_out
     if copy is None:
@@ -354,9 +360,9 @@ def _copy_dependences(
             sink = Reference(copy_out.name, 1)
             made.append(Dependence(DependenceKind.FLOW, name, reference, sink, relation))
     if copy_in is not None and copy_out is not None:
-        pairs = isl.Map.identity(
-            copy_in.domain.get_space().map_from_set()
-        ).intersect_domain(copy_in.domain)
+        pairs = isl.Map.identity(copy_in.domain.get_space().map_from_set()).intersect_domain(
+            copy_in.domain
+        )
         pairs = pairs.set_tuple_name(isl.dim_type.out, copy_out.name)
         pairs = pairs.intersect_range(copy_out.domain)
         source, sink = Reference(copy_in.name, 0), Reference(copy_out.name, 1)

@@ -8,7 +8,7 @@ import islpy as isl
 
 from polysched.errors import ScheduleError
 from polysched.ir.tree import Loop, rewrite
-from polysched.schedule.program import Program, require_fresh, sequential_loop
+from polysched.schedule.program import Program, require_fresh, sequential_loop, value_range
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Collapse:
 def collapse(program: Program, step: Collapse) -> Program:
     """Run an outer loop and the loop directly inside it as one loop over their pairs.
 
-    The inner loop's values must lie in a range of literal size; pairs outside a triangular domain do not
-    run.
+    The inner loop's values must lie in a range of literal size; pairs outside a triangular domain
+    do not run.
 
     before::
 
@@ -40,7 +40,13 @@ def collapse(program: Program, step: Collapse) -> Program:
     if outer.body is not inner:
         raise ScheduleError(f"loop '{step.inner}' is not directly inside loop '{step.outer}'")
     require_fresh(program, outer, step.into)
-    lowest, extent = _value_range(program, inner, step.inner)
+    lowest, highest = value_range(program, inner)
+    if lowest is None or highest is None:
+        raise ScheduleError(
+            f"loop '{step.inner}' cannot be collapsed: its number of iterations grows with a "
+            "parameter, and a product of two sizes is not affine; split it by a literal first"
+        )
+    extent = highest - lowest + 1
     values = {
         name: outer.values[name].scale_val(isl.Val(extent)).add(_shifted(value, -lowest))
         for name, value in inner.values.items()
@@ -48,23 +54,6 @@ def collapse(program: Program, step: Collapse) -> Program:
     return program.with_tree(
         rewrite(program.tree, outer, lambda _: Loop(step.into, values, inner.body))
     )
-
-
-def _value_range(program: Program, loop: Loop, reference: str) -> tuple[int, int]:
-    lows, highs = [], []
-    for name, value in loop.values.items():
-        reached = isl.Map.from_pw_aff(value).intersect_domain(program.statements[name].domain)
-        if reached.is_empty():
-            continue
-        lows.append(reached.range().dim_min_val(0))
-        highs.append(reached.range().dim_max_val(0))
-    if not all(bound.is_int() for bound in (*lows, *highs)):
-        raise ScheduleError(
-            f"loop '{reference}' cannot be collapsed: its number of iterations grows with a parameter, "
-            "and a product of two sizes is not affine; split it by a literal first"
-        )
-    lowest = min((int(low.to_python()) for low in lows), default=0)
-    return lowest, max((int(high.to_python()) for high in highs), default=0) - lowest + 1
 
 
 def _shifted(value: isl.PwAff, by: int) -> isl.PwAff:

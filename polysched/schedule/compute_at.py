@@ -35,9 +35,10 @@ class ComputeAt:
 def compute_at(program: Program, step: ComputeAt) -> Program:
     """Run each producer instance in the first iteration of the loop that reads what it produces.
 
-    Nothing is computed twice: an instance needed by several iterations runs in the first of them. The
-    producer keeps those of its own loops that still have something to count, now from 0; a loop whose
-    name is also around it is renamed ``<loop>_inner``.
+    Nothing is computed twice: an instance needed by several iterations runs in the first of them.
+        The
+    producer keeps those of its own loops that still have something to count, now from 0; a loop
+    whose name is also around it is renamed ``<loop>_inner``.
 
     before::
 
@@ -55,13 +56,12 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
     below = frozenset(statements(target))
     if producers & below:
         raise ScheduleError(
-            f"'{step.producer}' is below loop '{step.at}' already; compute_at moves a producer that "
+            f"'{step.producer}' is below loop '{step.at}' already; compute_at moves a producer "
+            f"that "
             "runs elsewhere"
         )
     around = prefix_loops(program, target)
-    first = {
-        name: _first_use(program, name, below, around, step) for name in sorted(producers)
-    }
+    first = {name: _first_use(program, name, below, around, step) for name in sorted(producers)}
     nest = restrict(program.tree, producers)
     rest = restrict(program.tree, frozenset(program.statements) - producers)
     assert nest is not None
@@ -78,7 +78,8 @@ def _producers(program: Program, step: ComputeAt) -> frozenset[str]:
     if step.producer in program.statements:
         return frozenset({step.producer})
     writers = frozenset(
-        name for name, statement in program.statements.items()
+        name
+        for name, statement in program.statements.items()
         if statement.target.array == step.producer
     )
     if not writers:
@@ -108,20 +109,21 @@ def _first_use(
             used = dependence.relation.apply_range(prefix_map(consumer, around, []))
             uses = used if uses is None else uses.union(used)
     if uses is None:
-        raise ScheduleError(
-            f"no statement below loop '{step.at}' reads what '{producer}' produces"
-        )
+        raise ScheduleError(f"no statement below loop '{step.at}' reads what '{producer}' produces")
     unused = program.statements[producer].domain.subtract(uses.domain())
     if not unused.is_empty():
         raise ScheduleError(
-            f"compute_at('{step.producer}', at='{step.at}') leaves instances of '{producer}' without a "
+            f"compute_at('{step.producer}', at='{step.at}') leaves instances of '{producer}' "
+            f"without a "
             f"place: loop '{step.at}' does not read what {unused.sample_point()} produces"
         )
     return isl.PwMultiAff.from_map(uses.lexmin().coalesce())
 
 
 def _rebased(program: Program, node: Node, first: Mapping[str, isl.PwMultiAff]) -> Node:
-    """Count the loops from the first value within one iteration of the target; drop those left with one."""
+    """Count the loops from the first value within one iteration of the target; drop those left with
+    one.
+    """
     match node:
         case Leaf():
             return node
@@ -166,9 +168,7 @@ def _renamed(node: Node, taken: frozenset[str]) -> Node:
             return replace(node, name=name, body=_renamed(node.body, taken | {name}))
 
 
-def _inserted(
-    node: Node, consumer: str, columns: list[dict[str, isl.PwAff]], inner: Node
-) -> Node:
+def _inserted(node: Node, consumer: str, columns: list[dict[str, isl.PwAff]], inner: Node) -> Node:
     """Add the producers' columns to the loops around the consumer; put their nest into the last."""
     match node:
         case Loop(values=values, body=body):

@@ -15,8 +15,8 @@ class Distribute:
 
     Args:
         loop: a loop whose body is a sequence.
-        after: split the body once, after the part that holds this statement; by default every part of
-            the body gets its own loop. The new loops keep the name; tell them apart as
+        after: split the body once, after the part that holds this statement; by default every part
+            of the body gets its own loop. The new loops keep the name; tell them apart as
             ``"statement.loop"``.
     """
 
@@ -41,7 +41,8 @@ def distribute(program: Program, step: Distribute) -> Program:
     loop = sequential_loop(program, step.loop)
     if not isinstance(loop.body, Sequence):
         raise ScheduleError(
-            f"loop '{step.loop}' holds one thing only ({', '.join(statements(loop))}); distribute takes a "
+            f"loop '{step.loop}' holds one thing only ({', '.join(statements(loop))}); "
+            f"distribute takes a "
             "loop around a sequence"
         )
     groups = _groups(loop.body, step)

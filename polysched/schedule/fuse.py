@@ -40,15 +40,14 @@ def fuse(program: Program, step: Fuse) -> Program:
     parent = parent_of(program.tree, first)
     if not isinstance(parent, Sequence) or not _follows(parent, first, second):
         raise ScheduleError(
-            f"loop '{step.second}' does not stand directly after loop '{step.first}'; fuse the loops "
+            f"loop '{step.second}' does not stand directly after loop '{step.first}'; fuse the "
+            f"loops "
             "around them first, or distribute what stands between"
         )
     name = step.into or base_name(step.first)
     for statement in (*statements(first), *statements(second)):
         _require_unused(program, statement, name, first, second)
-    merged = Loop(
-        name, {**first.values, **second.values}, sequence([first.body, second.body])
-    )
+    merged = Loop(name, {**first.values, **second.values}, sequence([first.body, second.body]))
 
     def replaced(node: Node) -> Node:
         assert isinstance(node, Sequence)
@@ -68,4 +67,3 @@ def _require_unused(program: Program, statement: str, name: str, *fused: Loop) -
     for loop in path(program.tree, statement):
         if loop.name == name and not any(loop is other for other in fused):
             raise ScheduleError(f"loop name '{name}' is taken around statement '{statement}'")
-

@@ -19,15 +19,16 @@ from polysched.schedule.program import Program
 
 @dataclass(frozen=True)
 class Pack:
-    """Copy what an iteration of a loop reads of an array into a buffer, at the start of the iteration.
+    """Copy what an iteration of a loop reads of an array into a buffer, at the start of the
+    iteration.
 
     Args:
         array: the array; below the loop it is only read.
         at: the loop.
         order: the array's dimensions in the buffer's order, the contiguous one last; by default the
             array's own order.
-        into: name of the buffer and of the copying statement; by default ``<array>_packed``. The copy's
-            loops are named as the array's dimensions: ``"<into>.<dimension>"``.
+        into: name of the buffer and of the copying statement; by default ``<array>_packed``. The
+            copy's loops are named as the array's dimensions: ``"<into>.<dimension>"``.
     """
 
     array: str
@@ -58,7 +59,8 @@ def pack(program: Program, step: Pack) -> Program:
     if plan.writes:
         raise ScheduleError(
             f"array '{step.array}' cannot be packed at loop '{step.at}': statement "
-            f"'{plan.writes[0].statement}' writes it there; use promote for an array that is updated"
+            f"'{plan.writes[0].statement}' writes it there; use promote for an array that is "
+            f"updated"
         )
     elements = None
     for relation in plan.redirect.values():

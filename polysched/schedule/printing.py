@@ -11,7 +11,9 @@ from polysched.schedule.program import Program
 
 
 def format_tree(program: Program) -> str:
-    """One line a loop, with its kind and its value for each statement below; statements at the leaves."""
+    """One line a loop, with its kind and its value for each statement below; statements at the
+    leaves.
+    """
     return "\n".join(_lines(program, program.tree, 0)) + "\n"
 
 

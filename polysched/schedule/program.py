@@ -1,8 +1,9 @@
 """The program while it is scheduled: statements, arrays, dependences and the loop tree.
 
-Every step maps a :class:`Program` to a new one. Order steps change the tree only; program steps also
-add statements and arrays and *translate the dependences*, so that whatever the steps, the dependences
-always relate instances of the statements at hand and state what the declared kernel demands of them.
+Every step maps a :class:`Program` to a new one. Order steps change the tree only; program steps
+also add statements and arrays and *translate the dependences*, so that whatever the steps, the
+dependences always relate instances of the statements at hand and state what the declared kernel
+demands of them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import islpy as isl
 
 from polysched.dependence.relations import Dependence, memory_dependences
 from polysched.errors import ScheduleError, suggestion
+from polysched.ir.extrema import greatest
 from polysched.ir.kernel import Array, Kernel, Statement
+from polysched.ir.linear import Interval
 from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, loops, path, statements
 
 
@@ -69,19 +72,20 @@ def find_loop(program: Program, reference: str) -> Loop:
     if not found:
         raise ScheduleError(f"no loop '{reference}'{suggestion(reference, known)}")
     if len(found) > 1:
-        options = ", ".join(
-            f"'{inner}.{name}'" for loop in found for inner in statements(loop)[:1]
-        )
+        options = ", ".join(f"'{inner}.{name}'" for loop in found for inner in statements(loop)[:1])
         raise ScheduleError(f"loop '{reference}' is ambiguous; name it by a statement: {options}")
     return found[0]
 
 
 def sequential_loop(program: Program, reference: str) -> Loop:
-    """Like :func:`find_loop`, for steps that take the loop apart: it must not be unrolled or a vector."""
+    """Like :func:`find_loop`, for steps that take the loop apart: it must not be unrolled or a
+    vector.
+    """
     loop = find_loop(program, reference)
     if loop.kind is not LoopKind.SEQUENTIAL:
         raise ScheduleError(
-            f"loop '{reference}' is {_KIND_WORDS[loop.kind]} already; take it apart before that step"
+            f"loop '{reference}' is {_KIND_WORDS[loop.kind]} already; take it apart before that "
+            f"step"
         )
     return loop
 
@@ -162,15 +166,35 @@ def largest_extent(program: Program, loop: Loop) -> int | None:
     for name, value in loop.values.items():
         statement = program.statements[name]
         reached = prefix_map(statement, around, []).reverse()
-        column = reached.apply_range(
-            isl.Map.from_pw_aff(value).intersect_domain(statement.domain)
-        )
+        column = reached.apply_range(isl.Map.from_pw_aff(value).intersect_domain(statement.domain))
         values = column if values is None else values.union(column)
     assert values is not None
     if values.is_empty():
         return 0
-    spread = values.reverse().apply_range(values).deltas().dim_max_val(0)
-    return int(spread.to_python()) + 1 if spread.is_int() else None
+    spread = greatest(values.reverse().apply_range(values).deltas(), 0)
+    return None if spread is None else spread + 1
+
+
+def value_range(program: Program, loop: Loop) -> Interval:
+    """The smallest and the largest value of a loop, None where no literal bounds it.
+
+    A loop in which nothing ever runs has the values from 0 to -1.
+    """
+    reached = [
+        isl.Map.from_pw_aff(value).intersect_domain(program.statements[name].domain).range()
+        for name, value in loop.values.items()
+    ]
+    reached = [values for values in reached if not values.is_empty()]
+    if not reached:
+        return 0, -1
+    lows = [values.dim_min_val(0) for values in reached]
+    highs = [values.dim_max_val(0) for values in reached]
+    return (
+        min(int(low.to_python()) for low in lows) if all(low.is_int() for low in lows) else None,
+        max(int(high.to_python()) for high in highs)
+        if all(high.is_int() for high in highs)
+        else None,
+    )
 
 
 def counts_nothing(program: Program, loop: Loop) -> bool:

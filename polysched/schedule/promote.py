@@ -1,4 +1,6 @@
-"""promote: the tile of an array that one iteration updates lives in a buffer, in registers if it fits."""
+"""promote: the tile of an array that one iteration updates lives in a buffer, in registers if it
+fits.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,15 @@ from polysched.schedule.split import split_loop
 class Promote:
     """Keep what an iteration of a loop reads and writes of an array in a buffer of its own.
 
-    Elements whose old value is read are copied in at the start of the iteration, elements that somebody
-    reads later are copied out at its end; a temporary that lives only inside needs neither.
+    Elements whose old value is read are copied in at the start of the iteration, elements that
+    somebody reads later are copied out at its end; a temporary that lives only inside needs
+    neither.
 
     Args:
         array: the array; it is written below the loop.
         at: the loop.
-        lanes: copy that many elements at a time along the last dimension, everything else unrolled, so
-            that a buffer of literal extents becomes registers. None leaves plain loops, to be
+        lanes: copy that many elements at a time along the last dimension, everything else unrolled,
+            so that a buffer of literal extents becomes registers. None leaves plain loops, to be
             scheduled as ``"<into>_in.<dimension>"`` and ``"<into>_out.<dimension>"``.
         into: name of the buffer; by default ``<array>_local``.
     """
@@ -67,7 +70,8 @@ def promote(program: Program, step: Promote) -> Program:
     plan = plan_buffer(program, step.array, step.at, into, None)
     if not plan.writes:
         raise ScheduleError(
-            f"no statement below loop '{step.at}' writes array '{step.array}'; use pack for an array that "
+            f"no statement below loop '{step.at}' writes array '{step.array}'; use pack for an "
+            f"array that "
             "is only read there"
         )
     copy_in = _copy(plan, f"{into}_in", _read_before_written(program, plan), outward=False)
@@ -113,11 +117,14 @@ def _read_before_written(program: Program, plan: Buffering) -> isl.Set:
     for read in plan.reads:
         own = program.statements[read.statement].domain
         for dependence in program.dependences:
-            if dependence.kind is DependenceKind.FLOW and dependence.sink == read:
-                if dependence.source in plan.redirect:
-                    inside = plan.same_tile(dependence)
-                    fresh = inside.subtract(_overwritten_between(program, plan, dependence))
-                    own = own.subtract(fresh.range())
+            if (
+                dependence.kind is DependenceKind.FLOW
+                and dependence.sink == read
+                and dependence.source in plan.redirect
+            ):
+                inside = plan.same_tile(dependence)
+                fresh = inside.subtract(_overwritten_between(program, plan, dependence))
+                own = own.subtract(fresh.range())
         needed.append(plan.redirect[read].intersect_domain(own).range())
     return _union(needed, spread)
 

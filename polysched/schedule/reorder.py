@@ -41,7 +41,9 @@ def reorder(program: Program, step: Reorder) -> Program:
     nest = perfect_nest(program, step.order, named)
     wanted = iter(named)
     places = [next(wanted) if _contains(named, loop) else loop for loop in nest]
-    return program.with_tree(rewrite(program.tree, nest[0], lambda _: _stacked(places, nest[-1].body)))
+    return program.with_tree(
+        rewrite(program.tree, nest[0], lambda _: _stacked(places, nest[-1].body))
+    )
 
 
 def perfect_nest(program: Program, references: tuple[str, ...], named: list[Loop]) -> list[Loop]:
@@ -50,7 +52,7 @@ def perfect_nest(program: Program, references: tuple[str, ...], named: list[Loop
     Raises:
         ScheduleError: they do not lie in one chain, or something stands between them.
     """
-    outermost = max(named, key=lambda loop: _depth_below(loop))
+    outermost = max(named, key=_depth_below)
     chain: list[Loop] = []
     node: Node = outermost
     while isinstance(node, Loop):
@@ -60,7 +62,8 @@ def perfect_nest(program: Program, references: tuple[str, ...], named: list[Loop
         if not _contains(chain, loop):
             between = ", ".join(statements(node))
             raise ScheduleError(
-                f"loops {', '.join(map(repr, references))} are not perfectly nested: '{reference}' is "
+                f"loops {', '.join(map(repr, references))} are not perfectly nested: "
+                f"'{reference}' is "
                 f"not alone below '{outermost.name}', which holds a sequence of {between}; "
                 "distribute that loop first or name loops of one nest"
             )

@@ -30,7 +30,8 @@ class Schedule:
     """A kernel, the steps so far, and the programs that they make of it.
 
     Every method returns a new schedule with one step more. A loop is named by its name, or by
-    ``"statement.loop"`` where several loops have that name. Whether the result is legal is judged on the
+    ``"statement.loop"`` where several loops have that name. Whether the result is legal is judged
+    on the
     whole schedule, later: a step that breaks a dependence may be mended by another.
 
     Attributes:
@@ -106,7 +107,7 @@ class Schedule:
         return self.then(Distribute(loop, after))
 
     def compute_at(self, producer: str, at: str) -> Schedule:
-        """Run a producer inside its consumer: see :func:`polysched.schedule.compute_at.compute_at`."""
+        """Run a producer in its consumer: see :func:`polysched.schedule.compute_at.compute_at`."""
         return self.then(ComputeAt(producer, at))
 
     def skew(self, loop: str, by: str, factor: int = 1, into: str | None = None) -> Schedule:
@@ -141,6 +142,5 @@ class Schedule:
     def promote(
         self, array: str, at: str, lanes: int | None = None, into: str | None = None
     ) -> Schedule:
-        """Keep a tile that is updated in a buffer: see :func:`polysched.schedule.promote.promote`."""
+        """Keep an updated tile in a buffer: see :func:`polysched.schedule.promote.promote`."""
         return self.then(Promote(array, at, lanes, into))
-

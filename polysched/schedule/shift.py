@@ -36,7 +36,9 @@ def shift(program: Program, step: Shift) -> Program:
           if i >= 1: T(i - 1)
     """
     if isinstance(step.amount, bool) or not isinstance(step.amount, int):
-        raise ScheduleError(f"the amount of shift('{step.loop}') is {step.amount!r}; expected an integer")
+        raise ScheduleError(
+            f"the amount of shift('{step.loop}') is {step.amount!r}; expected an integer"
+        )
     loop = sequential_loop(program, step.loop)
     below = statements(loop)
     if step.statement is not None and step.statement not in below:

@@ -43,7 +43,8 @@ def skew(program: Program, step: Skew) -> Program:
     """
     if isinstance(step.factor, bool) or not isinstance(step.factor, int) or step.factor == 0:
         raise ScheduleError(
-            f"the factor of skew('{step.loop}') is {step.factor!r}; expected an integer other than 0"
+            f"the factor of skew('{step.loop}') is {step.factor!r}; expected an integer other "
+            f"than 0"
         )
     loop = sequential_loop(program, step.loop)
     outer = find_loop(program, step.by)

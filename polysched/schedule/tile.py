@@ -49,7 +49,9 @@ def tile(program: Program, step: Tile) -> Program:
             f"tile of {len(step.loops)} loops needs as many factors and names; got "
             f"{len(step.factors)} factors, {len(outer)} outer and {len(inner)} inner names"
         )
-    for loop, factor, into in zip(step.loops, step.factors, zip(outer, inner, strict=True), strict=True):
+    for loop, factor, into in zip(
+        step.loops, step.factors, zip(outer, inner, strict=True), strict=True
+    ):
         program = split(program, Split(loop, factor, into))
     prefixes = [loop.rpartition(".")[0] for loop in step.loops]
     order = [

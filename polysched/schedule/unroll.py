@@ -25,7 +25,8 @@ class Unroll:
     """Write the body of a loop out for every iteration, or for ``factor`` iterations at a time.
 
     Args:
-        loop: a loop whose number of iterations has a literal bound (any loop if ``factor`` is given).
+        loop: a loop whose number of iterations has a literal bound (any loop if ``factor`` is
+            given).
         factor: iterations written out at a time; the rest stays a loop, ``<loop>o``.
     """
 

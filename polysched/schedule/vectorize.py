@@ -26,8 +26,8 @@ class Vectorize:
     Args:
         loop: the loop.
         lanes: iterations a vector, a power of two.
-        into: name of the loop over the lanes; by default ``<loop>v``. A loop longer than one vector keeps
-            its name and counts vectors.
+        into: name of the loop over the lanes; by default ``<loop>v``. A loop longer than one vector
+            keeps its name and counts vectors.
     """
 
     loop: str
@@ -52,7 +52,8 @@ def vectorize(program: Program, step: Vectorize) -> Program:
     require_positive(f"the number of lanes of vectorize('{step.loop}')", step.lanes)
     if step.lanes & (step.lanes - 1) or step.lanes > LARGEST_LANES:
         raise ScheduleError(
-            f"the number of lanes of vectorize('{step.loop}') is {step.lanes}; expected a power of two "
+            f"the number of lanes of vectorize('{step.loop}') is {step.lanes}; expected a power "
+            f"of two "
             f"up to {LARGEST_LANES}"
         )
     loop = sequential_loop(program, step.loop)
@@ -72,7 +73,7 @@ def _require_no_vector_around(program: Program, loop: Loop, reference: str) -> N
         for other in path(program.tree, name):
             if other.kind is LoopKind.VECTOR:
                 raise ScheduleError(
-                    f"loop '{reference}' cannot be vectorised: statement '{name}' already runs in the "
+                    f"loop '{reference}' cannot be vectorised: statement '{name}' already runs "
+                    f"in the "
                     f"vector loop '{other.name}'"
                 )
-

@@ -1,0 +1,95 @@
+"""How long a person waits: importing polysched, and from a kernel's declaration to the callable.
+
+Each measurement is a process of its own, with nothing compiled before and no cache on disk.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+
+from polysched.bench.convolution import ConvolutionSize
+from polysched.bench.convolution_own import SCHEDULES, kernel_of
+from polysched.errors import BenchError
+from polysched.lower import compile
+from polysched.runtime.cache import ObjectCache
+
+IMPORT = "import polysched"
+
+# Import time has to be taken before this very module, and so polysched, is imported.
+_SCRIPT = """
+import json, sys, time
+start = time.perf_counter()
+import polysched
+import_seconds = time.perf_counter() - start
+from polysched.bench.compile_time import seconds_to_callable
+print(json.dumps([import_seconds, seconds_to_callable(sys.argv[1])]))
+"""
+
+
+@dataclass(frozen=True)
+class Delay:
+    """One delay: what is waited for, the median in seconds, and of how many measurements."""
+
+    what: str
+    seconds: float
+    runs: int
+
+    def as_json(self) -> str:
+        """The fields as a JSON object on one line."""
+        return json.dumps(asdict(self), allow_nan=False)
+
+
+def seconds_to_callable(name: str) -> float:
+    """Declare, schedule, prove and compile the convolution, by the contestant's name, uncached."""
+    start = time.perf_counter()
+    compile(SCHEDULES[name](kernel_of(ConvolutionSize())), cache=ObjectCache(None))
+    return time.perf_counter() - start
+
+
+def measure_delays(
+    runs: int = 5,
+    *,
+    names: Sequence[str] = tuple(SCHEDULES),
+    progress: Callable[[str], None] | None = None,
+) -> tuple[Delay, ...]:
+    """The delays of the import and of compiling each of the convolution's schedules.
+
+    Args:
+        runs: processes for each schedule.
+        names: which of the schedules.
+        progress: told what happens next.
+
+    Raises:
+        BenchError: `runs` is not positive, or a process failed.
+    """
+    if runs < 1:
+        raise BenchError(f"a median needs at least 1 run, got runs={runs}")
+    imports: list[float] = []
+    delays: list[Delay] = []
+    for name in names:
+        compiles: list[float] = []
+        for run in range(runs):
+            if progress is not None:
+                progress(f"{name}: process {run + 1} of {runs}")
+            import_seconds, compile_seconds = _in_fresh_process(name)
+            imports.append(import_seconds)
+            compiles.append(compile_seconds)
+        delays.append(Delay(f"compile {name}", statistics.median(compiles), runs))
+    return (Delay(IMPORT, statistics.median(imports), len(imports)), *delays)
+
+
+def _in_fresh_process(name: str) -> tuple[float, float]:
+    done = subprocess.run(
+        [sys.executable, "-c", _SCRIPT, name], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or ["it wrote no message"]
+        raise BenchError(f"the process that compiles {name!r} failed: {last[0]}")
+    import_seconds, compile_seconds = json.loads(done.stdout)
+    return import_seconds, compile_seconds

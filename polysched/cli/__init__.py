@@ -1,0 +1,1 @@
+"""The command line: ``polysched check``, ``show``, ``run``, ``bench`` and ``machine``."""

@@ -1,0 +1,41 @@
+"""``polysched check``: is the schedule legal, and if not, why not."""
+
+from __future__ import annotations
+
+import click
+
+from polysched.cli.failures import VERDICT_CODES
+from polysched.cli.target import load_target
+from polysched.cli.terminal import print_json, print_verdict
+from polysched.legality.check import DEFAULT_QUOTA, check
+from polysched.legality.report import as_json
+
+
+@click.command("check")
+@click.argument("target")
+@click.option("--json", "as_record", is_flag=True, help="Print the verdict as one JSON object.")
+@click.option(
+    "--quota",
+    type=click.IntRange(min=0),
+    default=DEFAULT_QUOTA,
+    show_default=True,
+    help="Operations that isl may spend; 0 sets no limit.",
+)
+@click.pass_context
+def check_command(context: click.Context, target: str, as_record: bool, quota: int) -> None:
+    """Prove a schedule legal, or show two instances that it runs in the wrong order.
+
+    \b
+    polysched check examples/conv2d_relu.py:tutorial
+    polysched check my_kernel.py --json
+
+    \b
+    Exit codes: 0 legal, 1 illegal, 2 bad input, 3 unknown (the proof took too long).
+    """
+    found = load_target(target)
+    verdict = check(found.schedule, quota=quota)
+    if as_record:
+        print_json(as_json(verdict), indent=2)
+    else:
+        print_verdict(verdict, found.label)
+    context.exit(VERDICT_CODES[verdict.kind])

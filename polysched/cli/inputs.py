@@ -1,0 +1,98 @@
+"""Values for a kernel's parameters from the command line, and random arrays for its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import click
+import numpy as np
+
+from polysched.errors import CallError, suggestion
+from polysched.ir.dtypes import DType
+from polysched.ir.kernel import Array, Kernel, Role
+from polysched.ir.memory import AnyArray, check_parameters, concrete_shape
+from polysched.runtime.memory import aligned_empty
+
+
+class Size(click.ParamType[tuple[str, int]]):
+    """``NAME=NUMBER``."""
+
+    name = "NAME=NUMBER"
+
+    def convert(
+        self,
+        value: str | tuple[str, int],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> tuple[str, int]:
+        """The name and the number."""
+        if isinstance(value, tuple):
+            return value
+        name, _, number = value.partition("=")
+        try:
+            return name.strip(), int(number)
+        except ValueError:
+            self.fail(f"'{value}' is not NAME=NUMBER, such as N=64", param, ctx)
+
+
+def parameter_values(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]:
+    """A value for every parameter of the kernel.
+
+    Raises:
+        CallError: a name that is no parameter, a parameter without a value, or values that the
+            kernel's context forbids.
+    """
+    for name in sizes:
+        if name not in kernel.parameters:
+            raise CallError(
+                f"kernel '{kernel.name}' has no parameter '{name}'"
+                f"{suggestion(name, kernel.parameters)}"
+            )
+    missing = [name for name in kernel.parameters if name not in sizes]
+    if missing:
+        options = " ".join(f"--size {name}=..." for name in missing)
+        raise CallError(
+            f"kernel '{kernel.name}' needs values of {', '.join(map(repr, missing))}; "
+            f"pass {options}"
+        )
+    values = {name: sizes[name] for name in kernel.parameters}
+    check_parameters(kernel.context, values)
+    return values
+
+
+def random_arrays(kernel: Kernel, parameters: Mapping[str, int], seed: int) -> dict[str, AnyArray]:
+    """All argument arrays by name, 64-byte aligned: random values, zeros in outputs.
+
+    Floating-point values are drawn evenly from [-1, 1), integers from [-8, 8) or [0, 16).
+
+    Raises:
+        CallError: there is not that much memory.
+    """
+    generator = np.random.default_rng(seed)
+    arrays = {}
+    for name, array in kernel.arrays.items():
+        if array.role is Role.TEMPORARY:
+            continue
+        arrays[name] = _empty(array, concrete_shape(array.shape, parameters))
+        arrays[name][...] = (
+            0 if array.role is Role.OUTPUT else _random(generator, array.dtype, arrays[name].shape)
+        )
+    return arrays
+
+
+def _empty(array: Array, shape: tuple[int, ...]) -> AnyArray:
+    try:
+        return aligned_empty(shape, array.dtype.numpy())
+    except (MemoryError, ValueError) as error:
+        raise CallError(
+            f"array '{array.name}' of shape {shape} does not fit into memory: {error}"
+        ) from error
+
+
+def _random(generator: np.random.Generator, dtype: DType, shape: tuple[int, ...]) -> AnyArray:
+    if dtype.is_float:
+        return generator.random(shape, dtype=dtype.numpy()) * 2 - 1  # type: ignore[arg-type]
+    if dtype.is_integer:
+        lowest = -8 if dtype.is_signed else 0
+        return generator.integers(lowest, lowest + 16, shape, dtype=dtype.numpy())
+    return generator.integers(0, 2, shape, dtype=np.bool_)

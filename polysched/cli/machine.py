@@ -1,0 +1,55 @@
+"""``polysched machine``: what polysched knows of this machine, or of another."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import click
+from rich.table import Table
+
+from polysched.cli.terminal import output
+from polysched.machine.description import Cache, Machine
+from polysched.machine.files import to_toml
+from polysched.machine.load import HOST, load_machine
+from polysched.machine.presets import PRESETS
+
+
+@click.command(
+    "machine", epilog=f"MACHINE is '{HOST}', a .toml file, or one of: {', '.join(PRESETS)}."
+)
+@click.option("--machine", metavar="MACHINE", help="Instead of this machine.")
+@click.option("--toml", is_flag=True, help="Print a machine file, to be edited and given back.")
+def machine_command(machine: str | None, toml: bool) -> None:
+    """Describe a machine: vectors, FMA units, caches, cores.
+
+    \b
+    polysched machine
+    polysched machine --toml > mine.toml
+    polysched machine --machine mine.toml
+    """
+    description = load_machine(machine)
+    if toml:
+        click.echo(to_toml(description), nl=False)
+    else:
+        output().print(_table(description), soft_wrap=False)
+
+
+def _table(machine: Machine) -> Table:
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for field in fields(machine):
+        value = getattr(machine, field.name)
+        if field.name == "caches":
+            for cache in value:
+                table.add_row(f"L{cache.level} cache", _cache(cache))
+        else:
+            table.add_row(field.name.replace("_", " "), "none" if value is None else str(value))
+    return table
+
+
+def _cache(cache: Cache) -> str:
+    return (
+        f"{cache.bytes // 1024} KiB, {cache.associativity} ways, lines of {cache.line} bytes, "
+        f"shared by {cache.shared_by}"
+    )

@@ -1,0 +1,36 @@
+"""The command ``polysched`` and its subcommands, one file each."""
+
+from __future__ import annotations
+
+import click
+
+from polysched.cli.bench import bench
+from polysched.cli.check import check_command
+from polysched.cli.failures import ReportingGroup
+from polysched.cli.machine import machine_command
+from polysched.cli.run import run_command
+from polysched.cli.show import show_command
+
+
+@click.group(
+    cls=ReportingGroup,
+    commands=[check_command, show_command, run_command, bench, machine_command],
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(package_name="polysched", message="%(prog)s %(version)s")
+def main() -> None:
+    """Schedule affine loop nests, prove the schedules legal, compile them to AVX-512.
+
+    TARGET, which most commands take, is FILE.py or FILE.py:NAME. NAME is a schedule or a kernel in
+    that file, or a function that makes one: from nothing, or from the file's only kernel.
+
+    \b
+    polysched check examples/conv2d_relu.py:tutorial
+    polysched show examples/conv2d_relu.py:tutorial --stage loops
+    polysched run examples/conv2d_relu.py:tutorial --repeat 10
+    polysched bench conv
+
+    \b
+    Exit codes: 0 success, 1 illegal schedule or wrong result, 2 bad input,
+    3 legality unknown, 130 interrupted.
+    """

@@ -1,0 +1,217 @@
+"""``polysched run``: compile a schedule, run it on random inputs, compare, time."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import numpy as np
+
+from polysched.cli.comparison import Comparison, compare
+from polysched.cli.failures import ExitCode
+from polysched.cli.inputs import Size, parameter_values, random_arrays
+from polysched.cli.target import load_target
+from polysched.cli.terminal import output, print_error, print_json, progress
+from polysched.cli.work import floating_point_operations, instance_counts
+from polysched.ir.kernel import Kernel, Role
+from polysched.ir.memory import AnyArray
+from polysched.ir.reference import run_reference
+from polysched.lower import compile
+from polysched.runtime.kernel import CompiledKernel
+
+REFERENCE_LIMIT = 200_000
+"""Statement instances that the reference interpreter is asked to run: a few seconds."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run tells.
+
+    Attributes:
+        kernel, machine: names.
+        parameters: the sizes that it ran with.
+        seconds: the time of each call.
+        flops: floating-point operations of one call; None where they could not be counted.
+        checksums: the sum of each result's elements.
+        comparison: with the reference; None if there are too many instances for it.
+    """
+
+    kernel: str
+    machine: str
+    parameters: Mapping[str, int]
+    seconds: tuple[float, ...]
+    flops: int | None
+    checksums: Mapping[str, float]
+    comparison: Comparison | None
+
+    @property
+    def median(self) -> float:
+        """The median time of a call in seconds."""
+        return statistics.median(self.seconds)
+
+    @property
+    def gflops(self) -> float | None:
+        """1e9 floating-point operations a second; None where there are none to count."""
+        return self.flops / self.median / 1e9 if self.flops else None
+
+
+@click.command("run")
+@click.argument("target")
+@click.option(
+    "--size", "sizes", type=Size(), multiple=True, help="A parameter's value; once for each."
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="Timed calls, after one that is not timed.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Of the random inputs.",
+)
+@click.option("--json", "as_record", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def run_command(
+    context: click.Context,
+    target: str,
+    sizes: tuple[tuple[str, int], ...],
+    repeat: int,
+    seed: int,
+    as_record: bool,
+) -> None:
+    """Compile a schedule for this machine and run it on random inputs.
+
+    The results are compared with the reference interpreter's if the kernel has at most 200,000
+    statement instances. A schedule that is not proved legal is not run.
+
+    \b
+    polysched run examples/conv2d_relu.py:tutorial
+    polysched run my_kernel.py --size N=64 --size M=100 --repeat 20
+
+    \b
+    Exit codes: 0 success, 1 illegal or wrong result, 2 bad input, 3 legality unknown.
+    """
+    schedule = load_target(target).schedule
+    kernel = schedule.kernel
+    parameters = parameter_values(kernel, dict(sizes))
+    arrays = random_arrays(kernel, parameters, seed)
+    with progress() as tell:
+        tell("proving and compiling")
+        compiled = compile(schedule)
+        tell(f"running {repeat + 1} times")
+        results, seconds = _timed(compiled, kernel, arrays, parameters, repeat)
+        tell("comparing with the reference")
+        report = _report(compiled, kernel, arrays, parameters, results, seconds)
+    if as_record:
+        print_json(_record(report))
+    else:
+        output().print("\n".join(_lines(report)))
+    if report.comparison is not None and not report.comparison.is_right:
+        print_error(
+            f"kernel '{kernel.name}': the compiled code and the reference disagree by "
+            f"{report.comparison.max_abs_err:.3g}; this is a defect of polysched"
+        )
+        context.exit(ExitCode.WRONG)
+
+
+def _timed(
+    compiled: CompiledKernel,
+    kernel: Kernel,
+    arrays: Mapping[str, AnyArray],
+    parameters: Mapping[str, int],
+    repeat: int,
+) -> tuple[dict[str, AnyArray], tuple[float, ...]]:
+    """The results of a call, and the seconds of `repeat` calls from the same inputs after it."""
+    changed = [name for name in arrays if kernel.arrays[name].role is Role.INOUT]
+    written = [name for name in arrays if kernel.arrays[name].is_written]
+    own = {name: array.copy() if name in written else array for name, array in arrays.items()}
+    seconds = []
+    for _ in range(repeat + 1):
+        for name in changed:
+            np.copyto(own[name], arrays[name])
+        start = time.perf_counter()
+        compiled(**own, **parameters)
+        seconds.append(time.perf_counter() - start)
+    return {name: own[name] for name in written}, tuple(seconds[1:])
+
+
+def _report(
+    compiled: CompiledKernel,
+    kernel: Kernel,
+    arrays: Mapping[str, AnyArray],
+    parameters: Mapping[str, int],
+    results: Mapping[str, AnyArray],
+    seconds: tuple[float, ...],
+) -> Report:
+    counts = instance_counts(kernel, parameters)
+    comparison = None
+    if counts is not None and sum(counts.values()) <= REFERENCE_LIMIT:
+        comparison = compare(results, run_reference(kernel, arrays, parameters))
+    return Report(
+        kernel=kernel.name,
+        machine=compiled.machine.name,
+        parameters=parameters,
+        seconds=seconds,
+        flops=None if counts is None else floating_point_operations(kernel, counts),
+        checksums={name: float(array.sum(dtype=np.float64)) for name, array in results.items()},
+        comparison=comparison,
+    )
+
+
+def _lines(report: Report) -> list[str]:
+    """The report for a person."""
+    sizes = "".join(f", {name} = {value}" for name, value in report.parameters.items())
+    speed = "" if report.gflops is None else f", {report.gflops:.2f} GFLOP/s"
+    compared = (
+        f"not compared (more than {REFERENCE_LIMIT:,} statement instances)"
+        if report.comparison is None
+        else f"largest difference from the reference {report.comparison.max_abs_err:.3g}"
+    )
+    checksums = ", ".join(f"{name} {value:.9g}" for name, value in report.checksums.items())
+    return [
+        f"kernel    {report.kernel}{sizes}",
+        f"machine   {report.machine}",
+        f"time      {_duration(report.median)} (median of {len(report.seconds)}, best "
+        f"{_duration(min(report.seconds))}){speed}",
+        f"result    {compared}",
+        f"checksum  {checksums or 'no output'}",
+    ]
+
+
+def _record(report: Report) -> dict[str, Any]:
+    """The report for machines; null stands for what is not known or not finite."""
+    comparison = report.comparison
+    return {
+        "kernel": report.kernel,
+        "machine": report.machine,
+        "parameters": dict(report.parameters),
+        "runs": len(report.seconds),
+        "seconds_median": report.median,
+        "seconds_best": min(report.seconds),
+        "flops": report.flops,
+        "gflops": report.gflops,
+        "checksums": {name: _finite(value) for name, value in report.checksums.items()},
+        "compared": comparison is not None,
+        "max_abs_err": None if comparison is None else _finite(comparison.max_abs_err),
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} us"

@@ -1,0 +1,176 @@
+"""TARGET of the command line, ``FILE.py[:NAME]``: which schedule it means."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+from polysched.cli.source_file import load_source_file, users_code
+from polysched.errors import TargetError, suggestion
+from polysched.ir.kernel import Kernel
+from polysched.schedule.schedule import Schedule
+
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A schedule that the user named: `label` says how, for messages."""
+
+    label: str
+    schedule: Schedule
+
+
+def load_target(text: str) -> Target:
+    """The schedule that ``FILE.py[:NAME]`` means.
+
+    NAME is a `Schedule`, a `Kernel` (taken unscheduled), or a function that makes one of these,
+    whose parameters all have defaults or all but one, which then gets the file's only kernel: its
+    only `Kernel`, else what its only function annotated ``-> Kernel`` makes. Without NAME it is the
+    file's only schedule, else its only kernel.
+
+    Raises:
+        TargetError: there is no such file or name, the name is something else, or the choice is
+            not clear.
+    """
+    path, name = _parted(text)
+    module = load_source_file(path)
+    if name is None:
+        name = _only_name(path, module)
+    elif name not in vars(module):
+        raise TargetError(f"{path} has no '{name}'{suggestion(name, _candidates(module))}")
+    value = vars(module)[name]
+    label = f"{path}:{name}"
+    if not isinstance(value, Schedule | Kernel):
+        value = _made(path, module, label, value)
+    if isinstance(value, Kernel):
+        with users_code(path):
+            value = Schedule(value)
+    return Target(label, value)
+
+
+def _parted(text: str) -> tuple[Path, str | None]:
+    path, colon, name = text.rpartition(":")
+    if not colon or text.endswith(".py"):
+        return Path(text), None
+    if not name:
+        raise TargetError(f"'{text}' ends in a colon; expected FILE.py or FILE.py:NAME")
+    return Path(path), name
+
+
+def _only_name(path: Path, module: ModuleType) -> str:
+    for kind in (Schedule, Kernel):
+        names = list(_values(module, kind))
+        if len(names) == 1:
+            return names[0]
+        if names:
+            break
+    candidates = _candidates(module)
+    if not candidates:
+        raise TargetError(f"{path} has no schedule and no kernel, and no function to make one")
+    choices = ", ".join(f"{path}:{name}" for name in candidates)
+    raise TargetError(f"which schedule of {path}? Name one: {choices}")
+
+
+def _values(module: ModuleType, kind: type[_Value]) -> Mapping[str, _Value]:
+    """The module's values of a type by name; of several names of one value the first."""
+    by_identity = {
+        id(value): (name, value)
+        for name, value in reversed(vars(module).items())
+        if isinstance(value, kind) and not name.startswith("_")
+    }
+    return dict(reversed(by_identity.values()))
+
+
+def _candidates(module: ModuleType) -> list[str]:
+    """What NAME could be: schedules, kernels, and the file's own functions that could make one."""
+    values = [*_values(module, Schedule), *_values(module, Kernel)]
+    return values + [
+        name
+        for name, value in vars(module).items()
+        if inspect.isfunction(value)
+        and value.__module__ == module.__name__
+        and not name.startswith("_")
+        and len(_required(value)) <= 1
+        and _returned(value) in (Schedule, Kernel, None)
+    ]
+
+
+def _made(path: Path, module: ModuleType, label: str, make: object) -> Schedule | Kernel:
+    """What a function makes, called with nothing or with the file's kernel."""
+    if not callable(make) or inspect.isclass(make):
+        raise TargetError(
+            f"'{label}' is of type {_type_name(make)}; expected a Schedule, a Kernel or a "
+            "function that makes one"
+        )
+    required = _required(make)
+    if len(required) > 1 or any(one.kind is one.KEYWORD_ONLY for one in required):
+        names = ", ".join(f"'{one.name}'" for one in required)
+        raise TargetError(
+            f"function '{label}' needs {names}; expected one whose parameters have defaults, or "
+            "all but one, which gets the kernel"
+        )
+    arguments = [_only_kernel(path, module, label, required[0].name)] if required else []
+    with users_code(path):
+        made = make(*arguments)
+    if not isinstance(made, Schedule | Kernel):
+        raise TargetError(
+            f"function '{label}' returns a value of type {_type_name(made)}; expected a Schedule "
+            "or a Kernel"
+        )
+    return made
+
+
+def _only_kernel(path: Path, module: ModuleType, label: str, parameter: str) -> Kernel:
+    """The file's only kernel, for a function that needs one as its `parameter`."""
+    kernels = list(_values(module, Kernel).values())
+    if len(kernels) == 1:
+        return kernels[0]
+    makers = {
+        name: value
+        for name, value in vars(module).items()
+        if callable(value) and _returned(value) is Kernel and not _required(value)
+    }
+    if kernels or len(makers) != 1:
+        found = sorted([*_values(module, Kernel), *makers])
+        raise TargetError(
+            f"function '{label}' needs '{parameter}', a kernel; expected one kernel in the file, "
+            "or one function without required parameters annotated '-> Kernel', found "
+            f"{', '.join(map(repr, found)) or 'none'}"
+        )
+    ((name, make),) = makers.items()
+    with users_code(path):
+        kernel = make()
+    if not isinstance(kernel, Kernel):
+        raise TargetError(
+            f"function '{path}:{name}' is annotated '-> Kernel' and returns a value of type "
+            f"{_type_name(kernel)}"
+        )
+    return kernel
+
+
+def _required(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters that have no default."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # some functions of C code tell nothing of their parameters
+        return []
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [one for one in parameters if one.default is one.empty and one.kind not in variadic]
+
+
+def _returned(function: Callable[..., Any]) -> object:
+    """The annotation of what is returned; None where there is none."""
+    try:
+        return typing.get_type_hints(function).get("return")
+    except (NameError, AttributeError, TypeError):  # an annotation that cannot be evaluated
+        return None
+
+
+def _type_name(value: object) -> str:
+    return type(value).__name__

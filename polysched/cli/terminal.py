@@ -1,0 +1,95 @@
+"""What is written to the terminal: colours only where a person sees them (and NO_COLOR is unset)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.live import Live
+from rich.syntax import Syntax
+from rich.text import Text
+
+from polysched.legality.verdict import Verdict, VerdictKind
+
+_VERDICT_STYLES = {
+    VerdictKind.LEGAL: "bold green",
+    VerdictKind.ILLEGAL: "bold red",
+    VerdictKind.UNKNOWN: "bold yellow",
+}
+
+
+def output() -> Console:
+    """The standard output; text passes as it is, without markup or highlighting."""
+    return Console(markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+def errors() -> Console:
+    """The error output."""
+    return Console(stderr=True, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+def print_error(message: str) -> None:
+    """Write ``error: message`` to the error output."""
+    errors().print(Text.assemble(("error: ", "bold red"), message))
+
+
+def print_json(record: Mapping[str, Any], *, indent: int | None = None) -> None:
+    """Write one JSON object to the standard output, on one line unless indented."""
+    click.echo(json.dumps(record, indent=indent, allow_nan=False))
+
+
+def print_verdict(verdict: Verdict, subject: str, *, to_errors: bool = False) -> None:
+    """Write a verdict for a person; `subject` names what was checked."""
+    style = _VERDICT_STYLES[verdict.kind]
+    # The reason of an illegal schedule is the explanation, which begins with the word itself.
+    reason = verdict.reason.removeprefix(f"{verdict.kind.value}: ")
+    text = _proof(verdict, subject) if verdict.is_legal else reason
+    console = errors() if to_errors else output()
+    console.print(Text.assemble((f"{verdict.kind.value}: ", style), text))
+
+
+def _proof(verdict: Verdict, subject: str) -> str:
+    counts = verdict.checked
+    parts = [
+        _counted(counts.statements, "statement"),
+        _counted(counts.dependences, "dependence"),
+        _counted(counts.accesses, "access", "accesses"),
+        _counted(counts.buffers, "buffer"),
+    ]
+    return f"{subject}; proved: {', '.join(parts)}"
+
+
+def _counted(number: int, singular: str, plural: str | None = None) -> str:
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"
+
+
+def print_code(text: str, lexer: str | None) -> None:
+    """Write program text, highlighted on a terminal if `lexer` (Pygments's name) is given."""
+    console = output()
+    if lexer is None or not console.is_terminal or console.no_color:
+        click.echo(text.rstrip("\n"))
+        return
+    theme = Syntax("", lexer, theme="ansi_dark", background_color="default")
+    console.print(theme.highlight(text.rstrip("\n")), end="\n")
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """Give a function that shows, on a terminal, what happens now; elsewhere it shows nothing.
+
+    Nothing is drawn but by that function: a thread that draws would disturb what is being timed.
+    """
+    console = errors()
+    if not console.is_terminal:
+        yield _nothing
+        return
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+        yield lambda message: live.update(Text(message, style="dim"), refresh=True)
+
+
+def _nothing(_: str) -> None:
+    """Show nothing."""

@@ -1,0 +1,74 @@
+"""How much a kernel does: statement instances and floating-point operations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import islpy as isl
+
+from polysched.ir.expressions import Expression, Operation, Operator, walk
+from polysched.ir.kernel import Kernel
+from polysched.ir.points import at_parameters, points
+
+ENUMERATION_LIMIT = 10_000_000
+"""Domains that are no boxes are counted point by point, up to a bounding box of this size."""
+
+# The operations that a rate counts; comparing, selecting, converting and negating are free.
+FLOPS = {
+    Operator.ADD: 1,
+    Operator.SUBTRACT: 1,
+    Operator.MULTIPLY: 1,
+    Operator.DIVIDE: 1,
+    Operator.MINIMUM: 1,
+    Operator.MAXIMUM: 1,
+    Operator.SQUARE_ROOT: 1,
+    Operator.EXPONENTIAL: 1,
+    Operator.FMA: 2,
+}
+
+
+def instance_counts(kernel: Kernel, parameters: Mapping[str, int]) -> dict[str, int] | None:
+    """The number of instances of each statement; None where counting them would take too long.
+
+    Raises:
+        CallError: a parameter has no value.
+    """
+    counts = {
+        name: _cardinality(statement.domain, parameters)
+        for name, statement in kernel.statements.items()
+    }
+    known = {name: count for name, count in counts.items() if count is not None}
+    return known if len(known) == len(counts) else None
+
+
+def floating_point_operations(kernel: Kernel, counts: Mapping[str, int]) -> int:
+    """The operations of the kernel as declared, `counts` being those of `instance_counts`."""
+    return sum(
+        count * _flops(kernel.statements[statement].value) for statement, count in counts.items()
+    )
+
+
+def _flops(expression: Expression) -> int:
+    return sum(
+        FLOPS.get(node.operator, 0)
+        for node in walk(expression)
+        if isinstance(node, Operation) and node.dtype is not None and node.dtype.is_float
+    )
+
+
+def _cardinality(domain: isl.Set, parameters: Mapping[str, int]) -> int | None:
+    """The number of points of a set, None if it takes too long to find."""
+    fixed = at_parameters(domain, parameters).coalesce()
+    if fixed.is_empty():
+        return 0
+    bounds = [
+        (fixed.dim_min_val(position), fixed.dim_max_val(position))
+        for position in range(fixed.dim(isl.dim_type.set))
+    ]
+    if not all(bound.is_int() for pair in bounds for bound in pair):
+        return None
+    size = math.prod(largest.to_python() - smallest.to_python() + 1 for smallest, largest in bounds)
+    if fixed.is_box():
+        return size
+    return len(points(fixed, {})) if size <= ENUMERATION_LIMIT else None

@@ -1,0 +1,1 @@
+"""Kernels and schedules that ship with polysched, built from its public primitives only."""
