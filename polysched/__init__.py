@@ -16,6 +16,10 @@
     print(run(numpy.arange(100, dtype="float32")))
 """
 
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
 from polysched.errors import (
     CallError,
     KernelError,
@@ -52,12 +56,31 @@ from polysched.ir.expressions import (
     sqrt,
 )
 from polysched.ir.kernel import Kernel
-from polysched.legality.check import check
-from polysched.lower import compile, lower, show
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
-from polysched.runtime.kernel import CompiledKernel
 from polysched.schedule.schedule import Schedule
+
+if TYPE_CHECKING:
+    from polysched.legality.check import check
+    from polysched.lower import compile, show
+    from polysched.runtime.kernel import CompiledKernel
+
+_LATER = MappingProxyType(
+    {
+        "CompiledKernel": "polysched.runtime.kernel",
+        "check": "polysched.legality.check",
+        "compile": "polysched.lower",
+        "show": "polysched.lower",
+    }
+)
+"""The checker, LLVM and the runtime are loaded when they are first used: a third of the import."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module 'polysched' has no attribute '{name}'")
+
 
 __all__ = [
     "CallError",
@@ -87,7 +110,6 @@ __all__ = [
     "i32",
     "i64",
     "load_machine",
-    "lower",
     "maximum",
     "minimum",
     "not_equal",

@@ -13,7 +13,7 @@ from polysched.bench.convolution import ConvolutionSize, random_data, reference,
 from polysched.bench.convolution_own import SCHEDULES, own_contestants
 from polysched.bench.peers_conv import convolution_peers
 from polysched.bench.race import Outcome, Rules, race
-from polysched.bench.table import HEADINGS, IS_NUMBER
+from polysched.bench.table import HEADINGS, IS_NUMBER, markdown_table
 from polysched.cli.failures import ExitCode
 from polysched.cli.terminal import errors, output, print_error, progress
 from polysched.errors import BenchError, suggestion
@@ -21,25 +21,22 @@ from polysched.machine.load import load_machine
 from polysched.machine.peak import PeakMeter
 
 
-class Sizes(click.ParamType[ConvolutionSize]):
-    """``N,H,W,CI,CO``: images, rows, columns, channels in and out."""
+def parsed_size(
+    context: click.Context, parameter: click.Parameter, value: str
+) -> ConvolutionSize:
+    """The value of ``--sizes N,H,W,CI,CO``.
 
-    name = "N,H,W,CI,CO"
-
-    def convert(
-        self,
-        value: str | ConvolutionSize,
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> ConvolutionSize:
-        """The size."""
-        if isinstance(value, ConvolutionSize):
-            return value
-        try:
-            images, rows, columns, channels_in, channels_out = map(int, value.split(","))
-        except ValueError:
-            self.fail(f"'{value}' is not five numbers N,H,W,CI,CO, such as 5,80,100,128,128")
+    Raises:
+        click.BadParameter: it is not five positive numbers.
+    """
+    try:
+        images, rows, columns, channels_in, channels_out = map(int, value.split(","))
         return ConvolutionSize(images, rows, columns, channels_in, channels_out)
+    except ValueError:
+        message = f"'{value}' is not five numbers N,H,W,CI,CO, such as 5,80,100,128,128"
+        raise click.BadParameter(message, context, parameter) from None
+    except BenchError as error:
+        raise click.BadParameter(str(error), context, parameter) from error
 
 
 @click.group("bench")
@@ -51,7 +48,8 @@ def bench() -> None:
 @click.option("--json", "as_records", is_flag=True, help="Print one JSON line a contestant.")
 @click.option(
     "--sizes",
-    type=Sizes(),
+    callback=parsed_size,
+    metavar="N,H,W,CI,CO",
     default="5,80,100,128,128",
     show_default=True,
     help="Images, rows, columns, channels in and out.",
@@ -119,8 +117,10 @@ def conv(
     if as_records:
         for result in outcome.results:
             click.echo(result.as_json())
-    elif outcome.results:
+    elif output().is_terminal and outcome.results:
         output().print(_results_table(outcome), soft_wrap=False)
+    elif outcome.results:
+        click.echo(markdown_table(outcome.results), nl=False)
     for one in outcome.withdrawn:
         errors().print(f"not raced: {one.contestant}: {one.reason}")
     wrong = [one.contestant for one in outcome.withdrawn if one.contestant in SCHEDULES]
@@ -179,7 +179,7 @@ def _results_table(outcome: Outcome) -> Table:
     """The results, fastest first."""
     table = Table(title=outcome.results[0].kernel, title_justify="left")
     for heading, is_number in list(zip(HEADINGS, IS_NUMBER, strict=True))[1:]:
-        table.add_column(heading, justify="right" if is_number else "left", no_wrap=True)
+        table.add_column(heading, justify="right" if is_number else "left")
     for result in sorted(outcome.results, key=lambda one: -one.fraction_of_peak):
         table.add_row(
             result.contestant,

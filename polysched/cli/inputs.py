@@ -14,25 +14,26 @@ from polysched.ir.memory import AnyArray, check_parameters, concrete_shape
 from polysched.runtime.memory import aligned_empty
 
 
-class Size(click.ParamType[tuple[str, int]]):
-    """``NAME=NUMBER``."""
+def parsed_sizes(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, int]:
+    """The values of ``--size NAME=NUMBER``, given any number of times, as a mapping.
 
-    name = "NAME=NUMBER"
-
-    def convert(
-        self,
-        value: str | tuple[str, int],
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> tuple[str, int]:
-        """The name and the number."""
-        if isinstance(value, tuple):
-            return value
-        name, _, number = value.partition("=")
+    Raises:
+        click.BadParameter: one is no ``NAME=NUMBER``, or names what another names.
+    """
+    sizes: dict[str, int] = {}
+    for value in values:
+        name, _, number = map(str.strip, value.partition("="))
         try:
-            return name.strip(), int(number)
+            size = int(number)
         except ValueError:
-            self.fail(f"'{value}' is not NAME=NUMBER, such as N=64", param, ctx)
+            message = f"'{value}' is not NAME=NUMBER, such as N=64"
+            raise click.BadParameter(message, context, parameter) from None
+        if name in sizes:
+            raise click.BadParameter(f"'{name}' is given twice", context, parameter)
+        sizes[name] = size
+    return sizes
 
 
 def parameter_values(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]:

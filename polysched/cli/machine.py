@@ -37,12 +37,14 @@ def machine_command(machine: str | None, toml: bool) -> None:
 def _table(machine: Machine) -> Table:
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
+    table.add_column()
     for field in fields(machine):
         value = getattr(machine, field.name)
         if field.name == "caches":
             for cache in value:
                 table.add_row(f"L{cache.level} cache", _cache(cache))
+        elif field.name == "features":
+            table.add_row("features", " ".join(sorted(machine.enabled_features)))
         else:
             table.add_row(field.name.replace("_", " "), "none" if value is None else str(value))
     return table

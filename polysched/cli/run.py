@@ -14,7 +14,7 @@ import numpy as np
 
 from polysched.cli.comparison import Comparison, compare
 from polysched.cli.failures import ExitCode
-from polysched.cli.inputs import Size, parameter_values, random_arrays
+from polysched.cli.inputs import parameter_values, parsed_sizes, random_arrays
 from polysched.cli.target import load_target
 from polysched.cli.terminal import output, print_error, print_json, progress
 from polysched.cli.work import floating_point_operations, instance_counts
@@ -63,7 +63,12 @@ class Report:
 @click.command("run")
 @click.argument("target")
 @click.option(
-    "--size", "sizes", type=Size(), multiple=True, help="A parameter's value; once for each."
+    "--size",
+    "sizes",
+    multiple=True,
+    callback=parsed_sizes,
+    metavar="NAME=NUMBER",
+    help="A parameter's value; once for each.",
 )
 @click.option(
     "--repeat",
@@ -84,7 +89,7 @@ class Report:
 def run_command(
     context: click.Context,
     target: str,
-    sizes: tuple[tuple[str, int], ...],
+    sizes: dict[str, int],
     repeat: int,
     seed: int,
     as_record: bool,
@@ -103,7 +108,7 @@ def run_command(
     """
     schedule = load_target(target).schedule
     kernel = schedule.kernel
-    parameters = parameter_values(kernel, dict(sizes))
+    parameters = parameter_values(kernel, sizes)
     arrays = random_arrays(kernel, parameters, seed)
     with progress() as tell:
         tell("proving and compiling")

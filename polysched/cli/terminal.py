@@ -1,4 +1,4 @@
-"""What is written to the terminal: colours only where a person sees them (and NO_COLOR is unset)."""
+"""Writing to the terminal: colours only where a person sees them, unless NO_COLOR is set."""
 
 from __future__ import annotations
 
@@ -73,8 +73,10 @@ def print_code(text: str, lexer: str | None) -> None:
     if lexer is None or not console.is_terminal or console.no_color:
         click.echo(text.rstrip("\n"))
         return
-    theme = Syntax("", lexer, theme="ansi_dark", background_color="default")
-    console.print(theme.highlight(text.rstrip("\n")), end="\n")
+    syntax = Syntax("", lexer, theme="ansi_dark", background_color="default")
+    highlighted = syntax.highlight(text)
+    highlighted.rstrip()
+    console.print(highlighted)
 
 
 @contextmanager

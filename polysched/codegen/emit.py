@@ -176,8 +176,11 @@ class Emitter:
         lower, upper = (linear_form(end, self.known) for end in (node.lower, node.upper))
         extent = upper.plus(lower, -1)
         if extent.is_constant and extent.constant == 1 and condition is None:
-            self.variables = {**self.variables, node.variable: self.index(node.lower)}
-            self._assign(body, None)
+            outer = self.variables
+            self.variables = {**outer, node.variable: self.index(node.lower)}
+            with self._scope():
+                self._assign(body, None)
+            self.variables = outer
             return
         low, _ = interval(extent, self.known)
         surely = low is not None and low >= 1
@@ -333,9 +336,12 @@ class Emitter:
             factor = INDEX(stride) if isinstance(stride, int) else stride
             distance = builder.add(distance, builder.mul(value, splat(builder, factor, count)))
         size = splat(builder, INDEX(storage.array.dtype.bytes), count)
-        return builder.gep(
+        pointers = builder.gep(
             storage.base, [builder.mul(distance, size)], inbounds=True, source_etype=ir.IntType(8)
         )
+        # llvmlite takes the type of the base for that of the result
+        pointers.type = ir.VectorType(ir.PointerType(), count)
+        return pointers
 
     # -- stores ----------------------------------------------------------------------------------
 

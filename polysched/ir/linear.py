@@ -98,6 +98,8 @@ def _operation(
         case ((Operator.MINIMUM | Operator.MAXIMUM), [left, right]):
             return _extremum(operator, left, right, known)
     simplified = tuple(simplify(operand, known) for operand in expression.operands)
+    if operator is Operator.SELECT and isinstance(simplified[0], Constant):
+        return linear_form(simplified[1 if simplified[0].value else 2], known)
     return LinearForm(((rebuild(expression, simplified), 1),), 0)
 
 
@@ -205,6 +207,8 @@ def _either(choose: Callable[[int, int], int], a: int | None, b: int | None) -> 
 
 def simplify(expression: Expression, known: Intervals) -> Expression:
     """An expression equal to an integer expression or condition wherever the intervals hold."""
+    if isinstance(expression, Constant) and isinstance(expression.value, bool):
+        return Constant(expression.value)
     if isinstance(expression, Operation):
         if expression.operator in COMPARISONS:
             return _comparison(expression, known)

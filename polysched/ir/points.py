@@ -20,6 +20,7 @@ from polysched.ir.expressions import (
     Operator,
     Parameter,
 )
+from polysched.ir.extrema import greatest, least
 
 Points: TypeAlias = NDArray[np.int64]
 
@@ -126,9 +127,9 @@ def at_parameters(domain: isl.Set, parameters: Mapping[str, int]) -> isl.Set:
 def _bounding_box(domain: isl.Set) -> tuple[list[int], list[int]]:
     lower, shape = [], []
     for position in range(domain.dim(isl.dim_type.set)):
-        smallest, largest = domain.dim_min_val(position), domain.dim_max_val(position)
-        if not (smallest.is_int() and largest.is_int()):
+        smallest, largest = least(domain, position), greatest(domain, position)
+        if smallest is None or largest is None:
             raise KernelError(f"{domain} is unbounded in dimension {position}; cannot enumerate it")
-        lower.append(smallest.to_python())
-        shape.append(largest.to_python() - smallest.to_python() + 1)
+        lower.append(smallest)
+        shape.append(largest - smallest + 1)
     return lower, shape

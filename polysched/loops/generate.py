@@ -28,6 +28,7 @@ from polysched.ir.expressions import (
     select,
     transform,
 )
+from polysched.ir.extrema import greatest, least
 from polysched.ir.kernel import Access, Array, Statement
 from polysched.ir.linear import (
     UNBOUNDED,
@@ -57,6 +58,7 @@ from polysched.loops.isl_ast import (
     node_kind,
     operator_kind,
 )
+from polysched.loops.lifetimes import merge_lifetimes
 from polysched.loops.nodes import (
     Allocate,
     Assign,
@@ -104,7 +106,7 @@ def generate_loops(program: Program) -> LoopProgram:
         ) from None
     reader = _Reader(program, marks)
     known = parameter_intervals(program.kernel.context, program.kernel.parameters)
-    body = reader.node(ast, _Scope({}, known, None))
+    body = merge_lifetimes(reader.node(ast, _Scope({}, known, None)))
     return LoopProgram(
         program.kernel.name, program.kernel.parameters, program.kernel.context, program.arrays, body
     )
@@ -115,11 +117,7 @@ def parameter_intervals(context: isl.Set, parameters: tuple[str, ...]) -> dict[s
     known: dict[str, Interval] = {}
     for position, name in enumerate(parameters):
         values = context.move_dims(isl.dim_type.set, 0, isl.dim_type.param, position, 1)
-        low, high = values.dim_min_val(0), values.dim_max_val(0)
-        known[name] = (
-            int(low.to_python()) if low.is_int() else None,
-            int(high.to_python()) if high.is_int() else None,
-        )
+        known[name] = (least(values, 0), greatest(values, 0))
     return known
 
 

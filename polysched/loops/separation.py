@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from polysched.ir.extrema import greatest, least
 from polysched.ir.kernel import Statement
 from polysched.ir.tree import Loop, LoopKind, Node, path, statements
 
@@ -59,14 +60,14 @@ def _times(statement: Statement, around: tuple[Loop, ...]) -> isl.Set:
 
 def _full_part(times: isl.Set, around: tuple[Loop, ...], position: int) -> FullTiles | None:
     """Where the fixed loop at ``position`` is full, at the outermost loop that can tell."""
-    low, high = times.dim_min_val(position), times.dim_max_val(position)
+    low, high = least(times, position), greatest(times, position)
     if around[position].kind is LoopKind.VECTOR:
-        low, high = isl.Val(0), isl.Val(around[position].lanes - 1)
-    if not (low.is_int() and high.is_int()):
+        low, high = 0, around[position].lanes - 1
+    if low is None or high is None:
         return None
     box = times.eliminate(isl.dim_type.set, position, 1)
-    box = box.lower_bound_val(isl.dim_type.set, position, low)
-    box = box.upper_bound_val(isl.dim_type.set, position, high)
+    box = box.lower_bound_val(isl.dim_type.set, position, isl.Val(low))
+    box = box.upper_bound_val(isl.dim_type.set, position, isl.Val(high))
     deciding = [index for index in range(position) if around[index].kind is LoopKind.SEQUENTIAL]
     partial = _onto(box.subtract(times), deciding)
     if partial.is_empty():

@@ -16,7 +16,7 @@ import islpy as isl
 
 from polysched.dependence.relations import Dependence, memory_dependences
 from polysched.errors import ScheduleError, suggestion
-from polysched.ir.extrema import greatest
+from polysched.ir.extrema import greatest, least
 from polysched.ir.kernel import Array, Kernel, Statement
 from polysched.ir.linear import Interval
 from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, loops, path, statements
@@ -187,13 +187,11 @@ def value_range(program: Program, loop: Loop) -> Interval:
     reached = [values for values in reached if not values.is_empty()]
     if not reached:
         return 0, -1
-    lows = [values.dim_min_val(0) for values in reached]
-    highs = [values.dim_max_val(0) for values in reached]
+    lows = [least(values, 0) for values in reached]
+    highs = [greatest(values, 0) for values in reached]
     return (
-        min(int(low.to_python()) for low in lows) if all(low.is_int() for low in lows) else None,
-        max(int(high.to_python()) for high in highs)
-        if all(high.is_int() for high in highs)
-        else None,
+        None if None in lows else min(low for low in lows if low is not None),
+        None if None in highs else max(high for high in highs if high is not None),
     )
 
 

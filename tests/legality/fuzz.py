@@ -80,7 +80,12 @@ def fuzz(seconds: float, seed: int) -> Counter[str]:
     while time.monotonic() < end:
         source = random.Random(seed)
         judge = (judge_by_enumeration, judge_by_running)[seed % 2]
-        judged = judge(source.randint)
+        try:
+            judged = judge(source.randint)
+        except KeyError:
+            print("CRASH", seed)
+            seed += 1
+            continue
         name = judge.__name__
         counts[f"{name} {judged.verdict.value}"] += 1
         accepted = judged.verdict is VerdictKind.LEGAL

@@ -1,0 +1,61 @@
+import json
+
+import pytest
+from click.testing import Result
+
+from tests.cli.conftest import Polysched
+
+
+def verdict(result: Result) -> object:
+    return json.loads(result.stdout)["verdict"]
+
+
+def test_legal(polysched: Polysched, kernels: str) -> None:
+    result = polysched("check", f"{kernels}:legal")
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"legal: {kernels}:legal; proved: 1 statement, ")
+    assert result.stderr == ""
+
+
+def test_illegal_shows_the_witness(polysched: Polysched, kernels: str) -> None:
+    result = polysched("check", f"{kernels}:illegal")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("illegal: reorder(order=('j', 'i')) breaks a flow dependence")
+    assert result.stdout.count("illegal:") == 1
+    assert "S[1,1] writes A[1,1]" in result.stdout
+    assert f"({kernels}:" in result.stdout.splitlines()[0]
+
+
+def test_unknown(polysched: Polysched, kernels: str) -> None:
+    result = polysched("check", f"{kernels}:legal", "--quota", "1")
+    assert result.exit_code == 3
+    assert result.stdout.startswith("unknown: isl needs more than the 1 operations")
+
+
+@pytest.mark.parametrize(
+    ("name", "quota", "expected", "code"),
+    [("legal", "0", "legal", 0), ("illegal", "0", "illegal", 1), ("legal", "1", "unknown", 3)],
+)
+def test_json(
+    polysched: Polysched, kernels: str, name: str, quota: str, expected: str, code: int
+) -> None:
+    result = polysched("check", f"{kernels}:{name}", "--json", "--quota", quota)
+    assert (verdict(result), result.exit_code) == (expected, code)
+
+
+def test_bad_input_leaves_the_output_empty(polysched: Polysched, kernels: str) -> None:
+    result = polysched("check", f"{kernels}:none", "--json")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"error: {kernels} has no 'none'")
+
+
+def test_colours_only_on_a_terminal(polysched: Polysched, kernels: str) -> None:
+    coloured = polysched("check", f"{kernels}:legal", FORCE_COLOR="1", TERM="xterm")
+    assert "\x1b[1;32mlegal: " in coloured.stdout
+    plain = polysched("check", f"{kernels}:legal", FORCE_COLOR="1", TERM="xterm", NO_COLOR="1")
+    assert "32m" not in plain.stdout
+
+
+def test_long_lines_are_not_wrapped(polysched: Polysched, kernels: str) -> None:
+    result = polysched("check", f"{kernels}:illegal", COLUMNS="40")
+    assert result.stdout == polysched("check", f"{kernels}:illegal").stdout
