@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched.errors import LoweringError
-from polysched.ir.expressions import Constant, Expression, Index, Load, transform
+from polysched.ir.expressions import Constant, Expression, Index, Load, equal, transform
 from polysched.ir.kernel import Access
 from polysched.ir.linear import Interval, Intervals, LinearForm, interval, linear_form, simplify
 from polysched.ir.tree import LoopKind
@@ -68,7 +68,8 @@ def _expand_loop(node: For, values: dict[str, Expression], known: Intervals) -> 
     copies = []
     for here in _iterations(node, lower, upper, known):
         body = _expand(node.body, {**values, node.variable: here}, known)
-        condition = simplify((lower <= here) & (here < upper), known)
+        runs = (lower <= here) & (here < upper) & equal((here - lower) % node.step, 0)
+        condition = simplify(runs, known)
         copies.append(_guarded(condition, body, None))
     return block(copies)
 
@@ -84,7 +85,7 @@ def _iterations(
     start = linear_form(lower, known)
     _, longest = interval(linear_form(upper, known).plus(start, -1), known)
     first, last = node.values
-    if first is not None and last is not None and node.step == 1 and not start.is_constant:
+    if first is not None and last is not None and not start.is_constant:
         if longest is None or last - first < longest:
             return [Constant(value) for value in range(first, last + 1)]
     if longest is None and last is not None and start.is_constant:

@@ -61,6 +61,7 @@ def tutorial(kernel: Kernel) -> Schedule:
         .vectorize("update.c", 16)
         .vectorize("ci", 16)
         .unroll("init.x", "init.c", "update.x", "update.c", "xi", "ci")
+        .unroll("rx", factor=2)
     )
 
 

@@ -70,9 +70,7 @@ def _straight(node: LoopNode) -> frozenset[str]:
 
 
 def _without(node: LoopNode, array: str) -> LoopNode:
-    """The node with the births of one buffer outside of any loop in it taken away."""
-    if isinstance(node, For):
-        return node
+    """The node with all births of one buffer taken away, for it is born around the node."""
     if isinstance(node, Allocate) and node.array == array:
         return _without(node.body, array)
     return map_children(node, lambda child: _without(child, array))

@@ -164,7 +164,7 @@ def jacobi(t: Size = None, n: Size = None, dtype: DType = i32) -> Kernel:
 def blur(n: Size = None, m: Size = None, dtype: DType = i32) -> Kernel:
     """``P: t = a[i, j] + a[i, j + 1]`` over ``n + 2`` rows, ``C: c = t[i] + t[i + 1] + t[i + 2]``."""
     build = KernelBuilder("blur")
-    rows, columns = extent(build, "n", n), extent(build, "m", m)
+    rows, columns = extent(build, "n", n, minimum=1), extent(build, "m", m)
     a = build.input("a", dtype, (rows + 2, columns + 1))
     t = build.temporary("t", dtype, (rows + 2, columns))
     c = build.output("c", dtype, (rows, columns))
