@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import click
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from polysched.bench.compile_time import Delay, measure_delays
@@ -21,9 +22,7 @@ from polysched.machine.load import load_machine
 from polysched.machine.peak import PeakMeter
 
 
-def parsed_size(
-    context: click.Context, parameter: click.Parameter, value: str
-) -> ConvolutionSize:
+def parsed_size(context: click.Context, parameter: click.Parameter, value: str) -> ConvolutionSize:
     """The value of ``--sizes N,H,W,CI,CO``.
 
     Raises:
@@ -123,9 +122,10 @@ def conv(
         click.echo(markdown_table(outcome.results), nl=False)
     for one in outcome.withdrawn:
         errors().print(f"not raced: {one.contestant}: {one.reason}")
-    wrong = [one.contestant for one in outcome.withdrawn if one.contestant in SCHEDULES]
-    if wrong:
-        print_error(f"{' and '.join(wrong)} failed; this is a defect of polysched")
+    own = [one for one in outcome.withdrawn if one.contestant in SCHEDULES and one.is_wrong]
+    if own:
+        names = " and ".join(one.contestant for one in own)
+        print_error(f"wrong output of {names}; this is a defect of polysched")
         context.exit(ExitCode.WRONG)
 
 
@@ -177,9 +177,9 @@ def _label(size: ConvolutionSize) -> str:
 
 def _results_table(outcome: Outcome) -> Table:
     """The results, fastest first."""
-    table = Table(title=outcome.results[0].kernel, title_justify="left")
+    table = Table(title=outcome.results[0].kernel, title_justify="left", box=SIMPLE_HEAD)
     for heading, is_number in list(zip(HEADINGS, IS_NUMBER, strict=True))[1:]:
-        table.add_column(heading, justify="right" if is_number else "left")
+        table.add_column(heading, justify="right" if is_number else "left", no_wrap=not is_number)
     for result in sorted(outcome.results, key=lambda one: -one.fraction_of_peak):
         table.add_row(
             result.contestant,
@@ -194,7 +194,7 @@ def _results_table(outcome: Outcome) -> Table:
 
 
 def _delays_table(delays: Sequence[Delay]) -> Table:
-    table = Table()
+    table = Table(box=SIMPLE_HEAD)
     table.add_column("delay")
     table.add_column("median", justify="right")
     table.add_column("processes", justify="right")

@@ -42,6 +42,12 @@ class ReportingGroup(click.Group):
         except PolyschedError as error:
             print_error(str(error))
             ctx.exit(ExitCode.BAD_INPUT)
+        except BrokenPipeError:
+            raise  # click ends quietly: the reader has seen enough
+        except OSError as error:
+            # Mostly the output's disk is full. Without this the exit code would say 'illegal'.
+            print_error(str(error))
+            ctx.exit(ExitCode.BAD_INPUT)
         except KeyboardInterrupt:
             print_error("interrupted")
             ctx.exit(ExitCode.INTERRUPTED)

@@ -49,6 +49,11 @@ def parameter_values(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]
                 f"kernel '{kernel.name}' has no parameter '{name}'"
                 f"{suggestion(name, kernel.parameters)}"
             )
+        if not -(2**63) <= sizes[name] < 2**63:
+            raise CallError(
+                f"kernel '{kernel.name}': parameter '{name}' is {sizes[name]}; expected a 64-bit "
+                "integer"
+            )
     missing = [name for name in kernel.parameters if name not in sizes]
     if missing:
         options = " ".join(f"--size {name}=..." for name in missing)

@@ -15,7 +15,8 @@ from polysched.machine.presets import PRESETS
 
 
 @click.command(
-    "machine", epilog=f"MACHINE is '{HOST}', a .toml file, or one of: {', '.join(PRESETS)}."
+    "machine",
+    epilog=f"\b\nMACHINE is '{HOST}', a .toml file, or one of:\n  {', '.join(PRESETS)}.",
 )
 @click.option("--machine", metavar="MACHINE", help="Instead of this machine.")
 @click.option("--toml", is_flag=True, help="Print a machine file, to be edited and given back.")

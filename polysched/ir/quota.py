@@ -14,10 +14,6 @@ class QuotaExceededError(PolyschedError):
     """isl was stopped: the question needs more operations than it was given."""
 
 
-# isl's only sign of this error: its Python binding raises one class for every error.
-_EXCEEDED = "maximal number of operations exceeded"
-
-
 @contextmanager
 def operation_quota(operations: int) -> Iterator[None]:
     """Give all isl calls inside together so many operations; afterwards isl works as before.
@@ -35,16 +31,34 @@ def operation_quota(operations: int) -> Iterator[None]:
     if outermost:
         context.reset_operations()
         context.set_max_operations(operations)
+    limit = context.get_max_operations()
     try:
         yield
-    except isl.Error as error:
-        if _EXCEEDED not in str(error):
-            raise
-        raise QuotaExceededError(
-            f"isl needs more than the {context.get_max_operations():,} operations it was given; "
-            "raise the quota, or take fewer or smaller steps"
-        ) from None
+        error = None
+    except isl.Error as caught:
+        error = caught
     finally:
+        spent = _is_spent()
         if outermost:
             context.set_max_operations(0)
             context.reset_operations()
+    if spent:
+        raise QuotaExceededError(
+            f"isl needs more than the {limit:,} operations it was given; raise the quota, or take "
+            "fewer or smaller steps"
+        ) from error
+    if error is not None:
+        raise error
+
+
+def _is_spent() -> bool:
+    """Whether isl refuses even a trivial question.
+
+    The error that the user sees need not tell: isl reports the last of the errors that follow the one
+    of the quota. This is also why a block without any error is asked.
+    """
+    try:
+        isl.Set("{ [i] : 0 <= i <= 1 }").is_empty()
+    except isl.Error:
+        return True
+    return False

@@ -29,8 +29,8 @@ from polysched.schedule.primitives import format_step
 from polysched.schedule.program import Program
 from polysched.schedule.schedule import Schedule
 
-DEFAULT_QUOTA = 10_000_000
-"""Operations of isl for one check."""
+DEFAULT_QUOTA = 2_000_000
+"""Operations of isl for one check: a few seconds; a deep schedule of a matmul takes 0.4 million."""
 
 
 def check(schedule: Schedule, *, quota: int = DEFAULT_QUOTA) -> Verdict:

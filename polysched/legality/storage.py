@@ -25,19 +25,20 @@ from polysched.ir.tree import Loop, Node
 from polysched.legality.smallest import smallest_pair, smallest_point
 from polysched.legality.verdict import Cause, Violation, ViolationKind, Witness
 from polysched.legality.witness import occurrence
-from polysched.schedule.lifetime import holds_one_tile, lifetime, references_to, tile_map
+from polysched.schedule.lifetime import lifetime, references_to, tile_map
 from polysched.schedule.program import Program, prefix_map
 
 
 def storage_violation(program: Program, tree: Node) -> Violation | None:
     """Two instances that would meet the wrong tile in a buffer's memory, or find it gone."""
     for array in program.arrays.values():
-        position = lifetime(program, tree, array) if array.tile else None
-        if position is None:
+        life = lifetime(program, tree, array) if array.tile else None
+        if life is None:
             continue
-        if not holds_one_tile(program, array, position.around):
-            return _two_tiles(program, array, position.around)
-        lost = _lost_value(program, array, position.around)
+        around = life.position.around
+        if not life.one_tile:
+            return _two_tiles(program, array, around)
+        lost = _lost_value(program, array, around)
         if lost is not None:
             return lost
     return None

@@ -129,9 +129,9 @@ def _lifetimes(program: Program, tree: Node) -> dict[int, list[str]]:
     """The node (by identity) at which each buffer is born."""
     born: dict[int, list[str]] = {}
     for array in program.arrays.values():
-        position = lifetime(program, tree, array) if array.tile else None
-        if position is not None:
-            born.setdefault(id(position.node), []).append(array.name)
+        life = lifetime(program, tree, array) if array.tile else None
+        if life is not None:
+            born.setdefault(id(life.position.node), []).append(array.name)
     return born
 
 

@@ -98,6 +98,10 @@ def plan_buffer(
     if not redirect:
         raise ScheduleError(f"no statement below loop '{at}' accesses array '{array_name}'")
     footprint = _footprint(redirect, len(around))
+    if footprint.is_empty():
+        raise ScheduleError(
+            f"nothing ever runs below loop '{at}', so no element of array '{array_name}' is touched there"
+        )
     lowest = tuple(_lowest(footprint, position, tile_names) for position in range(len(array.shape)))
     dimension_order = _dimension_order(array, order)
     shape = tuple(

@@ -8,6 +8,7 @@ around holds one tile.
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
+from dataclasses import dataclass
 from functools import reduce
 
 import islpy as isl
@@ -19,7 +20,15 @@ from polysched.ir.tree import Loop, LoopKind, Node, Sequence, TreePosition, stat
 from polysched.schedule.program import Program, prefix_map
 
 
-def lifetime(program: Program, tree: Node, array: Array) -> TreePosition | None:
+@dataclass(frozen=True, eq=False)
+class Lifetime:
+    """Where a buffer is born; ``one_tile`` says whether an iteration around holds one tile only."""
+
+    position: TreePosition
+    one_tile: bool
+
+
+def lifetime(program: Program, tree: Node, array: Array) -> Lifetime | None:
     """The outermost node at which one iteration of the loops around holds one tile of a buffer.
 
     Where there is none, the deepest node around all the users of the buffer; None without users.
@@ -32,13 +41,13 @@ def lifetime(program: Program, tree: Node, array: Array) -> TreePosition | None:
         return None
     *outer, deepest = positions_around(tree, users)
     if not holds_one_tile(program, array, deepest.around):
-        return deepest
+        return Lifetime(deepest, one_tile=False)
     found = deepest
     for position in reversed(outer):
         if not holds_one_tile(program, array, position.around):
             break
         found = position
-    return found
+    return Lifetime(found, one_tile=True)
 
 
 def positions_around(

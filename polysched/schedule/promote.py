@@ -5,11 +5,13 @@ fits.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 
 import islpy as isl
 
 from polysched.dependence.relations import Dependence, DependenceKind
 from polysched.errors import ScheduleError
+from polysched.ir.expressions import Constant
 from polysched.ir.kernel import Role, Statement
 from polysched.ir.tree import Loop, LoopKind, Node
 from polysched.schedule.buffering import (
@@ -24,6 +26,7 @@ from polysched.schedule.buffering import (
 )
 from polysched.schedule.program import Program, require_positive
 from polysched.schedule.split import split_loop
+from polysched.schedule.unroll import LARGEST_UNROLLED
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,8 @@ def promote(program: Program, step: Promote) -> Program:
             f"array that "
             "is only read there"
         )
+    if step.lanes is not None:
+        _require_few_copies(plan, step.lanes)
     copy_in = _copy(plan, f"{into}_in", _read_before_written(program, plan), outward=False)
     copy_out = _copy(plan, f"{into}_out", _read_later(program, plan), outward=True)
     touched = {reference.statement for reference in plan.redirect}
@@ -95,6 +100,30 @@ def promote(program: Program, step: Promote) -> Program:
             [_nest(plan, copy_out, step.lanes)] if copy_out else [],
         ),
     )
+
+
+def _require_few_copies(plan: Buffering, lanes: int) -> None:
+    """Check that copying ``lanes`` elements at a time can be written out.
+
+    Raises:
+        ScheduleError: the buffer's extents are no literals, or too large.
+    """
+    name, at = plan.array.name, plan.loop.name
+    extents = [int(e.value) for e in plan.buffer.stored_shape if isinstance(e, Constant)]
+    if len(extents) < len(plan.buffer.stored_shape):
+        shape = ", ".join(map(str, plan.buffer.stored_shape))
+        raise ScheduleError(
+            f"an iteration of loop '{at}' touches a tile of array '{name}' whose extents, ({shape}), are "
+            "no literals, so copies with lanes= cannot be written out; tile the loops below it, or "
+            "leave lanes= away"
+        )
+    *outer, last = extents or [1]
+    copies = prod(outer) * -(-last // lanes)
+    if copies > LARGEST_UNROLLED:
+        raise ScheduleError(
+            f"the tile of array '{name}' in an iteration of loop '{at}' takes {copies} copies of {lanes} "
+            f"lanes, more than {LARGEST_UNROLLED}; tile the loops below it, or leave lanes= away"
+        )
 
 
 def _copy(plan: Buffering, name: str, elements: isl.Set, *, outward: bool) -> Statement | None:

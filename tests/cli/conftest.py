@@ -12,7 +12,7 @@ Polysched = Callable[..., Result]
 WriteFile = Callable[[str, str], str]
 
 # `wavefront` has a dependence of distance (1, -1), so its loops must not be interchanged.
-KERNELS = '''
+KERNELS = """
 import polysched as ps
 
 
@@ -30,9 +30,9 @@ def legal(kernel):
 
 def illegal(kernel: ps.Kernel) -> ps.Schedule:
     return ps.Schedule(kernel).reorder("j", "i")
-'''
+"""
 
-SCALE = '''
+SCALE = """
 import polysched as ps
 
 build = ps.KernelBuilder("scale")
@@ -44,7 +44,7 @@ with build.loops(i=n) as i:
 
 scale = build.kernel()
 fast = ps.Schedule(scale).vectorize("i", 16)
-'''
+"""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Judging a schedule by running through every pair of instances: slow, and independent of isl's answers.
+"""Judging a schedule by running through every pair of instances: slow, and without isl's help.
 
 Nothing here uses the checker or the dependences: all from domains, accesses and the loop tree.
 """
@@ -19,8 +19,8 @@ from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, statements
 class Touch:
     """One access of one instance: where it stands in the program, and when the tree runs it.
 
-    ``time`` leaves out lanes and ends with 0 for a read, 1 for a write: the lanes of a vector run together,
-    all reads before all writes.
+    ``time`` leaves out lanes and ends with 0 for a read, 1 for a write: the lanes of a vector run
+    together, all reads before all writes.
     """
 
     number: int

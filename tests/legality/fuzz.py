@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polysched.ir.kernel import Kernel
+from polysched.ir.memory import concrete_shape
 from polysched.ir.reference import run_reference
 from polysched.ir.tree import executed
 from polysched.legality.check import check
@@ -58,7 +59,7 @@ def same_results(kernel: Kernel, schedule: Schedule, size: int) -> bool:
     """Whether the loops of a schedule compute what the kernel says, on random integers."""
     generator = np.random.default_rng(size)
     arrays = {
-        name: generator.integers(-99, 99, [extent.value for extent in array.shape], np.int32)  # type: ignore[attr-defined]
+        name: generator.integers(-99, 99, concrete_shape(array.shape, {"N": size}), np.int32)
         for name, array in kernel.arrays.items()
     }
     expected = run_reference(kernel, arrays, {"N": size})

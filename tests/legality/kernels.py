@@ -63,3 +63,16 @@ def producer_consumer(offset: int = 0) -> Kernel:
     with build.loops(i=n) as i, build.statement("C"):
         c[i] = t[i] + t[i + offset]
     return build.kernel()
+
+
+def windows() -> Kernel:
+    """``S: t[i, k] = 3``, then ``T: o[i, k] = t[i, k // 2]``, both in one loop over k."""
+    build = KernelBuilder("windows")
+    n = build.parameter("N", minimum=2)
+    t, o = build.temporary("t", i32, (n, 8)), build.output("o", i32, (n, 8))
+    with build.loops(i=n, k=8) as (i, k):
+        with build.statement("S"):
+            t[i, k] = 3
+        with build.statement("T"):
+            o[i, k] = t[i, k // 2]
+    return build.kernel()

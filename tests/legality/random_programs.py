@@ -73,8 +73,6 @@ def _nest(writing: Writing) -> None:
                     _nest(writing)
             elif writing.statements:
                 _statement(writing)
-        if writing.scope == [index] and writing.statements == 0:
-            pass
         writing.scope.pop()
 
 
@@ -149,37 +147,28 @@ def _step(integers: Integers, schedule: Schedule, *, buffers: bool) -> Step:
     number = len(schedule.steps)
     statement = choose(integers, list(program.statements))
     loops = [f"{statement}.{loop.name}" for loop in path(program.tree, statement)]
-    loop = choose(integers, loops)
-    other = choose(integers, loops)
+    loop, other = choose(integers, loops), choose(integers, loops)
     second = choose(integers, list(program.statements))
     elsewhere = choose(integers, [f"{second}.{loop.name}" for loop in path(program.tree, second)])
-    names = (f"o{number}", f"n{number}")
-    kind = integers(0, 14 if buffers else 11)
-    match kind:
-        case 0:
-            return Split(loop, integers(1, 3), names)
-        case 1 | 2:
-            return Reorder((loop, other))
-        case 3:
-            return Reverse(loop)
-        case 4:
-            return Skew(loop, other, choose(integers, [-1, 1, 2]))
-        case 5:
-            return Shift(loop, choose(integers, [-1, 1, 2]), choose(integers, [None, statement]))
-        case 6:
-            return Fuse(loop, elsewhere, f"f{number}")
-        case 7:
-            return Distribute(loop)
-        case 8:
-            return Collapse(loop, other, f"c{number}")
-        case 9:
-            return Vectorize(loop, choose(integers, [2, 4]), f"v{number}")
-        case 10:
-            return ComputeAt(statement, elsewhere)
-        case 11:
-            return Unroll(loop, choose(integers, [None, 2]))
-        case 12:
-            return Pack(choose(integers, ["A", "B"]), loop, into=f"packed{number}")
-        case _:
-            array = choose(integers, list(program.arrays))
-            return Promote(array, loop, choose(integers, [None, 2]), into=f"local{number}")
+    amount = choose(integers, [-1, 1, 2])
+    order_steps: list[Step] = [
+        Split(loop, integers(1, 3), (f"o{number}", f"n{number}")),
+        Reorder((loop, other)),
+        Reorder((other, loop)),
+        Reverse(loop),
+        Skew(loop, other, amount),
+        Shift(loop, amount, choose(integers, [None, statement])),
+        Fuse(loop, elsewhere, f"f{number}"),
+        Distribute(loop),
+        Collapse(loop, other, f"c{number}"),
+        Vectorize(loop, choose(integers, [2, 4]), f"v{number}"),
+        ComputeAt(statement, elsewhere),
+        Unroll(loop, choose(integers, [None, 2])),
+    ]
+    array, lanes = choose(integers, list(program.arrays)), choose(integers, [None, 2])
+    buffer_steps: list[Step] = [
+        Pack(array, loop, into=f"packed{number}"),
+        Promote(array, loop, lanes, into=f"local{number}"),
+        Promote(array, loop, None, into=f"local{number}"),
+    ]
+    return choose(integers, order_steps + buffer_steps if buffers else order_steps)

@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+from polysched.cli.inputs import parameter_values, random_arrays
+from polysched.errors import CallError
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import ALL_DTYPES, f32
+from polysched.ir.kernel import Kernel
+
+
+def every_type() -> Kernel:
+    build = KernelBuilder("every_type")
+    n, _ = build.parameter("n", minimum=1), build.parameter("m", minimum=2)
+    inputs = [build.input(f"in_{dtype}", dtype, (n, 3)) for dtype in ALL_DTYPES]
+    temporary, out = build.temporary("t", f32, (n,)), build.output("out", f32, (n,))
+    with build.loops(i=n) as i:
+        temporary[i] = inputs[0][i, 0]
+        out[i] = temporary[i]
+    return build.kernel()
+
+
+def test_arrays_have_declared_types_and_shapes() -> None:
+    arrays = random_arrays(every_type(), {"n": 50, "m": 2}, seed=1)
+    assert set(arrays) == {f"in_{dtype}" for dtype in ALL_DTYPES} | {"out"}
+    for dtype in ALL_DTYPES:
+        array = arrays[f"in_{dtype}"]
+        assert (array.dtype, array.shape) == (dtype.numpy(), (50, 3))
+        assert array.ctypes.data % 64 == 0
+        assert len(np.unique(array)) > 1
+    assert not arrays["out"].any()
+
+
+def test_ranges() -> None:
+    arrays = random_arrays(every_type(), {"n": 5000, "m": 2}, seed=1)
+    assert -1 <= arrays["in_f32"].min() < -0.9
+    assert 0.9 < arrays["in_f64"].max() < 1
+    assert (arrays["in_i8"].min(), arrays["in_i8"].max()) == (-8, 7)
+    assert (arrays["in_u64"].min(), arrays["in_u64"].max()) == (0, 15)
+
+
+def test_seed_decides() -> None:
+    first, same, other = (
+        random_arrays(every_type(), {"n": 9, "m": 2}, seed)["in_f32"] for seed in (4, 4, 5)
+    )
+    assert (first == same).all()
+    assert (first != other).any()
+
+
+def test_parameters() -> None:
+    assert parameter_values(every_type(), {"m": 3, "n": 4}) == {"n": 4, "m": 3}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({}, "needs values of 'n', 'm'; pass --size n=... --size m=..."),
+        ({"n": 1}, "needs values of 'm'; pass --size m=..."),
+        ({"n": 1, "m": 2, "k": 3}, "has no parameter 'k'; known are 'm', 'n'"),
+        ({"n": 1, "m": 1}, "n = 1, m = 1 violates the context"),
+    ],
+)
+def test_bad_parameters(sizes: dict[str, int], message: str) -> None:
+    with pytest.raises(CallError, match=message):
+        parameter_values(every_type(), sizes)

@@ -1,0 +1,72 @@
+"""The command as a whole, and as a process."""
+
+import importlib.metadata
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import pytest
+
+from tests.cli.conftest import Polysched, WriteFile
+
+COMMANDS = ("bench", "check", "machine", "run", "show")
+
+
+def process(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "polysched", *arguments], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    "command", [(), *[(name,) for name in COMMANDS], ("bench", "conv"), ("bench", "compile")]
+)
+def test_help(polysched: Polysched, command: Sequence[str]) -> None:
+    for option in ("--help", "-h"):
+        result = polysched(*command, option)
+        assert result.exit_code == 0
+        assert result.stdout.startswith(" ".join(("Usage: polysched", *command)))
+
+
+def test_help_names_every_command_with_an_example(polysched: Polysched) -> None:
+    text = polysched("--help").stdout
+    assert all(f"\n  {name} " in text for name in COMMANDS)
+    assert "\n  polysched check examples/conv2d_relu.py:tutorial\n" in text
+
+
+def test_version(polysched: Polysched) -> None:
+    expected = f"polysched {importlib.metadata.version('polysched')}\n"
+    assert polysched("--version").stdout == expected
+
+
+@pytest.mark.parametrize("arguments", [("chekc",), ("check",), ("check", "a.py", "b.py")])
+def test_bad_usage(polysched: Polysched, arguments: Sequence[str]) -> None:
+    result = polysched(*arguments)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Usage: polysched")
+
+
+def test_process_runs_the_same_command(kernels: str) -> None:
+    assert process("check", f"{kernels}:legal").returncode == 0
+    illegal = process("check", f"{kernels}:illegal")
+    assert illegal.returncode == 1
+    assert illegal.stdout.startswith("illegal: ")
+
+
+def test_errors_of_a_process_have_no_traceback() -> None:
+    done = process("check", "none.py")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: cannot read 'none.py': No such file or directory\n"
+
+
+def test_interrupt(write_file: WriteFile) -> None:
+    path = write_file("slow.py", "import time\nprint('started', flush=True)\ntime.sleep(60)\n")
+    with subprocess.Popen(
+        [sys.executable, "-m", "polysched", "check", path], stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stderr is not None
+        assert running.stderr.readline() == "started\n"
+        running.send_signal(signal.SIGINT)
+        assert running.stderr.read() == "error: interrupted\n"
+    assert running.returncode == 130

@@ -1,0 +1,99 @@
+import pytest
+
+from polysched.lower import STAGES
+from tests.cli.conftest import Polysched
+
+
+@pytest.mark.parametrize(
+    ("stage", "expected"),
+    [
+        ("domain", "scale"),
+        ("schedule", "vector"),
+        ("loops", "vector"),
+        ("c", " scale("),
+        ("llvm", "define"),
+        ("asm", "scale:"),
+    ],
+)
+def test_each_stage(polysched: Polysched, scale: str, stage: str, expected: str) -> None:
+    result = polysched("show", scale, "--stage", stage)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert expected in result.stdout
+
+
+def test_dependences(polysched: Polysched, kernels: str) -> None:
+    result = polysched("show", f"{kernels}:legal", "--stage", "deps")
+    assert result.exit_code == 0
+    assert "flow" in result.stdout
+
+
+def test_every_stage_is_in_the_help(polysched: Polysched) -> None:
+    text = polysched("show", "--help").stdout
+    assert all(f"\n  {stage} " in text for stage in STAGES)
+
+
+def test_illegal_schedule_can_be_shown(polysched: Polysched, kernels: str) -> None:
+    result = polysched("show", f"{kernels}:illegal", "--stage", "loops")
+    assert result.exit_code == 0
+    assert "for" in result.stdout
+
+
+def test_other_machine(polysched: Polysched, scale: str) -> None:
+    asm = ("show", scale, "--stage", "asm", "--machine")
+    assert "%zmm" in polysched(*asm, "znver5").stdout
+    haswell = polysched(*asm, "haswell-avx2").stdout
+    assert "%ymm" in haswell
+    assert "%zmm" not in haswell
+
+
+def test_unknown_machine(polysched: Polysched, scale: str) -> None:
+    result = polysched("show", scale, "--stage", "llvm", "--machine", "zen6")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: unknown machine 'zen6'; did you mean")
+
+
+def test_summary_counts_the_hot_loop(polysched: Polysched, scale: str) -> None:
+    result = polysched("show", scale, "--stage", "asm", "--summary", "--machine", "znver5")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("hot loop .L")
+    assert "fma" in result.stdout
+    assert len(result.stdout.splitlines()) == 1
+
+
+def test_summary_without_a_loop(polysched: Polysched, write_file) -> None:
+    path = write_file(
+        "a.py",
+        "import polysched as ps\n"
+        "build = ps.KernelBuilder('one')\n"
+        "x = build.input('x', ps.f32, (1,))\n"
+        "y = build.output('y', ps.f32, (1,))\n"
+        "with build.loops(i=1) as i:\n"
+        "    y[i] = 2 * x[i]\n"
+        "kernel = build.kernel()\n",
+    )
+    result = polysched("show", path, "--stage", "asm", "--summary")
+    assert result.stdout.startswith("one has no loop; all of it: ")
+
+
+def test_summary_needs_the_assembly(polysched: Polysched, scale: str) -> None:
+    result = polysched("show", scale, "--stage", "c", "--summary")
+    assert result.exit_code == 2
+    assert "--summary counts instructions: it needs --stage asm, not c" in result.stderr
+
+
+def test_unknown_stage(polysched: Polysched, scale: str) -> None:
+    result = polysched("show", scale, "--stage", "loop")
+    assert result.exit_code == 2
+    assert "'loop' is not one of" in result.stderr
+
+
+def test_code_is_highlighted_on_a_terminal_only(polysched: Polysched, scale: str) -> None:
+    plain = polysched("show", scale, "--stage", "llvm")
+    terminal = {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": "40"}
+    coloured = polysched("show", scale, "--stage", "llvm", **terminal)
+    assert "\x1b[" not in plain.stdout
+    assert "\x1b[" in coloured.stdout
+    assert polysched("show", scale, "--stage", "llvm", NO_COLOR="1", **terminal).stdout == (
+        plain.stdout
+    )
+    assert coloured.stdout.count("\n") == plain.stdout.count("\n")

@@ -1,0 +1,184 @@
+"""Every operation on every type: scalars, vectors and partial vectors against the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import ALL_DTYPES, DType, boolean, f32, f64, i8, i16, i32, i64, u8, u64
+from polysched.ir.expressions import (
+    Expression,
+    absolute,
+    cast,
+    equal,
+    exp,
+    fma,
+    maximum,
+    minimum,
+    not_equal,
+    select,
+    sqrt,
+)
+from polysched.ir.kernel import Kernel
+from polysched.ir.memory import AnyArray
+from polysched.schedule.schedule import Schedule
+from tests.support.differential import assert_agrees
+
+FLOATS = (f32, f64)
+INTEGERS = tuple(dtype for dtype in ALL_DTYPES if dtype.is_integer)
+NUMBERS = FLOATS + INTEGERS
+LENGTH = 37
+
+
+def binary(
+    operate: Callable[[Expression, Expression], Expression],
+    operands: DType,
+    result: DType | None = None,
+    length: int = LENGTH,
+) -> Kernel:
+    build = KernelBuilder("binary")
+    x, y = build.input("x", operands, (length,)), build.input("y", operands, (length,))
+    z = build.output("z", result or operands, (length,))
+    with build.loops(i=length) as i, build.statement("S"):
+        z[i] = operate(x[i], y[i])
+    return build.kernel()
+
+
+def special_values(dtype: DType, length: int = LENGTH) -> AnyArray:
+    """Small numbers with the limits of the type, or infinities, NaN and zeros of both signs."""
+    generator = np.random.default_rng(7)
+    kind = dtype.numpy()
+    if dtype.bits == 1:
+        return generator.integers(0, 2, length).astype(np.bool_)
+    if dtype.is_float:
+        pool = [0.0, -0.0, 1.5, -2.25, 7.0, np.inf, -np.inf, np.nan, 1e9, -3e19, 127.6, 3e38, -0.5]
+        return np.array(generator.choice(pool, length), kind)
+    limits = np.iinfo(kind)
+    pool = [limits.min, limits.min + 1, limits.max, 0, 1, 2, 5, 7, 100]
+    if dtype.is_signed:
+        pool += [-1, -2, -7]
+    return np.array([pool[index] for index in generator.integers(0, len(pool), length)], kind)
+
+
+def assert_all_forms_agree(kernel: Kernel, dtype: DType, rounding: float = 0.0) -> None:
+    """As scalars, as vectors with a partial last one, and as one-lane vectors."""
+    given = {
+        name: special_values(dtype)[:: 1 if name == "x" else -1].copy()
+        for name, array in kernel.arrays.items()
+        if array.role.value == "input"
+    }
+    for schedule in (Schedule(kernel), Schedule(kernel).vectorize("i", 8)):
+        assert_agrees(schedule, given=given, rounding=rounding)
+
+
+ARITHMETIC = {
+    "add": lambda x, y: x + y,
+    "subtract": lambda x, y: x - y,
+    "multiply": lambda x, y: x * y,
+    "negate": lambda x, y: -x - y,
+    "minimum": minimum,
+    "maximum": maximum,
+    "absolute": lambda x, y: absolute(x),
+}
+
+
+@pytest.mark.parametrize("dtype", NUMBERS, ids=str)
+@pytest.mark.parametrize("name", ARITHMETIC)
+def test_arithmetic(name: str, dtype: DType) -> None:
+    assert_all_forms_agree(binary(ARITHMETIC[name], dtype), dtype)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+@pytest.mark.parametrize(
+    "operate", [lambda x, y: x // y, lambda x, y: x % y], ids=["quotient", "remainder"]
+)
+def test_division_of_integers_by_anything(
+    operate: Callable[[Expression, Expression], Expression], dtype: DType
+) -> None:
+    assert_all_forms_agree(binary(operate, dtype), dtype)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+@pytest.mark.parametrize("divisor", [1, 3, 8])
+def test_division_by_a_literal(dtype: DType, divisor: int) -> None:
+    assert_all_forms_agree(binary(lambda x, y: x // divisor + y % divisor, dtype), dtype)
+
+
+@pytest.mark.parametrize("dtype", [i8, i32, i64], ids=str)
+def test_division_by_a_negative_literal(dtype: DType) -> None:
+    assert_all_forms_agree(binary(lambda x, y: x // -3 + y % -1, dtype), dtype)
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_operations_of_floats(dtype: DType) -> None:
+    assert_all_forms_agree(binary(lambda x, y: x / y, dtype), dtype)
+    assert_all_forms_agree(binary(lambda x, y: sqrt(absolute(x)) - y, dtype), dtype)
+    assert_all_forms_agree(binary(lambda x, y: fma(x, y, x), dtype), dtype)
+
+
+@pytest.mark.parametrize(("dtype", "rounding"), [(f32, 3e-7), (f64, 1e-15)], ids=str)
+def test_exponential(dtype: DType, rounding: float) -> None:
+    assert_all_forms_agree(binary(lambda x, y: exp(minimum(x, y)), dtype), dtype, rounding)
+
+
+COMPARISONS = {
+    "less": lambda x, y: x < y,
+    "less or equal": lambda x, y: x <= y,
+    "greater": lambda x, y: x > y,
+    "greater or equal": lambda x, y: x >= y,
+    "equal": equal,
+    "not equal": not_equal,
+    "between": lambda x, y: (x < y) & ~equal(x, 0) | equal(y, 1),
+}
+
+
+@pytest.mark.parametrize("dtype", NUMBERS, ids=str)
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons_stored_as_booleans(name: str, dtype: DType) -> None:
+    assert_all_forms_agree(binary(COMPARISONS[name], dtype, boolean), dtype)
+
+
+@pytest.mark.parametrize("dtype", NUMBERS, ids=str)
+def test_selection(dtype: DType) -> None:
+    kernel = binary(lambda x, y: select(x < y, x + 1, select(equal(x, y), 0, y)), dtype)
+    assert_all_forms_agree(kernel, dtype)
+
+
+@pytest.mark.parametrize("source", ALL_DTYPES, ids=str)
+@pytest.mark.parametrize("target", ALL_DTYPES, ids=str)
+def test_casts(source: DType, target: DType) -> None:
+    kernel = binary(lambda x, y: cast(x, target), source, target)
+    assert_all_forms_agree(kernel, source)
+
+
+def test_logic_of_boolean_arrays() -> None:
+    kernel = binary(lambda x, y: (x & ~y) | (y & ~x), boolean)
+    assert_all_forms_agree(kernel, boolean)
+
+
+@pytest.mark.parametrize("dtype", [f32, i8, i16, u8, i64, u64], ids=str)
+def test_index_values_and_parameters_as_data(dtype: DType) -> None:
+    build = KernelBuilder("indices")
+    n = build.parameter("n", minimum=0)
+    y = build.output("y", dtype, (n, n))
+    with build.loops(i=n, j=n) as (i, j), build.statement("S"):
+        y[i, j] = cast(i * j - 3 * (j // 4) + n, dtype)
+    schedule = Schedule(build.kernel())
+    for scheduled in (schedule, schedule.vectorize("j", 8), schedule.vectorize("i", 4)):
+        assert_agrees(scheduled, {"n": 0}, {"n": 1}, {"n": 11})
+
+
+def test_contraction_is_the_only_freedom() -> None:
+    """``x * y + z`` may round once or twice, and nothing else may differ."""
+    build = KernelBuilder("contraction")
+    x, y = build.input("x", f32, (64,)), build.input("y", f32, (64,))
+    z = build.output("z", f32, (64,))
+    with build.loops(i=64) as i:
+        z[i] = x[i] * y[i] + y[i]
+    generator = np.random.default_rng(1)
+    given = {name: generator.random(64, np.float32) for name in "xy"}
+    assert_agrees(Schedule(build.kernel()).vectorize("i", 16), given=given, rounding=2e-7)
+

@@ -1,0 +1,53 @@
+from contextlib import suppress
+
+import islpy as isl
+import pytest
+
+from polysched.ir.quota import QuotaExceededError, operation_quota
+
+
+def subtract_a_lot() -> isl.Set:
+    rest = isl.Set("{ [i, j] : 0 <= i < 100 and 0 <= j < 100 }")
+    for modulus in range(2, 6):
+        rest = rest.subtract(isl.Set(f"{{ [i, j] : (i + j) mod {modulus} = 0 }}"))
+    return rest.lexmin()
+
+
+def test_an_exceeded_quota_is_an_error_that_says_what_to_do() -> None:
+    expected = pytest.raises(
+        QuotaExceededError, match="more than the 50 operations it was given; raise the quota"
+    )
+    with expected, operation_quota(50):
+        subtract_a_lot()
+
+
+def test_isl_works_after_an_exceeded_quota() -> None:
+    expected = subtract_a_lot()
+    with pytest.raises(QuotaExceededError), operation_quota(50):
+        subtract_a_lot()
+    assert isl.DEFAULT_CONTEXT.get_max_operations() == 0
+    assert subtract_a_lot().is_equal(expected)
+
+
+def test_a_quota_that_is_large_enough_does_not_show() -> None:
+    with operation_quota(10_000_000):
+        assert not subtract_a_lot().is_empty()
+    assert isl.DEFAULT_CONTEXT.get_max_operations() == 0
+
+
+def test_inside_another_quota_the_outer_one_stays_in_force() -> None:
+    expected = pytest.raises(QuotaExceededError, match="50 operations")
+    with expected, operation_quota(50), operation_quota(10_000_000):
+        subtract_a_lot()
+    assert isl.DEFAULT_CONTEXT.get_max_operations() == 0
+
+
+def test_a_spent_quota_is_noticed_even_where_the_error_was_dropped() -> None:
+    with pytest.raises(QuotaExceededError), operation_quota(50), suppress(isl.Error):
+        subtract_a_lot()
+
+
+def test_other_errors_of_isl_pass() -> None:
+    with pytest.raises(isl.Error, match="syntax error"), operation_quota(10_000_000):
+        isl.Set("{ [i] : ")
+    assert isl.DEFAULT_CONTEXT.get_max_operations() == 0
