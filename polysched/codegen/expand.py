@@ -7,7 +7,7 @@ from dataclasses import replace
 from polysched.errors import LoweringError
 from polysched.ir.expressions import Constant, Expression, Index, Load, equal, transform
 from polysched.ir.kernel import Access
-from polysched.ir.linear import Interval, Intervals, LinearForm, interval, linear_form, simplify
+from polysched.ir.linear import Interval, Intervals, LinearForm, intersection, interval, linear_form, simplify
 from polysched.ir.tree import LoopKind
 from polysched.loops.nodes import (
     Allocate,
@@ -62,7 +62,10 @@ def _expand_loop(node: For, values: dict[str, Expression], known: Intervals) -> 
     lower = _substituted(node.lower, values, known)
     upper = _substituted(node.upper, values, known)
     if node.kind is not LoopKind.UNROLLED:
-        inner = {**known, node.variable: variable_interval(lower, upper, known)}
+        reached = variable_interval(lower, upper, known)
+        if node.kind is LoopKind.VECTOR:
+            reached = intersection(reached, (0, node.lanes - 1))
+        inner = {**known, node.variable: reached}
         shadowed = {name: value for name, value in values.items() if name != node.variable}
         return replace(node, lower=lower, upper=upper, body=_expand(node.body, shadowed, inner))
     copies = []

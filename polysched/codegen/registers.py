@@ -326,8 +326,9 @@ def _transfer(slot: Slot, name: str, array: Array, *, load: bool) -> LoopNode:
     """Read a slot into its register array, or write it back."""
     place = tuple(form.expression() for form in slot.place)
     lane: tuple[Expression, ...] = ()
+    variable = f"{name}.lane"  # no identifier, so no loop of the program has that name
     if slot.vector is not None:
-        index = Index("lane")
+        index = Index(variable)
         lane = (index,)
         place = (*place[:-1], place[-1] + index)
     if load:
@@ -337,4 +338,4 @@ def _transfer(slot: Slot, name: str, array: Array, *, load: bool) -> LoopNode:
     if slot.vector is None:
         return assign
     lower, upper, lanes = slot.vector
-    return For("lane", "lane", lower, upper, 1, LoopKind.VECTOR, assign, lanes)
+    return For(variable, variable, lower, upper, 1, LoopKind.VECTOR, assign, lanes)

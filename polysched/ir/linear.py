@@ -205,6 +205,11 @@ def _either(choose: Callable[[int, int], int], a: int | None, b: int | None) -> 
     return choose(a, b)
 
 
+def intersection(one: Interval, other: Interval) -> Interval:
+    """What lies in both intervals."""
+    return _either(max, one[0], other[0]), _either(min, one[1], other[1])
+
+
 def simplify(expression: Expression, known: Intervals) -> Expression:
     """An expression equal to an integer expression or condition wherever the intervals hold."""
     if isinstance(expression, Constant) and isinstance(expression.value, bool):

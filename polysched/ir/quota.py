@@ -54,7 +54,7 @@ def operation_quota(operations: int) -> Iterator[None]:
 def _is_spent() -> bool:
     """Whether isl refuses even a trivial question.
 
-    The error that the user sees need not tell: isl reports the last of the errors that follow the one
+    The error that was raised need not tell: isl reports the last of the errors that follow the one
     of the quota. This is also why a block without any error is asked.
     """
     try:

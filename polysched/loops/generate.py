@@ -34,10 +34,12 @@ from polysched.ir.linear import (
     UNBOUNDED,
     Interval,
     Intervals,
+    intersection,
     interval,
     linear_form,
     simplify,
 )
+from polysched.ir.quota import QuotaExceededError, operation_quota
 from polysched.ir.tree import (
     Leaf,
     Loop,
@@ -74,6 +76,10 @@ from polysched.schedule.lifetime import lifetime
 from polysched.schedule.program import Program, value_range
 
 
+DEFAULT_QUOTA = 20_000_000
+"""Operations of isl for one program; they take it about ten seconds."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Lifetime:
     """The mark of a buffer's lifetime."""
@@ -81,25 +87,20 @@ class _Lifetime:
     array: str
 
 
-def generate_loops(program: Program) -> LoopProgram:
+def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgram:
     """Turn a scheduled program into loops with full and partial tiles apart.
+
+    Args:
+        quota: what isl may spend, in operations. 0: no limit.
 
     Raises:
         LoweringError: isl gave up, or made something that the loop IR cannot say.
     """
-    tree = executed(program.tree)
     marks: list[Loop | _Lifetime] = []
-    lifetimes = _lifetimes(program, tree)
-    schedule = _schedule_tree(program, tree, marks, lifetimes)
-    isolated = {
-        id(part.loop): _isolate_option(part.iterations)
-        for part in full_tiles(tree, program.statements)
-    }
-    schedule = _with_options(schedule.get_root(), marks, isolated).get_schedule()
-    build = isl.AstBuild.from_context(program.kernel.context)
     try:
-        ast = build.node_from_schedule(schedule)
-    except isl.Error as error:
+        with operation_quota(quota):
+            ast = _isl_ast(program, marks)
+    except (isl.Error, QuotaExceededError) as error:
         raise LoweringError(
             f"kernel '{program.kernel.name}': isl could not generate loops for this schedule: "
             f"{error}"
@@ -110,6 +111,18 @@ def generate_loops(program: Program) -> LoopProgram:
     return LoopProgram(
         program.kernel.name, program.kernel.parameters, program.kernel.context, program.arrays, body
     )
+
+
+def _isl_ast(program: Program, marks: list[Loop | _Lifetime]) -> isl.AstNode:
+    """The AST that isl makes of the executed tree; what the marks in it stand for goes to ``marks``."""
+    tree = executed(program.tree)
+    schedule = _schedule_tree(program, tree, marks, _lifetimes(program, tree))
+    isolated = {
+        id(part.loop): _isolate_option(part.iterations)
+        for part in full_tiles(tree, program.statements)
+    }
+    schedule = _with_options(schedule.get_root(), marks, isolated).get_schedule()
+    return isl.AstBuild.from_context(program.kernel.context).node_from_schedule(schedule)
 
 
 def parameter_intervals(context: isl.Set, parameters: tuple[str, ...]) -> dict[str, Interval]:
@@ -262,6 +275,8 @@ class _Reader:
         low, _ = interval(linear_form(lower, scope.known), scope.known)
         _, high = interval(linear_form(upper, scope.known), scope.known)
         last: Interval = (low, None if high is None else high - 1)
+        if loop.kind is LoopKind.VECTOR:
+            last = intersection(last, (0, loop.lanes - 1))
         inner = self._bound(scope, iterator, Index(variable))
         inner = replace(inner, known={**inner.known, variable: last})
         body = self.node(node.for_get_body(), inner)

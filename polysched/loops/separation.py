@@ -72,7 +72,7 @@ def _full_part(times: isl.Set, around: tuple[Loop, ...], position: int) -> FullT
     partial = _onto(box.subtract(times), deciding)
     if partial.is_empty():
         return None
-    full = _onto(times, deciding).subtract(partial)
+    full = _convex(_onto(times, deciding).subtract(partial), times, deciding, position, (low, high))
     for count, index in enumerate(deciding, start=1):
         outer = deciding[:count]
         full_here = _onto(full, outer)
@@ -81,6 +81,20 @@ def _full_part(times: isl.Set, around: tuple[Loop, ...], position: int) -> FullT
             kept = full_here.project_out(isl.dim_type.set, index + 1, size - index - 1)
             return FullTiles(around[index], kept.coalesce())
     return None
+
+
+def _convex(
+    full: isl.Set, times: isl.Set, deciding: list[int], position: int, ends: tuple[int, int]
+) -> isl.Set:
+    """The set ``full`` in a convex form, if it is where both ends of the fixed loop run.
+
+    isl isolates a convex set only; subtraction leaves unions that coalescing cannot always mend.
+    """
+    at_ends = [
+        _onto(times.fix_val(isl.dim_type.set, position, isl.Val(end)), deciding) for end in ends
+    ]
+    both = at_ends[0].intersect(at_ends[1])
+    return both if both.is_equal(full) else full
 
 
 def _onto(times: isl.Set, kept: list[int]) -> isl.Set:

@@ -21,6 +21,7 @@ from polysched.dependence.relations import Dependence, DependenceKind, Reference
 from polysched.errors import ScheduleError, suggestion
 from polysched.ir.affine import from_pw_aff, to_pw_aff
 from polysched.ir.expressions import Constant, Expression, Index, Load, transform
+from polysched.ir.extrema import greatest
 from polysched.ir.kernel import (
     Access,
     Array,
@@ -96,12 +97,10 @@ def plan_buffer(
     tile_names = tuple(f"at_{outer.name}" for outer in around)
     redirect = _redirections(program, loop, around, array)
     if not redirect:
-        raise ScheduleError(f"no statement below loop '{at}' accesses array '{array_name}'")
-    footprint = _footprint(redirect, len(around))
-    if footprint.is_empty():
         raise ScheduleError(
-            f"nothing ever runs below loop '{at}', so no element of array '{array_name}' is touched there"
+            f"no statement that ever runs below loop '{at}' accesses array '{array_name}'"
         )
+    footprint = _footprint(redirect, len(around))
     lowest = tuple(_lowest(footprint, position, tile_names) for position in range(len(array.shape)))
     dimension_order = _dimension_order(array, order)
     shape = tuple(
@@ -127,6 +126,8 @@ def _redirections(
     redirect = {}
     for name in statements(loop):
         statement = program.statements[name]
+        if statement.domain.is_empty():
+            continue
         for position, access in enumerate(statement.accesses):
             if access.array == array.name:
                 relation = prefix_map(statement, around, []).flat_range_product(
@@ -178,7 +179,22 @@ def _extent(
             f"extent in "
             f"an iteration of loop '{at}'"
         )
-    return simplify(from_pw_aff(offsets.dim_max(0)) + 1, {})
+    last = offsets.dim_max(0)
+    highest = greatest(offsets, 0)
+    if highest is not None and _reaches(last, highest):
+        return Constant(highest + 1)
+    return simplify(from_pw_aff(last) + 1, {})
+
+
+def _reaches(last: isl.PwAff, highest: int) -> bool:
+    """Whether the literal is the value of a whole piece: the extent of a full tile, say.
+
+    It is then taken for the partial tiles of small sizes too, which gives the buffer literal extents.
+    """
+    return any(
+        simplify(from_pw_aff(isl.PwAff.from_aff(piece)), {}) == Constant(highest)
+        for _, piece in last.get_pieces()
+    )
 
 
 def _dimension_order(array: Array, order: tuple[str, ...] | None) -> tuple[int, ...]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
-from functools import reduce
 
 import islpy as isl
 
 from polysched.dependence.relations import Reference
+from polysched.ir.affine import to_pw_aff
 from polysched.ir.expressions import Expression
 from polysched.ir.kernel import Array, access_relation
 from polysched.ir.tree import Loop, LoopKind, Node, Sequence, TreePosition, statements
@@ -86,19 +86,41 @@ def tile_map(program: Program, array: Array, reference: Reference) -> isl.Map:
 
 def holds_one_tile(program: Program, array: Array, around: tuple[Loop, ...]) -> bool:
     """Whether the values of the loops ``around`` determine the tile that is touched."""
-    held = (
-        prefix_map(program.statements[reference.statement], around, [])
-        .reverse()
-        .apply_range(tile_map(program, array, reference))
-        for reference in _distinct(program, references_to(program, array))
+    references = _distinct(program, references_to(program, array))
+    if _are_loop_values(program, array, references, around):
+        return True
+    held: isl.Map | None = None
+    for reference in references:
+        prefixes = prefix_map(program.statements[reference.statement], around, [])
+        own = prefixes.reverse().apply_range(tile_map(program, array, reference))
+        if not own.is_single_valued():
+            return False
+        held = own if held is None else held.union(own)
+    return held is None or bool(held.is_single_valued())
+
+
+def _are_loop_values(
+    program: Program, array: Array, references: list[Reference], around: tuple[Loop, ...]
+) -> bool:
+    """The usual case, seen without a projection: each number of the tile is the value of a loop."""
+
+    def is_value(loop: Loop, position: int, reference: Reference) -> bool:
+        statement = program.statements[reference.statement]
+        subscript = statement.accesses[reference.position].subscripts[position]
+        number = to_pw_aff(subscript, statement.domain.get_space())
+        same = number.eq_set(loop.values[statement.name])
+        return bool(statement.domain.is_subset(same))
+
+    return all(
+        any(all(is_value(loop, position, one) for one in references) for loop in around)
+        for position in range(array.tile)
     )
-    return reduce(lambda left, right: left.union(right), held).is_single_valued()
 
 
 def _distinct(program: Program, references: list[Reference]) -> list[Reference]:
-    """One reference for each statement and subscripts: an update reads what it writes."""
+    """One reference for each statement and subscripts, those with the fewest indices first."""
     found: dict[tuple[str, tuple[Expression, ...]], Reference] = {}
     for reference in references:
         access = program.statements[reference.statement].accesses[reference.position]
         found.setdefault((reference.statement, access.subscripts), reference)
-    return list(found.values())
+    return sorted(found.values(), key=lambda one: len(program.statements[one.statement].indices))

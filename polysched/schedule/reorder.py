@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from polysched.errors import ScheduleError
 from polysched.ir.tree import Loop, Node, rewrite, statements
-from polysched.schedule.program import Program, find_loop
+from polysched.schedule.program import Program, find_loop, prefix_loops
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def perfect_nest(program: Program, references: tuple[str, ...], named: list[Loop
     Raises:
         ScheduleError: they do not lie in one chain, or something stands between them.
     """
-    outermost = max(named, key=_depth_below)
+    outermost = min(named, key=lambda loop: len(prefix_loops(program, loop)))
     chain: list[Loop] = []
     node: Node = outermost
     while isinstance(node, Loop):
@@ -69,10 +69,6 @@ def perfect_nest(program: Program, references: tuple[str, ...], named: list[Loop
             )
     last = max(index for index, loop in enumerate(chain) if _contains(named, loop))
     return chain[: last + 1]
-
-
-def _depth_below(node: Node) -> int:
-    return 1 + _depth_below(node.body) if isinstance(node, Loop) else 0
 
 
 def _contains(loops: list[Loop], wanted: Loop) -> bool:

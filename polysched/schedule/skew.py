@@ -8,7 +8,14 @@ import islpy as isl
 
 from polysched.errors import ScheduleError
 from polysched.ir.tree import Loop, Node, rewrite
-from polysched.schedule.program import Program, base_name, find_loop, prefix_loops, sequential_loop
+from polysched.schedule.program import (
+    Program,
+    base_name,
+    find_loop,
+    prefix_loops,
+    require_fresh,
+    sequential_loop,
+)
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,8 @@ def skew(program: Program, step: Skew) -> Program:
         name: value.add(outer.values[name].scale_val(factor)) for name, value in loop.values.items()
     }
     name = step.into or base_name(step.loop)
+    if name != loop.name:
+        require_fresh(program, loop, name)
 
     def skewed(node: Node) -> Node:
         assert isinstance(node, Loop)

@@ -1,13 +1,15 @@
 """Random schedules judged twice: by the checker, and by enumeration or by running them."""
 
 import random
+import sys
 import time
 from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
-from polysched.ir.kernel import Kernel
+from polysched.errors import PolyschedError
+from polysched.ir.kernel import Kernel, Role
 from polysched.ir.memory import concrete_shape
 from polysched.ir.reference import run_reference
 from polysched.ir.tree import executed
@@ -61,6 +63,7 @@ def same_results(kernel: Kernel, schedule: Schedule, size: int) -> bool:
     arrays = {
         name: generator.integers(-99, 99, concrete_shape(array.shape, {"N": size}), np.int32)
         for name, array in kernel.arrays.items()
+        if array.role is not Role.TEMPORARY
     }
     expected = run_reference(kernel, arrays, {"N": size})
     got = interpret(generate_loops(schedule.program), arrays, {"N": size})
@@ -74,26 +77,40 @@ def describe(judged: Judged) -> str:
     return "\n".join([*lines, judged.schedule.trace(), str(judged.verdict)])
 
 
+def is_wrong(judged: Judged) -> bool:
+    """Whether the checker accepts what is illegal or refutes what is legal; unknown is neither."""
+    if judged.verdict is VerdictKind.LEGAL:
+        return not judged.really_legal
+    return judged.verdict is VerdictKind.ILLEGAL and judged.really_legal
+
+
 def fuzz(seconds: float, seed: int) -> Counter[str]:
-    """Judge random schedules both ways for some time; print those on which the judges differ."""
+    """Judge random schedules both ways for some time; print the wrong and the unknown ones.
+
+    Args:
+        seed: of the first schedule; each has the next seed.
+
+    Returns:
+        How many there were of each verdict, by judge, and how many were ``WRONG`` or ``FAILED``.
+    """
     counts: Counter[str] = Counter()
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        source = random.Random(seed)
         judge = (judge_by_enumeration, judge_by_running)[seed % 2]
-        judged = judge(source.randint)
         name = judge.__name__
-        counts[f"{name} {judged.verdict.value}"] += 1
-        accepted = judged.verdict is VerdictKind.LEGAL
-        refused = judged.verdict is VerdictKind.ILLEGAL and judged.really_legal
-        if accepted != judged.really_legal and (accepted or refused):
-            counts[f"{name} WRONG"] += 1
-            print(f"seed {seed}, {name}:\n{describe(judged)}\n")
+        try:
+            judged = judge(random.Random(seed).randint)
+        except PolyschedError as error:
+            counts[f"{name} FAILED"] += 1
+            print(f"seed {seed}, {name}: {error}\n")
+        else:
+            counts[f"{name} {judged.verdict.value}"] += 1
+            counts[f"{name} WRONG"] += is_wrong(judged)
+            if is_wrong(judged) or judged.verdict is VerdictKind.UNKNOWN:
+                print(f"seed {seed}, {name}:\n{describe(judged)}\n")
         seed += 1
     return counts
 
 
 if __name__ == "__main__":
-    import sys
-
     print(fuzz(float(sys.argv[1]), int(sys.argv[2])))

@@ -55,7 +55,11 @@ def random_kernel(integers: Integers) -> Kernel:
     build = KernelBuilder("random")
     size = build.parameter("N", minimum=1, maximum=LARGEST_SIZE)
     arrays = [build.inout("A", i32, (64,)), build.inout("B", i32, (40, 40))]
-    build.input("X", i32, (64,))
+    if integers(0, 2) == 0:
+        given, scratch = build.input("X", i32, (40,)), build.temporary("T", i32, (40,))
+        with build.loops(z=40) as z, build.statement("start"):
+            scratch[z] = given[z]
+        arrays.append(scratch)
     writing = Writing(integers, build, size, arrays, integers(1, 3))
     while writing.statements:
         _nest(writing)
@@ -92,7 +96,7 @@ def _statement(writing: Writing) -> None:
     target = choose(integers, writing.arrays)
     subscripts = _subscripts(writing, target)
     if integers(0, 3) == 0:
-        other = writing.arrays[target is writing.arrays[0]]
+        other = choose(integers, [array for array in writing.arrays if array is not target])
         value = target[subscripts] + other[_subscripts(writing, other)]
         order = choose(integers, ["any", "exact"])
     else:

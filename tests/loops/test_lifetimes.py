@@ -9,6 +9,7 @@ def lives(*body: LoopNode) -> Allocate:
 
 
 FILL = assign("tile", (0,), Constant(1.0), "fill")
+OTHER_FILL = assign("tile", (1,), Constant(3.0), "other_fill")
 USE = assign("c", (0,), load("tile", 0), "use")
 OTHER = assign("c", (1,), Constant(2.0), "other")
 
@@ -53,3 +54,20 @@ def test_another_buffer_is_left_alone() -> None:
     assert merged.array == "tile"
     assert isinstance(merged.body, Block)
     assert other in merged.body.children
+
+
+def test_a_part_that_went_ahead_of_its_loop_is_joined_with_it() -> None:
+    rest = loop("i", 0, n, lives(OTHER_FILL, USE))
+    merged = merge_lifetimes(block([lives(FILL), rest]))
+    assert merged == lives(FILL, loop("i", 0, n, OTHER_FILL, USE))
+
+
+def test_full_and_partial_tiles_stay_apart() -> None:
+    full, partial = loop("i", 0, n, lives(FILL, USE)), lives(FILL, USE)
+    assert merge_lifetimes(block([full, partial])) == block([full, partial])
+    assert merge_lifetimes(block([full, lives(FILL), lives(USE)])) == block([full, partial])
+
+
+def test_a_part_that_begins_by_reading_belongs_to_what_stands_before() -> None:
+    merged = merge_lifetimes(block([lives(FILL, USE), lives(USE), lives(FILL, USE)]))
+    assert merged == block([lives(FILL, USE, USE), lives(FILL, USE)])

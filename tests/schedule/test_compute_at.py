@@ -1,0 +1,106 @@
+from collections.abc import Callable
+
+import pytest
+
+from polysched.errors import ScheduleError
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import i32
+from polysched.ir.expressions import cast
+from polysched.ir.kernel import Kernel
+from polysched.schedule.schedule import Schedule
+from tests.support import kernels
+from tests.support.differential import assert_agrees, spread
+from tests.support.showing import before_and_after
+
+SIZES = (1, 3, 4, 8, 9)
+
+
+def test_loops(check_golden: Callable[[str, str], None]) -> None:
+    schedule = Schedule(kernels.chain()).split("C.i", 8).compute_at("P", at="io")
+    check_golden("schedule/compute_at.txt", before_and_after(schedule))
+
+
+def test_loops_of_a_stencil(check_golden: Callable[[str, str], None]) -> None:
+    schedule = Schedule(kernels.blur()).split("C.i", 4).compute_at("t", at="io")
+    check_golden("schedule/compute_at_stencil.txt", before_and_after(schedule))
+
+
+@pytest.mark.parametrize("at", ["C.i", "C.j"])
+def test_parametric(at: str) -> None:
+    schedule = Schedule(kernels.chain()).compute_at("P", at)
+    assert_agrees(schedule, *spread("n", "m", values=(0, *SIZES)))
+
+
+@pytest.mark.parametrize("length", SIZES)
+def test_rectangular(length: int) -> None:
+    schedule = Schedule(kernels.blur(length, 9)).tile(("C.i", "C.j"), (4, 4)).compute_at("P", "jo")
+    assert_agrees(schedule)
+
+
+def test_triangular() -> None:
+    schedule = Schedule(kernels.chain(triangular=True)).tile(("C.i", "C.j"), (4, 3))
+    assert_agrees(schedule.compute_at("P", "jo"), *spread("n", values=(0, *SIZES)))
+
+
+@pytest.mark.parametrize("at", ["io", "ii", "C.j"])
+def test_producer_with_halo(at: str) -> None:
+    schedule = Schedule(kernels.blur()).split("C.i", 4).compute_at("t", at)
+    assert_agrees(schedule, *spread("n", "m", values=SIZES))
+
+
+def test_producer_with_halo_in_vectors() -> None:
+    schedule = (
+        Schedule(kernels.blur())
+        .split("C.j", 8)
+        .reorder("jo", "C.i", "ji")
+        .compute_at("t", at="jo")
+        .promote("t", at="jo")
+        .vectorize("P.j", 8)
+        .vectorize("ji", 8)
+    )
+    assert_agrees(schedule, *spread("n", "m", values=SIZES))
+
+
+def test_several_producers_of_an_array() -> None:
+    schedule = Schedule(_result_after_matmul()).tile(("scaled.i", "scaled.j"), (2, 4))
+    assert_agrees(schedule.compute_at("c", at="jo"), *spread("n", values=(0, *SIZES)))
+
+
+def _result_after_matmul() -> Kernel:
+    build = KernelBuilder("scaled_matmul")
+    n = build.parameter("n")
+    a, b = build.input("a", i32, (n, n)), build.input("b", i32, (n, n))
+    c, d = build.temporary("c", i32, (n, n)), build.output("d", i32, (n, n))
+    with build.loops(i=n, j=n) as (i, j), build.statement("init"):
+        c[i, j] = 1
+    with build.loops(i=n, j=n, k=n) as (i, j, k), build.statement("update"):
+        c[i, j] += a[i, k] * b[k, j]
+    with build.loops(i=n, j=n) as (i, j), build.statement("scaled"):
+        d[i, j] = 3 * c[i, j]
+    return build.kernel()
+
+
+def test_unknown_producer() -> None:
+    with pytest.raises(ScheduleError, match="no statement is, and none writes, 'tt'; did you mean"):
+        Schedule(kernels.chain()).compute_at("tt", "C.i")
+
+
+def test_producer_below_the_loop_already() -> None:
+    with pytest.raises(ScheduleError, match="'P' is below loop 'P.i' already"):
+        Schedule(kernels.chain()).compute_at("P", "P.i")
+
+
+def test_loop_that_reads_nothing_of_it() -> None:
+    with pytest.raises(ScheduleError, match="no statement below loop 'P.i' reads what 'C' produces"):
+        Schedule(kernels.chain()).compute_at("C", "P.i")
+
+
+def test_instances_that_nobody_reads() -> None:
+    build = KernelBuilder("half")
+    x, y = build.temporary("x", i32, (8,)), build.output("y", i32, (4,))
+    with build.loops(i=8) as i, build.statement("P"):
+        x[i] = cast(i, i32)
+    with build.loops(i=4) as i, build.statement("C"):
+        y[i] = x[i]
+    with pytest.raises(ScheduleError, match="leaves instances of 'P' without a place"):
+        Schedule(build.kernel()).compute_at("P", "C.i")
