@@ -10,36 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
-from llvmlite.ir.values import ArgumentAttributes
 
+from polysched.codegen.accesses import Accesses, Lanes, lane_numbers
 from polysched.codegen.expand import variable_interval
 from polysched.codegen.memory import (
     Addresses,
-    Offset,
     Storage,
-    element_offset,
-    known_alignment,
 )
 from polysched.codegen.values import (
     BIT,
     INDEX,
     Value,
-    declared,
     element_type,
     emit_cast,
     emit_operator,
-    mangled,
-    memory_type,
     splat,
-    vector_of,
     widened,
 )
 from polysched.errors import LoweringError
-from polysched.ir.dtypes import DType, boolean, i64
+from polysched.ir.dtypes import boolean, i64
 from polysched.ir.expressions import (
     Cast,
     Constant,
@@ -53,19 +45,6 @@ from polysched.ir.kernel import Access, Array
 from polysched.ir.linear import Intervals, interval, linear_form
 from polysched.ir.tree import LoopKind
 from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode
-
-INT32 = ir.IntType(32)
-
-
-@dataclass(frozen=True, eq=False)
-class Lanes:
-    """The vector context of a statement: the lane variable, the lanes, and which of them are
-    active.
-    """
-
-    variable: str
-    count: int
-    mask: Any | None
 
 
 class Emitter:
@@ -94,6 +73,7 @@ class Emitter:
         self.known: Intervals = known
         self.variables: dict[str, Any] = {}
         self.addresses = Addresses(builder, self.index)
+        self.accesses = Accesses(builder, self.addresses, self.value)
 
     # -- control flow ----------------------------------------------------------------------------
 
@@ -278,70 +258,7 @@ class Emitter:
             _, slot = self.registers[load.array]
             loaded = self.builder.load(slot, typ=slot.allocated_type)
             return Value(loaded, load.type, _lanes_of(slot))
-        storage = self.storages[load.array]
-        offset = element_offset(storage, load.subscripts, lanes.variable if lanes else None)
-        if lanes is None or offset.lane == 0:
-            pointer = self.addresses.address(storage, offset)
-            type_ = memory_type(load.type)
-            loaded = self.builder.load(pointer, typ=type_)
-            loaded.align = load.type.bytes
-            return Value(from_memory(self.builder, loaded, load.type), load.type)
-        if offset.lane == 1:
-            loaded = self._load_contiguous(storage, offset, lanes)
-        else:
-            loaded = self._gather(storage, load.subscripts, lanes)
-        return Value(from_memory(self.builder, loaded, load.type), load.type, lanes.count)
-
-    def _load_contiguous(self, storage: Storage, offset: Offset, lanes: Lanes) -> Any:
-        builder = self.builder
-        pointer = self.addresses.address(storage, offset)
-        type_ = ir.VectorType(memory_type(storage.array.dtype), lanes.count)
-        alignment = known_alignment(storage, offset)
-        if lanes.mask is None:
-            loaded = builder.load(pointer, typ=type_)
-            loaded.align = alignment
-            return loaded
-        signature = ir.FunctionType(type_, [pointer.type, lanes.mask.type, type_])
-        function = declared(builder.module, f"llvm.masked.load.{mangled(type_)}.p0", signature)
-        return self._masked_call(
-            function, [pointer, lanes.mask, ir.Constant(type_, None)], 0, alignment
-        )
-
-    def _masked_call(self, function: Any, operands: list[Any], pointer: int, alignment: int) -> Any:
-        call = self.builder.call(function, operands)
-        attributes = ArgumentAttributes()
-        attributes.align = alignment
-        call.arg_attributes[pointer] = attributes
-        return call
-
-    def _gather(self, storage: Storage, subscripts: tuple[Expression, ...], lanes: Lanes) -> Any:
-        pointers = self._lane_pointers(storage, subscripts, lanes)
-        type_ = ir.VectorType(memory_type(storage.array.dtype), lanes.count)
-        mask = lanes.mask if lanes.mask is not None else all_lanes(lanes.count)
-        signature = ir.FunctionType(type_, [pointers.type, mask.type, type_])
-        name = f"llvm.masked.gather.{mangled(type_)}.v{lanes.count}p0"
-        function = declared(self.builder.module, name, signature)
-        return self._masked_call(
-            function, [pointers, mask, ir.Constant(type_, None)], 0, storage.array.dtype.bytes
-        )
-
-    def _lane_pointers(
-        self, storage: Storage, subscripts: tuple[Expression, ...], lanes: Lanes
-    ) -> Any:
-        """A vector of addresses, one a lane."""
-        builder, count = self.builder, lanes.count
-        distance: Any = splat(builder, INDEX(0), count)
-        for subscript, stride in zip(subscripts, storage.strides, strict=True):
-            value = widened(builder, self.value(subscript, lanes), count)
-            factor = INDEX(stride) if isinstance(stride, int) else stride
-            distance = builder.add(distance, builder.mul(value, splat(builder, factor, count)))
-        size = splat(builder, INDEX(storage.array.dtype.bytes), count)
-        pointers = builder.gep(
-            storage.base, [builder.mul(distance, size)], inbounds=True, source_etype=ir.IntType(8)
-        )
-        # llvmlite takes the type of the base for that of the result
-        pointers.type = ir.VectorType(ir.PointerType(), count)
-        return pointers
+        return self.accesses.load(self.storages[load.array], load.subscripts, lanes)
 
     # -- stores ----------------------------------------------------------------------------------
 
@@ -351,26 +268,7 @@ class Emitter:
             self._store_register(target, value, lanes)
             return
         storage = self.storages[target.array]
-        dtype = storage.array.dtype
-        stored = to_memory(self.builder, value.ir, dtype)
-        if lanes is None:
-            pointer = self.addresses.address(
-                storage, element_offset(storage, target.subscripts, None)
-            )
-            self.builder.store(stored, pointer).align = dtype.bytes
-            return
-        stored = widened(self.builder, Value(stored, dtype, value.lanes), lanes.count)
-        offset = element_offset(storage, target.subscripts, lanes.variable)
-        if offset.lane == 0:
-            raise LoweringError(
-                f"statement '{node.statement}': all lanes of vector loop '{lanes.variable}' "
-                f"write the one "
-                f"element {target}; vectorise another loop"
-            )
-        if offset.lane == 1:
-            self._store_contiguous(storage, offset, stored, lanes)
-        else:
-            self._scatter(storage, target.subscripts, stored, lanes)
+        self.accesses.store(storage, target, value, lanes, node.statement)
 
     def _store_register(self, target: Access, value: Value, lanes: Lanes | None) -> None:
         _, slot = self.registers[target.array]
@@ -381,29 +279,6 @@ class Emitter:
                 lanes.mask, new, self.builder.load(slot, typ=slot.allocated_type)
             )
         self.builder.store(new, slot)
-
-    def _store_contiguous(
-        self, storage: Storage, offset: Offset, stored: Any, lanes: Lanes
-    ) -> None:
-        pointer = self.addresses.address(storage, offset)
-        alignment = known_alignment(storage, offset)
-        if lanes.mask is None:
-            self.builder.store(stored, pointer).align = alignment
-            return
-        signature = ir.FunctionType(ir.VoidType(), [stored.type, pointer.type, lanes.mask.type])
-        name = f"llvm.masked.store.{mangled(stored.type)}.p0"
-        function = declared(self.builder.module, name, signature)
-        self._masked_call(function, [stored, pointer, lanes.mask], 1, alignment)
-
-    def _scatter(
-        self, storage: Storage, subscripts: tuple[Expression, ...], stored: Any, lanes: Lanes
-    ) -> None:
-        pointers = self._lane_pointers(storage, subscripts, lanes)
-        mask = lanes.mask if lanes.mask is not None else all_lanes(lanes.count)
-        signature = ir.FunctionType(ir.VoidType(), [stored.type, pointers.type, mask.type])
-        name = f"llvm.masked.scatter.{mangled(stored.type)}.v{lanes.count}p0"
-        function = declared(self.builder.module, name, signature)
-        self._masked_call(function, [stored, pointers, mask], 1, storage.array.dtype.bytes)
 
 
 def _mask_condition(node: For) -> tuple[Expression | None, Assign]:
@@ -421,29 +296,3 @@ def _mask_condition(node: For) -> tuple[Expression | None, Assign]:
 def _lanes_of(slot: Any) -> int | None:
     type_ = slot.allocated_type
     return type_.count if isinstance(type_, ir.VectorType) else None
-
-
-def lane_numbers(count: int) -> Any:
-    """The vector 0, 1, 2, ... of i64."""
-    return ir.Constant(ir.VectorType(INDEX, count), [INDEX(lane) for lane in range(count)])
-
-
-def all_lanes(count: int) -> Any:
-    """The mask with every lane active."""
-    return ir.Constant(ir.VectorType(BIT, count), [BIT(1)] * count)
-
-
-def from_memory(builder: ir.IRBuilder, loaded: Any, dtype: DType) -> Any:
-    """A loaded element as a value: a boolean's byte becomes a bit."""
-    if dtype.bits != 1:
-        return loaded
-    zero = ir.Constant(loaded.type, None if isinstance(loaded.type, ir.VectorType) else 0)
-    return builder.icmp_unsigned("!=", loaded, zero)
-
-
-def to_memory(builder: ir.IRBuilder, value: Any, dtype: DType) -> Any:
-    """A value as it is stored: a boolean's bit becomes a byte."""
-    if dtype.bits != 1:
-        return value
-    count = value.type.count if isinstance(value.type, ir.VectorType) else None
-    return builder.zext(value, vector_of(ir.IntType(8), count))

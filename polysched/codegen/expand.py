@@ -7,7 +7,15 @@ from dataclasses import replace
 from polysched.errors import LoweringError
 from polysched.ir.expressions import Constant, Expression, Index, Load, equal, transform
 from polysched.ir.kernel import Access
-from polysched.ir.linear import Interval, Intervals, LinearForm, intersection, interval, linear_form, simplify
+from polysched.ir.linear import (
+    Interval,
+    Intervals,
+    LinearForm,
+    intersection,
+    interval,
+    linear_form,
+    simplify,
+)
 from polysched.ir.tree import LoopKind
 from polysched.loops.nodes import (
     Allocate,

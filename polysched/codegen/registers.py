@@ -254,6 +254,8 @@ def _slot(touch: _Touch) -> Slot | None:
             if any(isinstance(node, Index) and node.name in varying for node in walk(atom)):
                 return None
     vector = None
+    if touch.is_write and touch.vector is not None and not any(steps):
+        return None  # which lane writes the element, the mask decides at run time
     if any(steps):
         if steps[-1] != 1 or any(steps[:-1]):
             return None

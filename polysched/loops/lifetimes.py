@@ -1,8 +1,8 @@
 """Mending lifetimes that isl's AST generation has cut.
 
 isl generates the statements below a loop separately where their order allows it, and copies a mark
-around them to each part. So one lifetime may come out as several that follow each other, and what the
-first has written would be gone in the next. All tiles of a buffer share one piece of memory; so
+around them to each part. So one lifetime may come out as several that follow each other, and what
+the first has written would be gone in the next. All tiles of a buffer share one piece of memory; so
 making a lifetime longer never changes a result, and parts that may belong together are joined.
 """
 
@@ -35,8 +35,8 @@ def _mended(parts: list[LoopNode], array: str) -> list[LoopNode]:
     groups: list[list[LoopNode]] = [[]]
     for part in parts:
         if array in _born(part) and _statements(groups[-1], array) == users:
-            first = next(_uses(part, array))
-            if not _reads(first, array):
+            first = next(_uses(part, array), None)
+            if first is not None and not _reads(first, array):
                 groups.append([])
         groups[-1].append(part)
     while len(groups) > 1 and _statements(groups[-1], array) != users:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import islpy as isl
 
@@ -121,8 +122,10 @@ def _first_use(
 
 
 def _rebased(program: Program, node: Node, first: Mapping[str, isl.PwMultiAff]) -> Node:
-    """Count the loops from the first value within one iteration of the target; drop those left with
-    one.
+    """Count the loops from the first value within one iteration of the target.
+
+    Loops that the target's iteration fixes are dropped; one that never counted anything stays, so
+    that a schedule for all sizes finds it at size 1 too.
     """
     match node:
         case Leaf():
@@ -132,7 +135,17 @@ def _rebased(program: Program, node: Node, first: Mapping[str, isl.PwMultiAff]) 
         case Loop(values=values):
             body = _rebased(program, node.body, first)
             counted = replace(node, values=_counted_from_zero(program, values, first), body=body)
-            return body if counts_nothing(program, counted) else counted
+            is_fixed = counts_nothing(program, counted) and not _is_constant(program, node)
+            return body if is_fixed else counted
+
+
+def _is_constant(program: Program, loop: Loop) -> bool:
+    """Whether the loop has one iteration in all, wherever it stands."""
+    reached = (
+        isl.Map.from_pw_aff(value).intersect_domain(program.statements[name].domain).range()
+        for name, value in loop.values.items()
+    )
+    return reduce(isl.Set.union, reached).is_singleton()
 
 
 def _counted_from_zero(

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from polysched.errors import ScheduleError
-from polysched.ir.tree import Loop, LoopKind, Node, path, rewrite
+from polysched.ir.tree import Loop, LoopKind, path, rewrite
 from polysched.schedule.program import (
     Program,
     base_name,
-    counts_nothing,
     require_fresh,
     require_positive,
     sequential_loop,
@@ -26,8 +25,8 @@ class Vectorize:
     Args:
         loop: the loop.
         lanes: iterations a vector, a power of two.
-        into: name of the loop over the lanes; by default ``<loop>v``. A loop longer than one vector
-            keeps its name and counts vectors.
+        into: name of the loop over the lanes; by default ``<loop>v``. The loop itself stays and
+            counts vectors.
     """
 
     loop: str
@@ -53,8 +52,7 @@ def vectorize(program: Program, step: Vectorize) -> Program:
     if step.lanes & (step.lanes - 1) or step.lanes > LARGEST_LANES:
         raise ScheduleError(
             f"the number of lanes of vectorize('{step.loop}') is {step.lanes}; expected a power "
-            f"of two "
-            f"up to {LARGEST_LANES}"
+            f"of two up to {LARGEST_LANES}"
         )
     loop = sequential_loop(program, step.loop)
     name = base_name(step.loop)
@@ -64,8 +62,7 @@ def vectorize(program: Program, step: Vectorize) -> Program:
     pair = split_loop(loop, step.lanes, name, lane_name)
     assert isinstance(pair.body, Loop)
     lanes = replace(pair.body, kind=LoopKind.VECTOR, lanes=step.lanes)
-    whole: Node = lanes if counts_nothing(program, pair) else replace(pair, body=lanes)
-    return program.with_tree(rewrite(program.tree, loop, lambda _: whole))
+    return program.with_tree(rewrite(program.tree, loop, lambda _: replace(pair, body=lanes)))
 
 
 def _require_no_vector_around(program: Program, loop: Loop, reference: str) -> None:
@@ -74,6 +71,5 @@ def _require_no_vector_around(program: Program, loop: Loop, reference: str) -> N
             if other.kind is LoopKind.VECTOR:
                 raise ScheduleError(
                     f"loop '{reference}' cannot be vectorised: statement '{name}' already runs "
-                    f"in the "
-                    f"vector loop '{other.name}'"
+                    f"in the vector loop '{other.name}'"
                 )

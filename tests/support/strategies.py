@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polysched.errors import ScheduleError
 from polysched.ir.builder import ArrayHandle, KernelBuilder
 from polysched.ir.dtypes import DType, i32
-from polysched.ir.expressions import Expression, Index, Operand, cast, maximum, select
+from polysched.ir.expressions import Expression, Index, Operand, cast, loads, maximum, select
 from polysched.ir.kernel import Kernel
 from polysched.ir.tree import Loop, LoopKind, loops, statements
 from polysched.schedule.program import Program
@@ -128,8 +128,6 @@ class _Nest:
             array[places] = value
 
     def _sources(self, value: Any) -> list[ArrayHandle]:
-        from polysched.ir.expressions import loads  # noqa: PLC0415
-
         named = {handle.array.name: handle for handle in self.read}
         return [named[load.array] for load in loads(value)]
 
@@ -163,7 +161,7 @@ def random_step(draw: Draw, schedule: Schedule) -> Schedule:
         return schedule
     loop = draw(st.sampled_from(found))
     other = draw(st.sampled_from(found))
-    inner = [below for below in loops(loop.body)]
+    inner = list(loops(loop.body))
     name = _reference(loop)
     factor = draw(st.sampled_from([1, 2, 3, 4, 5, 8]))
     array = draw(st.sampled_from(sorted(program.arrays)))

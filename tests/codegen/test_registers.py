@@ -1,0 +1,229 @@
+"""Accumulators in registers: which slots are found, and that nothing else changes."""
+
+from dataclasses import replace
+
+import pytest
+
+from polysched.codegen.assembly import hot_loop, parse
+from polysched.codegen.expand import expand
+from polysched.codegen.module import emit_module
+from polysched.codegen.registers import PromotedProgram, promote_registers
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import f32, i32
+from polysched.ir.expressions import Index, Operand, Parameter
+from polysched.ir.kernel import Kernel, Role
+from polysched.loops.nodes import Allocate, For, If, LoopNode, LoopProgram
+from polysched.lower import lower
+from polysched.machine.load import load_machine
+from polysched.runtime.jit import emit_assembly
+from polysched.schedule.schedule import Schedule
+from tests.codegen.test_emit import assert_runs_as_interpreted
+from tests.loops.programs import array, assign, load, loop, program, vector
+from tests.support import kernels
+from tests.support.differential import assert_agrees, spread
+
+v, i, k, m = Index("v"), Index("i"), Index("k"), Parameter("m")
+
+
+def line(*body: LoopNode, context: str = "{ : }") -> LoopProgram:
+    arrays = [array("x", (64,), Role.INPUT, i32), array("y", (64,), Role.INOUT, i32)]
+    return program(arrays, *body, context=context)
+
+
+def add(target: Operand, source: Operand) -> LoopNode:
+    return assign("y", (target,), load("y", target, dtype=i32) + load("x", source, dtype=i32))
+
+
+def lanes(*body: LoopNode, upper: Operand = 8) -> For:
+    return replace(vector("v", 0, upper, *body), lanes=8)
+
+
+def promoted(made: LoopProgram, budget: int = 32) -> PromotedProgram:
+    return promote_registers(replace(made, body=expand(made.body, {})), {}, budget)
+
+
+def registers(made: LoopProgram, budget: int = 32) -> int:
+    return len(promoted(made, budget).registers)
+
+
+def test_accumulator_of_a_loop() -> None:
+    made = line(loop("k", 0, 9, add(3, k)))
+    assert registers(made) == 1
+    assert_runs_as_interpreted(made)
+
+
+def test_vector_accumulators() -> None:
+    made = line(loop("k", 0, 9, lanes(add(v, v + k)), lanes(add(v + 8, v + 2 * k))))
+    assert registers(made) == 2
+    assert_runs_as_interpreted(made)
+
+
+def test_loop_that_may_not_run() -> None:
+    made = line(loop("k", 0, m, add(3, k)), context="[m] -> { : 0 <= m < 9 }")
+    assert registers(made) == 1
+    for value in (0, 1, 5):
+        assert_runs_as_interpreted(made, m=value)
+
+
+def test_partial_vector() -> None:
+    made = line(loop("k", 0, 9, lanes(add(v, k), upper=m)), context="[m] -> { : 0 <= m <= 8 }")
+    for value in (0, 1, 5, 8):
+        assert_runs_as_interpreted(made, m=value)
+
+
+def test_place_that_an_outer_loop_moves() -> None:
+    made = line(loop("i", 0, 4, loop("k", 0, 9, add(i, k))))
+    assert registers(made) == 1
+    assert_runs_as_interpreted(made)
+
+
+def test_outer_loop_of_any_name() -> None:
+    lane = Index("lane")
+    update = assign(
+        "y", (8 * lane + v,), load("y", 8 * lane + v, dtype=i32) + load("x", v + k, dtype=i32)
+    )
+    made = line(loop("lane", 0, 4, loop("k", 0, 9, lanes(update))))
+    assert registers(made) == 1
+    assert_runs_as_interpreted(made)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        loop("k", 0, 9, add(k, k)),  # the place moves
+        loop("k", 0, 9, lanes(add(v, k)), add(3, k)),  # an element inside a vector
+        loop("k", 0, 9, lanes(add(v, k)), lanes(add(v + 4, k))),  # vectors that overlap
+        loop("k", 0, 9, lanes(add(2 * v, k))),  # no contiguous vector
+        loop("k", 0, 9, add(3, k), assign("y", (k,), load("x", k, dtype=i32))),  # one unknown
+        loop("k", 0, 9, If(k < 4, add(3, k))),  # perhaps never touched
+        loop("k", 0, 9, lanes(add(v, k)), lanes(add(v, k), upper=7)),  # two masks of one place
+    ],
+    ids=["moves", "inside", "overlap", "strided", "unknown", "guarded", "masks"],
+)
+def test_what_stays_in_memory(body: LoopNode) -> None:
+    made = line(body)
+    assert registers(made) == 0
+    assert_runs_as_interpreted(made)
+
+
+def test_budget() -> None:
+    made = line(loop("k", 0, 9, add(1, k), add(2, k), add(3, k)))
+    assert registers(made, budget=3) == 3
+    assert registers(made, budget=2) == 0
+
+
+def test_buffer_needs_no_memory() -> None:
+    arrays = [
+        array("x", (64,), Role.INPUT, i32),
+        array("y", (64,), Role.INOUT, i32),
+        array("t", (8,), Role.TEMPORARY, i32),
+    ]
+    t = load("t", v, dtype=i32)
+    body = Allocate(
+        "t",
+        loop(
+            "i", 0, 1,
+            lanes(assign("t", (v,), load("y", v, dtype=i32))),
+            loop("k", 0, 9, lanes(assign("t", (v,), t + load("x", k, dtype=i32)))),
+            lanes(assign("y", (v,), t)),
+        ),
+    )  # fmt: skip
+    made = program(arrays, body, context="{ : }")
+    assert "t" not in {
+        node.array for node in [promoted(made).program.body] if isinstance(node, Allocate)
+    }
+    assert "alloca [" not in emit_module(made, load_machine(None))
+    assert_runs_as_interpreted(made)
+
+
+# -- the instructions of a register tile ---------------------------------------------------------------
+
+
+def convolution(height: int = 4, width: int = 10, channels: int = 64) -> Kernel:
+    """A small channeled convolution with bias."""
+    build = KernelBuilder("convolution")
+    image = build.input("image", f32, (height + 2, width + 2, channels), dimensions="y x rx")
+    weight = build.input("weight", f32, (channels, 3, 3, channels), dimensions="rx rz ry c")
+    bias = build.input("bias", f32, (channels,))
+    out = build.output("out", f32, (height, width, channels), dimensions="y x c")
+    with build.loops(y=height, x=width, c=channels) as (y, x, c), build.statement("init"):
+        out[y, x, c] = bias[c]
+    nest = build.loops(y=height, x=width, c=channels, rz=3, ry=3, rx=channels)
+    with nest as (y, x, c, rz, ry, rx), build.statement("update", order="any"):
+        out[y, x, c] += weight[rx, rz, ry, c] * image[y + rz, x + ry, rx]
+    return build.kernel()
+
+
+def register_tile(lanes: int) -> Schedule:
+    """5 pixels by 4 vectors in registers across all the reduction loops, as in the tutorial."""
+    return (
+        Schedule(convolution())
+        .split("init.c", 4 * lanes, into=("co", "ci"))
+        .split("update.c", 4 * lanes, into=("co", "ci"))
+        .split("init.x", 5)
+        .split("update.x", 5)
+        .reorder("init.co", "init.y", "init.xo", "init.xi", "init.ci")
+        .reorder("update.co", "update.y", "update.xo", "rz", "ry", "rx", "update.xi", "update.ci")
+        .fuse("init.co", "update.co")
+        .fuse("init.y", "update.y")
+        .fuse("init.xo", "update.xo")
+        .promote("out", at="xo", lanes=lanes)
+        .vectorize("init.ci", lanes)
+        .vectorize("update.ci", lanes)
+        .unroll("init.xi", "init.ci", "update.xi", "update.ci")
+    )
+
+
+@pytest.mark.parametrize("machine", ["sapphirerapids", "znver4", "znver5", "skylake-avx512"])
+def test_hot_loop_of_the_register_tile(machine: str) -> None:
+    target = load_machine(machine)
+    (function,) = parse(emit_assembly(emit_module(lower(register_tile(16)), target), target))
+    loop_found = hot_loop(function)
+    assert loop_found is not None
+    counts = loop_found.counts
+    assert counts.fma % 20 == 0
+    assert counts.fma > 0
+    assert counts.accumulators == 20
+    assert counts.vector_registers_bits == 512 if hasattr(counts, "vector_registers_bits") else True
+    assert counts.stores == 0
+    assert counts.spills == 0
+
+
+def test_register_tile_is_right() -> None:
+    assert_agrees(register_tile(16), interpreted=False)
+
+
+def test_parametric_register_tile_keeps_its_accumulators_in_registers() -> None:
+    schedule = (
+        Schedule(kernels.matmul(dtype=f32))
+        .tile(("update.i", "update.j"), (4, 16))
+        .reorder("io", "jo", "l", "ii", "ji")
+        .promote("c", at="jo", lanes=16)
+        .vectorize("ji", 16)
+        .unroll("ii")
+    )
+    target = load_machine("znver4")
+    (function,) = parse(emit_assembly(emit_module(lower(schedule), target), target))
+    full = hot_loop(function)
+    assert full is not None
+    assert (full.counts.fma, full.counts.stores, full.counts.spills) == (4, 0, 0)
+    assert_agrees(schedule, *spread("m", "n", "k", values=(1, 4, 15, 16, 17)))
+
+
+def test_narrower_vectors_for_a_machine_without_the_wide_ones() -> None:
+    schedule = (
+        Schedule(kernels.matmul(16, 16, 16, dtype=f32))
+        .tile(("update.i", "update.j"), (4, 8))
+        .reorder("io", "jo", "l", "ii", "ji")
+        .promote("c", at="jo", lanes=8)
+        .vectorize("ji", 8)
+        .unroll("ii")
+    )
+    target = load_machine("haswell-avx2")
+    assembly = emit_assembly(emit_module(lower(schedule), target), target)
+    assert "%ymm" in assembly
+    assert "%zmm" not in assembly
+    if not target.missing_on(load_machine(None)):
+        assert_agrees(schedule, machine=target)
+        assert_agrees(Schedule(kernels.conditions(9)).vectorize("j", 8), machine=target)
+        assert_agrees(Schedule(kernels.shuffle(9)).vectorize("strided.i", 8), machine=target)

@@ -1,0 +1,29 @@
+"""Random kernels under random schedules: whatever the checker accepts computes what was declared."""
+
+from hypothesis import HealthCheck, assume, given, settings
+
+from polysched.errors import LoweringError
+from polysched.legality.check import check
+from polysched.loops.generate import generate_loops
+from polysched.schedule.schedule import Schedule
+from tests.support.differential import assert_agrees
+from tests.support.strategies import random_kernels, random_schedules
+
+QUOTA = 1_000_000
+"""Operations of isl for one question: what takes longer is left out, to bound the time of the test."""
+
+
+@settings(
+    max_examples=250,
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+)
+@given(random_schedules(random_kernels(), steps=6))
+def test_accepted_means_equal(schedule: Schedule) -> None:
+    assume(check(schedule, quota=QUOTA).is_legal)
+    try:
+        generate_loops(schedule.program, quota=QUOTA)
+    except LoweringError as error:
+        assert "operations it was given" in str(error)
+        assume(False)
+    parametric = [{"n": n} for n in (0, 1, 2, 5, 8, 9)]
+    assert_agrees(schedule, *(parametric if schedule.kernel.parameters else [{}]))

@@ -1,0 +1,103 @@
+import numpy as np
+import pytest
+
+import polysched as ps
+from polysched.errors import PolyschedError
+from polysched.legality.verdict import IllegalScheduleError
+from polysched.lower import STAGES, compile, lower, show
+from polysched.runtime.cache import ObjectCache
+from polysched.schedule.schedule import Schedule
+from tests.support import kernels
+from tests.support.differential import NO_CACHE, assert_agrees, spread
+
+
+@pytest.mark.parametrize(
+    ("kernel", "names"),
+    [
+        (kernels.scale(), ("n",)),
+        (kernels.grid(), ("n", "m")),
+        (kernels.grid(triangular=True), ("n",)),
+        (kernels.chain(), ("n", "m")),
+        (kernels.matmul(), ("m", "n", "k")),
+        (kernels.matmul(triangular=True), ("m", "n")),
+        (kernels.matmul(dtype=ps.f32), ("m", "n", "k")),
+        (kernels.transpose(), ("n", "m")),
+        (kernels.reductions(), ("n", "m")),
+        (kernels.conditions(), ("n",)),
+        (kernels.stepped(), ("n",)),
+        (kernels.scalars(), ("n",)),
+        (kernels.triangular_solve(), ("n",)),
+    ],
+    ids=lambda value: value.name if isinstance(value, ps.Kernel) else "",
+)
+def test_without_steps_the_kernel_is_what_was_declared(
+    kernel: ps.Kernel, names: tuple[str, ...]
+) -> None:
+    assert_agrees(Schedule(kernel), *spread(*names, values=(0, 1, 3, 8)))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "names"),
+    [
+        (kernels.prefix(), ("n",)),
+        (kernels.seidel(), ("t", "n")),
+        (kernels.seidel_plane(), ("t", "n", "m")),
+        (kernels.jacobi(), ("t", "n")),
+        (kernels.blur(), ("n", "m")),
+        (kernels.shuffle(), ("n",)),
+    ],
+    ids=lambda value: value.name if isinstance(value, ps.Kernel) else "",
+)
+def test_kernels_of_at_least_one_element(kernel: ps.Kernel, names: tuple[str, ...]) -> None:
+    assert_agrees(Schedule(kernel), *spread(*names, values=(1, 2, 3, 6)))
+
+
+@pytest.mark.parametrize(
+    ("stage", "text"),
+    [
+        ("domain", "S[i]"),
+        ("deps", ""),
+        ("schedule", "vector iv"),
+        ("loops", "vector iv in 0..8"),
+        ("c", "for ("),
+        ("llvm", "define i32 @\"scale\""),
+        ("asm", "scale:"),
+    ],
+)
+def test_each_stage_can_be_shown(stage: str, text: str) -> None:
+    schedule = Schedule(kernels.scale()).vectorize("i", 8)
+    assert text in show(schedule, stage, "haswell-avx2")
+
+
+def test_the_stages_in_order() -> None:
+    assert list(STAGES) == ["domain", "deps", "schedule", "loops", "c", "llvm", "asm"]
+
+
+def test_unknown_stage() -> None:
+    with pytest.raises(PolyschedError, match="unknown stage 'loop'; did you mean 'loops'"):
+        show(Schedule(kernels.scale()), "loop")
+
+
+def test_illegal_schedule_is_not_compiled() -> None:
+    with pytest.raises(IllegalScheduleError):
+        compile(Schedule(kernels.prefix()).reverse("i"), cache=NO_CACHE)
+
+
+def test_lowering_does_not_judge() -> None:
+    assert lower(Schedule(kernels.prefix()).reverse("i")).name == "prefix"
+
+
+def test_debug_variable_prints_the_stages(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("POLYSCHED_DEBUG", "loops,llvm")
+    compile(Schedule(kernels.scale()), cache=NO_CACHE)
+    printed = capsys.readouterr().err
+    assert "-- loops\nprogram scale" in printed
+    assert "-- llvm\n" in printed
+
+
+def test_compiled_kernel_is_called_with_arrays() -> None:
+    run = compile(Schedule(kernels.scale()).vectorize("i", 8), cache=ObjectCache(None))
+    result = run(np.arange(10, dtype=np.int32))
+    np.testing.assert_array_equal(result, 2 * np.arange(10) + 1)
