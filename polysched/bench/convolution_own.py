@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
-from polysched.bench.contestant import Contestant, Runner, UnavailableError, aligned_empty
+from polysched.bench.contestant import Contestant, Runner, aligned_empty
 from polysched.bench.convolution import ConvolutionData, ConvolutionSize
-from polysched.errors import ScheduleError
 from polysched.ir.kernel import Kernel
 from polysched.library.convolution import best, conv2d_relu, tutorial, unscheduled
 from polysched.lower import compile
@@ -58,14 +57,9 @@ def prepare_own(
     """Declare, schedule, prove and compile the convolution.
 
     Raises:
-        UnavailableError: the schedule's steps do not fit these sizes.
         PolyschedError: the schedule is refused or cannot be compiled.
     """
-    try:
-        scheduled = schedule(kernel_of(data.size))
-    except ScheduleError as error:
-        raise UnavailableError(f"its schedule does not fit this size: {error}") from error
-    compiled = compile(scheduled, machine, cache=cache)
+    compiled = compile(schedule(kernel_of(data.size)), machine, cache=cache)
     output = aligned_empty(data.size.output_shape)
 
     def run() -> None:

@@ -73,13 +73,14 @@ def test_peer_that_is_missing_is_told_and_does_not_fail(
     assert "polysched (a) unscheduled" in result.stdout
 
 
-def test_schedule_that_does_not_fit_the_size_is_not_raced(polysched: Polysched) -> None:
+def test_schedules_fit_the_smallest_size(polysched: Polysched) -> None:
     result = polysched(
         "bench", "conv", "--sizes", "1,1,1,1,1", "--seconds", "0.1", "--only", "polysched"
     )
     assert result.exit_code == 0
-    assert "not raced: polysched (b) tutorial: its schedule does not fit this size" in result.stderr
-    assert "polysched (a) unscheduled" in result.stdout
+    assert "not raced" not in result.stderr
+    for name in ("(a) unscheduled", "(b) tutorial", "(c) best"):
+        assert f"polysched {name}" in result.stdout
 
 
 @pytest.mark.parametrize(
