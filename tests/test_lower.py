@@ -60,7 +60,7 @@ def test_kernels_of_at_least_one_element(kernel: ps.Kernel, names: tuple[str, ..
         ("schedule", "vector iv"),
         ("loops", "vector iv in 0..8"),
         ("c", "for ("),
-        ("llvm", "define i32 @\"scale\""),
+        ("llvm", 'define i32 @"scale"'),
         ("asm", "scale:"),
     ],
 )

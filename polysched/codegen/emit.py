@@ -15,7 +15,6 @@ from typing import Any
 from llvmlite import ir
 
 from polysched.codegen.accesses import Accesses, Lanes, lane_numbers
-from polysched.codegen.expand import variable_interval
 from polysched.codegen.memory import (
     Addresses,
     Storage,
@@ -40,11 +39,12 @@ from polysched.ir.expressions import (
     Load,
     Operation,
     Parameter,
+    loads,
 )
 from polysched.ir.kernel import Access, Array
 from polysched.ir.linear import Intervals, interval, linear_form
 from polysched.ir.tree import LoopKind
-from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode
+from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode, variable_interval
 
 
 class Emitter:
@@ -155,7 +155,8 @@ class Emitter:
         condition, body = _mask_condition(node)
         lower, upper = (linear_form(end, self.known) for end in (node.lower, node.upper))
         extent = upper.plus(lower, -1)
-        if extent.is_constant and extent.constant == 1 and condition is None:
+        one_lane = extent.is_constant and extent.constant == 1 and condition is None
+        if one_lane and not self._uses_registers(body):
             outer = self.variables
             self.variables = {**outer, node.variable: self.index(node.lower)}
             with self._scope():
@@ -182,6 +183,10 @@ class Emitter:
         some = self.builder.icmp_unsigned("!=", bits, ir.IntType(node.lanes)(0))
         with self.builder.if_then(some), self._scope():
             self._assign(body, Lanes(node.variable, node.lanes, mask))
+
+    def _uses_registers(self, node: Assign) -> bool:
+        arrays = {node.target.array, *(load.array for load in loads(node.value))}
+        return not arrays.isdisjoint(self.registers)
 
     def _range_mask(self, node: For) -> Any:
         """Lanes from lower to upper (excluded) in the loop's steps."""

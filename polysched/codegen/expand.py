@@ -8,7 +8,6 @@ from polysched.errors import LoweringError
 from polysched.ir.expressions import Constant, Expression, Index, Load, equal, transform
 from polysched.ir.kernel import Access
 from polysched.ir.linear import (
-    Interval,
     Intervals,
     LinearForm,
     intersection,
@@ -25,6 +24,7 @@ from polysched.loops.nodes import (
     If,
     LoopNode,
     block,
+    variable_interval,
 )
 
 
@@ -97,8 +97,9 @@ def _iterations(
     _, longest = interval(linear_form(upper, known).plus(start, -1), known)
     first, last = node.values
     if first is not None and last is not None and not start.is_constant:
-        if longest is None or last - first < longest:
-            return [Constant(value) for value in range(first, last + 1)]
+        literal = range(first, last + 1)
+        if longest is None or len(literal) <= longest:
+            return [Constant(value) for value in literal]
     if longest is None and last is not None and start.is_constant:
         longest = last - start.constant + 1
     if longest is None:
@@ -117,13 +118,6 @@ def _guarded(condition: Expression, then: LoopNode, otherwise: LoopNode | None) 
     if condition == Constant(False):
         return Block(()) if otherwise is None else otherwise
     return If(condition, then, otherwise)
-
-
-def variable_interval(lower: Expression, upper: Expression, known: Intervals) -> Interval:
-    """The interval of a loop's variable."""
-    low, _ = interval(linear_form(lower, known), known)
-    _, high = interval(linear_form(upper, known), known)
-    return low, None if high is None else high - 1
 
 
 def _substituted(

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from polysched.codegen.expand import variable_interval
 from polysched.ir.expressions import (
     Constant,
     Expression,
@@ -37,6 +36,7 @@ from polysched.loops.nodes import (
     LoopProgram,
     block,
     map_children,
+    variable_interval,
 )
 from polysched.loops.nodes import walk as walk_nodes
 
@@ -100,7 +100,8 @@ class _Promoter:
                 slots = self._slots(array, body, known, needs_memory=False)
                 if slots is not None:
                     names = self._named(array, slots)
-                    inner: LoopNode = self.visit(_renamed(body, array, names, known), known)
+                    renamed = _renamed(body, array, names, needs_memory=False)
+                    inner: LoopNode = self.visit(renamed, known)
                     for name in names.values():
                         inner = Allocate(name, inner)
                     return inner
@@ -128,7 +129,7 @@ class _Promoter:
                 before.append(_transfer(slot, name, self.arrays[array], load=True))
                 after.append(_transfer(slot, name, self.arrays[array], load=False))
                 names_of[name] = self.registers[name]
-            renamed = _renamed(node, array, names, known)
+            renamed = _renamed(node, array, names, needs_memory=True)
             assert isinstance(renamed, For)
             node = renamed
         node = replace(node, body=self.visit(node.body, inner))
@@ -150,7 +151,7 @@ class _Promoter:
         for touch in _touches(region, array, known, _Context()):
             if needs_memory and (touch.guarded or not touch.certain):
                 return None
-            slot = _slot(touch)
+            slot = _slot(touch, needs_memory=needs_memory)
             if slot is None:
                 return None
             found[slot] = None
@@ -238,8 +239,12 @@ def _touches(node: LoopNode, array: str, known: Intervals, context: _Context) ->
                 )
 
 
-def _slot(touch: _Touch) -> Slot | None:
-    """The slot of an access; None if it moves inside the region or is no element or vector."""
+def _slot(touch: _Touch, *, needs_memory: bool) -> Slot | None:
+    """The slot of an access; None if it moves inside the region or is no element or vector.
+
+    What is never copied from or to memory is a slot whatever lanes are active: which of them are
+    written, each statement's own mask says.
+    """
     lane = Index(touch.vector.variable) if touch.vector else None
     place = []
     steps = []
@@ -253,13 +258,16 @@ def _slot(touch: _Touch) -> Slot | None:
         for atom, _ in form.terms:
             if any(isinstance(node, Index) and node.name in varying for node in walk(atom)):
                 return None
-    vector = None
+    vector: tuple[Expression, Expression, int] | None = None
     if touch.is_write and touch.vector is not None and not any(steps):
         return None  # which lane writes the element, the mask decides at run time
     if any(steps):
         if steps[-1] != 1 or any(steps[:-1]):
             return None
         assert touch.vector is not None
+        if not needs_memory:
+            vector = (Constant(0), Constant(touch.vector.lanes), touch.vector.lanes)
+            return Slot(touch.access.array, tuple(place), vector)
         ends = (touch.vector.lower, touch.vector.upper)
         for end in ends:
             if any(isinstance(node, Index) and node.name in varying for node in walk(end)):
@@ -291,17 +299,23 @@ def _apart(one: Slot, other: Slot) -> bool:
 
 
 def _renamed(
-    node: LoopNode, array: str, names: dict[Slot, str], known: Intervals, vector: For | None = None
+    node: LoopNode,
+    array: str,
+    names: dict[Slot, str],
+    *,
+    needs_memory: bool,
+    vector: For | None = None,
 ) -> LoopNode:
     """The node with accesses to an array replaced by accesses to its slots' registers."""
     match node:
         case For(kind=LoopKind.VECTOR):
-            return replace(node, body=_renamed(node.body, array, names, known, node))
+            body = _renamed(node.body, array, names, needs_memory=needs_memory, vector=node)
+            return replace(node, body=body)
         case Assign(target=target, value=value):
 
             def register(access: Access) -> Access:
                 touch = _Touch(access, False, vector, False, True, frozenset())
-                slot = _slot(touch)
+                slot = _slot(touch, needs_memory=needs_memory)
                 assert slot is not None
                 lane: tuple[Expression, ...] = ()
                 if slot.vector is not None:
@@ -321,7 +335,12 @@ def _renamed(
                 value=transform(value, rule),
             )
         case _:
-            return map_children(node, lambda child: _renamed(child, array, names, known, vector))
+            return map_children(
+                node,
+                lambda child: _renamed(
+                    child, array, names, needs_memory=needs_memory, vector=vector
+                ),
+            )
 
 
 def _transfer(slot: Slot, name: str, array: Array, *, load: bool) -> LoopNode:

@@ -48,6 +48,7 @@ from polysched.ir.tree import (
     Sequence,
     executed,
 )
+from polysched.loops.coverage import miscovered
 from polysched.loops.isl_ast import (
     AND,
     BLOCK,
@@ -75,9 +76,15 @@ from polysched.loops.separation import full_tiles
 from polysched.schedule.lifetime import lifetime
 from polysched.schedule.program import Program, value_range
 
-
 DEFAULT_QUOTA = 20_000_000
 """Operations of isl for one program; they take it about ten seconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Nest:
+    """The mark of a band: its loops, the outermost first."""
+
+    loops: tuple[Loop, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,38 +97,56 @@ class _Lifetime:
 def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgram:
     """Turn a scheduled program into loops with full and partial tiles apart.
 
+    What isl generates is checked to run every instance exactly once. If it does not, it is asked
+    once
+    more in a simpler way: whole nests at a time, full and partial tiles together.
+
     Args:
         quota: what isl may spend, in operations. 0: no limit.
 
     Raises:
-        LoweringError: isl gave up, or made something that the loop IR cannot say.
+        LoweringError: isl gave up, or made something wrong or that the loop IR cannot say.
     """
-    marks: list[Loop | _Lifetime] = []
+    kernel = program.kernel
     try:
         with operation_quota(quota):
-            ast = _isl_ast(program, marks)
+            body = _read_back(program, separated=True)
+            wrong = miscovered(body, program.statements, kernel.context)
+            if wrong is not None:
+                body = _read_back(program, separated=False)
+                wrong = miscovered(body, program.statements, kernel.context)
     except (isl.Error, QuotaExceededError) as error:
         raise LoweringError(
-            f"kernel '{program.kernel.name}': isl could not generate loops for this schedule: "
-            f"{error}"
+            f"kernel '{kernel.name}': isl could not generate loops for this schedule: {error}"
         ) from None
-    reader = _Reader(program, marks)
+    if wrong is not None:
+        raise LoweringError(
+            f"kernel '{kernel.name}': the loops that isl generates for this schedule {wrong.what}; "
+            "this is an error in isl, and nothing was compiled: take other factors or another order"
+        )
+    return LoopProgram(kernel.name, kernel.parameters, kernel.context, program.arrays, body)
+
+
+def _read_back(program: Program, *, separated: bool) -> LoopNode:
+    marks: list[_Nest | _Lifetime] = []
+    ast = _isl_ast(program, marks, separated=separated)
     known = parameter_intervals(program.kernel.context, program.kernel.parameters)
-    body = merge_lifetimes(reader.node(ast, _Scope({}, known, None)))
-    return LoopProgram(
-        program.kernel.name, program.kernel.parameters, program.kernel.context, program.arrays, body
-    )
+    return merge_lifetimes(_Reader(program, marks).node(ast, _Scope({}, known, ())), known)
 
 
-def _isl_ast(program: Program, marks: list[Loop | _Lifetime]) -> isl.AstNode:
-    """The AST that isl makes of the executed tree; what the marks in it stand for goes to ``marks``."""
+def _isl_ast(program: Program, marks: list[_Nest | _Lifetime], *, separated: bool) -> isl.AstNode:
+    """isl's AST of the executed tree; what the marks in it stand for goes to ``marks``.
+
+    ``separated``: every loop is a band of its own, and full tiles are isolated.
+    """
     tree = executed(program.tree)
-    schedule = _schedule_tree(program, tree, marks, _lifetimes(program, tree))
-    isolated = {
-        id(part.loop): _isolate_option(part.iterations)
-        for part in full_tiles(tree, program.statements)
-    }
-    schedule = _with_options(schedule.get_root(), marks, isolated).get_schedule()
+    schedule = _schedule_tree(program, tree, marks, _lifetimes(program, tree), separated)
+    if separated:
+        isolated = {
+            id(part.loop): _isolate_option(part.iterations)
+            for part in full_tiles(tree, program.statements)
+        }
+        schedule = _with_options(schedule.get_root(), marks, isolated).get_schedule()
     return isl.AstBuild.from_context(program.kernel.context).node_from_schedule(schedule)
 
 
@@ -151,8 +176,9 @@ def _lifetimes(program: Program, tree: Node) -> dict[int, list[str]]:
 def _schedule_tree(
     program: Program,
     node: Node,
-    marks: list[Loop | _Lifetime],
+    marks: list[_Nest | _Lifetime],
     lifetimes: dict[int, list[str]],
+    separated: bool,
 ) -> isl.Schedule:
     match node:
         case Leaf(statement=statement):
@@ -160,23 +186,37 @@ def _schedule_tree(
             schedule = isl.Schedule.from_domain(isl.UnionSet.from_set(domain))
         case Sequence(children=children):
             first, *others = (
-                _schedule_tree(program, child, marks, lifetimes) for child in children
+                _schedule_tree(program, child, marks, lifetimes, separated) for child in children
             )
             schedule = first
             for other in others:
                 schedule = schedule.sequence(other)
         case Loop():
-            schedule = _schedule_tree(program, node.body, marks, lifetimes)
-            schedule = schedule.insert_partial_schedule(_band(node))
-            schedule = _marked(schedule, marks, node)
+            nest = (node,) if separated else _nest(node, lifetimes)
+            schedule = _schedule_tree(program, nest[-1].body, marks, lifetimes, separated)
+            schedule = schedule.insert_partial_schedule(_band(nest))
+            schedule = _marked(schedule, marks, _Nest(nest))
     for array in lifetimes.get(id(node), []):
         schedule = _marked(schedule, marks, _Lifetime(array))
     return schedule
 
 
-def _band(loop: Loop) -> isl.MultiUnionPwAff:
-    union = reduce(isl.UnionPwAff.union_add, map(isl.UnionPwAff.from_pw_aff, loop.values.values()))
-    return isl.MultiUnionPwAff.from_union_pw_aff(union)
+def _nest(outermost: Loop, lifetimes: dict[int, list[str]]) -> tuple[Loop, ...]:
+    """The loops from ``outermost`` inwards with nothing but each other in between."""
+    nest = [outermost]
+    while isinstance(nest[-1].body, Loop) and id(nest[-1].body) not in lifetimes:
+        nest.append(nest[-1].body)
+    return tuple(nest)
+
+
+def _band(nest: tuple[Loop, ...]) -> isl.MultiUnionPwAff:
+    columns = [
+        isl.MultiUnionPwAff.from_union_pw_aff(
+            reduce(isl.UnionPwAff.union_add, map(isl.UnionPwAff.from_pw_aff, loop.values.values()))
+        )
+        for loop in nest
+    ]
+    return reduce(isl.MultiUnionPwAff.flat_range_product, columns)
 
 
 def _isolate_option(iterations: isl.Set) -> isl.UnionSet:
@@ -189,11 +229,12 @@ def _isolate_option(iterations: isl.Set) -> isl.UnionSet:
 
 
 def _with_options(
-    node: isl.ScheduleNode, marks: list[Loop | _Lifetime], isolated: dict[int, isl.UnionSet]
+    node: isl.ScheduleNode, marks: list[_Nest | _Lifetime], isolated: dict[int, isl.UnionSet]
 ) -> isl.ScheduleNode:
     """Set the options of the bands; last of all, for then a band cannot be moved any more."""
     if is_mark(node):
-        option = isolated.get(id(marks[_mark_number(node.mark_get_id())]))
+        what = marks[_mark_number(node.mark_get_id())]
+        option = isolated.get(id(what.loops[0])) if isinstance(what, _Nest) else None
         if option is not None:
             node = node.child(0).band_set_ast_build_options(option).parent()
     for position in range(node.n_children()):
@@ -206,7 +247,7 @@ def _mark_number(mark: isl.Id) -> int:
 
 
 def _marked(
-    schedule: isl.Schedule, marks: list[Loop | _Lifetime], what: Loop | _Lifetime
+    schedule: isl.Schedule, marks: list[_Nest | _Lifetime], what: _Nest | _Lifetime
 ) -> isl.Schedule:
     marks.append(what)
     node = schedule.get_root().child(0).insert_mark(isl.Id(f"mark{len(marks) - 1}"))
@@ -224,18 +265,18 @@ class _Scope:
     Attributes:
         values: isl's iterator names with the expressions they stand for.
         known: intervals of the loop variables in scope.
-        loop: the loop whose mark is the innermost around.
+        loops: the loops of the innermost mark around that are still to come.
     """
 
     values: Mapping[str, Expression]
     known: Intervals
-    loop: Loop | None
+    loops: tuple[Loop, ...]
 
 
 class _Reader:
     """Turns isl's AST into the loop IR."""
 
-    def __init__(self, program: Program, marks: list[Loop | _Lifetime]) -> None:
+    def __init__(self, program: Program, marks: list[_Nest | _Lifetime]) -> None:
         self.program = program
         self.marks = marks
         self.taken = frozenset((*program.kernel.parameters, *program.arrays))
@@ -259,12 +300,11 @@ class _Reader:
         what = self.marks[_mark_number(node.mark_get_id())]
         inner = node.mark_get_node()
         if isinstance(what, _Lifetime):
-            return Allocate(what.array, self.node(inner, scope))
-        return self.node(inner, replace(scope, loop=what))
+            return Allocate(what.array, self.node(inner, scope), tuple(scope.values.values()))
+        return self.node(inner, replace(scope, loops=what.loops))
 
     def _for(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
-        loop = scope.loop
-        assert loop is not None
+        loop, *_ = scope.loops
         iterator = node.for_get_iterator().get_id().get_name()
         lower = simplify(self.expression(node.for_get_init(), scope), scope.known)
         if node.for_is_degenerate():
@@ -285,7 +325,7 @@ class _Reader:
         return For(variable, loop.name, lower, upper, step, loop.kind, body, loop.lanes, values)
 
     def _bound(self, scope: _Scope, iterator: str, value: Expression) -> _Scope:
-        return replace(scope, values={**scope.values, iterator: value})
+        return replace(scope, values={**scope.values, iterator: value}, loops=scope.loops[1:])
 
     def _fresh(self, name: str, scope: _Scope) -> str:
         used = {value.name for value in scope.values.values() if isinstance(value, Index)}

@@ -2,75 +2,132 @@
 
 isl generates the statements below a loop separately where their order allows it, and copies a mark
 around them to each part. So one lifetime may come out as several that follow each other, and what
-the first has written would be gone in the next. All tiles of a buffer share one piece of memory; so
-making a lifetime longer never changes a result, and parts that may belong together are joined.
+the first has written would be gone in the next. All tiles of a buffer share one piece of memory, so
+making a lifetime longer never changes a result: parts are joined unless they provably belong to
+different iterations of the loops around.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeGuard
 
-from polysched.ir.expressions import loads
-from polysched.loops.nodes import Allocate, Assign, Block, LoopNode, block, map_children, walk
+from polysched.ir.expressions import Expression, Index, transform
+from polysched.ir.linear import Interval, Intervals, LinearForm, interval, linear_form
+from polysched.loops.nodes import (
+    Allocate,
+    Block,
+    For,
+    LoopNode,
+    block,
+    children,
+    map_children,
+    variable_interval,
+    walk,
+)
 
 
-def merge_lifetimes(node: LoopNode) -> LoopNode:
-    """Join the parts of a lifetime that stand in one block.
+@dataclass(frozen=True)
+class _Birth:
+    """Where a lifetime begins: its iteration, and intervals of the variables bound on the way."""
 
-    What stays apart is whole: all the statements that use the buffer in the block take part in it,
-    and it begins by writing.
+    iteration: tuple[Expression, ...]
+    own: tuple[tuple[str, Interval], ...]
+
+
+def merge_lifetimes(node: LoopNode, known: Intervals) -> LoopNode:
+    """Join the parts of lifetimes that may belong to one iteration of the loops around.
+
+    Args:
+        node: loops as isl generated them.
+        known: intervals of the parameters and of the variables around ``node``.
     """
-    node = map_children(node, merge_lifetimes)
+    if isinstance(node, For):
+        inside = {**known, node.variable: variable_interval(node.lower, node.upper, known)}
+        return map_children(node, lambda child: merge_lifetimes(child, inside))
+    node = map_children(node, lambda child: merge_lifetimes(child, known))
     if not isinstance(node, Block):
         return node
     parts = list(node.children)
-    for array in sorted(_born(node)):
-        parts = _mended(parts, array)
+    for array in sorted({one.array for one in walk(node) if isinstance(one, Allocate)}):
+        parts = _joined(parts, array, known)
     return block(parts)
 
 
-def _mended(parts: list[LoopNode], array: str) -> list[LoopNode]:
-    """The parts of a block with the lifetimes of one buffer joined."""
-    users = {assign.statement for part in parts for assign in _uses(part, array)}
-    groups: list[list[LoopNode]] = [[]]
+def _joined(parts: list[LoopNode], array: str, known: Intervals) -> list[LoopNode]:
+    """The parts of a block with the lifetimes of one buffer joined where they may be one."""
+    groups: list[list[LoopNode]] = []
     for part in parts:
-        if array in _born(part) and _statements(groups[-1], array) == users:
-            first = next(_uses(part, array), None)
-            if first is not None and not _reads(first, array):
-                groups.append([])
-        groups[-1].append(part)
-    while len(groups) > 1 and _statements(groups[-1], array) != users:
-        groups[-2:] = [[*groups[-2], *groups[-1]]]
-    return [part for group in groups for part in _one_lifetime(group, array)]
+        births = list(_births(part, array, known, ()))
+        together = [
+            index
+            for index, group in enumerate(groups)
+            if any(
+                not _apart(earlier, later, known)
+                for member in group
+                for earlier in _births(member, array, known, ())
+                for later in births
+            )
+        ]
+        first = min(together, default=len(groups))
+        groups[first:] = [[member for group in groups[first:] for member in group] + [part]]
+    return [one for group in groups for one in _one_lifetime(group, array)]
+
+
+def _births(
+    node: LoopNode, array: str, known: Intervals, own: tuple[tuple[str, Interval], ...]
+) -> Iterator[_Birth]:
+    match node:
+        case Allocate() if node.array == array:
+            yield _Birth(node.iteration, own)
+        case For():
+            reached = variable_interval(node.lower, node.upper, {**known, **dict(own)})
+            yield from _births(node.body, array, known, (*own, (node.variable, reached)))
+        case _:
+            for child in children(node):
+                yield from _births(child, array, known, own)
+
+
+def _apart(one: _Birth, other: _Birth, known: Intervals) -> bool:
+    """Whether two births provably belong to different iterations of the loops around."""
+    intervals = {**known, **dict(one.own)}
+    renaming = {name: Index(f"{name}'") for name, _ in other.own}
+    intervals |= {renaming[name].name: bounds for name, bounds in other.own}
+    # A lifetime joined of different iterations has none of its own: it is apart from nothing.
+    for mine, its in zip(one.iteration, other.iteration, strict=False):
+        difference = linear_form(mine, {}).plus(_renamed(its, renaming), -1)
+        low, high = interval(difference, intervals)
+        if (low is not None and low > 0) or (high is not None and high < 0):
+            return True
+    return False
+
+
+def _renamed(expression: Expression, renaming: dict[str, Index]) -> LinearForm:
+    changed = transform(
+        expression, lambda node: renaming.get(node.name) if isinstance(node, Index) else None
+    )
+    return linear_form(changed, {})
 
 
 def _one_lifetime(group: list[LoopNode], array: str) -> list[LoopNode]:
     """A group as one lifetime, from the first to the last part that needs the buffer."""
-    holding = [index for index, part in enumerate(group) if array in _born(part)]
+    holding = [index for index, part in enumerate(group) if _is_born(part, array)]
     if len(holding) < 2:
         return group
     first, last = holding[0], holding[-1] + 1
     body = block([_without(part, array) for part in group[first:last]])
-    return [*group[:first], Allocate(array, body), *group[last:]]
+    iterations = {one.iteration for part in group for one in walk(part) if _is_birth(one, array)}
+    iteration = iterations.pop() if len(iterations) == 1 else ()
+    return [*group[:first], Allocate(array, body, iteration), *group[last:]]
 
 
-def _born(node: LoopNode) -> frozenset[str]:
-    """The buffers born below a node."""
-    return frozenset(inner.array for inner in walk(node) if isinstance(inner, Allocate))
+def _is_born(node: LoopNode, array: str) -> bool:
+    return any(_is_birth(one, array) for one in walk(node))
 
 
-def _uses(node: LoopNode, array: str) -> Iterator[Assign]:
-    for inner in walk(node):
-        if isinstance(inner, Assign) and (inner.target.array == array or _reads(inner, array)):
-            yield inner
-
-
-def _reads(assign: Assign, array: str) -> bool:
-    return any(load.array == array for load in loads(assign.value))
-
-
-def _statements(parts: list[LoopNode], array: str) -> set[str]:
-    return {assign.statement for part in parts for assign in _uses(part, array)}
+def _is_birth(node: LoopNode, array: str) -> TypeGuard[Allocate]:
+    return isinstance(node, Allocate) and node.array == array
 
 
 def _without(node: LoopNode, array: str) -> LoopNode:

@@ -20,7 +20,7 @@ import islpy as isl
 
 from polysched.ir.expressions import Expression
 from polysched.ir.kernel import Access, Array
-from polysched.ir.linear import UNBOUNDED, Interval
+from polysched.ir.linear import UNBOUNDED, Interval, Intervals, interval, linear_form
 from polysched.ir.tree import LoopKind
 
 
@@ -62,10 +62,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Allocate:
-    """The lifetime of a buffer: undefined on entry of ``body``, gone at its end."""
+    """The lifetime of a buffer: undefined on entry of ``body``, gone at its end.
+
+    ``iteration`` gives the values of the loops of the tree around it: parts of one lifetime agree.
+    """
 
     array: str
     body: LoopNode
+    iteration: tuple[Expression, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,3 +148,10 @@ def map_children(node: LoopNode, function: Callable[[LoopNode], LoopNode]) -> Lo
             return block([function(child) for child in inner])
         case Assign():
             return node
+
+
+def variable_interval(lower: Expression, upper: Expression, known: Intervals) -> Interval:
+    """The interval of a loop's variable."""
+    low, _ = interval(linear_form(lower, known), known)
+    _, high = interval(linear_form(upper, known), known)
+    return low, None if high is None else high - 1

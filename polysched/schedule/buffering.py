@@ -189,7 +189,7 @@ def _extent(
 def _reaches(last: isl.PwAff, highest: int) -> bool:
     """Whether the literal is the value of a whole piece: the extent of a full tile, say.
 
-    It is then taken for the partial tiles of small sizes too, which gives the buffer literal extents.
+    It is then taken for the partial tiles of small sizes too: the buffer has literal extents.
     """
     return any(
         simplify(from_pw_aff(isl.PwAff.from_aff(piece)), {}) == Constant(highest)

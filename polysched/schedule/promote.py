@@ -113,16 +113,17 @@ def _require_few_copies(plan: Buffering, lanes: int) -> None:
     if len(extents) < len(plan.buffer.stored_shape):
         shape = ", ".join(map(str, plan.buffer.stored_shape))
         raise ScheduleError(
-            f"an iteration of loop '{at}' touches a tile of array '{name}' whose extents, ({shape}), are "
-            "no literals, so copies with lanes= cannot be written out; tile the loops below it, or "
-            "leave lanes= away"
+            f"an iteration of loop '{at}' touches a tile of array '{name}' whose extents, "
+            f"({shape}), are no literals, so copies with lanes= cannot be written out; tile the "
+            "loops below it, or leave lanes= away"
         )
     *outer, last = extents or [1]
     copies = prod(outer) * -(-last // lanes)
     if copies > LARGEST_UNROLLED:
         raise ScheduleError(
-            f"the tile of array '{name}' in an iteration of loop '{at}' takes {copies} copies of {lanes} "
-            f"lanes, more than {LARGEST_UNROLLED}; tile the loops below it, or leave lanes= away"
+            f"the tile of array '{name}' in an iteration of loop '{at}' takes {copies} copies of "
+            f"{lanes} lanes, more than {LARGEST_UNROLLED}; tile the loops below it, or leave "
+            "lanes= away"
         )
 
 

@@ -151,9 +151,7 @@ def test_buffer_of_a_parametric_extent() -> None:
     ]
     fill = loop("i", 0, m, assign("t", (i,), 2 * x(i)))
     drain = loop("i", 0, m, assign("y", (i,), load("t", m - 1 - i, dtype=i32)))
-    made = program(
-        arrays, Allocate("t", Block((fill, drain))), context="[m] -> { : 0 <= m <= 30 }"
-    )
+    made = program(arrays, Allocate("t", Block((fill, drain))), context="[m] -> { : 0 <= m <= 30 }")
     for value in (0, 1, 17):
         assert_runs_as_interpreted(made, m=value)
 

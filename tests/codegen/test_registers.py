@@ -136,19 +136,19 @@ def test_buffer_needs_no_memory() -> None:
     assert_runs_as_interpreted(made)
 
 
-# -- the instructions of a register tile ---------------------------------------------------------------
+# -- the instructions of a register tile
 
 
-def convolution(height: int = 4, width: int = 10, channels: int = 64) -> Kernel:
+def convolution(height: int = 1, width: int = 10, depth: int = 3, channels: int = 64) -> Kernel:
     """A small channeled convolution with bias."""
     build = KernelBuilder("convolution")
-    image = build.input("image", f32, (height + 2, width + 2, channels), dimensions="y x rx")
-    weight = build.input("weight", f32, (channels, 3, 3, channels), dimensions="rx rz ry c")
+    image = build.input("image", f32, (height + 2, width + 2, depth), dimensions="y x rx")
+    weight = build.input("weight", f32, (depth, 3, 3, channels), dimensions="rx rz ry c")
     bias = build.input("bias", f32, (channels,))
     out = build.output("out", f32, (height, width, channels), dimensions="y x c")
     with build.loops(y=height, x=width, c=channels) as (y, x, c), build.statement("init"):
         out[y, x, c] = bias[c]
-    nest = build.loops(y=height, x=width, c=channels, rz=3, ry=3, rx=channels)
+    nest = build.loops(y=height, x=width, c=channels, rz=3, ry=3, rx=depth)
     with nest as (y, x, c, rz, ry, rx), build.statement("update", order="any"):
         out[y, x, c] += weight[rx, rz, ry, c] * image[y + rz, x + ry, rx]
     return build.kernel()
@@ -181,10 +181,9 @@ def test_hot_loop_of_the_register_tile(machine: str) -> None:
     loop_found = hot_loop(function)
     assert loop_found is not None
     counts = loop_found.counts
-    assert counts.fma % 20 == 0
-    assert counts.fma > 0
+    assert counts.fma in (20, 60)  # LLVM may write out the three iterations of a loop
     assert counts.accumulators == 20
-    assert counts.vector_registers_bits == 512 if hasattr(counts, "vector_registers_bits") else True
+    assert counts.widest_register == "zmm"
     assert counts.stores == 0
     assert counts.spills == 0
 

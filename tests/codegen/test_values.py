@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,7 +51,7 @@ def binary(
 def special_values(dtype: DType, length: int = LENGTH) -> AnyArray:
     """Small numbers with the limits of the type, or infinities, NaN and zeros of both signs."""
     generator = np.random.default_rng(7)
-    kind = dtype.numpy()
+    kind: np.dtype[Any] = dtype.numpy()
     if dtype.bits == 1:
         return generator.integers(0, 2, length).astype(np.bool_)
     if dtype.is_float:
@@ -181,4 +182,3 @@ def test_contraction_is_the_only_freedom() -> None:
     generator = np.random.default_rng(1)
     given = {name: generator.random(64, np.float32) for name in "xy"}
     assert_agrees(Schedule(build.kernel()).vectorize("i", 16), given=given, rounding=2e-7)
-

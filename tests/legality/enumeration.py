@@ -1,6 +1,7 @@
-"""Judging a schedule by running through every pair of instances: slow, and without isl's help.
+"""Judging a schedule by running through every pair of instances: slow, and without the checker.
 
-Nothing here uses the checker or the dependences: all from domains, accesses and the loop tree.
+Neither the checker nor the dependences are used. isl still lists the points of the domains, and the
+values of the loops come from its functions.
 """
 
 from collections import defaultdict

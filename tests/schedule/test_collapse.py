@@ -8,6 +8,7 @@ from tests.support import kernels
 from tests.support.differential import assert_agrees, spread
 from tests.support.showing import before_and_after
 
+
 def test_loops(check_golden: Callable[[str, str], None]) -> None:
     schedule = Schedule(kernels.grid(None, 8)).collapse("i", "j", "ij")
     check_golden("schedule/collapse.txt", before_and_after(schedule))

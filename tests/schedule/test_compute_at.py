@@ -91,7 +91,9 @@ def test_producer_below_the_loop_already() -> None:
 
 
 def test_loop_that_reads_nothing_of_it() -> None:
-    with pytest.raises(ScheduleError, match="no statement below loop 'P.i' reads what 'C' produces"):
+    with pytest.raises(
+        ScheduleError, match="no statement below loop 'P.i' reads what 'C' produces"
+    ):
         Schedule(kernels.chain()).compute_at("C", "P.i")
 
 

@@ -100,7 +100,9 @@ def test_written_array() -> None:
 
 
 def test_array_not_touched_below() -> None:
-    with pytest.raises(ScheduleError, match="no statement .* below loop 'init.i' accesses array 'a'"):
+    with pytest.raises(
+        ScheduleError, match="no statement .* below loop 'init.i' accesses array 'a'"
+    ):
         Schedule(kernels.matmul()).pack("a", "init.i")
 
 

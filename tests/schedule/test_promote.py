@@ -93,7 +93,7 @@ def test_block_and_in_it_registers(triangular: bool) -> None:
 
 @pytest.mark.parametrize("length", [9, 16])
 def test_last_tile_of_a_single_iteration(length: int) -> None:
-    """Where a partial tile is one iteration, the loop around vanishes and its buffers must live on."""
+    """The loop around a partial tile of one iteration vanishes; its buffers must live on."""
     schedule = (
         Schedule(kernels.matmul(length, length, length))
         .tile(("update.i", "update.j"), (4, 8))

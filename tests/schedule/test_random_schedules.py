@@ -1,4 +1,4 @@
-"""Random kernels under random schedules: whatever the checker accepts computes what was declared."""
+"""Random kernels, random schedules: what the checker accepts computes what was declared."""
 
 from hypothesis import HealthCheck, assume, given, settings
 
@@ -10,7 +10,17 @@ from tests.support.differential import assert_agrees
 from tests.support.strategies import random_kernels, random_schedules
 
 QUOTA = 1_000_000
-"""Operations of isl for one question: what takes longer is left out, to bound the time of the test."""
+"""Operations of isl for one question: what takes longer is left out, to bound the time."""
+
+
+def _takes_not_long(schedule: Schedule) -> bool:
+    try:
+        generate_loops(schedule.program, quota=QUOTA)
+    except LoweringError as error:
+        if "operations it was given" in str(error):
+            return False
+        raise
+    return True
 
 
 @settings(
@@ -20,10 +30,6 @@ QUOTA = 1_000_000
 @given(random_schedules(random_kernels(), steps=6))
 def test_accepted_means_equal(schedule: Schedule) -> None:
     assume(check(schedule, quota=QUOTA).is_legal)
-    try:
-        generate_loops(schedule.program, quota=QUOTA)
-    except LoweringError as error:
-        assert "operations it was given" in str(error)
-        assume(False)
+    assume(_takes_not_long(schedule))
     parametric = [{"n": n} for n in (0, 1, 2, 5, 8, 9)]
     assert_agrees(schedule, *(parametric if schedule.kernel.parameters else [{}]))

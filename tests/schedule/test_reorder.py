@@ -58,7 +58,9 @@ def test_loop_named_twice() -> None:
 
 
 def test_not_perfectly_nested() -> None:
-    with pytest.raises(ScheduleError, match="'j' is not alone below 'i'.*distribute that loop first"):
+    with pytest.raises(
+        ScheduleError, match="'j' is not alone below 'i'.*distribute that loop first"
+    ):
         Schedule(kernels.triangular_solve()).reorder("j", "i")
 
 

@@ -24,9 +24,7 @@ def test_parametric(factors: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("length", LENGTHS)
 def test_rectangular(length: int) -> None:
-    schedule = Schedule(kernels.matmul(length, 6, 7)).tile(
-        ("update.i", "update.j", "l"), (4, 4, 3)
-    )
+    schedule = Schedule(kernels.matmul(length, 6, 7)).tile(("update.i", "update.j", "l"), (4, 4, 3))
     assert_agrees(schedule)
 
 

@@ -1,6 +1,6 @@
-"""Running a schedule three ways - the kernel as declared, the loops, the machine code - and comparing.
+"""A schedule run three ways, as declared, as loops, as machine code, and compared.
 
-Arguments hold small integers, floats too: sums and products of them are exact in any order, so the three
+Arguments hold small integers, floats too: sums and products of them are exact in any order, so the
 results are compared bit for bit. Arrays of the compiled kernel lie between guard bytes, which must
 survive.
 """
@@ -79,7 +79,7 @@ def assert_agrees(
     Args:
         sizes: values of the parameters; without any, one run without parameters.
         interpreted: whether the loops are interpreted too.
-        rounding: the relative difference that is allowed to machine code, for functions such as exp.
+        rounding: the relative difference allowed to machine code, for functions such as exp.
         given: contents of argument arrays; random small integers where absent.
     """
     kernel = schedule.kernel

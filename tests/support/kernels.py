@@ -1,7 +1,7 @@
 """Small kernels to be scheduled by the tests.
 
-A size is a number (loops of literal extent) or None (a parameter of that name). ``triangular`` makes an
-inner loop end at an outer one's index.
+A size is a number (loops of literal extent) or None (a parameter of that name). ``triangular``
+makes an inner loop end at an outer one's index.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ def scale(n: Size = None, dtype: DType = i32) -> Kernel:
     return build.kernel()
 
 
-def grid(
-    n: Size = None, m: Size = None, *, triangular: bool = False, dtype: DType = i32
-) -> Kernel:
+def grid(n: Size = None, m: Size = None, *, triangular: bool = False, dtype: DType = i32) -> Kernel:
     """``y[i, j] = x[i, j] + 10 * i + j``: two loops, indices as data. A triangle has ``m = n``."""
     build = KernelBuilder("grid")
     rows = extent(build, "n", n)
     columns = rows if triangular else extent(build, "m", m)
     x = build.input("x", dtype, (rows, columns))
     y = build.output("y", dtype, (rows, columns))
-    with build.loops(i=rows, j=_up_to("i", columns, triangular)) as (i, j):
-        with build.statement("S"):
-            y[i, j] = x[i, j] + cast(10 * i + j, dtype)
+    with (
+        build.loops(i=rows, j=_up_to("i", columns, triangular)) as (i, j),
+        build.statement("S"),
+    ):
+        y[i, j] = x[i, j] + cast(10 * i + j, dtype)
     return build.kernel()
 
 
@@ -67,12 +67,16 @@ def chain(
     a = build.input("a", dtype, (rows, columns))
     t = build.temporary("t", dtype, (rows, columns))
     c = build.output("c", dtype, (rows, columns))
-    with build.loops(i=rows, j=_up_to("i", columns, triangular)) as (i, j):
-        with build.statement("P"):
-            t[i, j] = 2 * a[i, j] + 1
-    with build.loops(i=rows, j=_up_to("i", columns, triangular)) as (i, j):
-        with build.statement("C"):
-            c[i, j] = t[i, j] * t[i, j] - a[i, j]
+    with (
+        build.loops(i=rows, j=_up_to("i", columns, triangular)) as (i, j),
+        build.statement("P"),
+    ):
+        t[i, j] = 2 * a[i, j] + 1
+    with (
+        build.loops(i=rows, j=_up_to("i", columns, triangular)) as (i, j),
+        build.statement("C"),
+    ):
+        c[i, j] = t[i, j] * t[i, j] - a[i, j]
     return build.kernel()
 
 
@@ -85,7 +89,7 @@ def matmul(
     dtype: DType = i32,
     order: str = "any",
 ) -> Kernel:
-    """``init: c = 0``, ``update: c[i, j] += a[i, l] * b[l, j]``; triangular: ``l <= i`` (a is lower)."""
+    """``init: c = 0``, ``update: c[i, j] += a[i, l] * b[l, j]``; triangular: ``l <= i``."""
     build = KernelBuilder("matmul")
     rows, columns = extent(build, "m", m), extent(build, "n", n)
     depth = rows if triangular else extent(build, "k", k)
@@ -94,9 +98,11 @@ def matmul(
     c = build.output("c", dtype, (rows, columns))
     with build.loops(i=rows, j=columns) as (i, j), build.statement("init"):
         c[i, j] = 0
-    with build.loops(i=rows, j=columns, l=_up_to("i", depth, triangular)) as (i, j, l):
-        with build.statement("update", order=order):
-            c[i, j] += a[i, l] * b[l, j]
+    with (
+        build.loops(i=rows, j=columns, l=_up_to("i", depth, triangular)) as (i, j, depth_index),
+        build.statement("update", order=order),
+    ):
+        c[i, j] += a[i, depth_index] * b[depth_index, j]
     return build.kernel()
 
 
@@ -142,9 +148,11 @@ def seidel_plane(t: Size = None, n: Size = None, m: Size = None, dtype: DType = 
     steps = extent(build, "t", t)
     rows, columns = extent(build, "n", n, minimum=1), extent(build, "m", m, minimum=1)
     a = build.inout("a", dtype, (rows, columns))
-    with build.loops(s=steps, i=(1, rows - 1), j=(1, columns - 1)) as (_, i, j):
-        with build.statement("S"):
-            a[i, j] = a[i - 1, j] + a[i, j - 1] + a[i, j] - a[i, j + 1] - a[i + 1, j]
+    with (
+        build.loops(s=steps, i=(1, rows - 1), j=(1, columns - 1)) as (_, i, j),
+        build.statement("S"),
+    ):
+        a[i, j] = a[i - 1, j] + a[i, j - 1] + a[i, j] - a[i, j + 1] - a[i + 1, j]
     return build.kernel()
 
 
@@ -162,7 +170,7 @@ def jacobi(t: Size = None, n: Size = None, dtype: DType = i32) -> Kernel:
 
 
 def blur(n: Size = None, m: Size = None, dtype: DType = i32) -> Kernel:
-    """``P: t = a[i, j] + a[i, j + 1]`` over ``n + 2`` rows, ``C: c = t[i] + t[i + 1] + t[i + 2]``."""
+    """``P: t = a[i, j] + a[i, j + 1]``, then ``C`` from three rows of ``t``."""
     build = KernelBuilder("blur")
     rows, columns = extent(build, "n", n, minimum=1), extent(build, "m", m)
     a = build.input("a", dtype, (rows + 2, columns + 1))
@@ -187,7 +195,7 @@ def transpose(n: Size = None, m: Size = None, dtype: DType = i32) -> Kernel:
 
 
 def shuffle(n: Size = None, dtype: DType = i32) -> Kernel:
-    """Accesses that are strided, reversed, shared by lanes, repeated (``i % 5``) and stretched (``i // 3``)."""
+    """Accesses that are strided, reversed, shared, repeated (``i % 5``), stretched (``i // 3``)."""
     build = KernelBuilder("shuffle")
     size = extent(build, "n", n, minimum=1)
     x = build.input("x", dtype, (3 * size + 2,))

@@ -1,0 +1,141 @@
+"""Addresses, and that no access leaves its array: arrays between pages that trap."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from polysched.codegen.memory import Storage, element_offset, known_alignment, mentions, row_major
+from polysched.ir.dtypes import f32, i8
+from polysched.ir.expressions import Index, Operand, as_expression
+from polysched.ir.kernel import Role
+from polysched.ir.linear import LinearForm
+from tests.loops.programs import array
+
+i, v = Index("i"), Index("v")
+ROOT = Path(__file__).parents[2]
+
+
+def storage(*strides: int, alignment: int = 64) -> Storage:
+    made = array("a", (8,) * len(strides), Role.INPUT, f32)
+    return Storage(made, None, strides, alignment)
+
+
+def offset_of(*subscripts: Operand, strides: tuple[object, ...]) -> tuple[int | None, int]:
+    made = array("a", (8,) * len(strides), Role.INPUT, f32)
+    given = tuple(as_expression(one) for one in subscripts)
+    offset = element_offset(Storage(made, None, strides, 64), given, "v")
+    return offset.lane, offset.literal.constant
+
+
+def test_distance_of_neighbouring_lanes() -> None:
+    assert offset_of(i, v + 3, strides=(8, 1)) == (1, 3)
+    assert offset_of(v, i, strides=(8, 1)) == (8, 0)
+    assert offset_of(i, 5 - 2 * v, strides=(8, 1)) == (-2, 5)
+    assert offset_of(i, i, strides=(8, 1)) == (0, 0)
+    assert offset_of(v, v, strides=(8, 1)) == (9, 0)
+
+
+def test_distance_that_is_no_literal() -> None:
+    assert offset_of(i, v % 3, strides=(8, 1)) == (None, 0)
+    assert offset_of(v, i, strides=("stride", 1)) == (None, 0)
+    assert offset_of(i, v, strides=("stride", 1)) == (1, 0)
+
+
+def test_alignment() -> None:
+    def alignment(*subscripts: Operand) -> int:
+        given = tuple(as_expression(one) for one in subscripts)
+        place = storage(16, 1)
+        return known_alignment(place, element_offset(place, given, "v"))
+
+    assert alignment(i, v) == 64
+    assert alignment(i, v + 4) == 16
+    assert alignment(i, v + 16 * i) == 64
+    assert alignment(i, v + 2 * i) == 8
+    assert alignment(i, v + 1) == 4
+
+
+def test_alignment_is_that_of_the_base_at_most() -> None:
+    place = storage(16, 1, alignment=4)
+    offset = element_offset(place, (as_expression(0), v), "v")
+    assert known_alignment(place, offset) == 4
+
+
+def test_mentions() -> None:
+    assert mentions((v + i) // 3, "v")
+    assert not mentions(as_expression(i), "v")
+
+
+def test_row_major() -> None:
+    assert row_major((2, 3, 4), lambda a, b: a * b) == (12, 4, 1)
+    assert row_major((), lambda a, b: a * b) == ()
+
+
+def test_forms_without_the_lane() -> None:
+    made = array("a", (8,), Role.INPUT, i8)
+    offset = element_offset(Storage(made, None, (1,), 64), (2 * i + v + 1,), "v")
+    assert offset.literal == LinearForm(((i, 2),), 1)
+
+
+PAGES = '''
+import ctypes, mmap
+import numpy as np
+from polysched.ir.kernel import Role
+from polysched.ir.memory import concrete_shape
+from polysched.ir.reference import run_reference
+from polysched.lower import compile
+from polysched.schedule.schedule import Schedule
+from tests.support import kernels
+from tests.support.differential import NO_CACHE, arguments, assert_equal
+
+PAGE = mmap.PAGESIZE
+libc = ctypes.CDLL(None, use_errno=True)
+KEPT = []
+
+def between_traps(contents, at_end):
+    """A copy that ends at a page (or begins at one), pages that trap on both sides."""
+    pages = -(-max(contents.nbytes, 1) // PAGE)
+    memory = mmap.mmap(-1, (pages + 2) * PAGE)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    for guard in (start, start + (pages + 1) * PAGE):
+        assert libc.mprotect(ctypes.c_void_p(guard), ctypes.c_size_t(PAGE), 0) == 0
+    KEPT.append(memory)
+    place = PAGE + (pages * PAGE - contents.nbytes if at_end else 0)
+    result = np.ndarray(contents.shape, contents.dtype, memory, place)
+    result[...] = contents
+    return result
+
+def check(schedule, sizes):
+    run = compile(schedule, cache=NO_CACHE)
+    for size in sizes:
+        given = arguments(schedule.kernel, size)
+        expected = run_reference(schedule.kernel, given, size)
+        for at_end in (True, False):
+            got = {name: between_traps(array, at_end) for name, array in given.items()}
+            run(**got, **size)
+            assert_equal(got, expected, str(size))
+
+SIZES = [{"n": n, "m": m} for n in (1, 3, 8) for m in (1, 7, 8, 9, 17)]
+LINES = [{"n": n} for n in (1, 7, 8, 9, 17)]
+S = Schedule
+check(S(kernels.grid()).vectorize("j", 8), SIZES)
+check(S(kernels.grid()).vectorize("i", 8), SIZES)
+check(S(kernels.grid()).tile(("i", "j"), (2, 16)).vectorize("ji", 8).unroll("ii", "ji"), SIZES)
+check(S(kernels.grid()).tile(("i", "j"), (2, 8)).pack("x", "jo").vectorize("ji", 8), SIZES)
+check(S(kernels.grid()).tile(("i", "j"), (2, 8)).promote("y", "jo", lanes=8), SIZES)
+check(S(kernels.transpose()).tile(("i", "j"), (8, 8)).vectorize("ii", 8).unroll("ji"), SIZES)
+check(S(kernels.shuffle()).vectorize("strided.i", 8).vectorize("reversed.i", 8), LINES)
+check(S(kernels.conditions()).vectorize("j", 8), LINES)
+check(S(kernels.stepped()).vectorize("j", 8), LINES)
+print("nothing touched")
+'''
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mprotect through Linux's libc")
+def test_no_access_leaves_its_array() -> None:
+    """In a process of its own, for an access outside would be its end."""
+    command = [sys.executable, "-c", PAGES]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, f"exit code {done.returncode}\n{done.stderr}"
+    assert done.stdout == "nothing touched\n"

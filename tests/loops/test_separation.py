@@ -1,0 +1,54 @@
+"""Full tiles: which iterations need neither bounds nor masks."""
+
+import islpy as isl
+import pytest
+
+from polysched.ir.tree import executed
+from polysched.loops.separation import FullTiles, full_tiles
+from polysched.schedule.schedule import Schedule
+from tests.support import kernels
+
+
+def separated(schedule: Schedule) -> list[FullTiles]:
+    program = schedule.program
+    return full_tiles(executed(program.tree), program.statements)
+
+
+def test_nothing_to_separate_without_fixed_loops() -> None:
+    assert separated(Schedule(kernels.grid()).tile(("i", "j"), (4, 8))) == []
+
+
+def test_literal_extents_that_fit() -> None:
+    assert separated(Schedule(kernels.grid(8, 32)).vectorize("j", 16)) == []
+
+
+def test_vector_loop_of_parametric_extent() -> None:
+    (found,) = separated(Schedule(kernels.scale()).vectorize("i", 8))
+    assert found.loop.name == "i"
+    expected = isl.Set("[n] -> { [i] : 0 <= i and 8*i + 7 < n }")
+    assert found.iterations.intersect_params(isl.Set("[n] -> { : n >= 0 }")).is_equal(expected)
+
+
+def test_literal_extent_that_does_not_fit() -> None:
+    (found,) = separated(Schedule(kernels.scale(20)).vectorize("i", 8))
+    assert found.iterations.is_equal(isl.Set("{ [i] : 0 <= i <= 1 }"))
+
+
+def test_each_dimension_at_its_own_loop() -> None:
+    schedule = Schedule(kernels.grid()).tile(("i", "j"), (2, 16)).vectorize("ji", 16).unroll("ii")
+    assert [part.loop.name for part in separated(schedule)] == ["io", "jo"]
+
+
+def test_unrolled_loop_of_triangular_extent() -> None:
+    schedule = Schedule(kernels.grid(triangular=True)).tile(("i", "j"), (4, 4)).unroll("ji")
+    names = {part.loop.name for part in separated(schedule)}
+    assert names <= {"io", "jo", "ii"}
+    assert names
+
+
+@pytest.mark.parametrize("length", [7, 8, 9])
+def test_full_and_partial_together_are_everything(length: int) -> None:
+    schedule = Schedule(kernels.scale(length)).vectorize("i", 4)
+    parts = separated(schedule)
+    full = sum(int(part.iterations.count_val().to_python()) for part in parts)
+    assert full == (length // 4 if length % 4 else 0)
