@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polysched.ir.affine import instance_space, to_pw_aff, to_set
-from polysched.ir.expressions import Expression, Index, equal
+from polysched.ir.expressions import Constant, Expression, Index, Operation, Operator, equal
 from polysched.ir.kernel import Statement
+from polysched.ir.linear import LinearForm, linear_form
 from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode
 
 
@@ -69,7 +70,7 @@ class _Collector:
         match node:
             case For(variable=variable, lower=lower, upper=upper, step=step, body=body):
                 index = Index(variable)
-                added: tuple[Expression, ...] = (lower <= index, index < upper)
+                added = (*at_least(index, lower), *at_most(index, upper - 1))
                 if step != 1:
                     added = (*added, equal((index - lower) % step, 0))
                 self.visit(body, (*variables, variable), (*conditions, *added))
@@ -107,3 +108,49 @@ class _Collector:
                 self.repeated[node.statement] = both
             image = earlier.union(image)
         self.ran[node.statement] = image
+
+
+def at_most(index: Index, bound: Expression) -> tuple[Expression, ...]:
+    """The condition ``index <= bound`` as affine inequalities without minima and floors, if
+    possible.
+
+    ``i <= min(a, b)`` is two inequalities, and ``i <= floor(e / d) + r`` is ``d * (i - r) <= e``:
+    isl decides them without case distinctions and without unknowns of its own.
+    """
+    return tuple(
+        form.expression() <= 0
+        for form in _not_positive(LinearForm(((index, 1),), 0).plus(linear_form(bound, {}), -1))
+    )
+
+
+def at_least(index: Index, bound: Expression) -> tuple[Expression, ...]:
+    """The condition ``index >= bound`` in the same way, with maxima and rounding up."""
+    return tuple(
+        form.expression() <= 0
+        for form in _not_positive(linear_form(bound, {}).plus(LinearForm(((index, 1),), 0), -1))
+    )
+
+
+def _not_positive(form: LinearForm) -> list[LinearForm]:
+    """Forms that are all at most 0 exactly where ``form`` is."""
+    for atom, coefficient in form.terms:
+        rest = form.plus(LinearForm(((atom, 1),), 0), -coefficient)
+        match atom:
+            case Operation(operator=Operator.MAXIMUM, operands=operands) if coefficient > 0:
+                pass
+            case Operation(operator=Operator.MINIMUM, operands=operands) if coefficient < 0:
+                pass
+            case Operation(
+                operator=Operator.FLOOR_DIVIDE, operands=(dividend, Constant(value=divisor))
+            ) if coefficient == -1:
+                # rest - floor(e / d) <= 0  is  d * rest <= e, for rest is an integer
+                scaled = rest.times(int(divisor)).plus(linear_form(dividend, {}), -1)
+                return _not_positive(scaled)
+            case _:
+                continue
+        return [
+            simpler
+            for operand in operands
+            for simpler in _not_positive(rest.plus(linear_form(operand, {}), coefficient))
+        ]
+    return [form]

@@ -76,8 +76,8 @@ from polysched.loops.separation import full_tiles
 from polysched.schedule.lifetime import lifetime
 from polysched.schedule.program import Program, value_range
 
-DEFAULT_QUOTA = 20_000_000
-"""Operations of isl for one program; they take it about ten seconds."""
+DEFAULT_QUOTA = 4_000_000
+"""Operations of isl for one program; they take it a few seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,29 +102,30 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
     more in a simpler way: whole nests at a time, full and partial tiles together.
 
     Args:
-        quota: what isl may spend, in operations. 0: no limit.
+        quota: what isl may spend in all, in operations. 0: no limit.
 
     Raises:
         LoweringError: isl gave up, or made something wrong or that the loop IR cannot say.
     """
     kernel = program.kernel
-    try:
-        with operation_quota(quota):
-            body = _read_back(program, separated=True)
-            wrong = miscovered(body, program.statements, kernel.context)
-            if wrong is not None:
-                body = _read_back(program, separated=False)
+    reasons = []
+    for separated in (True, False):
+        try:
+            with operation_quota(quota // 2):
+                body = _read_back(program, separated=separated)
                 wrong = miscovered(body, program.statements, kernel.context)
-    except (isl.Error, QuotaExceededError) as error:
-        raise LoweringError(
-            f"kernel '{kernel.name}': isl could not generate loops for this schedule: {error}"
-        ) from None
-    if wrong is not None:
-        raise LoweringError(
-            f"kernel '{kernel.name}': the loops that isl generates for this schedule {wrong.what}; "
-            "this is an error in isl, and nothing was compiled: take other factors or another order"
-        )
-    return LoopProgram(kernel.name, kernel.parameters, kernel.context, program.arrays, body)
+        except (isl.Error, QuotaExceededError) as error:
+            reasons.append(str(error))
+            continue
+        if wrong is None:
+            return LoopProgram(kernel.name, kernel.parameters, kernel.context, program.arrays, body)
+        reasons.append(f"statement '{wrong.statement}': the loops {wrong.what}, an error in isl")
+    raise LoweringError(
+        f"kernel '{kernel.name}': no loops could be generated and proved for this schedule. "
+        f"Full and partial tiles apart: {reasons[0]}. Together: {reasons[1]}. Take other factors "
+        f"or "
+        "another order of loops"
+    )
 
 
 def _read_back(program: Program, *, separated: bool) -> LoopNode:

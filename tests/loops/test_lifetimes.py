@@ -1,73 +1,86 @@
-from polysched.ir.expressions import Constant, Index
+from polysched.ir.expressions import Constant, Expression, Index
 from polysched.loops.lifetimes import merge_lifetimes
 from polysched.loops.nodes import Allocate, Block, If, LoopNode, block, walk
 from tests.loops.programs import assign, load, loop, n
-
-
-def lives(*body: LoopNode) -> Allocate:
-    return Allocate("tile", block(body))
-
 
 FILL = assign("tile", (0,), Constant(1.0), "fill")
 OTHER_FILL = assign("tile", (1,), Constant(3.0), "other_fill")
 USE = assign("c", (0,), load("tile", 0), "use")
 OTHER = assign("c", (1,), Constant(2.0), "other")
+HERE = Index("here")
+
+
+def lives(*body: LoopNode, at: Expression = HERE) -> Allocate:
+    """A lifetime in the iteration ``at`` of the loop around."""
+    return Allocate("tile", block(body), (at,))
 
 
 def births(node: LoopNode) -> int:
     return sum(isinstance(one, Allocate) for one in walk(node))
 
 
-def test_parts_in_one_block_become_one_lifetime() -> None:
-    assert merge_lifetimes(block([lives(FILL), OTHER, lives(USE)])) == lives(FILL, OTHER, USE)
+def merged(*parts: LoopNode) -> LoopNode:
+    return merge_lifetimes(block(parts), {"n": (1, None)})
+
+
+def test_parts_of_one_iteration_become_one_lifetime() -> None:
+    assert merged(lives(FILL), OTHER, lives(USE)) == lives(FILL, OTHER, USE)
 
 
 def test_what_stands_outside_the_lifetime_stays_outside() -> None:
-    merged = merge_lifetimes(block([OTHER, lives(FILL), lives(USE), OTHER]))
-    assert merged == block([OTHER, lives(FILL, USE), OTHER])
+    assert merged(OTHER, lives(FILL), lives(USE), OTHER) == block([OTHER, lives(FILL, USE), OTHER])
 
 
 def test_parts_under_conditions_are_found() -> None:
     condition = Index("i") < n
-    merged = merge_lifetimes(block([If(condition, lives(FILL)), If(condition, lives(USE))]))
-    assert merged == lives(If(condition, FILL), If(condition, USE))
-
-
-def test_each_iteration_of_a_loop_keeps_its_own_lifetime() -> None:
-    whole = loop("i", 0, n, lives(FILL, USE))
-    rest = [lives(FILL), lives(USE)]
-    merged = merge_lifetimes(block([*rest, whole, *rest]))
-    assert merged == block([lives(FILL, USE), whole, lives(FILL, USE)])
+    parts = (If(condition, lives(FILL)), If(condition, lives(USE)))
+    assert merged(*parts) == lives(If(condition, FILL), If(condition, USE))
 
 
 def test_lifetimes_never_nest() -> None:
     mixed = If(Index("i") < n, loop("j", 0, n, lives(FILL, USE)), lives(USE))
-    merged = merge_lifetimes(block([lives(FILL), mixed]))
-    assert isinstance(merged, Allocate)
-    assert births(merged) == 1
+    made = merged(lives(FILL), mixed)
+    assert isinstance(made, Allocate)
+    assert births(made) == 1
 
 
 def test_another_buffer_is_left_alone() -> None:
-    other = Allocate("other", OTHER)
-    merged = merge_lifetimes(block([lives(FILL), other, lives(USE)]))
-    assert isinstance(merged, Allocate)
-    assert merged.array == "tile"
-    assert isinstance(merged.body, Block)
-    assert other in merged.body.children
+    other = Allocate("other", OTHER, (HERE,))
+    made = merged(lives(FILL), other, lives(USE))
+    assert isinstance(made, Allocate)
+    assert made.array == "tile"
+    assert isinstance(made.body, Block)
+    assert other in made.body.children
 
 
-def test_a_part_that_went_ahead_of_its_loop_is_joined_with_it() -> None:
-    rest = loop("i", 0, n, lives(OTHER_FILL, USE))
-    merged = merge_lifetimes(block([lives(FILL), rest]))
-    assert merged == lives(FILL, loop("i", 0, n, OTHER_FILL, USE))
+def test_the_iteration_after_a_loop_stays_apart() -> None:
+    full = loop("i", 0, 4, lives(FILL, USE, at=Index("i")))
+    last = lives(FILL, USE, at=Constant(4))
+    assert merged(full, last) == block([full, last])
 
 
-def test_full_and_partial_tiles_stay_apart() -> None:
-    full, partial = loop("i", 0, n, lives(FILL, USE)), lives(FILL, USE)
-    assert merge_lifetimes(block([full, partial])) == block([full, partial])
-    assert merge_lifetimes(block([full, lives(FILL), lives(USE)])) == block([full, partial])
+def test_iterations_of_two_loops_of_one_name_stay_apart() -> None:
+    first = loop("i", 0, 4, lives(FILL, USE, at=Index("i")))
+    second = loop("i", 4, 9, lives(FILL, USE, at=Index("i")))
+    assert merged(first, second) == block([first, second])
 
 
-def test_a_part_that_begins_by_reading_belongs_to_what_stands_before() -> None:
-    merged = merge_lifetimes(block([lives(FILL, USE), lives(USE), lives(FILL, USE)]))
-    assert merged == block([lives(FILL, USE, USE), lives(FILL, USE)])
+def test_iterations_that_may_be_the_same_are_joined() -> None:
+    first = loop("i", 0, 5, lives(FILL, at=Index("i")))
+    second = loop("i", 4, 9, lives(USE, at=Index("i")))
+    made = merged(first, second)
+    assert isinstance(made, Allocate)
+    assert births(made) == 1
+
+
+def test_a_part_between_two_of_one_iteration_is_taken_in() -> None:
+    made = merged(lives(FILL), lives(FILL, at=HERE + 1), lives(USE))
+    assert isinstance(made, Allocate)
+    assert births(made) == 1
+
+
+def test_what_was_joined_of_different_iterations_is_apart_from_nothing() -> None:
+    inner = If(Index("i") < n, block([lives(FILL), lives(USE, at=n)]))
+    made = merged(inner, lives(USE, at=HERE + 1))
+    assert isinstance(made, Allocate)
+    assert births(made) == 1
