@@ -75,7 +75,7 @@ def best(kernel: ps.Kernel) -> ps.Schedule:
         .vectorize("update.c", 16)
         .vectorize("ci", 16)
         .unroll("init.x", "init.c", "update.x", "update.c", "xi", "ci")
-        .unroll("update.rx", factor=4)
+        .unroll("update.rx", factor=2)
     )
 
 

@@ -81,5 +81,5 @@ def best(kernel: Kernel) -> Schedule:
         .vectorize("update.c", 16)
         .vectorize("ci", 16)
         .unroll("init.x", "init.c", "update.x", "update.c", "xi", "ci")
-        .unroll("update.rx", factor=4)
+        .unroll("update.rx", factor=2)
     )
