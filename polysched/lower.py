@@ -23,6 +23,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from polysched.codegen.module import emit_module
@@ -30,9 +31,10 @@ from polysched.dependence.printing import format_dependences
 from polysched.errors import PolyschedError, suggestion
 from polysched.ir.printing import format_kernel
 from polysched.legality.check import check
+from polysched.legality.condition import Condition, legality_condition
 from polysched.loops.c import print_c
 from polysched.loops.generate import generate_loops
-from polysched.loops.nodes import LoopProgram
+from polysched.loops.nodes import If, LoopProgram
 from polysched.loops.pseudo import print_loops
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
@@ -55,7 +57,11 @@ def lower(schedule: Schedule) -> LoopProgram:
 
 
 def compile(
-    schedule: Schedule, machine: Machine | str | None = None, *, cache: ObjectCache | None = None
+    schedule: Schedule,
+    machine: Machine | str | None = None,
+    *,
+    guard: bool = False,
+    cache: ObjectCache | None = None,
 ) -> CompiledKernel:
     """Prove a schedule legal, compile it and return the callable kernel.
 
@@ -63,6 +69,8 @@ def compile(
         schedule: the schedule.
         machine: what to compile for: a description, a preset's name, a file; by default this
             machine.
+        guard: if the schedule is legal for some values of the parameters only, compile it together
+            with the program as written, and choose between them at each call.
         cache: where object code is kept on disk; by default in the user's cache folder.
 
     Raises:
@@ -75,9 +83,23 @@ def compile(
     for stage in STAGES:
         if stage in wanted:
             print(f"-- {stage}\n{show(schedule, stage, target)}", file=sys.stderr)
-    check(schedule).raise_if_refused()
-    loops = lower(schedule)
+    verdict = check(schedule)
+    condition = legality_condition(schedule) if guard and not verdict.is_legal else None
+    if condition is None:
+        verdict.raise_if_refused()
+        loops = lower(schedule)
+    else:
+        loops = guarded(lower(condition.schedule), condition, lower(Schedule(schedule.kernel)))
     return compile_kernel(loops, emit_module(loops, target), target, cache=cache)
+
+
+def guarded(scheduled: LoopProgram, condition: Condition, plain: LoopProgram) -> LoopProgram:
+    """The scheduled loops where the condition on the parameters holds, else the plain ones."""
+    return replace(
+        plain,
+        arrays={**plain.arrays, **scheduled.arrays},
+        body=If(condition.expression, scheduled.body, plain.body),
+    )
 
 
 def _machine(machine: Machine | str | None) -> Machine:

@@ -108,11 +108,19 @@ class _Placement:
         return self.builder.mul(*as_values)
 
     def _extents(self, array: Array) -> tuple[Any, ...]:
+        """The extents of an array, each a literal or an i64; below 0 where nothing runs, maybe."""
         forms = [linear_form(extent, self.sizes.known) for extent in array.stored_shape]
         return tuple(
             form.constant if form.is_constant else self.sizes.index(form.expression())
             for form in forms
         )
+
+    def _not_negative(self, extent: Any) -> Any:
+        if isinstance(extent, int):
+            return max(extent, 0)
+        signature = ir.FunctionType(INDEX, [INDEX, INDEX])
+        maximum = declared(self.builder.module, "llvm.smax.i64", signature)
+        return self.builder.call(maximum, [extent, INDEX(0)])
 
     def argument(self, array: Array, pointer: Any) -> Storage:
         """An array that the caller passes: contiguous, aligned to its elements."""
@@ -136,7 +144,7 @@ class _Placement:
             strides = row_major(extents, self._multiply)
             size = array.dtype.bytes
             for extent in extents:
-                size = self._multiply(size, extent)
+                size = self._multiply(size, self._not_negative(extent))
             if isinstance(size, int) and size <= LARGEST_ON_STACK:
                 slot = stack_slot(self.builder, ir.ArrayType(BYTE, max(size, 1)))
                 slot.align = CACHE_LINE

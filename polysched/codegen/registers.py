@@ -42,13 +42,23 @@ from polysched.loops.nodes import walk as walk_nodes
 
 
 @dataclass(frozen=True)
+class Lanes:
+    """The lanes of a vector of ``count`` that are active: from lower to upper, excluded, by step."""
+
+    lower: Expression
+    upper: Expression
+    step: int
+    count: int
+
+
+@dataclass(frozen=True)
 class Slot:
-    """A place in an array: the first element's subscripts and, for a vector, the lanes."""
+    """A place in an array: the subscripts of the first element and, for a vector, the lanes."""
 
     array: str
     place: tuple[LinearForm, ...]
-    vector: tuple[Expression, Expression, int] | None
-    """Lower and upper end of the active lanes and their number; None for a single element."""
+    vector: Lanes | None
+    """None for a single element."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +174,7 @@ class _Promoter:
         names = {}
         for slot in slots:
             name = f"{array}.r{len(self.registers)}"
-            lanes = slot.vector[2] if slot.vector else None
+            lanes = slot.vector.count if slot.vector else None
             shape = () if lanes is None else (Constant(lanes),)
             dimensions = () if lanes is None else ("lane",)
             self.registers[name] = Array(
@@ -258,7 +268,7 @@ def _slot(touch: _Touch, *, needs_memory: bool) -> Slot | None:
         for atom, _ in form.terms:
             if any(isinstance(node, Index) and node.name in varying for node in walk(atom)):
                 return None
-    vector: tuple[Expression, Expression, int] | None = None
+    vector: Lanes | None = None
     if touch.is_write and touch.vector is not None and not any(steps):
         return None  # which lane writes the element, the mask decides at run time
     if any(steps):
@@ -266,13 +276,13 @@ def _slot(touch: _Touch, *, needs_memory: bool) -> Slot | None:
             return None
         assert touch.vector is not None
         if not needs_memory:
-            vector = (Constant(0), Constant(touch.vector.lanes), touch.vector.lanes)
+            vector = Lanes(Constant(0), Constant(touch.vector.lanes), 1, touch.vector.lanes)
             return Slot(touch.access.array, tuple(place), vector)
         ends = (touch.vector.lower, touch.vector.upper)
         for end in ends:
             if any(isinstance(node, Index) and node.name in varying for node in walk(end)):
                 return None
-        vector = (*ends, touch.vector.lanes)
+        vector = Lanes(*ends, touch.vector.step, touch.vector.lanes)
     return Slot(touch.access.array, tuple(place), vector)
 
 
@@ -292,7 +302,7 @@ def _apart(one: Slot, other: Slot) -> bool:
         if position < last:
             return True
         lanes = (one if difference.constant < 0 else other).vector
-        width = 1 if lanes is None else lanes[2]
+        width = 1 if lanes is None else lanes.count
         if abs(difference.constant) >= width:
             return True
     return False
@@ -358,5 +368,7 @@ def _transfer(slot: Slot, name: str, array: Array, *, load: bool) -> LoopNode:
         assign = Assign("store", (), Access(array.name, place), Load(name, lane, array.dtype))
     if slot.vector is None:
         return assign
-    lower, upper, lanes = slot.vector
-    return For(variable, variable, lower, upper, 1, LoopKind.VECTOR, assign, lanes)
+    lanes = slot.vector
+    return For(
+        variable, variable, lanes.lower, lanes.upper, lanes.step, LoopKind.VECTOR, assign, lanes.count
+    )

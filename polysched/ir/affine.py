@@ -162,9 +162,8 @@ def from_set(domain: isl.Set) -> Expression:
     for basic in domain.compute_divs().get_basic_sets():
         conditions = []
         for constraint in basic.get_constraints():
-            value = from_aff(constraint.get_aff())
-            zero = Constant(0)
-            conditions.append(equal(value, zero) if constraint.is_equality() else value >= zero)
+            terms, constant = _terms(constraint.get_aff(), 1)
+            conditions.append(_comparison(terms, constant, equality=constraint.is_equality()))
         clauses.append(
             reduce(lambda a, b: a & b, conditions) if conditions else Constant(True, boolean)
         )
@@ -176,21 +175,34 @@ def from_set(domain: isl.Set) -> Expression:
 def from_aff(function: isl.Aff) -> Expression:
     """An expression over the named dimensions of ``function``'s domain that equals its floor."""
     denominator = function.get_denominator_val().to_python()
+    total = weighted_sum(*_terms(function, denominator))
+    return total if denominator == 1 else total // denominator
+
+
+def _terms(function: isl.Aff, scale: int) -> tuple[list[tuple[int, Expression]], int]:
+    """The terms, with their coefficients, and the constant of ``scale * function``."""
     terms: list[tuple[int, Expression]] = []
     for kind, make in ((isl.dim_type.param, Parameter), (isl.dim_type.in_, Index)):
         for position in range(function.dim(kind)):
-            coefficient = _scaled(function.get_coefficient_val(kind, position), denominator)
+            coefficient = _scaled(function.get_coefficient_val(kind, position), scale)
             if coefficient:
                 name = function.get_dim_name(kind, position)
                 assert name is not None, "all dimensions of instance spaces are named"
                 terms.append((coefficient, make(name)))
     for position in range(function.dim(isl.dim_type.div)):
-        coefficient = _scaled(function.get_coefficient_val(isl.dim_type.div, position), denominator)
+        coefficient = _scaled(function.get_coefficient_val(isl.dim_type.div, position), scale)
         if coefficient:
             terms.append((coefficient, from_aff(function.get_div(position))))
-    constant = _scaled(function.get_constant_val(), denominator)
-    total = weighted_sum(terms, constant)
-    return total if denominator == 1 else total // denominator
+    return terms, _scaled(function.get_constant_val(), scale)
+
+
+def _comparison(
+    terms: list[tuple[int, Expression]], constant: int, *, equality: bool
+) -> Expression:
+    """``terms + constant >= 0`` (or ``== 0``) with every term on the side where it is positive."""
+    more = weighted_sum([(c, term) for c, term in terms if c > 0], max(constant, 0))
+    less = weighted_sum([(-c, term) for c, term in terms if c < 0], max(-constant, 0))
+    return equal(more, less) if equality else less <= more
 
 
 def _scaled(value: isl.Val, denominator: int) -> int:

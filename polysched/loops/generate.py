@@ -142,12 +142,11 @@ def _isl_ast(program: Program, marks: list[_Nest | _Lifetime], *, separated: boo
     """
     tree = executed(program.tree)
     schedule = _schedule_tree(program, tree, marks, _lifetimes(program, tree), separated)
-    if separated:
-        isolated = {
-            id(part.loop): _isolate_option(part.iterations)
-            for part in full_tiles(tree, program.statements)
-        }
-        schedule = _with_options(schedule.get_root(), marks, isolated).get_schedule()
+    isolated = {
+        id(part.loop): _isolate_option(part.iterations)
+        for part in (full_tiles(tree, program.statements) if separated else ())
+    }
+    schedule = _with_options(schedule.get_root(), marks, isolated).get_schedule()
     return isl.AstBuild.from_context(program.kernel.context).node_from_schedule(schedule)
 
 
@@ -235,12 +234,22 @@ def _with_options(
     """Set the options of the bands; last of all, for then a band cannot be moved any more."""
     if is_mark(node):
         what = marks[_mark_number(node.mark_get_id())]
-        option = isolated.get(id(what.loops[0])) if isinstance(what, _Nest) else None
+        option = _option(what, isolated) if isinstance(what, _Nest) else None
         if option is not None:
             node = node.child(0).band_set_ast_build_options(option).parent()
     for position in range(node.n_children()):
         node = _with_options(node.child(position), marks, isolated).parent()
     return node
+
+
+def _option(nest: _Nest, isolated: dict[int, isl.UnionSet]) -> isl.UnionSet | None:
+    """The option of a band: its full tiles, or that its vector loop stays one loop.
+
+    Lanes run together, so isl must not split a vector loop with holes in it into one for each part.
+    """
+    if nest.loops[-1].kind is LoopKind.VECTOR:
+        return isl.UnionSet(f"{{ atomic[{len(nest.loops) - 1}] }}")
+    return isolated.get(id(nest.loops[0]))
 
 
 def _mark_number(mark: isl.Id) -> int:

@@ -1,0 +1,98 @@
+"""Conditional legality: for which parameters an illegal schedule is legal after all.
+
+The pairs of instances that the schedule breaks, projected onto the parameters, are the values for
+which it is illegal; the rest of the context is the condition. It is verified before it is given:
+the schedule is judged again, whole, under that context.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import islpy as isl
+
+from polysched.errors import ScheduleError
+from polysched.ir.affine import from_set
+from polysched.ir.expressions import Expression
+from polysched.ir.kernel import Kernel
+from polysched.ir.printing import format_expression
+from polysched.ir.quota import QuotaExceededError, operation_quota
+from polysched.ir.tree import executed
+from polysched.legality.check import DEFAULT_QUOTA, check
+from polysched.legality.order import broken_dependences
+from polysched.schedule.schedule import Schedule
+
+
+@dataclass(frozen=True, eq=False)
+class Condition:
+    """The schedule is legal if, and of all values of the context only if, ``expression`` holds.
+
+    Attributes:
+        expression: the condition over the parameters.
+        parameters: the values that satisfy it, the kernel's context included.
+        schedule: the same steps on the kernel under this context: a legal schedule.
+    """
+
+    expression: Expression
+    parameters: isl.Set
+    schedule: Schedule
+
+    def __str__(self) -> str:
+        return format_expression(self.expression)
+
+
+def legality_condition(schedule: Schedule, *, quota: int = DEFAULT_QUOTA) -> Condition | None:
+    """The exact condition on the parameters under which a schedule is legal.
+
+    Returns:
+        None if it is legal for no values, for all of them (it needs no condition), or if the
+        condition cannot be found within the quota.
+    """
+    kernel = schedule.kernel
+    if not kernel.parameters:
+        return None
+    try:
+        with operation_quota(quota):
+            broken = broken_dependences(
+                executed(schedule.program.tree), schedule.program.dependences
+            )
+            illegal = reduce(
+                isl.Set.union,
+                (place.relation.params() for _, places in broken for place in places),
+                kernel.context.subtract(kernel.context),
+            )
+            allowed = kernel.context.subtract(illegal).coalesce()
+            if allowed.is_empty() or illegal.is_empty():
+                return None
+    except (QuotaExceededError, isl.Error):
+        return None
+    try:
+        restricted = _under(kernel, allowed, schedule)
+    except ScheduleError:
+        return None
+    if not check(restricted, quota=quota).is_legal:
+        return None
+    return Condition(from_set(_overlapping(allowed, kernel.context)), allowed, restricted)
+
+
+def _overlapping(allowed: isl.Set, context: isl.Set) -> isl.Set:
+    """The same values in fewer words: pieces may overlap, and say nothing that the context says."""
+    pieces = [isl.Set.from_basic_set(basic) for basic in allowed.get_basic_sets()]
+    for position in range(len(pieces)):
+        others = pieces[:position] + pieces[position + 1 :]
+        rest = reduce(isl.Set.subtract, others, context)
+        pieces[position] = pieces[position].gist(rest).coalesce()
+    return reduce(isl.Set.union, pieces)
+
+
+def _under(kernel: Kernel, context: isl.Set, schedule: Schedule) -> Schedule:
+    """The same steps on the kernel with another context."""
+    statements = {
+        name: replace(statement, domain=statement.domain.intersect_params(context))
+        for name, statement in kernel.statements.items()
+    }
+    result = Schedule(replace(kernel, context=context, statements=statements))
+    for step, location in zip(schedule.steps, schedule.locations, strict=True):
+        result = result.then(step, location)
+    return result
