@@ -62,6 +62,8 @@ from polysched.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
     from polysched.legality.check import check
+    from polysched.legality.loop_properties import explain_loops
+    from polysched.legality.repairs import repairs
     from polysched.lower import compile, show
     from polysched.runtime.kernel import CompiledKernel
 
@@ -70,6 +72,8 @@ _LATER = MappingProxyType(
         "CompiledKernel": "polysched.runtime.kernel",
         "check": "polysched.legality.check",
         "compile": "polysched.lower",
+        "explain_loops": "polysched.legality.loop_properties",
+        "repairs": "polysched.legality.repairs",
         "show": "polysched.lower",
     }
 )
@@ -102,6 +106,7 @@ __all__ = [
     "compile",
     "equal",
     "exp",
+    "explain_loops",
     "f32",
     "f64",
     "fma",
@@ -113,6 +118,7 @@ __all__ = [
     "maximum",
     "minimum",
     "not_equal",
+    "repairs",
     "select",
     "show",
     "sqrt",

@@ -24,6 +24,10 @@ class CallError(PolyschedError):
     """An argument of a compiled kernel's call that does not fit."""
 
 
+class OutOfMemoryError(CallError, MemoryError):
+    """There is no memory for what a call needs: its outputs, or the kernel's workspace."""
+
+
 class MachineError(PolyschedError):
     """A machine description is unknown, unreadable, malformed or does not fit this host."""
 

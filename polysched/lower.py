@@ -1,20 +1,20 @@
 """The flow, stage by stage, in order: this file is the list of passes.
 
-======== =============================================== ==========================================
-stage    from -> to                                      where
-======== =============================================== ==========================================
-domain   the declared kernel                             :mod:`polysched.ir`
-deps     kernel -> memory-based dependences              :mod:`polysched.dependence`
-schedule kernel + steps -> loop tree                     :mod:`polysched.schedule`
-(check)  loop tree + dependences -> verdict              :mod:`polysched.legality`
-loops    loop tree -> imperative loops, by isl's AST     :mod:`polysched.loops`
-c        loops -> C99 text                               :mod:`polysched.loops.c`
-llvm     loops -> LLVM IR text                           :mod:`polysched.codegen`
-asm      LLVM IR -> assembly                             :mod:`polysched.runtime`
-======== =============================================== ==========================================
+========== =============================================== ========================================
+stage      from -> to                                      where
+========== =============================================== ========================================
+domain     the declared kernel                             :mod:`polysched.ir`
+deps       kernel -> memory-based dependences              :mod:`polysched.dependence`
+schedule   kernel + steps -> loop tree                     :mod:`polysched.schedule`
+properties loop tree + dependences -> what loops could be  :mod:`polysched.legality`
+(check)    loop tree + dependences -> verdict              :mod:`polysched.legality`
+loops      loop tree -> imperative loops, by isl's AST     :mod:`polysched.loops`
+c          loops -> C99 text                               :mod:`polysched.loops.c`
+llvm       loops -> LLVM IR text                           :mod:`polysched.codegen`
+asm        LLVM IR -> assembly                             :mod:`polysched.runtime`
+========== =============================================== ========================================
 
-Every stage can be printed: :func:`show`, ``polysched show --stage``, or, for whatever is compiled,
-    the
+Every stage can be printed: :func:`show`, ``polysched show --stage``, or, for what is compiled, the
 environment variable ``POLYSCHED_DEBUG=deps,loops,llvm,asm`` (printed to the error output).
 """
 
@@ -32,6 +32,8 @@ from polysched.errors import PolyschedError, suggestion
 from polysched.ir.printing import format_kernel
 from polysched.legality.check import check
 from polysched.legality.condition import Condition, legality_condition
+from polysched.legality.loop_properties import explain_loops
+from polysched.legality.loop_reports import format_loop_reports
 from polysched.loops.c import print_c
 from polysched.loops.generate import generate_loops
 from polysched.loops.nodes import If, LoopProgram
@@ -115,6 +117,7 @@ STAGES: Mapping[str, Callable[[Schedule, Machine], str]] = MappingProxyType(
         "domain": lambda schedule, machine: format_kernel(schedule.kernel),
         "deps": lambda schedule, machine: format_dependences(schedule.program.dependences),
         "schedule": lambda schedule, machine: format_tree(schedule.program),
+        "properties": lambda schedule, machine: format_loop_reports(explain_loops(schedule)),
         "loops": lambda schedule, machine: print_loops(lower(schedule)),
         "c": lambda schedule, machine: print_c(lower(schedule)),
         "llvm": lambda schedule, machine: emit_module(lower(schedule), machine),

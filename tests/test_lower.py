@@ -58,6 +58,7 @@ def test_kernels_of_at_least_one_element(kernel: ps.Kernel, names: tuple[str, ..
         ("domain", "S[i]"),
         ("deps", ""),
         ("schedule", "vector iv"),
+        ("properties", "for i: S"),
         ("loops", "vector iv in 0..8"),
         ("c", "for ("),
         ("llvm", 'define i32 @"scale"'),
@@ -70,7 +71,7 @@ def test_each_stage_can_be_shown(stage: str, text: str) -> None:
 
 
 def test_the_stages_in_order() -> None:
-    assert list(STAGES) == ["domain", "deps", "schedule", "loops", "c", "llvm", "asm"]
+    assert list(STAGES) == ["domain", "deps", "schedule", "properties", "loops", "c", "llvm", "asm"]
 
 
 def test_unknown_stage() -> None:

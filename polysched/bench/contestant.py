@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polysched.errors import BenchError
+from polysched.runtime.memory import aligned_zeros
 
 
 class UnavailableError(BenchError):
@@ -61,25 +62,8 @@ def optional_module(name: str) -> ModuleType:
         raise UnavailableError(f"{name} cannot be loaded: {error}") from error
 
 
-def aligned_empty(
-    shape: tuple[int, ...], dtype: npt.DTypeLike = np.float32, alignment: int = 128
-) -> npt.NDArray[Any]:
-    """An uninitialised C-contiguous array that starts at a multiple of `alignment` bytes.
-
-    numpy itself promises only 16 bytes, with which every 64-byte load may cross a cache line;
-    no contestant shall lose for that. (An array without elements has no address to speak of.)
-    """
-    element = np.dtype(dtype)
-    size = element.itemsize
-    for extent in shape:
-        size *= extent
-    raw = np.empty(size + alignment, dtype=np.uint8)
-    start = -raw.ctypes.data % alignment
-    return raw[start : start + size].view(element).reshape(shape)
-
-
 def aligned_copy(array: npt.NDArray[Any], alignment: int = 128) -> npt.NDArray[Any]:
     """A C-contiguous copy of `array` that starts at a multiple of `alignment` bytes."""
-    copy = aligned_empty(array.shape, array.dtype, alignment)
+    copy = aligned_zeros(array.shape, array.dtype, alignment)
     np.copyto(copy, array)
     return copy

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polysched.bench.contestant import aligned_empty
 from polysched.errors import BenchError
+from polysched.runtime.memory import aligned_zeros
 
 WINDOW = 3
 """The filter's extent in y and in x; the output is smaller than the input by WINDOW - 1."""
@@ -77,7 +77,7 @@ def random_data(size: ConvolutionSize, seed: int = 0) -> ConvolutionData:
     generator = np.random.default_rng(seed)
 
     def uniform(shape: tuple[int, ...]) -> npt.NDArray[Any]:
-        array = aligned_empty(shape)
+        array = aligned_zeros(shape)
         generator.random(out=array, dtype=np.float32)
         array *= 2
         array -= 1

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
-from polysched.bench.contestant import Contestant, Runner, aligned_empty
+from polysched.bench.contestant import Contestant, Runner
 from polysched.bench.convolution import ConvolutionData, ConvolutionSize
 from polysched.ir.kernel import Kernel
 from polysched.library.convolution import best, conv2d_relu, tutorial, unscheduled
 from polysched.lower import compile
 from polysched.machine.description import Machine
 from polysched.runtime.cache import ObjectCache
+from polysched.runtime.memory import aligned_zeros
 from polysched.schedule.schedule import Schedule
 
 ScheduleMaker = Callable[[Kernel], Schedule]
@@ -60,7 +61,7 @@ def prepare_own(
         PolyschedError: the schedule is refused or cannot be compiled.
     """
     compiled = compile(schedule(kernel_of(data.size)), machine, cache=cache)
-    output = aligned_empty(data.size.output_shape)
+    output = aligned_zeros(data.size.output_shape)
 
     def run() -> None:
         compiled(data.input, data.filter, data.bias, output)

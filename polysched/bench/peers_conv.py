@@ -18,12 +18,12 @@ from polysched.bench.contestant import (
     Contestant,
     Runner,
     aligned_copy,
-    aligned_empty,
     optional_module,
 )
 from polysched.bench.convolution import WINDOW, ConvolutionData
 from polysched.bench.peers_conv_halide import prepare_halide
 from polysched.bench.peers_conv_torch import prepare_onednn, prepare_torch
+from polysched.runtime.memory import aligned_zeros
 
 ROWS_PER_PANEL = 8
 """Output rows that numpy's panel holds: 3.7 MB at the tutorial's sizes; 2 to 8 are alike here."""
@@ -52,8 +52,8 @@ def prepare_numpy(data: ConvolutionData) -> Runner:
     controller: Any = optional_module("threadpoolctl").ThreadpoolController()
     size = data.size
     weight = aligned_copy(data.filter.transpose(1, 2, 0, 3).reshape(-1, size.channels_out))
-    panel = aligned_empty((ROWS_PER_PANEL, size.columns, WINDOW, WINDOW, size.channels_in))
-    output = aligned_empty(size.output_shape)
+    panel = aligned_zeros((ROWS_PER_PANEL, size.columns, WINDOW, WINDOW, size.channels_in))
+    output = aligned_zeros(size.output_shape)
     starts = range(0, size.rows, ROWS_PER_PANEL)
 
     def convolve_block(image: npt.NDArray[Any], total: npt.NDArray[Any]) -> None:

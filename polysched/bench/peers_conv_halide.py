@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy.typing as npt
 
-from polysched.bench.contestant import Runner, UnavailableError, aligned_empty, optional_module
+from polysched.bench.contestant import Runner, UnavailableError, optional_module
 from polysched.bench.convolution import WINDOW, ConvolutionData
+from polysched.runtime.memory import aligned_zeros
 
 ALIGNMENT = 128
 """Bytes; what Halide's own application promises its compiler of every buffer."""
@@ -53,7 +54,7 @@ def prepare_halide(data: ConvolutionData, target_name: str | None = None) -> Run
 
     for variable, extent in zip((c, x, y, n), reversed(size.output_shape), strict=True):
         relu.bound(variable, 0, extent)
-    output = aligned_empty(size.output_shape, alignment=ALIGNMENT)
+    output = aligned_zeros(size.output_shape, alignment=ALIGNMENT)
     _pin(relu.output_buffer(), output)
 
     co, ci, xo, xi = (halide.Var(name) for name in ("co", "ci", "xo", "xi"))

@@ -6,9 +6,10 @@ import click
 
 from polysched.cli.failures import VERDICT_CODES
 from polysched.cli.target import load_target
-from polysched.cli.terminal import print_json, print_verdict
+from polysched.cli.terminal import print_json, print_repairs, print_verdict
 from polysched.legality.check import DEFAULT_QUOTA, check
-from polysched.legality.report import as_json
+from polysched.legality.repairs import repairs
+from polysched.legality.report import as_json, repair_as_json
 
 
 @click.command("check")
@@ -25,6 +26,9 @@ from polysched.legality.report import as_json
 def check_command(context: click.Context, target: str, as_record: bool, quota: int) -> None:
     """Prove a schedule legal, or show two instances that it runs in the wrong order.
 
+    For an illegal schedule it then looks, for about a second, for small changes that make it
+    legal. Each that it prints after "try:" has been proved legal.
+
     \b
     polysched check examples/conv2d_relu.py:tutorial
     polysched check my_kernel.py --json
@@ -34,8 +38,11 @@ def check_command(context: click.Context, target: str, as_record: bool, quota: i
     """
     found = load_target(target)
     verdict = check(found.schedule, quota=quota)
+    mended = repairs(found.schedule, verdict=verdict)
     if as_record:
-        print_json(as_json(verdict), indent=2)
+        record = {**as_json(verdict), "repairs": [repair_as_json(repair) for repair in mended]}
+        print_json(record, indent=2)
     else:
         print_verdict(verdict, found.label)
+        print_repairs(mended)
     context.exit(VERDICT_CODES[verdict.kind])

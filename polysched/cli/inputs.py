@@ -11,7 +11,7 @@ from polysched.errors import CallError, suggestion
 from polysched.ir.dtypes import DType
 from polysched.ir.kernel import Array, Kernel, Role
 from polysched.ir.memory import AnyArray, check_parameters, concrete_shape
-from polysched.runtime.memory import aligned_empty
+from polysched.runtime.memory import aligned_zeros
 
 
 def parsed_sizes(
@@ -88,7 +88,7 @@ def random_arrays(kernel: Kernel, parameters: Mapping[str, int], seed: int) -> d
 
 def _empty(array: Array, shape: tuple[int, ...]) -> AnyArray:
     try:
-        return aligned_empty(shape, array.dtype.numpy())
+        return aligned_zeros(shape, array.dtype.numpy())
     except (MemoryError, ValueError) as error:
         raise CallError(
             f"array '{array.name}' of shape {shape} does not fit into memory: {error}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +13,7 @@ from rich.live import Live
 from rich.syntax import Syntax
 from rich.text import Text
 
+from polysched.legality.repair import Repair
 from polysched.legality.verdict import Verdict, VerdictKind
 
 _VERDICT_STYLES = {
@@ -50,6 +51,12 @@ def print_verdict(verdict: Verdict, subject: str, *, to_errors: bool = False) ->
     text = _proof(verdict, subject) if verdict.is_legal else reason
     console = errors() if to_errors else output()
     console.print(Text.assemble((f"{verdict.kind.value}: ", style), text))
+
+
+def print_repairs(repairs: Iterable[Repair]) -> None:
+    """Write what would mend a schedule, one repair a line."""
+    for repair in repairs:
+        output().print(Text.assemble(("try: ", "bold cyan"), repair.description))
 
 
 def _proof(verdict: Verdict, subject: str) -> str:

@@ -29,7 +29,7 @@ from polysched.loops.nodes import (
 
 
 def expand(node: LoopNode, known: Intervals) -> LoopNode:
-    """Replace every unrolled loop by copies of its body.
+    """Replace every unrolled loop by copies of its body; leave out what then holds nothing.
 
     A loop whose number of iterations is not a literal, but bounded by one, becomes guarded copies.
 
@@ -75,7 +75,8 @@ def _expand_loop(node: For, values: dict[str, Expression], known: Intervals) -> 
             reached = intersection(reached, (0, node.lanes - 1))
         inner = {**known, node.variable: reached}
         shadowed = {name: value for name, value in values.items() if name != node.variable}
-        return replace(node, lower=lower, upper=upper, body=_expand(node.body, shadowed, inner))
+        body = _expand(node.body, shadowed, inner)
+        return body if body == Block(()) else replace(node, lower=lower, upper=upper, body=body)
     copies = []
     for here in _iterations(node, lower, upper, known):
         body = _expand(node.body, {**values, node.variable: here}, known)
@@ -115,7 +116,7 @@ def _iterations(
 def _guarded(condition: Expression, then: LoopNode, otherwise: LoopNode | None) -> LoopNode:
     if condition == Constant(True):
         return then
-    if condition == Constant(False):
+    if condition == Constant(False) or (then == Block(()) and otherwise is None):
         return Block(()) if otherwise is None else otherwise
     return If(condition, then, otherwise)
 

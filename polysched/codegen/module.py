@@ -13,6 +13,7 @@ from polysched.codegen.expand import expand
 from polysched.codegen.memory import BYTE, CACHE_LINE, Storage, row_major
 from polysched.codegen.registers import promote_registers
 from polysched.codegen.values import INDEX, declared, element_type, stack_slot, vector_of
+from polysched.errors import LoweringError
 from polysched.ir.expressions import Constant
 from polysched.ir.kernel import Array, Role
 from polysched.ir.linear import Intervals, linear_form
@@ -27,6 +28,16 @@ LARGEST_ON_STACK = 16 * 1024
 PAGE = 4096
 """Bytes to which each array of the workspace is aligned."""
 
+LARGEST_SIZE = 2**62
+"""Bytes that no allocation can have: what larger sizes are taken for."""
+
+CALLED = frozenset(
+    """
+    aligned_alloc free memcpy memmove memset exp expf fma fmaf fmod fmodf floor floorf trunc truncf
+    """.split()
+)
+"""Functions of the C library that the machine code may call: a kernel must not take their place."""
+
 INT32 = ir.IntType(32)
 
 
@@ -34,8 +45,14 @@ def emit_module(program: LoopProgram, machine: Machine) -> str:
     """The LLVM IR of a program for a machine, as text.
 
     Raises:
-        LoweringError: the program says something that has no machine code.
+        LoweringError: the program says something that has no machine code, or has the name of a
+            function that its own code may call.
     """
+    if program.name in CALLED:
+        raise LoweringError(
+            f"a kernel cannot be named '{program.name}': its code may call the C library's "
+            "function of that name; choose another name"
+        )
     known = parameter_intervals(program.context, program.parameters)
     expanded = replace(program, body=expand(program.body, known))
     promoted = promote_registers(expanded, known, machine.vector_registers)
@@ -107,6 +124,20 @@ class _Placement:
         as_values = [INDEX(one) if isinstance(one, int) else one for one in (left, right)]
         return self.builder.mul(*as_values)
 
+    def _size(self, left: Any, right: Any) -> Any:
+        """The product of two numbers of at least 0, or a huge one instead of an overflow."""
+        if isinstance(left, int) and isinstance(right, int):
+            return min(left * right, LARGEST_SIZE)
+        as_values = [INDEX(one) if isinstance(one, int) else one for one in (left, right)]
+        signature = ir.FunctionType(INDEX, [INDEX, INDEX, INT32])
+        multiply = declared(self.builder.module, "llvm.smul.fix.sat.i64", signature)
+        return self.builder.call(multiply, [*as_values, INT32(0)])
+
+    def _sum(self, left: Any, right: Any) -> Any:
+        signature = ir.FunctionType(INDEX, [INDEX, INDEX])
+        add = declared(self.builder.module, "llvm.sadd.sat.i64", signature)
+        return self.builder.call(add, [left, right])
+
     def _extents(self, array: Array) -> tuple[Any, ...]:
         """The extents of an array, each a literal or an i64; below 0 where nothing runs, maybe."""
         forms = [linear_form(extent, self.sizes.known) for extent in array.stored_shape]
@@ -144,7 +175,7 @@ class _Placement:
             strides = row_major(extents, self._multiply)
             size = array.dtype.bytes
             for extent in extents:
-                size = self._multiply(size, self._not_negative(extent))
+                size = self._size(size, self._not_negative(extent))
             if isinstance(size, int) and size <= LARGEST_ON_STACK:
                 slot = stack_slot(self.builder, ir.ArrayType(BYTE, max(size, 1)))
                 slot.align = CACHE_LINE
@@ -162,10 +193,10 @@ class _Placement:
         for array, strides, size in arrays:
             places.append((array, strides, total))
             value = INDEX(size) if isinstance(size, int) else size
-            padded = builder.and_(builder.add(value, INDEX(PAGE - 1)), INDEX(-PAGE))
-            total = builder.add(total, padded)
+            padded = builder.and_(self._sum(value, INDEX(PAGE - 1)), INDEX(-PAGE))
+            total = self._sum(total, padded)
         # aligned_alloc of nothing may return null, which would look like a failure
-        total = builder.add(total, INDEX(PAGE))
+        total = self._sum(total, INDEX(PAGE))
         signature = ir.FunctionType(ir.PointerType(), [INDEX, INDEX])
         allocate = declared(builder.module, "aligned_alloc", signature)
         workspace = builder.call(allocate, [INDEX(PAGE), total])

@@ -43,7 +43,7 @@ from polysched.loops.nodes import walk as walk_nodes
 
 @dataclass(frozen=True)
 class Lanes:
-    """The lanes of a vector of ``count`` that are active: from lower to upper, excluded, by step."""
+    """The active lanes of a vector of ``count``: from lower to upper, excluded, by step."""
 
     lower: Expression
     upper: Expression
@@ -370,5 +370,12 @@ def _transfer(slot: Slot, name: str, array: Array, *, load: bool) -> LoopNode:
         return assign
     lanes = slot.vector
     return For(
-        variable, variable, lanes.lower, lanes.upper, lanes.step, LoopKind.VECTOR, assign, lanes.count
+        variable,
+        variable,
+        lanes.lower,
+        lanes.upper,
+        lanes.step,
+        LoopKind.VECTOR,
+        assign,
+        lanes.count,
     )

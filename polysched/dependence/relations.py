@@ -12,8 +12,8 @@ from enum import Enum
 
 import islpy as isl
 
-from polysched.ir.kernel import Array, Kernel, Order, Role, Statement, access_relation
-from polysched.ir.tree import Leaf, Loop, Node, Sequence, path
+from polysched.ir.kernel import Kernel, Order, Statement, access_relation
+from polysched.ir.tree import Leaf, Loop, Node, Sequence
 
 
 class DependenceKind(Enum):
@@ -156,20 +156,3 @@ def timestamp_map(statement: Statement, columns: list[isl.PwAff | int]) -> isl.M
 def _constant(space: isl.Space, value: int) -> isl.PwAff:
     local = isl.LocalSpace.from_space(space)
     return isl.PwAff.from_aff(isl.Aff.val_on_domain(local, isl.Val(value)))
-
-
-def loop_prefix(tree: Node, statement: Statement, loop: str) -> list[isl.PwAff]:
-    """The values of the loops around a statement from the outermost down to ``loop``."""
-    values = []
-    for around in path(tree, statement.name):
-        values.append(around.values[statement.name])
-        if around.name == loop:
-            break
-    return values
-
-
-def live_out(arrays: Mapping[str, Array]) -> frozenset[str]:
-    """The arrays whose final contents the caller sees."""
-    return frozenset(
-        name for name, array in arrays.items() if array.role in (Role.OUTPUT, Role.INOUT)
-    )

@@ -42,6 +42,8 @@ def to_pw_aff(expression: Expression, space: isl.Space) -> isl.PwAff:
     """
     match expression:
         case Constant(value=value) if isinstance(value, int) and not isinstance(value, bool):
+            if not -(2**63) <= value < 2**63:
+                raise KernelError(f"{value} does not fit 64 bits, as sizes and subscripts must")
             local = isl.LocalSpace.from_space(space)
             return isl.PwAff.from_aff(isl.Aff.val_on_domain(local, isl.Val(value)))
         case Index(name=name):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -25,6 +25,8 @@ from polysched.errors import KernelError
 from polysched.ir.affine import instance_space, to_pw_aff, to_set
 from polysched.ir.dtypes import DType, as_dtype
 from polysched.ir.expressions import (
+    DEEPEST,
+    LARGEST,
     Expression,
     Index,
     Load,
@@ -33,7 +35,9 @@ from polysched.ir.expressions import (
     Operator,
     Parameter,
     as_expression,
+    depth,
     loads,
+    node_count,
     operation,
     typed,
     walk,
@@ -72,6 +76,12 @@ class ArrayHandle:
             caller_location(),
         )
 
+    def __iter__(self) -> Iterator[Load]:
+        # Without this Python would iterate over a[0], a[1], ... without end.
+        raise KernelError(
+            f"array '{self.array.name}' cannot be iterated over; subscript it inside loops(...)"
+        )
+
     def __setitem__(self, subscripts: Operand | tuple[Operand, ...], value: Operand) -> None:
         self.builder._add_statement(self.array, subscripts, value)
 
@@ -107,6 +117,7 @@ class KernelBuilder:
         self._assumptions: list[Expression] = []
         self._arrays: dict[str, Array] = {}
         self._statements: dict[str, Statement] = {}
+        self._indices: set[str] = set()
         self._top: list[Any] = []
         self._open: list[_OpenLoop | _Condition] = []
         self._label: tuple[str, Order] | None = None
@@ -118,6 +129,8 @@ class KernelBuilder:
         limit).
         """
         self._claim(name, "parameter")
+        if name in self._indices:
+            raise KernelError(f"parameter '{name}': a loop of kernel '{self.name}' has that name")
         self._parameters.append(name)
         parameter = Parameter(name)
         if minimum is not None:
@@ -127,7 +140,12 @@ class KernelBuilder:
         return parameter
 
     def assume(self, condition: Expression) -> None:
-        """Promise an affine condition over the parameters; every call checks it."""
+        """Promise an affine condition over the parameters; every call checks it.
+
+        Raises:
+            KernelError: the condition is not affine, or not over the parameters alone.
+        """
+        to_set(_as_condition("assume", condition), instance_space(self._parameters, "", []))
         self._assumptions.append(condition)
 
     def input(
@@ -178,7 +196,14 @@ class KernelBuilder:
 
     @contextmanager
     def where(self, condition: Expression) -> Iterator[None]:
-        """Restrict the statements inside to the instances at which an affine condition holds."""
+        """Restrict the statements inside to the instances at which an affine condition holds.
+
+        Raises:
+            KernelError: the condition is not affine.
+        """
+        to_set(
+            _as_condition("where", condition), instance_space(self._parameters, "", self._scope())
+        )
         self._open.append(_Condition(condition))
         try:
             yield
@@ -217,19 +242,32 @@ class KernelBuilder:
         """The kernel declared so far.
 
         Raises:
-            KernelError: no statement, a contradictory context, an unbounded domain.
+            KernelError: no statement, an output that no statement writes, a contradictory context.
         """
         if not self._statements:
             raise KernelError(f"kernel '{self.name}' has no statements")
         if self._open:
             raise KernelError(f"kernel '{self.name}' is asked for inside a loop that is still open")
+        written = {statement.target.array for statement in self._statements.values()}
+        for array in self._arrays.values():
+            if array.role is Role.OUTPUT and array.name not in written:
+                raise KernelError(
+                    f"no statement of kernel '{self.name}' writes output '{array.name}'; assign "
+                    "its elements, or leave it out"
+                )
         context = self._context()
         return Kernel(
             name=self.name,
             parameters=tuple(self._parameters),
             context=context,
             arrays=MappingProxyType(dict(self._arrays)),
-            statements=MappingProxyType(dict(self._statements)),
+            # Parameters and assumptions may have come after the statement.
+            statements=MappingProxyType(
+                {
+                    name: replace(statement, domain=statement.domain.intersect_params(context))
+                    for name, statement in self._statements.items()
+                }
+            ),
             body=sequence([self._closed(child) for child in self._top]),
             location=self._location,
         )
@@ -262,7 +300,7 @@ class KernelBuilder:
     ) -> ArrayHandle:
         self._claim(name, "array")
         given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-        extents = tuple(as_expression(extent) for extent in given)
+        extents = tuple(_bounded(as_expression(extent)) for extent in given)
         names = dimensions.split() if dimensions else [f"d{i}" for i in range(len(extents))]
         if len(names) != len(extents) or len(set(names)) != len(names):
             raise KernelError(
@@ -272,7 +310,14 @@ class KernelBuilder:
             )
         space = instance_space(self._parameters, "", [])
         for extent in extents:
-            to_pw_aff(extent, space)
+            try:
+                function = to_pw_aff(extent, space)
+            except KernelError as error:
+                raise KernelError(f"shape of array '{name}': {error}") from None
+            if function.is_cst() and function.max_val().is_neg():
+                raise KernelError(
+                    f"shape of array '{name}': an extent is {extent}; expected at least 0"
+                )
         array = Array(
             name, as_dtype(dtype), extents, role, tuple(names), location=caller_location()
         )
@@ -288,11 +333,15 @@ class KernelBuilder:
             raise KernelError(f"index '{name}': the name is in use already around this loop")
         lower, upper, step = _bounds(name, bound)
         space = instance_space(self._parameters, "", self._scope())
-        to_pw_aff(lower, space)
-        to_pw_aff(upper, space)
+        for end in (lower, upper):
+            try:
+                to_pw_aff(_bounded(end), space)
+            except KernelError as error:
+                raise KernelError(f"bound of loop '{name}': {error}") from None
         loop = _OpenLoop(name, lower, upper, step)
         self._children().append(loop)
         self._open.append(loop)
+        self._indices.add(name)
         return loop
 
     def _children(self) -> list[Any]:
@@ -310,7 +359,7 @@ class KernelBuilder:
                 f"array '{array.name}' has {len(array.shape)} dimensions "
                 f"({', '.join(array.dimensions)}); it is subscripted with {len(given)}"
             )
-        expressions = tuple(as_expression(subscript) for subscript in given)
+        expressions = tuple(_bounded(as_expression(subscript)) for subscript in given)
         space = instance_space(self._parameters, "", self._scope())
         for expression in expressions:
             try:
@@ -327,7 +376,8 @@ class KernelBuilder:
         location = caller_location()
         name, order = self._next_label(array)
         target = Access(array.name, self._subscripts(array, subscripts), location)
-        expression = typed(as_expression(value), array.dtype)
+        expression = typed(_bounded(as_expression(value)), array.dtype)
+        self._require_own(name, expression)
         if expression.dtype != array.dtype:
             raise KernelError(
                 f"statement '{name}' stores {expression.dtype} into array '{array.name}' of "
@@ -343,13 +393,27 @@ class KernelBuilder:
         statement = Statement(
             name, indices, self._domain(name, indices), target, expression, reduction, location
         )
-        for node in walk(expression):
+        self._statements[name] = statement
+        self._children().append(name)
+
+    def _require_own(self, name: str, value: Expression) -> None:
+        """Check that a statement uses only indices around it and what this kernel declares."""
+        indices = self._scope()
+        for node in walk(value):
             if isinstance(node, Index) and node.name not in indices:
                 raise KernelError(
                     f"index '{node.name}' is used in statement '{name}' outside its loop"
                 )
-        self._statements[name] = statement
-        self._children().append(name)
+            if isinstance(node, Parameter) and node.name not in self._parameters:
+                raise KernelError(
+                    f"statement '{name}' uses parameter '{node.name}', which kernel '{self.name}' "
+                    "does not declare"
+                )
+            if isinstance(node, Load) and node.array not in self._arrays:
+                raise KernelError(
+                    f"statement '{name}' reads array '{node.array}', which kernel '{self.name}' "
+                    "does not declare"
+                )
 
     def _next_label(self, array: Array) -> tuple[str, Order]:
         if self._label is None:
@@ -404,8 +468,10 @@ def _bounds(name: str, bound: Bound) -> tuple[Expression, Expression, int]:
         )
     lower, upper = ends[:2]
     step = ends[2] if len(ends) == 3 else 1
-    if not isinstance(step, int) or step < 1:
-        raise KernelError(f"step of loop '{name}' is {step}; expected a positive integer literal")
+    if not isinstance(step, int) or not 1 <= step < 2**63:
+        raise KernelError(
+            f"step of loop '{name}' is {step}; expected a positive integer literal of 64 bits"
+        )
     return as_expression(lower), as_expression(upper), step
 
 
@@ -430,5 +496,31 @@ def _as_reduction(
 
 
 def _require_identifier(name: str, what: str) -> None:
-    if not name.isidentifier():
+    if not isinstance(name, str) or not name.isidentifier():
         raise KernelError(f"{what} name {name!r} is not an identifier")
+
+
+def _as_condition(where: str, condition: Expression) -> Expression:
+    if isinstance(condition, Expression):
+        return _bounded(condition)
+    raise KernelError(
+        f"{where}({condition!r}): expected a condition such as i < n; '==' between expressions "
+        "compares how they are written: use equal(a, b)"
+    )
+
+
+def _bounded(expression: Expression) -> Expression:
+    """The expression, which must not be too deep or too large for the functions over it."""
+    found = depth(expression)
+    if found > DEEPEST:
+        raise KernelError(
+            f"an expression is nested {found} operations deep; expected at most {DEEPEST}: "
+            "split it over statements, or write a repeated operation as a loop"
+        )
+    nodes = node_count(expression)
+    if nodes > LARGEST:
+        raise KernelError(
+            f"an expression has {nodes} nodes; expected at most {LARGEST}: what it uses twice is "
+            "computed twice, so store it in a temporary array"
+        )
+    return expression

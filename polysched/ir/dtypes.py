@@ -92,7 +92,8 @@ def as_dtype(what: DType | str | type | np.dtype[np.generic]) -> DType:
     if isinstance(what, str) and what in _BY_NAME:
         return _BY_NAME[what]
     try:
-        found = _BY_NUMPY.get(np.dtype(what))
+        # numpy takes None for float64, which is hardly meant.
+        found = None if what is None else _BY_NUMPY.get(np.dtype(what))
     except TypeError:
         found = None
     if found is None:

@@ -69,6 +69,12 @@ INFIX = frozenset(
 
 Number: TypeAlias = int | float | bool
 
+DEEPEST = 200
+"""Operations inside each other in an expression: Python's recursion ends at about five times that.
+"""
+LARGEST = 10_000
+"""Nodes of an expression, those used several times counted as often."""
+
 
 @dataclass(frozen=True)
 class Expression:
@@ -275,7 +281,8 @@ def typed(expression: Expression, dtype: DType) -> Expression:
     """Give an undecided literal (or an operation on such) the type ``dtype``.
 
     Raises:
-        KernelError: a fractional literal where an integer is expected.
+        KernelError: a fractional literal where an integer is expected, or an integer that does not
+            fit.
     """
     if expression.dtype is not None:
         return expression
@@ -284,12 +291,24 @@ def typed(expression: Expression, dtype: DType) -> Expression:
             raise KernelError(
                 f"literal {expression.value} cannot stand beside values of type {dtype}"
             )
+        if isinstance(expression.value, int) and not _fits(expression.value, dtype):
+            raise KernelError(f"literal {expression.value} does not fit the type {dtype}")
         value = float(expression.value) if dtype.is_float else int(expression.value)
         return Constant(value, dtype)
     if isinstance(expression, Operation):
         operands = tuple(typed(operand, dtype) for operand in expression.operands)
         return replace(expression, operands=operands, type=dtype)
     return expression
+
+
+def _fits(value: int, dtype: DType) -> bool:
+    """Whether a type can hold an integer, a floating-point type perhaps rounded."""
+    if dtype.is_float:
+        return abs(value) <= float(np.finfo(np.float32 if dtype.bits == 32 else np.float64).max)
+    if dtype.is_integer:
+        lowest = -(1 << (dtype.bits - 1)) if dtype.is_signed else 0
+        return lowest <= value < lowest + (1 << dtype.bits)
+    return True
 
 
 def operation(operator: Operator, *operands: Operand) -> Expression:
@@ -384,6 +403,29 @@ def walk(expression: Expression) -> Iterator[Expression]:
     for operand in children(expression):
         yield from walk(operand)
     yield expression
+
+
+def depth(expression: Expression) -> int:
+    """How many nodes stand inside each other, found without recursion."""
+    deepest = 0
+    level: tuple[Expression, ...] = (expression,)
+    while level:
+        deepest += 1
+        unique = {id(child): child for node in level for child in children(node)}
+        level = tuple(unique.values())
+    return deepest
+
+
+def node_count(expression: Expression) -> int:
+    """How many nodes :func:`walk` gives, found without walking twice through what is shared."""
+    counts: dict[int, int] = {}
+
+    def count(node: Expression) -> int:
+        if id(node) not in counts:
+            counts[id(node)] = 1 + sum(map(count, children(node)))
+        return counts[id(node)]
+
+    return count(expression)
 
 
 def loads(expression: Expression) -> tuple[Load, ...]:

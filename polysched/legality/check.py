@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import islpy as isl
 
+from polysched.errors import ScheduleError
 from polysched.ir.quota import QuotaExceededError, operation_quota
 from polysched.ir.tree import executed
 from polysched.legality.bounds import bounds_violation, undefined_violation
@@ -39,7 +40,15 @@ def check(schedule: Schedule, *, quota: int = DEFAULT_QUOTA) -> Verdict:
     Args:
         quota: what isl may spend, in operations; when it is spent the verdict is unknown. 0: no
             limit.
+
+    Raises:
+        ScheduleError: ``schedule`` is no schedule.
     """
+    if not isinstance(schedule, Schedule):
+        raise ScheduleError(
+            f"expected a Schedule; got a {type(schedule).__name__}: a kernel becomes one by "
+            "Schedule(kernel)"
+        )
     try:
         with operation_quota(quota):
             violation = kernel_violation(schedule.programs[0]) or find_violation(schedule.program)

@@ -6,12 +6,14 @@ from typing import Any
 
 from polysched.ir.source import SourceLocation
 from polysched.legality.explain import sentence
+from polysched.legality.repair import Edit, OrderEdit, Repair
 from polysched.legality.verdict import (
     Occurrence,
     Timestamp,
     Verdict,
     Violation,
 )
+from polysched.schedule.primitives import format_step
 
 
 def as_json(verdict: Verdict) -> dict[str, Any]:
@@ -26,6 +28,25 @@ def as_json(verdict: Verdict) -> dict[str, Any]:
             "buffers": verdict.checked.buffers,
         },
         "violation": None if verdict.violation is None else _violation(verdict.violation),
+    }
+
+
+def repair_as_json(repair: Repair) -> dict[str, Any]:
+    """A repair as plain data: its changes, and all the steps of the repaired schedule."""
+    return {
+        "description": repair.description,
+        "changes": [_edit(edit) for edit in repair.edits],
+        "steps": [format_step(step) for step in repair.schedule.steps],
+    }
+
+
+def _edit(edit: Edit) -> dict[str, Any]:
+    if isinstance(edit, OrderEdit):
+        return {"statement": edit.statement, "order": "any"}
+    return {
+        "index": edit.first,
+        "removed": edit.removed,
+        "inserted": [format_step(step) for step in edit.inserted],
     }
 
 

@@ -20,6 +20,11 @@ def load_machine(text: str | None = None) -> Machine:
     """
     if text is None or text == HOST:
         return detect_host()
+    if not isinstance(text, str):
+        raise MachineError(
+            f"{text!r} of type {type(text).__name__} means no machine; expected a preset's name, "
+            "the path of a .toml file, or a Machine"
+        )
     if text.endswith(".toml"):
         return files.load(Path(text))
     name = ALIASES.get(text, text)

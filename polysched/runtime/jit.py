@@ -123,7 +123,8 @@ def load_object(code: bytes, entry: Entry, machine: Machine) -> NativeFunction:
         jit = binding.create_lljit_compiler(
             target_machine(machine), use_jit_link=True, suppress_errors=True
         )
-        tracker = library.link(jit, entry.symbol)
+        # LLVM has libraries of its own in the JIT, one of them named 'main'.
+        tracker = library.link(jit, f"kernel {entry.symbol}")
     except RuntimeError as error:
         raise LoweringError(
             f"the object code of '{entry.symbol}' cannot be linked: {error}; does it call a "

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from polysched.errors import CallError
+from polysched.errors import CallError, OutOfMemoryError
 from polysched.machine.description import Machine
 from polysched.runtime.cache import ObjectCache, default_cache
 from polysched.runtime.jit import Entry, NativeFunction, compile_once, emit_assembly
-from polysched.runtime.memory import address, aligned_empty
+from polysched.runtime.memory import address, aligned_zeros
 from polysched.runtime.pipeline import CompileOptions
-from polysched.runtime.plan import CallForm, Layout, Plan, bind_names, make_plan
+from polysched.runtime.plan import Allocation, CallForm, Layout, Plan, bind_names, make_plan
 from polysched.runtime.signature import Declaration, Signature, signature_of
 from polysched.runtime.views import as_array
 
@@ -30,14 +30,14 @@ class CompiledKernel:
     """A kernel compiled for one machine; call it with arrays.
 
     ``kernel(x, y, out)`` passes arrays by position in the order of declaration, ``kernel(x=...,
-    y=...)`` by name. Outputs may be left out: they are then allocated, 64-byte aligned. Parameters
+    y=...)`` by name. Outputs may be left out: they are then allocated and zeroed. Parameters
     are inferred from the shapes; what the shapes do not tell is passed by name, ``kernel(x, n=5)``.
     The call returns the output (a tuple if there are several, None if there is none), allocated or
     as passed.
 
     Arrays are numpy arrays, objects with the buffer protocol or DLPack tensors in the CPU's memory;
     none is copied. Every call checks all of them and raises `CallError` before anything is
-    computed, and `MemoryError` where there is no memory for the kernel's workspace. The GIL is
+    computed, and `OutOfMemoryError` where there is no memory for the kernel's workspace. The GIL is
     released while the kernel runs, and threads may call it at the same time.
 
     ``signature`` says what the kernel takes, ``llvm`` is the LLVM IR text it was compiled from,
@@ -76,7 +76,7 @@ class CompiledKernel:
         plan = self._plan(form, tuple([(v.dtype, v.shape, v.flags.num) for v in views]))
         addresses = list(map(address, views, plan.writable))
         if plan.allocations:
-            outputs = [aligned_empty(shape, dtype) for shape, dtype in plan.allocations]
+            outputs = [self._allocated(allocation) for allocation in plan.allocations]
             arrays = (*arrays, *outputs)
             addresses += [address(output, True) for output in outputs]
         if not plan.in_order:
@@ -103,9 +103,18 @@ class CompiledKernel:
             if -second_bytes < distance < first_bytes:
                 raise _overlap(self.signature, first, second)
         if self.native.call(*addresses, *plan.parameters):
-            raise MemoryError(
+            raise OutOfMemoryError(
                 f"kernel '{self.name}': no memory for its workspace; nothing was written"
             )
+
+    def _allocated(self, output: Allocation) -> np.ndarray[Any, Any]:
+        try:
+            return aligned_zeros(output.shape, output.dtype)
+        except (MemoryError, ValueError) as error:
+            raise OutOfMemoryError(
+                f"kernel '{self.name}': output '{output.name}' of shape {output.shape} does not "
+                f"fit into memory: {error}"
+            ) from error
 
 
 def compile_kernel(

@@ -46,8 +46,9 @@ class OverlapCheck(NamedTuple):
 
 
 class Allocation(NamedTuple):
-    """An output that the call leaves out: its shape and element type."""
+    """An output that the call leaves out: its name, shape and element type."""
 
+    name: str
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
 
@@ -148,7 +149,7 @@ def make_plan(signature: Signature, form: CallForm, layouts: tuple[Layout, ...])
         writable=tuple(bool(flags & WRITEABLE) for _, _, flags in layouts),
         parameters=tuple(bindings.values.values()),
         overlaps=_overlaps(signature, sizes),
-        allocations=tuple(Allocation(expected[n], arrays[n].dtype.numpy()) for n in omitted),
+        allocations=tuple(Allocation(n, expected[n], arrays[n].dtype.numpy()) for n in omitted),
         results=tuple(i for i, a in enumerate(signature.arrays) if a.role is Role.OUTPUT),
     )
 

@@ -52,7 +52,12 @@ def as_array(value: object, subject: str) -> np.ndarray[Any, Any]:
 
 
 def _from_dlpack(value: DLPackTensor, subject: str) -> np.ndarray[Any, Any]:
-    device, _ = value.__dlpack_device__()
+    try:
+        device, _ = value.__dlpack_device__()
+    except (TypeError, ValueError) as error:
+        raise CallError(
+            f"{subject}: its __dlpack_device__() gives no pair of device type and number: {error}"
+        ) from error
     if device not in tuple(DLPackDevice):
         raise CallError(
             f"{subject} is a DLPack tensor on a device of type {device}; expected "
@@ -60,7 +65,7 @@ def _from_dlpack(value: DLPackTensor, subject: str) -> np.ndarray[Any, Any]:
         )
     try:
         return np.from_dlpack(value)
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
         raise CallError(
             f"{subject}: its DLPack export cannot be viewed as an array: {error}"
         ) from error

@@ -101,6 +101,7 @@ def plan_buffer(
             f"no statement that ever runs below loop '{at}' accesses array '{array_name}'"
         )
     footprint = _footprint(redirect, len(around))
+    _require_one_tile(footprint, array, at)
     lowest = tuple(_lowest(footprint, position, tile_names) for position in range(len(array.shape)))
     dimension_order = _dimension_order(array, order)
     shape = tuple(
@@ -153,6 +154,23 @@ def _footprint(redirect: dict[Reference, isl.Map], depth: int) -> isl.Map:
     )
 
 
+def _require_one_tile(footprint: isl.Map, array: Array, at: str) -> None:
+    """Check that an iteration touches one tile of an array that is a buffer itself.
+
+    All tiles of a buffer share one piece of memory; a buffer of several tiles would mix them up.
+
+    Raises:
+        ScheduleError: it touches several.
+    """
+    for position in range(array.tile):
+        if not _element_column(footprint, position).is_single_valued():
+            raise ScheduleError(
+                f"an iteration of loop '{at}' touches several tiles of buffer '{array.name}', one "
+                f"for each '{array.dimensions[position]}'; take a loop inside the one at which "
+                f"'{array.name}' was made"
+            )
+
+
 def _element_column(footprint: isl.Map, position: int) -> isl.Map:
     count = footprint.dim(isl.dim_type.out)
     column = footprint.project_out(isl.dim_type.out, position + 1, count - position - 1)
@@ -162,9 +180,7 @@ def _element_column(footprint: isl.Map, position: int) -> isl.Map:
 def _lowest(footprint: isl.Map, position: int, tile_names: tuple[str, ...]) -> isl.PwAff:
     column = _element_column(footprint, position)
     function = column.dim_min(0).gist(column.domain()).coalesce()
-    for index, name in enumerate(tile_names):
-        function = function.set_dim_id(isl.dim_type.in_, index, isl.Id(name))
-    return function
+    return _named(function, tile_names)
 
 
 def _extent(
@@ -222,7 +238,10 @@ def redirected_statement(plan: Buffering, statement: Statement) -> Statement:
             start = plan.lowest[position].reset_tuple_id(isl.dim_type.in_)
             value = to_pw_aff(access.subscripts[position], space)
             columns.append(value.sub(start.pullback_pw_multi_aff(prefix)))
-        return tuple(from_pw_aff(column.gist(statement.domain).coalesce()) for column in columns)
+        return tuple(
+            from_pw_aff(_named(column.gist(statement.domain).coalesce(), statement.indices))
+            for column in columns
+        )
 
     def rule(node: Expression) -> Expression | None:
         if isinstance(node, Load) and node.array == plan.array.name:
@@ -234,6 +253,13 @@ def redirected_statement(plan: Buffering, statement: Statement) -> Statement:
     if target.array == plan.array.name:
         target = replace(target, array=plan.buffer.name, subscripts=subscripts(target))
     return replace(statement, target=target, value=transform(statement.value, rule))
+
+
+def _named(function: isl.PwAff, indices: tuple[str, ...]) -> isl.PwAff:
+    """The function with its dimensions named; isl forgets the names in some operations."""
+    for position, index in enumerate(indices):
+        function = function.set_dim_id(isl.dim_type.in_, position, isl.Id(index))
+    return function
 
 
 def copy_statement(plan: Buffering, name: str, elements: isl.Set, *, outward: bool) -> Statement:

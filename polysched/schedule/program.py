@@ -55,6 +55,11 @@ def find_loop(program: Program, reference: str) -> Loop:
     Raises:
         ScheduleError: there is no such loop, or several have that name.
     """
+    if not isinstance(reference, str):
+        raise ScheduleError(
+            f"{reference!r} of type {type(reference).__name__} is no loop's name; expected 'loop' "
+            "or 'statement.loop'"
+        )
     statement, _, name = reference.rpartition(".")
     if statement:
         if statement not in program.statements:
@@ -100,7 +105,7 @@ def require_fresh(program: Program, below: Loop | Node, *names: str) -> None:
         ScheduleError: a name is taken or no identifier.
     """
     for name in names:
-        if not name.isidentifier():
+        if not isinstance(name, str) or not name.isidentifier():
             raise ScheduleError(f"loop name {name!r} is not an identifier")
         if names.count(name) > 1:
             raise ScheduleError(f"two new loops would both be named '{name}'")
@@ -112,13 +117,30 @@ def require_fresh(program: Program, below: Loop | Node, *names: str) -> None:
                 )
 
 
+LARGEST_LITERAL = 2**40
+"""Factors and distances beyond this say nothing of a loop that ends, and could overflow 64 bits."""
+
+
+def require_integer(what: str, value: int, expected: str) -> None:
+    """Check a number that a step takes.
+
+    Raises:
+        ScheduleError: ``value`` is no integer, or larger than any loop needs.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ScheduleError(f"{what} is {value!r}; expected {expected}")
+    if abs(value) > LARGEST_LITERAL:
+        raise ScheduleError(f"{what} is {value}; expected at most 2**40 = {LARGEST_LITERAL}")
+
+
 def require_positive(what: str, value: int) -> None:
     """Check a factor or a number of lanes.
 
     Raises:
-        ScheduleError: ``value`` is no positive integer.
+        ScheduleError: ``value`` is no positive integer, or larger than any loop needs.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    require_integer(what, value, "a positive integer")
+    if value < 1:
         raise ScheduleError(f"{what} is {value!r}; expected a positive integer")
 
 

@@ -32,6 +32,8 @@ def reorder(program: Program, step: Reorder) -> Program:
         for j in 0..m:
           for i in 0..n: S(i, j)
     """
+    if not step.order:
+        raise ScheduleError("reorder() names no loop; expected the loops in their new order")
     named = [find_loop(program, reference) for reference in step.order]
     for position, loop in enumerate(named):
         if any(loop is other for other in named[:position]):

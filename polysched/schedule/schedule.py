@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from polysched.errors import ScheduleError
+import islpy as isl
+
+from polysched.errors import KernelError, ScheduleError
 from polysched.ir.kernel import Kernel
+from polysched.ir.quota import QuotaExceededError, operation_quota
 from polysched.ir.source import SourceLocation, caller_location
 from polysched.schedule.collapse import Collapse
 from polysched.schedule.compute_at import ComputeAt
 from polysched.schedule.distribute import Distribute
 from polysched.schedule.fuse import Fuse
 from polysched.schedule.pack import Pack
-from polysched.schedule.primitives import Step, format_step, transform
+from polysched.schedule.primitives import PRIMITIVES, Step, format_step, transform
 from polysched.schedule.program import Program, initial_program
 from polysched.schedule.promote import Promote
 from polysched.schedule.reorder import Reorder
@@ -23,6 +26,9 @@ from polysched.schedule.split import Split
 from polysched.schedule.tile import Tile
 from polysched.schedule.unroll import Unroll
 from polysched.schedule.vectorize import Vectorize
+
+STEP_QUOTA = 2_000_000
+"""Operations of isl for one step, or for the dependences of a kernel; they take it seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +53,21 @@ class Schedule:
     programs: tuple[Program, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.kernel, Kernel):
+            raise ScheduleError(
+                f"Schedule(...) of a {type(self.kernel).__name__}; expected a Kernel, which "
+                "KernelBuilder.kernel() gives"
+            )
         if not self.programs:
-            object.__setattr__(self, "programs", (initial_program(self.kernel),))
+            try:
+                with operation_quota(STEP_QUOTA):
+                    program = initial_program(self.kernel)
+            except (QuotaExceededError, isl.Error) as error:
+                raise KernelError(
+                    f"kernel '{self.kernel.name}': its dependences cannot be found: {error}. Make "
+                    "subscripts and bounds simpler, or declare several kernels"
+                ) from None
+            object.__setattr__(self, "programs", (program,))
 
     @property
     def program(self) -> Program:
@@ -59,11 +78,17 @@ class Schedule:
         """The schedule with one step more.
 
         Raises:
-            ScheduleError: the step does not fit; the message shows the step.
+            ScheduleError: it is no step, does not fit or takes too long; the message shows it.
         """
+        if type(step) not in PRIMITIVES:
+            raise ScheduleError(
+                f"{step!r} of type {type(step).__name__} is no step; expected a record such as "
+                "Split('i', 4)"
+            )
         try:
-            program = transform(self.program, step)
-        except ScheduleError as error:
+            with operation_quota(STEP_QUOTA):
+                program = transform(self.program, step)
+        except (ScheduleError, QuotaExceededError, isl.Error) as error:
             raise ScheduleError(f"{format_step(step)}: {error}") from None
         return Schedule(
             self.kernel,
@@ -88,7 +113,7 @@ class Schedule:
         inner: tuple[str, ...] | None = None,
     ) -> Schedule:
         """Cut a nest into tiles: see :func:`polysched.schedule.tile.tile`."""
-        return self.then(Tile(tuple(loops), tuple(factors), outer, inner))
+        return self.then(Tile(loops, factors, outer, inner))
 
     def reorder(self, *order: str) -> Schedule:
         """Put loops of a nest into an order: see :func:`polysched.schedule.reorder.reorder`."""
@@ -124,6 +149,8 @@ class Schedule:
 
     def unroll(self, *loops: str, factor: int | None = None) -> Schedule:
         """Write out the iterations of loops: see :func:`polysched.schedule.unroll.unroll`."""
+        if not loops:
+            raise ScheduleError("unroll() names no loop; expected at least one")
         schedule = self
         for loop in loops:
             schedule = schedule.then(Unroll(loop, factor))

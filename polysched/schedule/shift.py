@@ -8,7 +8,7 @@ import islpy as isl
 
 from polysched.errors import ScheduleError, suggestion
 from polysched.ir.tree import Loop, Node, rewrite, statements
-from polysched.schedule.program import Program, sequential_loop
+from polysched.schedule.program import Program, require_integer, sequential_loop
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,7 @@ def shift(program: Program, step: Shift) -> Program:
           if i < n: S(i)
           if i >= 1: T(i - 1)
     """
-    if isinstance(step.amount, bool) or not isinstance(step.amount, int):
-        raise ScheduleError(
-            f"the amount of shift('{step.loop}') is {step.amount!r}; expected an integer"
-        )
+    require_integer(f"the amount of shift('{step.loop}')", step.amount, "an integer")
     loop = sequential_loop(program, step.loop)
     below = statements(loop)
     if step.statement is not None and step.statement not in below:

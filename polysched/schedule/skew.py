@@ -14,6 +14,7 @@ from polysched.schedule.program import (
     find_loop,
     prefix_loops,
     require_fresh,
+    require_integer,
     sequential_loop,
 )
 
@@ -48,11 +49,10 @@ def skew(program: Program, step: Skew) -> Program:
         for t in 0..T:
           for i in 2*t..n + 2*t: S(t, i - 2*t)
     """
-    if isinstance(step.factor, bool) or not isinstance(step.factor, int) or step.factor == 0:
-        raise ScheduleError(
-            f"the factor of skew('{step.loop}') is {step.factor!r}; expected an integer other "
-            f"than 0"
-        )
+    what, expected = f"the factor of skew('{step.loop}')", "an integer other than 0"
+    require_integer(what, step.factor, expected)
+    if step.factor == 0:
+        raise ScheduleError(f"{what} is 0; expected {expected}")
     loop = sequential_loop(program, step.loop)
     outer = find_loop(program, step.by)
     if outer is loop or not any(outer is around for around in prefix_loops(program, loop)):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
+from polysched.errors import ScheduleError
 from polysched.ir.tree import Loop, rewrite
 from polysched.schedule.program import (
     Program,
@@ -46,7 +47,10 @@ def split(program: Program, step: Split) -> Program:
     require_positive(f"the factor of split('{step.loop}')", step.factor)
     loop = sequential_loop(program, step.loop)
     name = base_name(step.loop)
-    outer, inner = step.into or (f"{name}o", f"{name}i")
+    into = (f"{name}o", f"{name}i") if step.into is None else step.into
+    if not isinstance(into, tuple) or len(into) != 2:
+        raise ScheduleError(f"into={into!r} must be the names of the outer and the inner loop")
+    outer, inner = into
     require_fresh(program, loop, outer, inner)
     return program.with_tree(
         rewrite(program.tree, loop, lambda _: split_loop(loop, step.factor, outer, inner))

@@ -9,7 +9,6 @@ import pytest
 from polysched.bench.contestant import (
     UnavailableError,
     aligned_copy,
-    aligned_empty,
     optional_module,
 )
 
@@ -43,20 +42,6 @@ def test_a_broken_module_says_what_is_wrong(
     with pytest.raises(UnavailableError) as caught:
         optional_module("torch")
     assert str(caught.value) == f"torch cannot be loaded: {failure}"
-
-
-@pytest.mark.parametrize("shape", [(), (1,), (3, 5), (2, 3, 4)])
-@pytest.mark.parametrize("alignment", [64, 128, 4096])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8])
-def test_aligned_arrays_are_aligned(
-    shape: tuple[int, ...], alignment: int, dtype: type[np.generic]
-) -> None:
-    array = aligned_empty(shape, dtype, alignment)
-    assert array.ctypes.data % alignment == 0
-    assert array.shape == shape
-    assert array.dtype == dtype
-    assert array.flags.c_contiguous
-    assert array.flags.writeable
 
 
 def test_an_aligned_copy_is_equal_contiguous_and_separate() -> None:

@@ -26,6 +26,21 @@ def test_illegal_shows_the_witness(polysched: Polysched, kernels: str) -> None:
     assert f"({kernels}:" in result.stdout.splitlines()[0]
 
 
+def test_illegal_shows_what_would_mend_it(polysched: Polysched, kernels: str) -> None:
+    lines = polysched("check", f"{kernels}:illegal").stdout.splitlines()
+    assert lines[-1] == "try: skew(loop='j', by='i') before reorder(order=('j', 'i'))"
+    assert "try:" not in polysched("check", f"{kernels}:legal").stdout
+
+
+def test_json_holds_the_repairs(polysched: Polysched, kernels: str) -> None:
+    illegal = json.loads(polysched("check", f"{kernels}:illegal", "--json").stdout)
+    assert [repair["steps"] for repair in illegal["repairs"]] == [
+        ["skew(loop='j', by='i')", "reorder(order=('j', 'i'))"]
+    ]
+    legal = json.loads(polysched("check", f"{kernels}:legal", "--json").stdout)
+    assert legal["repairs"] == []
+
+
 def test_unknown(polysched: Polysched, kernels: str) -> None:
     result = polysched("check", f"{kernels}:legal", "--quota", "1")
     assert result.exit_code == 3

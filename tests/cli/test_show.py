@@ -9,6 +9,7 @@ from tests.cli.conftest import Polysched
     [
         ("domain", "scale"),
         ("schedule", "vector"),
+        ("properties", "parallel: yes"),
         ("loops", "vector"),
         ("c", " scale("),
         ("llvm", "define"),
@@ -25,6 +26,24 @@ def test_dependences(polysched: Polysched, kernels: str) -> None:
     result = polysched("show", f"{kernels}:legal", "--stage", "deps")
     assert result.exit_code == 0
     assert "flow" in result.stdout
+
+
+def test_dependences_as_a_graph(polysched: Polysched, kernels: str) -> None:
+    result = polysched("show", f"{kernels}:legal", "--stage", "deps", "--dot")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "digraph statements {",
+        "  node [shape=box];",
+        '  "S";',
+        '  "S" -> "S" [label="flow A"];',
+        "}",
+    ]
+
+
+def test_only_the_dependences_are_a_graph(polysched: Polysched, scale: str) -> None:
+    result = polysched("show", scale, "--stage", "loops", "--dot")
+    assert result.exit_code == 2
+    assert "--dot draws the statement graph: it needs --stage deps, not loops" in result.stderr
 
 
 def test_every_stage_is_in_the_help(polysched: Polysched) -> None:

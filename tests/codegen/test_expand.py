@@ -41,8 +41,10 @@ def test_step() -> None:
     ]  # fmt: skip
 
 
-def test_no_iteration() -> None:
-    assert lines(loop("j", 0, 3, unrolled(4, 4, store(i)))) == ["for j in 0..3:", "  pass"]
+def test_nothing_is_left_of_loops_and_conditions_around_no_iteration() -> None:
+    empty = unrolled(4, 4, store(i))
+    assert lines(loop("j", 0, 3, empty)) == []
+    assert lines(loop("j", 0, 3, If(j < 2, empty))) == []
 
 
 def test_nested_loops_and_their_bounds() -> None:

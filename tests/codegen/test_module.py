@@ -73,6 +73,23 @@ def test_no_memory_for_the_workspace() -> None:
     assert y_given == 7
 
 
+def test_an_extent_below_0_takes_no_memory() -> None:
+    """Below the size where its loops begin to run, an array must not shift the next one's place."""
+    build = KernelBuilder("late")
+    n = build.parameter("n")
+    x, y = build.input("x", f32, (n,)), build.output("y", f32, (n,))
+    none, some = build.temporary("none", f32, (n - 9000,)), build.temporary("some", f32, (n,))
+    with build.loops(i=n - 9000) as i:
+        none[i] = x[i]
+    with build.loops(i=n) as i:
+        some[i] = 3 * x[i]
+    with build.loops(i=n) as i:
+        y[i] = some[i]
+    with build.loops(i=n - 9000) as i:
+        y[i] = none[i]
+    assert_agrees(Schedule(build.kernel()), {"n": 0}, {"n": 70}, {"n": 9002}, interpreted=False)
+
+
 def test_temporary_that_nobody_touches_takes_no_memory() -> None:
     schedule = Schedule(kernels.chain()).compute_at("P", "C.i").promote("t", "C.i")
     text = emit_module(lower(schedule), HOST)

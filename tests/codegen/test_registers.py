@@ -12,6 +12,8 @@ from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import f32, i32
 from polysched.ir.expressions import Index, Operand, Parameter
 from polysched.ir.kernel import Kernel, Role
+from polysched.ir.reference import run_reference
+from polysched.loops.interpreter import interpret
 from polysched.loops.nodes import Allocate, For, If, LoopNode, LoopProgram
 from polysched.lower import lower
 from polysched.machine.load import load_machine
@@ -20,7 +22,7 @@ from polysched.schedule.schedule import Schedule
 from tests.codegen.test_emit import assert_runs_as_interpreted
 from tests.loops.programs import array, assign, load, loop, program, vector
 from tests.support import kernels
-from tests.support.differential import assert_agrees, spread
+from tests.support.differential import arguments, assert_agrees, assert_equal, spread
 
 v, i, k, m = Index("v"), Index("i"), Index("k"), Parameter("m")
 
@@ -69,6 +71,27 @@ def test_partial_vector() -> None:
     made = line(loop("k", 0, 9, lanes(add(v, k), upper=m)), context="[m] -> { : 0 <= m <= 8 }")
     for value in (0, 1, 5, 8):
         assert_runs_as_interpreted(made, m=value)
+
+
+def test_strided_vector_at_the_end_of_an_array() -> None:
+    """Lanes between the strided ones are neither read nor written back: the last lies outside."""
+    build = KernelBuilder("strided")
+    n = build.parameter("n", minimum=1)
+    a, x = build.inout("a", i32, (2 * n - 1,)), build.input("x", i32, (4,))
+    with build.loops(s=4, i=(0, 2 * n, 2)) as (s, j), build.statement("S"):
+        a[j] = a[j] + x[s]
+    schedule = Schedule(build.kernel()).split("i", 8, ("io", "ii")).reorder("io", "s", "ii")
+    schedule = schedule.vectorize("ii", 8)
+    made = promoted(lower(schedule))
+    assert len(made.registers) == 1
+    for size in spread("n"):
+        given = arguments(schedule.kernel, size)
+        assert_equal(
+            interpret(made.program, given, size),
+            run_reference(schedule.kernel, given, size),
+            str(size),
+        )
+    assert_agrees(schedule, *spread("n"))
 
 
 def test_place_that_an_outer_loop_moves() -> None:

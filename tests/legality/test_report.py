@@ -2,9 +2,10 @@ import json
 from typing import Any
 
 from polysched.legality.check import check
-from polysched.legality.report import as_json
+from polysched.legality.repairs import repairs
+from polysched.legality.report import as_json, repair_as_json
 from polysched.schedule.schedule import Schedule
-from tests.legality.kernels import copy_shifted, matmul
+from tests.legality.kernels import copy_shifted, matmul, producer_consumer
 
 
 def reported(schedule: Schedule, **options: int) -> dict[str, Any]:
@@ -59,3 +60,24 @@ def test_a_fault_of_the_kernel_has_no_step() -> None:
     assert violation["sink"] is None
     assert violation["shape"] == [4, 4]
     assert violation["source"]["element"] == [-1, 2]
+
+
+def test_repairs() -> None:
+    fused = Schedule(producer_consumer(1)).fuse("P.i", "C.i")
+    shifted, parted = map(repair_as_json, repairs(fused))
+    assert json.loads(json.dumps(shifted)) == {
+        "description": "shift(loop='i', amount=1, statement='C') after "
+        "fuse(first='P.i', second='C.i')",
+        "changes": [
+            {"index": 1, "removed": 0, "inserted": ["shift(loop='i', amount=1, statement='C')"]}
+        ],
+        "steps": ["fuse(first='P.i', second='C.i')", "shift(loop='i', amount=1, statement='C')"],
+    }
+    assert parted["changes"] == [{"index": 0, "removed": 1, "inserted": []}]
+    assert parted["steps"] == []
+
+
+def test_a_repair_of_the_kernel() -> None:
+    (free,) = map(repair_as_json, repairs(Schedule(matmul()).reverse("k")))
+    assert free["changes"] == [{"statement": "update", "order": "any"}]
+    assert free["steps"] == ["reverse(loop='k')"]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from polysched.runtime.memory import address, aligned_empty
+from polysched.runtime.memory import address, aligned_zeros
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (7,), (3, 0, 2), (5, 3)])
@@ -9,7 +9,7 @@ from polysched.runtime.memory import address, aligned_empty
 @pytest.mark.parametrize("alignment", [1, 64, 4096])
 def test_shape_type_and_alignment(shape: tuple[int, ...], dtype: str, alignment: int) -> None:
     for _ in range(5):
-        array = aligned_empty(shape, dtype, alignment)
+        array = aligned_zeros(shape, dtype, alignment)
         assert array.shape == shape
         assert array.dtype == np.dtype(dtype)
         assert array.flags.c_contiguous
@@ -17,8 +17,12 @@ def test_shape_type_and_alignment(shape: tuple[int, ...], dtype: str, alignment:
         assert array.ctypes.data % alignment == 0
 
 
+def test_it_holds_zeros() -> None:
+    assert not aligned_zeros((1000, 7)).any()
+
+
 def test_all_of_it_can_be_written() -> None:
-    array = aligned_empty((1000, 7), "f8")
+    array = aligned_zeros((1000, 7), "f8")
     array[:] = 3
     assert array.sum() == 21000
 
@@ -26,12 +30,12 @@ def test_all_of_it_can_be_written() -> None:
 @pytest.mark.parametrize(("shape", "alignment"), [((-1,), 64), ((3,), 0)])
 def test_bad_arguments(shape: tuple[int, ...], alignment: int) -> None:
     with pytest.raises(ValueError, match="expected extents of at least 0 and a positive alignment"):
-        aligned_empty(shape, "f4", alignment)
+        aligned_zeros(shape, "f4", alignment)
 
 
 def test_too_much_memory() -> None:
     with pytest.raises(MemoryError):
-        aligned_empty((2**60,), "f4")
+        aligned_zeros((2**60,), "f4")
 
 
 def test_address() -> None:

@@ -167,3 +167,26 @@ def test_lanes_must_be_positive(lanes: int) -> None:
 def test_name_taken() -> None:
     with pytest.raises(ScheduleError, match="'x' cannot name the buffer of array 'y'"):
         Schedule(kernels.grid()).promote("y", "j", into="x")
+
+
+@pytest.mark.parametrize("step", ["promote", "pack"])
+def test_several_tiles_of_a_buffer_are_refused(step: str) -> None:
+    """Its tiles share one piece of memory: a buffer of several would mix their elements up."""
+    schedule = Schedule(kernels.transpose(9, 7)).pack("x", "S.j", into="p")
+    if step == "pack":
+        schedule = schedule.distribute("j")
+    expected = "loop '.*i' touches several tiles of buffer 'p', one for each 'at_j'"
+    with pytest.raises(ScheduleError, match=expected):
+        schedule.promote("p", "p.i") if step == "promote" else schedule.pack("p", "S.i")
+
+
+def test_buffer_of_a_copy_that_moved() -> None:
+    """The copy in runs at a deeper loop, whose values there have no names of their own."""
+    schedule = Schedule(kernels.reductions()).promote("largest", "zero.i", into="p")
+    schedule = schedule.compute_at("p_in", "add.j").promote("p", "zero.i", lanes=2)
+    assert_agrees(schedule, *spread("n", "m"))
+
+
+def test_lanes_of_a_copy_that_the_triangle_cuts_off() -> None:
+    schedule = Schedule(kernels.triangular_solve(7)).split("eliminate.j", 2, ("jo", "ji"))
+    assert_agrees(schedule.promote("x", "eliminate.jo", lanes=4))

@@ -3,7 +3,9 @@ from collections.abc import Callable
 import pytest
 
 from polysched.errors import ScheduleError
+from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, f32, f64, i8, i32, i64, u16
+from polysched.ir.expressions import not_equal
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
 from tests.support.differential import assert_agrees, spread
@@ -67,6 +69,19 @@ def test_conditions_are_masks(loop: str) -> None:
 def test_steps_are_masks(loop: str) -> None:
     schedule = Schedule(kernels.stepped()).vectorize(loop, 4)
     assert_agrees(schedule, *spread("n", values=SIZES))
+
+
+@pytest.mark.parametrize("length", [None, 16])
+def test_lanes_with_a_hole_run_together(length: int | None) -> None:
+    """Reversed lanes may run together, but not the lanes before the hole first, then the others."""
+    build = KernelBuilder("hole")
+    size = kernels.extent(build, "n", length)
+    a = build.inout("a", i32, (size + 2,))
+    with build.loops(i=size) as i, build.where(not_equal(i, 5)), build.statement("S"):
+        a[i] = a[i + 2] + 1
+    schedule = Schedule(build.kernel()).split("i", 8, ("io", "ii")).reverse("ii").shift("ii", 7)
+    schedule = schedule.vectorize("ii", 8)
+    assert_agrees(schedule, *(spread("n", values=(0, 1, 5, 7, 8, 17)) if length is None else [{}]))
 
 
 def test_several_statements_each_for_all_lanes() -> None:

@@ -1,4 +1,4 @@
-"""A schedule run three ways, as declared, as loops, as machine code, and compared.
+"""A schedule run in four ways and compared: declared, as loops, with registers, machine code.
 
 Arguments hold small integers, floats too: sums and products of them are exact in any order, so the
 results are compared bit for bit. Arrays of the compiled kernel lie between guard bytes, which must
@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from polysched.codegen.expand import expand
+from polysched.codegen.registers import promote_registers
 from polysched.ir.dtypes import DType
 from polysched.ir.kernel import Kernel, Role
 from polysched.ir.memory import AnyArray, concrete_shape
 from polysched.ir.reference import run_reference
+from polysched.loops.generate import parameter_intervals
 from polysched.loops.interpreter import interpret
+from polysched.loops.nodes import LoopProgram
 from polysched.lower import compile, lower
 from polysched.machine.description import Machine
 from polysched.runtime.cache import ObjectCache
@@ -27,6 +32,7 @@ GUARD = 256
 """Bytes before and after every array."""
 
 GUARD_BYTE = 0x5A
+VECTOR_REGISTERS = 32
 NO_CACHE = ObjectCache(None)
 
 Sizes = Mapping[str, int]
@@ -78,24 +84,34 @@ def assert_agrees(
 
     Args:
         sizes: values of the parameters; without any, one run without parameters.
-        interpreted: whether the loops are interpreted too.
+        interpreted: whether the loops are interpreted too, as they are and as code generation
+            changes them; the interpreter refuses accesses outside of arrays.
         rounding: the relative difference allowed to machine code, for functions such as exp.
         given: contents of argument arrays; random small integers where absent.
     """
     kernel = schedule.kernel
     compiled = compile(schedule, machine, cache=NO_CACHE)
     loops = lower(schedule)
+    registers = in_registers(loops)
     for size in sizes or ({},):
         called = {**arguments(kernel, size, seed=math.prod(size.values())), **(given or {})}
         expected = run_reference(kernel, called, size)
         if interpreted:
             assert_equal(interpret(loops, called, size), expected, f"loops at {size}")
+            assert_equal(interpret(registers, called, size), expected, f"registers at {size}")
         places = {name: guarded(array) for name, array in called.items()}
         compiled(**{name: inside for name, (_, inside) in places.items()}, **size)
         got = {name: inside for name, (_, inside) in places.items()}
         assert_equal(got, {**called, **expected}, f"machine code at {size}", rounding)
         for name, place in places.items():
             assert not broken_guards(*place), f"array '{name}' at {size}: written outside"
+
+
+def in_registers(loops: LoopProgram) -> LoopProgram:
+    """The loops as the emitter gets them: unrolled loops written out, accumulators in registers."""
+    known = parameter_intervals(loops.context, loops.parameters)
+    expanded = replace(loops, body=expand(loops.body, known))
+    return promote_registers(expanded, known, VECTOR_REGISTERS).program
 
 
 def assert_equal(

@@ -10,7 +10,18 @@ from hypothesis import strategies as st
 from polysched.errors import ScheduleError
 from polysched.ir.builder import ArrayHandle, KernelBuilder
 from polysched.ir.dtypes import DType, i32
-from polysched.ir.expressions import Expression, Index, Operand, cast, loads, maximum, select
+from polysched.ir.expressions import (
+    Expression,
+    Index,
+    Operand,
+    cast,
+    equal,
+    loads,
+    maximum,
+    minimum,
+    not_equal,
+    select,
+)
 from polysched.ir.kernel import Kernel
 from polysched.ir.tree import Loop, LoopKind, loops, statements
 from polysched.schedule.program import Program
@@ -21,7 +32,11 @@ Draw: TypeAlias = Callable[[st.SearchStrategy[Any]], Any]
 
 
 def random_kernels(dtype: DType = i32) -> st.SearchStrategy[Kernel]:
-    """Kernels over a parameter ``n`` or of a literal size: up to three nests, any dependences."""
+    """Kernels over a parameter ``n`` or of a literal size: up to three nests, any dependences.
+
+    Floats are combined so that neither a multiplication fused with an addition nor a reduction in
+    another order rounds otherwise: results are the same bit for bit.
+    """
     return st.composite(_random_kernel)(dtype)
 
 
@@ -57,6 +72,7 @@ class _Nest:
         self.written = written
         self.read = read
         self.number = number
+        self.dtype = written[0].array.dtype
         self.statements = 0
 
     def open(self, depth: int, around: tuple[str, ...]) -> None:
@@ -111,18 +127,16 @@ class _Nest:
         other, elsewhere = self._element(self.read, indices)
         left, right = array[places], other[elsewhere]
         index = Index(self.draw(st.sampled_from(indices)))
-        value: Expression = self.draw(
-            st.sampled_from(
-                [
-                    left + right,
-                    left - 2 * right + 1,
-                    left * right,
-                    maximum(left, right),
-                    select(left < right, left, right + cast(index, i32)),
-                    left,
-                ]
-            )
-        )
+        values = [
+            maximum(left, right),
+            select(left < right, left, right + cast(index, self.dtype)),
+            left,
+        ]
+        if self.dtype.is_float:
+            values += [minimum(left, right), 0.5 * (left - right)]
+        else:
+            values += [left + right, left - 2 * right + 1, left * right]
+        value: Expression = self.draw(st.sampled_from(values))
         return value
 
     def _statement(self, indices: tuple[str, ...]) -> None:
@@ -133,12 +147,33 @@ class _Nest:
             operator = self.draw(st.sampled_from(["add", "maximum"]))
             own = array[places]
             if all(load.array.name != array.array.name for load in self._sources(value)):
-                order = self.draw(st.sampled_from(["exact", "any", "any"]))
+                free = operator == "maximum" or not self.dtype.is_float
+                order = self.draw(st.sampled_from(["exact", "any", "any"])) if free else "exact"
                 value = own + value if operator == "add" else maximum(own, value)
         name = f"S{self.number}{self.statements}"
         self.statements += 1
-        with self.build.statement(name, order=order):
+        if self.draw(st.integers(0, 4)):
+            with self.build.statement(name, order=order):
+                array[places] = value
+            return
+        with self.build.where(self._condition(indices)), self.build.statement(name, order=order):
             array[places] = value
+
+    def _condition(self, indices: tuple[str, ...]) -> Expression:
+        """A condition that leaves holes, makes a band or a stride, or cuts a corner off."""
+        one, other = Index(self.draw(st.sampled_from(indices))), Index(indices[-1])
+        condition: Expression = self.draw(
+            st.sampled_from(
+                [
+                    not_equal(one, 3),
+                    (one <= 1) | (one >= 4),
+                    other <= one + 1,
+                    equal((one + other) % 3, 0),
+                    one + other <= self.size,
+                ]
+            )
+        )
+        return condition
 
     def _sources(self, value: Any) -> list[ArrayHandle]:
         named = {handle.array.name: handle for handle in self.read}

@@ -1,0 +1,152 @@
+"""Repairs as data: what is changed of a schedule, and the schedule that it gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TypeAlias
+
+from polysched.ir.kernel import Kernel, Order
+from polysched.legality.verdict import Violation
+from polysched.schedule.primitives import Step, format_step
+from polysched.schedule.program import Program
+from polysched.schedule.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class StepEdit:
+    """Steps of a schedule are replaced by others.
+
+    Attributes:
+        description: what to do, for a person.
+        first: where the change begins, an index into the schedule's steps.
+        removed: how many steps are taken away from there on.
+        inserted: the steps that stand there instead.
+    """
+
+    description: str
+    first: int
+    removed: int
+    inserted: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class OrderEdit:
+    """The kernel lets the instances of a reduction combine in any order."""
+
+    description: str
+    statement: str
+
+
+Edit: TypeAlias = StepEdit | OrderEdit
+
+
+@dataclass(frozen=True, eq=False)
+class Repair:
+    """A change that makes an illegal schedule legal, proved by the checker.
+
+    Attributes:
+        description: what to do, for a person, in a line.
+        schedule: the repaired schedule, ready to use. If ``edits`` has an :class:`OrderEdit`, it
+            schedules the changed kernel.
+        edits: the changes, each to the schedule that the one before gives.
+    """
+
+    description: str
+    schedule: Schedule
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """An illegal schedule, its violation, and the index of the guilty step."""
+
+    schedule: Schedule
+    violation: Violation
+    index: int
+
+    @property
+    def step(self) -> Step:
+        """The guilty step."""
+        return self.schedule.steps[self.index]
+
+    @property
+    def before(self) -> Program:
+        """The program that the guilty step is given."""
+        return self.schedule.programs[self.index]
+
+    @property
+    def after(self) -> Program:
+        """The program that the guilty step makes."""
+        return self.schedule.programs[self.index + 1]
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """The statements of the witness."""
+        witness = self.violation.witness
+        sink = () if witness.sink is None else (witness.sink.statement,)
+        return tuple(dict.fromkeys((witness.source.statement, *sink)))
+
+
+def insert_before(schedule: Schedule, index: int, steps: tuple[Step, ...]) -> StepEdit:
+    """New steps before the step at ``index``."""
+    text = f"{format_steps(steps)} before {format_step(schedule.steps[index])}"
+    return StepEdit(text, index, 0, steps)
+
+
+def insert_after(schedule: Schedule, index: int, steps: tuple[Step, ...]) -> StepEdit:
+    """New steps after the step at ``index``."""
+    text = f"{format_steps(steps)} after {format_step(schedule.steps[index])}"
+    return StepEdit(text, index + 1, 0, steps)
+
+
+def replace_step(schedule: Schedule, index: int, steps: tuple[Step, ...]) -> StepEdit:
+    """Other steps instead of the one at ``index``."""
+    text = f"{format_steps(steps)} instead of {format_step(schedule.steps[index])}"
+    return StepEdit(text, index, 1, steps)
+
+
+def leave_out(schedule: Schedule, index: int) -> StepEdit:
+    """The schedule without the step at ``index``."""
+    return StepEdit(f"leave out {format_step(schedule.steps[index])}", index, 1, ())
+
+
+def format_steps(steps: tuple[Step, ...]) -> str:
+    """Steps as a chain of calls, ``skew('i', by='t').skew('j', by='t')``."""
+    return ".".join(map(format_step, steps))
+
+
+def apply_edit(schedule: Schedule, edit: Edit) -> Schedule:
+    """The changed schedule, not judged; what stands before the change is not computed anew.
+
+    New steps get the source line of the step at the place of the change.
+
+    Raises:
+        ScheduleError: a new or a later step does not fit the changed program.
+    """
+    if isinstance(edit, OrderEdit):
+        return _replayed(Schedule(_freely_ordered(schedule.kernel, edit.statement)), schedule, 0)
+    first = edit.first
+    changed = Schedule(
+        schedule.kernel,
+        schedule.steps[:first],
+        schedule.locations[:first],
+        schedule.programs[: first + 1],
+    )
+    place = schedule.locations[min(first, len(schedule.locations) - 1)]
+    for step in edit.inserted:
+        changed = changed.then(step, place)
+    return _replayed(changed, schedule, first + edit.removed)
+
+
+def _replayed(start: Schedule, schedule: Schedule, first: int) -> Schedule:
+    for step, location in zip(schedule.steps[first:], schedule.locations[first:], strict=True):
+        start = start.then(step, location)
+    return start
+
+
+def _freely_ordered(kernel: Kernel, name: str) -> Kernel:
+    statement = kernel.statements[name]
+    assert statement.reduction is not None
+    free = replace(statement, reduction=replace(statement.reduction, order=Order.ANY))
+    return replace(kernel, statements=MappingProxyType({**kernel.statements, name: free}))

@@ -1,0 +1,87 @@
+"""Repair by asking for less: another order, fewer tiled loops, a step or an order given up."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations
+
+from polysched.ir.kernel import Order
+from polysched.legality.repair import Case, OrderEdit, StepEdit, leave_out, replace_step
+from polysched.schedule.fuse import Fuse
+from polysched.schedule.program import find_loop, prefix_loops
+from polysched.schedule.reorder import Reorder
+from polysched.schedule.tile import Tile
+
+MOST_PERMUTED = 4
+"""The orders of more loops than this are too many to try."""
+
+
+def other_orders(case: Case) -> list[StepEdit]:
+    """The loops of a guilty reorder in other orders, those nearest to the one asked for first."""
+    step = case.step
+    if not isinstance(step, Reorder) or len(step.order) > MOST_PERMUTED:
+        return []
+    program = case.before
+    unchanged = tuple(
+        sorted(step.order, key=lambda name: len(prefix_loops(program, find_loop(program, name))))
+    )
+    others = (order for order in permutations(step.order) if order not in (step.order, unchanged))
+    nearest = sorted(others, key=lambda order: _inversions(order, step.order))
+    return [replace_step(case.schedule, case.index, (Reorder(order),)) for order in nearest]
+
+
+def _inversions(order: tuple[str, ...], wanted: tuple[str, ...]) -> int:
+    """How many pairs of loops stand the other way round."""
+    places = [wanted.index(name) for name in order]
+    return sum(first > second for first, second in combinations(places, 2))
+
+
+def fewer_tiled_loops(case: Case) -> list[StepEdit]:
+    """A guilty tile without one of its loops, the outer ones first; two at least stay."""
+    step = case.step
+    if not isinstance(step, Tile):
+        return []
+    count = len(step.loops)
+    found = []
+    for size in range(count - 1, 1, -1):
+        for kept in reversed(list(combinations(range(count), size))):
+            tile = Tile(
+                tuple(step.loops[i] for i in kept),
+                tuple(step.factors[i] for i in kept),
+                None if step.outer is None else tuple(step.outer[i] for i in kept),
+                None if step.inner is None else tuple(step.inner[i] for i in kept),
+            )
+            found.append(replace_step(case.schedule, case.index, (tile,)))
+    return found
+
+
+def unfused(case: Case) -> list[StepEdit]:
+    """The schedule without one of its fusions, the last first."""
+    indices = range(case.index, -1, -1)
+    return [
+        leave_out(case.schedule, index)
+        for index in indices
+        if isinstance(case.schedule.steps[index], Fuse)
+    ]
+
+
+def free_reductions(case: Case) -> list[OrderEdit]:
+    """A kernel in which a reduction that stands in the way may combine in any order."""
+    statements = case.schedule.kernel.statements
+    concerned = {case.violation.array}
+    concerned |= {statements[name].target.array for name in case.ends if name in statements}
+    return [
+        OrderEdit(
+            f"declare statement '{name}' with order=\"any\", if its instances may combine in "
+            "another order than the program's",
+            name,
+        )
+        for name, statement in statements.items()
+        if statement.reduction is not None
+        and statement.reduction.order is Order.EXACT
+        and statement.target.array in concerned
+    ]
+
+
+def omissions(case: Case) -> list[StepEdit]:
+    """The schedule without the guilty step."""
+    return [leave_out(case.schedule, case.index)]

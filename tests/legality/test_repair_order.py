@@ -1,0 +1,63 @@
+from polysched.legality.repair_order import (
+    fewer_tiled_loops,
+    free_reductions,
+    omissions,
+    other_orders,
+    unfused,
+)
+from polysched.schedule.reorder import Reorder
+from polysched.schedule.schedule import Schedule
+from polysched.schedule.tile import Tile
+from tests.legality.kernels import copy_shifted, matmul, producer_consumer, seidel
+from tests.legality.repairing import case_of
+from tests.support.kernels import seidel_plane
+
+
+def test_orders_near_the_one_asked_for_come_first() -> None:
+    edits = other_orders(case_of(Schedule(seidel_plane()).reorder("j", "i", "s")))
+    assert [edit.inserted for edit in edits] == [
+        (Reorder(order),)
+        for order in (("j", "s", "i"), ("i", "j", "s"), ("i", "s", "j"), ("s", "j", "i"))
+    ]
+
+
+def test_two_loops_have_no_third_order() -> None:
+    assert other_orders(case_of(Schedule(copy_shifted(1, -1)).reorder("j", "i"))) == []
+
+
+def test_tiles_lose_an_outer_loop_first() -> None:
+    schedule = Schedule(seidel_plane()).tile(
+        ("s", "i", "j"), (2, 3, 4), outer=("a", "b", "c"), inner=("d", "e", "f")
+    )
+    assert [edit.inserted for edit in fewer_tiled_loops(case_of(schedule))] == [
+        (Tile(("i", "j"), (3, 4), ("b", "c"), ("e", "f")),),
+        (Tile(("s", "j"), (2, 4), ("a", "c"), ("d", "f")),),
+        (Tile(("s", "i"), (2, 3), ("a", "b"), ("d", "e")),),
+    ]
+
+
+def test_two_tiled_loops_stay_two() -> None:
+    assert fewer_tiled_loops(case_of(Schedule(seidel()).tile(("t", "i"), (2, 2)))) == []
+
+
+def test_a_fusion_is_given_up() -> None:
+    schedule = Schedule(producer_consumer(1)).fuse("P.i", "C.i")
+    (edit,) = unfused(case_of(schedule))
+    assert (edit.first, edit.removed, edit.inserted) == (0, 1, ())
+    assert unfused(case_of(Schedule(matmul()).reverse("k"))) == []
+
+
+def test_an_exact_reduction_in_the_way() -> None:
+    (edit,) = free_reductions(case_of(Schedule(matmul()).reverse("k")))
+    assert edit.statement == "update"
+    assert edit.description.startswith("declare statement 'update' with order=\"any\"")
+
+
+def test_a_reduction_that_is_free_already() -> None:
+    assert free_reductions(case_of(Schedule(matmul("any")).vectorize("k", 4))) == []
+
+
+def test_the_guilty_step_is_left_out() -> None:
+    (edit,) = omissions(case_of(Schedule(matmul()).split("k", 4).reverse("ki")))
+    assert edit.first == 1
+    assert edit.description == "leave out reverse(loop='ki')"

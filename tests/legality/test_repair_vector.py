@@ -1,0 +1,58 @@
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import i32
+from polysched.ir.kernel import Kernel
+from polysched.legality.repair_vector import distributed_vectors, fewer_lanes, other_vector_loops
+from polysched.schedule.distribute import Distribute
+from polysched.schedule.schedule import Schedule
+from polysched.schedule.vectorize import Vectorize
+from tests.legality.kernels import copy_shifted, matmul
+from tests.legality.repairing import case_of
+
+
+def sum_and_scale() -> Kernel:
+    """``S``, a prefix sum that no vector can compute, and ``T``, which doubles it."""
+    build = KernelBuilder("sum_and_scale")
+    n = build.parameter("n", minimum=1)
+    s, t = build.inout("s", i32, (n + 1,)), build.output("t", i32, (n + 1,))
+    with build.loops(i=(1, n + 1)) as i:
+        with build.statement("S"):
+            s[i] = s[i - 1] + s[i]
+        with build.statement("T"):
+            t[i] = 2 * s[i]
+    return build.kernel()
+
+
+def test_lanes_are_halved() -> None:
+    edits = fewer_lanes(case_of(Schedule(copy_shifted(0, 1)).vectorize("j", 16, into="lane")))
+    assert [edit.inserted for edit in edits] == [
+        (Vectorize("j", lanes, "lane"),) for lanes in (8, 4, 2)
+    ]
+
+
+def test_two_lanes_cannot_be_halved() -> None:
+    assert fewer_lanes(case_of(Schedule(copy_shifted(0, 1)).vectorize("j", 2))) == []
+
+
+def test_other_loops_from_the_inside_out() -> None:
+    edits = other_vector_loops(case_of(Schedule(matmul()).vectorize("k", 8)))
+    assert [edit.inserted for edit in edits] == [
+        (Vectorize("update.j", 8),),
+        (Vectorize("update.i", 8),),
+    ]
+
+
+def test_only_the_statement_that_allows_it_becomes_a_vector() -> None:
+    (edit,) = distributed_vectors(case_of(Schedule(sum_and_scale()).vectorize("i", 8)))
+    assert edit.inserted == (Distribute("i"), Vectorize("T.i", 8))
+    assert edit.removed == 1
+
+
+def test_nothing_to_distribute() -> None:
+    assert distributed_vectors(case_of(Schedule(copy_shifted(0, 1)).vectorize("j", 4))) == []
+
+
+def test_other_steps_are_none_of_its_business() -> None:
+    case = case_of(Schedule(copy_shifted(1, -1)).reorder("j", "i"))
+    assert fewer_lanes(case) == []
+    assert other_vector_loops(case) == []
+    assert distributed_vectors(case) == []
