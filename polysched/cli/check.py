@@ -6,10 +6,12 @@ import click
 
 from polysched.cli.failures import VERDICT_CODES
 from polysched.cli.target import load_target
-from polysched.cli.terminal import print_json, print_repairs, print_verdict
+from polysched.cli.terminal import print_condition, print_json, print_repairs, print_verdict
 from polysched.legality.check import DEFAULT_QUOTA, check
+from polysched.legality.condition import legality_condition
 from polysched.legality.repairs import repairs
 from polysched.legality.report import as_json, repair_as_json
+from polysched.legality.verdict import VerdictKind
 
 
 @click.command("check")
@@ -26,8 +28,9 @@ from polysched.legality.report import as_json, repair_as_json
 def check_command(context: click.Context, target: str, as_record: bool, quota: int) -> None:
     """Prove a schedule legal, or show two instances that it runs in the wrong order.
 
-    For an illegal schedule it then looks, for about a second, for small changes that make it
-    legal. Each that it prints after "try:" has been proved legal.
+    If an illegal schedule is legal for some values of the parameters, it says for which. It then
+    looks, for about a second, for small changes that make it legal. Each that it prints after
+    "try:" has been proved legal.
 
     \b
     polysched check examples/conv2d_relu.py:tutorial
@@ -38,11 +41,18 @@ def check_command(context: click.Context, target: str, as_record: bool, quota: i
     """
     found = load_target(target)
     verdict = check(found.schedule, quota=quota)
+    illegal = verdict.kind is VerdictKind.ILLEGAL
+    condition = legality_condition(found.schedule, quota=quota) if illegal else None
     mended = repairs(found.schedule, verdict=verdict)
     if as_record:
-        record = {**as_json(verdict), "repairs": [repair_as_json(repair) for repair in mended]}
+        record = {
+            **as_json(verdict),
+            "condition": None if condition is None else str(condition),
+            "repairs": [repair_as_json(repair) for repair in mended],
+        }
         print_json(record, indent=2)
     else:
         print_verdict(verdict, found.label)
+        print_condition(condition)
         print_repairs(mended)
     context.exit(VERDICT_CODES[verdict.kind])

@@ -13,6 +13,7 @@ from rich.live import Live
 from rich.syntax import Syntax
 from rich.text import Text
 
+from polysched.legality.condition import Condition
 from polysched.legality.repair import Repair
 from polysched.legality.verdict import Verdict, VerdictKind
 
@@ -51,6 +52,12 @@ def print_verdict(verdict: Verdict, subject: str, *, to_errors: bool = False) ->
     text = _proof(verdict, subject) if verdict.is_legal else reason
     console = errors() if to_errors else output()
     console.print(Text.assemble((f"{verdict.kind.value}: ", style), text))
+
+
+def print_condition(condition: Condition | None) -> None:
+    """Write for which parameters an illegal schedule is legal after all, if there are any."""
+    if condition is not None:
+        output().print(Text.assemble(("legal if and only if ", "bold cyan"), str(condition)))
 
 
 def print_repairs(repairs: Iterable[Repair]) -> None:

@@ -2,7 +2,8 @@
 
 The tree becomes an isl schedule tree, one band a loop. Every loop and every buffer's lifetime is
 put under a *mark* that carries its number, so that the finished AST can be walked without callbacks
-and each ``for`` be given its name and kind back.
+and each ``for`` be given its name and kind back. A ``for`` of which isl knows the value is left out
+of the AST, so the depth of each is told by its iterator's name.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ from polysched.ir.tree import (
     Node,
     Sequence,
     executed,
+    path,
+    statements,
 )
 from polysched.loops.coverage import miscovered
 from polysched.loops.isl_ast import (
@@ -82,16 +85,18 @@ DEFAULT_QUOTA = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class _Nest:
-    """The mark of a band: its loops, the outermost first."""
+    """The mark of a band: its loops, the outermost first, and the number of loops around them."""
 
     loops: tuple[Loop, ...]
+    depth: int
 
 
 @dataclass(frozen=True, eq=False)
 class _Lifetime:
-    """The mark of a buffer's lifetime."""
+    """The mark of a buffer's lifetime, and the number of loops around it."""
 
     array: str
+    depth: int
 
 
 def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgram:
@@ -132,7 +137,7 @@ def _read_back(program: Program, *, separated: bool) -> LoopNode:
     marks: list[_Nest | _Lifetime] = []
     ast = _isl_ast(program, marks, separated=separated)
     known = parameter_intervals(program.kernel.context, program.kernel.parameters)
-    return merge_lifetimes(_Reader(program, marks).node(ast, _Scope({}, known, ())), known)
+    return merge_lifetimes(_Reader(program, marks).node(ast, _Scope({}, known, None)), known)
 
 
 def _isl_ast(program: Program, marks: list[_Nest | _Lifetime], *, separated: bool) -> isl.AstNode:
@@ -141,13 +146,23 @@ def _isl_ast(program: Program, marks: list[_Nest | _Lifetime], *, separated: boo
     ``separated``: every loop is a band of its own, and full tiles are isolated.
     """
     tree = executed(program.tree)
-    schedule = _schedule_tree(program, tree, marks, _lifetimes(program, tree), separated)
+    schedule = _schedule_tree(program, tree, 0, marks, _lifetimes(program, tree), separated)
     isolated = {
         id(part.loop): _isolate_option(part.iterations)
         for part in (full_tiles(tree, program.statements) if separated else ())
     }
     schedule = _with_options(schedule.get_root(), marks, isolated).get_schedule()
-    return isl.AstBuild.from_context(program.kernel.context).node_from_schedule(schedule)
+    build = isl.AstBuild.from_context(program.kernel.context)
+    iterators = reduce(
+        isl.IdList.add, map(isl.Id, _iterators(tree)), isl.IdList.alloc(isl.DEFAULT_CONTEXT, 0)
+    )
+    return build.set_iterators(iterators).node_from_schedule(schedule)
+
+
+def _iterators(tree: Node) -> list[str]:
+    """The names of isl's iterators by depth; no parameter can be named so."""
+    depth = max((len(path(tree, name)) for name in statements(tree)), default=0)
+    return [f"depth.{number}" for number in range(depth)]
 
 
 def parameter_intervals(context: isl.Set, parameters: tuple[str, ...]) -> dict[str, Interval]:
@@ -176,6 +191,7 @@ def _lifetimes(program: Program, tree: Node) -> dict[int, list[str]]:
 def _schedule_tree(
     program: Program,
     node: Node,
+    depth: int,
     marks: list[_Nest | _Lifetime],
     lifetimes: dict[int, list[str]],
     separated: bool,
@@ -186,18 +202,20 @@ def _schedule_tree(
             schedule = isl.Schedule.from_domain(isl.UnionSet.from_set(domain))
         case Sequence(children=children):
             first, *others = (
-                _schedule_tree(program, child, marks, lifetimes, separated) for child in children
+                _schedule_tree(program, child, depth, marks, lifetimes, separated)
+                for child in children
             )
             schedule = first
             for other in others:
                 schedule = schedule.sequence(other)
         case Loop():
             nest = (node,) if separated else _nest(node, lifetimes)
-            schedule = _schedule_tree(program, nest[-1].body, marks, lifetimes, separated)
+            inner = depth + len(nest)
+            schedule = _schedule_tree(program, nest[-1].body, inner, marks, lifetimes, separated)
             schedule = schedule.insert_partial_schedule(_band(nest))
-            schedule = _marked(schedule, marks, _Nest(nest))
+            schedule = _marked(schedule, marks, _Nest(nest, depth))
     for array in lifetimes.get(id(node), []):
-        schedule = _marked(schedule, marks, _Lifetime(array))
+        schedule = _marked(schedule, marks, _Lifetime(array, depth))
     return schedule
 
 
@@ -275,12 +293,12 @@ class _Scope:
     Attributes:
         values: isl's iterator names with the expressions they stand for.
         known: intervals of the loop variables in scope.
-        loops: the loops of the innermost mark around that are still to come.
+        nest: the innermost mark of a band around; None outside of all.
     """
 
     values: Mapping[str, Expression]
     known: Intervals
-    loops: tuple[Loop, ...]
+    nest: _Nest | None
 
 
 class _Reader:
@@ -290,6 +308,7 @@ class _Reader:
         self.program = program
         self.marks = marks
         self.taken = frozenset((*program.kernel.parameters, *program.arrays))
+        self.iterators = _iterators(executed(program.tree))
 
     def node(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
         kind = node_kind(node)
@@ -310,12 +329,14 @@ class _Reader:
         what = self.marks[_mark_number(node.mark_get_id())]
         inner = node.mark_get_node()
         if isinstance(what, _Lifetime):
-            return Allocate(what.array, self.node(inner, scope), tuple(scope.values.values()))
-        return self.node(inner, replace(scope, loops=what.loops))
+            iteration = tuple(scope.values.get(name) for name in self.iterators[: what.depth])
+            return Allocate(what.array, self.node(inner, scope), iteration)
+        return self.node(inner, replace(scope, nest=what))
 
     def _for(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
-        loop, *_ = scope.loops
         iterator = node.for_get_iterator().get_id().get_name()
+        assert scope.nest is not None
+        loop = scope.nest.loops[self.iterators.index(iterator) - scope.nest.depth]
         lower = simplify(self.expression(node.for_get_init(), scope), scope.known)
         if node.for_is_degenerate():
             return self.node(node.for_get_body(), self._bound(scope, iterator, lower))
@@ -335,7 +356,7 @@ class _Reader:
         return For(variable, loop.name, lower, upper, step, loop.kind, body, loop.lanes, values)
 
     def _bound(self, scope: _Scope, iterator: str, value: Expression) -> _Scope:
-        return replace(scope, values={**scope.values, iterator: value}, loops=scope.loops[1:])
+        return replace(scope, values={**scope.values, iterator: value})
 
     def _fresh(self, name: str, scope: _Scope) -> str:
         used = {value.name for value in scope.values.values() if isinstance(value, Index)}

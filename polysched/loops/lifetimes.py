@@ -32,7 +32,7 @@ from polysched.loops.nodes import (
 class _Birth:
     """Where a lifetime begins: its iteration, and intervals of the variables bound on the way."""
 
-    iteration: tuple[Expression, ...]
+    iteration: tuple[Expression | None, ...]
     own: tuple[tuple[str, Interval], ...]
 
 
@@ -96,6 +96,8 @@ def _apart(one: _Birth, other: _Birth, known: Intervals) -> bool:
     intervals |= {renaming[name].name: bounds for name, bounds in other.own}
     # A lifetime joined of different iterations has none of its own: it is apart from nothing.
     for mine, its in zip(one.iteration, other.iteration, strict=False):
+        if mine is None or its is None:
+            continue
         difference = linear_form(mine, {}).plus(_renamed(its, renaming), -1)
         low, high = interval(difference, intervals)
         if (low is not None and low > 0) or (high is not None and high < 0):

@@ -64,12 +64,13 @@ class Block:
 class Allocate:
     """The lifetime of a buffer: undefined on entry of ``body``, gone at its end.
 
-    ``iteration`` gives the values of the loops of the tree around it: parts of one lifetime agree.
+    ``iteration`` gives the values of the loops of the tree around it, from the outermost inwards,
+    None where unknown: parts of one lifetime agree.
     """
 
     array: str
     body: LoopNode
-    iteration: tuple[Expression, ...] = ()
+    iteration: tuple[Expression | None, ...] = ()
 
 
 @dataclass(frozen=True)

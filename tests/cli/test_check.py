@@ -1,5 +1,7 @@
 import json
 
+from pathlib import Path
+
 import pytest
 from click.testing import Result
 
@@ -74,3 +76,25 @@ def test_colours_only_on_a_terminal(polysched: Polysched, kernels: str) -> None:
 def test_long_lines_are_not_wrapped(polysched: Polysched, kernels: str) -> None:
     result = polysched("check", f"{kernels}:illegal", COLUMNS="40")
     assert result.stdout == polysched("check", f"{kernels}:illegal").stdout
+
+
+CONDITIONAL = """
+import polysched as ps
+
+build = ps.KernelBuilder("shifted")
+n, k = build.parameter("n", minimum=1), build.parameter("k", minimum=0)
+a = build.inout("a", ps.i32, (n + k,))
+with build.loops(i=n) as i:
+    a[i + k] = a[i] + 1
+schedule = ps.Schedule(build.kernel()).reverse("i")
+"""
+
+
+def test_the_condition_on_the_parameters(polysched: Polysched, tmp_path: Path) -> None:
+    file = tmp_path / "conditional.py"
+    file.write_text(CONDITIONAL, encoding="utf-8")
+    result = polysched("check", str(file))
+    assert result.exit_code == 1
+    assert "legal if and only if k == 0 or n <= k\n" in result.stdout
+    record = json.loads(polysched("check", str(file), "--json").stdout)
+    assert record["condition"] == "k == 0 or n <= k"

@@ -14,7 +14,7 @@ from polysched.loops.nodes import Allocate, Assign, Block, For, LoopProgram, wal
 from polysched.lower import lower
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
-from tests.support.differential import arguments
+from tests.support.differential import arguments, assert_agrees
 
 
 def found_loops(program: LoopProgram) -> list[For]:
@@ -138,3 +138,12 @@ def test_lanes_of_a_strided_triangle() -> None:
     schedule = Schedule(build.kernel()).vectorize("j", 4)
     made = order_of_instances(schedule, {})
     assert sorted(made) == sorted(instances(schedule.kernel, {}))
+
+
+def test_loops_left_out_of_a_nest_do_not_take_the_place_of_others() -> None:
+    """isl's second try makes one band of the copy's loops, and no loop of those of one value."""
+    schedule = Schedule(kernels.stepped()).split("S.j", 5, ("jo", "ji"))
+    schedule = schedule.pack("x", "S.jo").promote("y", "jo", lanes=2)
+    made = [loop for loop in found_loops(lower(schedule)) if loop.kind is LoopKind.UNROLLED]
+    assert {(loop.loop, loop.values) for loop in made} == {("d1", (0, 2))}
+    assert_agrees(schedule, *({"n": size} for size in (0, 1, 5, 9)))

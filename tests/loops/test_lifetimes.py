@@ -84,3 +84,12 @@ def test_what_was_joined_of_different_iterations_is_apart_from_nothing() -> None
     made = merged(inner, lives(USE, at=HERE + 1))
     assert isinstance(made, Allocate)
     assert births(made) == 1
+
+
+def test_a_loop_of_unknown_value_does_not_shift_the_others() -> None:
+    """The outer loop of the second part has no value; its inner one is no match for the first's."""
+    first = Allocate("tile", FILL, (Constant(4), Constant(0)))
+    second = Allocate("tile", USE, (None, Constant(0)))
+    assert births(merged(first, second)) == 1
+    later = Allocate("tile", block([FILL, USE]), (None, Constant(1)))
+    assert births(merged(first, later)) == 2
