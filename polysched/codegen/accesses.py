@@ -150,9 +150,7 @@ class Accesses:
             factor = INDEX(stride) if isinstance(stride, int) else stride
             distance = builder.add(distance, builder.mul(value, splat(builder, factor, count)))
         size = splat(builder, INDEX(storage.array.dtype.bytes), count)
-        pointers = builder.gep(
-            storage.base, [builder.mul(distance, size)], inbounds=True, source_etype=BYTE
-        )
+        pointers = builder.gep(storage.base, [builder.mul(distance, size)], source_etype=BYTE)
         # llvmlite takes the type of the base for that of the result
         pointers.type = ir.VectorType(ir.PointerType(), count)
         return pointers

@@ -148,7 +148,8 @@ class Addresses:
         return pointer
 
     def _moved(self, pointer: Any, distance: Any) -> Any:
-        return self.builder.gep(pointer, [distance], inbounds=True, source_etype=BYTE)
+        # Not ``inbounds``: lane 0 of a masked access may lie outside of the array.
+        return self.builder.gep(pointer, [distance], source_etype=BYTE)
 
 
 def row_major(extents: tuple[Any, ...], multiply: Callable[[Any, Any], Any]) -> tuple[Any, ...]:

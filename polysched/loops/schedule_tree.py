@@ -1,0 +1,168 @@
+"""The loop tree as an isl schedule tree, one band a loop, with marks and options.
+
+Every band and every buffer's lifetime is put under a *mark* that carries its number, so that isl's
+finished AST can be walked without callbacks and each ``for`` be given its name and kind back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+import islpy as isl
+
+from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, path, statements
+from polysched.loops.isl_ast import is_mark
+from polysched.loops.separation import full_tiles
+from polysched.schedule.lifetime import lifetime
+from polysched.schedule.program import Program
+
+
+@dataclass(frozen=True, eq=False)
+class Nest:
+    """The mark of a band: its loops, the outermost first, and the number of loops around them."""
+
+    loops: tuple[Loop, ...]
+    depth: int
+
+
+@dataclass(frozen=True, eq=False)
+class BufferLifetime:
+    """The mark of a buffer's lifetime, and the number of loops around it."""
+
+    array: str
+    depth: int
+
+
+def isl_ast(
+    program: Program, tree: Node, *, separated: bool
+) -> tuple[isl.AstNode, list[Nest | BufferLifetime]]:
+    """isl's AST of a tree, and what the marks in it stand for.
+
+    Args:
+        tree: the program's tree as it is executed.
+        separated: every loop is a band of its own, and full tiles are isolated.
+    """
+    marks: list[Nest | BufferLifetime] = []
+    schedule = _schedule_tree(program, tree, 0, marks, _lifetimes(program, tree), separated)
+    isolated = {
+        id(part.loop): _isolate_option(part.iterations)
+        for part in (full_tiles(tree, program.statements) if separated else ())
+    }
+    schedule = _with_options(schedule.get_root(), marks, isolated).get_schedule()
+    build = isl.AstBuild.from_context(program.kernel.context)
+    iterators = reduce(
+        isl.IdList.add, map(isl.Id, iterator_names(tree)), isl.IdList.alloc(isl.DEFAULT_CONTEXT, 0)
+    )
+    return build.set_iterators(iterators).node_from_schedule(schedule), marks
+
+
+def iterator_names(tree: Node) -> list[str]:
+    """The names of isl's iterators by depth; no parameter can be named so."""
+    depth = max((len(path(tree, name)) for name in statements(tree)), default=0)
+    return [f"depth.{number}" for number in range(depth)]
+
+
+def _lifetimes(program: Program, tree: Node) -> dict[int, list[str]]:
+    """The node (by identity) at which each buffer is born."""
+    born: dict[int, list[str]] = {}
+    for array in program.arrays.values():
+        life = lifetime(program, tree, array) if array.tile else None
+        if life is not None:
+            born.setdefault(id(life.position.node), []).append(array.name)
+    return born
+
+
+def _schedule_tree(
+    program: Program,
+    node: Node,
+    depth: int,
+    marks: list[Nest | BufferLifetime],
+    lifetimes: dict[int, list[str]],
+    separated: bool,
+) -> isl.Schedule:
+    match node:
+        case Leaf(statement=statement):
+            domain = program.statements[statement].domain
+            schedule = isl.Schedule.from_domain(isl.UnionSet.from_set(domain))
+        case Sequence(children=children):
+            first, *others = (
+                _schedule_tree(program, child, depth, marks, lifetimes, separated)
+                for child in children
+            )
+            schedule = first
+            for other in others:
+                schedule = schedule.sequence(other)
+        case Loop():
+            nest = (node,) if separated else _nest(node, lifetimes)
+            inner = depth + len(nest)
+            schedule = _schedule_tree(program, nest[-1].body, inner, marks, lifetimes, separated)
+            schedule = schedule.insert_partial_schedule(_band(nest))
+            schedule = _marked(schedule, marks, Nest(nest, depth))
+    for array in lifetimes.get(id(node), []):
+        schedule = _marked(schedule, marks, BufferLifetime(array, depth))
+    return schedule
+
+
+def _nest(outermost: Loop, lifetimes: dict[int, list[str]]) -> tuple[Loop, ...]:
+    """The loops from ``outermost`` inwards with nothing but each other in between."""
+    nest = [outermost]
+    while isinstance(nest[-1].body, Loop) and id(nest[-1].body) not in lifetimes:
+        nest.append(nest[-1].body)
+    return tuple(nest)
+
+
+def _band(nest: tuple[Loop, ...]) -> isl.MultiUnionPwAff:
+    columns = [
+        isl.MultiUnionPwAff.from_union_pw_aff(
+            reduce(isl.UnionPwAff.union_add, map(isl.UnionPwAff.from_pw_aff, loop.values.values()))
+        )
+        for loop in nest
+    ]
+    return reduce(isl.MultiUnionPwAff.flat_range_product, columns)
+
+
+def _isolate_option(iterations: isl.Set) -> isl.UnionSet:
+    """isl's option for a band: ``isolate[[outer] -> [own]]``."""
+    depth = iterations.dim(isl.dim_type.set) - 1
+    option = isl.Map.from_domain(iterations).move_dims(
+        isl.dim_type.out, 0, isl.dim_type.in_, depth, 1
+    )
+    return isl.UnionSet.from_set(option.wrap().set_tuple_name("isolate"))
+
+
+def _with_options(
+    node: isl.ScheduleNode, marks: list[Nest | BufferLifetime], isolated: dict[int, isl.UnionSet]
+) -> isl.ScheduleNode:
+    """Set the options of the bands; last of all, for then a band cannot be moved any more."""
+    if is_mark(node):
+        what = marks[mark_number(node.mark_get_id())]
+        option = _option(what, isolated) if isinstance(what, Nest) else None
+        if option is not None:
+            node = node.child(0).band_set_ast_build_options(option).parent()
+    for position in range(node.n_children()):
+        node = _with_options(node.child(position), marks, isolated).parent()
+    return node
+
+
+def _option(nest: Nest, isolated: dict[int, isl.UnionSet]) -> isl.UnionSet | None:
+    """The option of a band: its full tiles, or that its vector loop stays one loop.
+
+    Lanes run together, so isl must not split a vector loop with holes in it into one for each part.
+    """
+    if nest.loops[-1].kind is LoopKind.VECTOR:
+        return isl.UnionSet(f"{{ atomic[{len(nest.loops) - 1}] }}")
+    return isolated.get(id(nest.loops[0]))
+
+
+def mark_number(mark: isl.Id) -> int:
+    """The position of what a mark stands for."""
+    return int(mark.get_name().removeprefix("mark"))
+
+
+def _marked(
+    schedule: isl.Schedule, marks: list[Nest | BufferLifetime], what: Nest | BufferLifetime
+) -> isl.Schedule:
+    marks.append(what)
+    node = schedule.get_root().child(0).insert_mark(isl.Id(f"mark{len(marks) - 1}"))
+    return node.get_schedule()
