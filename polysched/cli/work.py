@@ -7,9 +7,10 @@ from collections.abc import Mapping
 
 import islpy as isl
 
-from polysched.ir.expressions import Expression, Operation, Operator, walk
+from polysched.ir.expressions import Expression, Operation, Operator
 from polysched.ir.kernel import Kernel
 from polysched.ir.points import at_parameters, points
+from polysched.ir.traversal import walk
 
 ENUMERATION_LIMIT = 10_000_000
 """Domains that are no boxes are counted point by point, up to a bounding box of this size."""

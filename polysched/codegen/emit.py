@@ -39,10 +39,10 @@ from polysched.ir.expressions import (
     Load,
     Operation,
     Parameter,
-    loads,
 )
 from polysched.ir.kernel import Access, Array
 from polysched.ir.linear import Intervals, interval, linear_form
+from polysched.ir.traversal import loads
 from polysched.ir.tree import LoopKind
 from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode, variable_interval
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched.errors import LoweringError
-from polysched.ir.expressions import Constant, Expression, Index, Load, equal, transform
+from polysched.ir.expressions import (
+    Constant,
+    Expression,
+    Index,
+    Load,
+    equal,
+)
 from polysched.ir.kernel import Access
 from polysched.ir.linear import (
     Intervals,
@@ -15,6 +21,7 @@ from polysched.ir.linear import (
     linear_form,
     simplify,
 )
+from polysched.ir.traversal import transform
 from polysched.ir.tree import LoopKind
 from polysched.loops.nodes import (
     Allocate,

@@ -14,9 +14,10 @@ from typing import Any, TypeAlias
 from llvmlite import ir
 
 from polysched.codegen.values import INDEX
-from polysched.ir.expressions import Expression, Index, walk
+from polysched.ir.expressions import Expression, Index
 from polysched.ir.kernel import Array
 from polysched.ir.linear import LinearForm, linear_form
+from polysched.ir.traversal import walk
 
 BYTE = ir.IntType(8)
 CACHE_LINE = 64

@@ -19,12 +19,10 @@ from polysched.ir.expressions import (
     Expression,
     Index,
     Load,
-    loads,
-    transform,
-    walk,
 )
 from polysched.ir.kernel import Access, Array, Role
 from polysched.ir.linear import Intervals, LinearForm, interval, linear_form
+from polysched.ir.traversal import loads, transform, walk
 from polysched.ir.tree import LoopKind
 from polysched.loops.nodes import (
     Allocate,

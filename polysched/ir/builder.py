@@ -35,12 +35,8 @@ from polysched.ir.expressions import (
     Operator,
     Parameter,
     as_expression,
-    depth,
-    loads,
-    node_count,
     operation,
     typed,
-    walk,
 )
 from polysched.ir.kernel import (
     Access,
@@ -52,6 +48,7 @@ from polysched.ir.kernel import (
     Statement,
 )
 from polysched.ir.source import caller_location
+from polysched.ir.traversal import depth, loads, node_count, walk
 from polysched.ir.tree import Leaf, Loop, Node, sequence
 
 Bound: TypeAlias = Operand | tuple[Operand, Operand] | tuple[Operand, Operand, int]

@@ -11,7 +11,6 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
@@ -359,78 +358,6 @@ def _require(
     if not condition:
         shown = ", ".join(f"{operand} ({operand.dtype or 'literal'})" for operand in operands)
         raise KernelError(f"'{operator.value}' takes {expected}; got {shown}")
-
-
-def children(expression: Expression) -> tuple[Expression, ...]:
-    """The direct operands of a node, subscripts included."""
-    match expression:
-        case Load(subscripts=subscripts):
-            return subscripts
-        case Operation(operands=operands):
-            return operands
-        case Cast(operand=operand):
-            return (operand,)
-        case _:
-            return ()
-
-
-def rebuild(expression: Expression, operands: tuple[Expression, ...]) -> Expression:
-    """The same node over other operands (of the same types)."""
-    match expression:
-        case Load():
-            return replace(expression, subscripts=operands)
-        case Operation():
-            return replace(expression, operands=operands)
-        case Cast():
-            return replace(expression, operand=operands[0])
-        case _:
-            return expression
-
-
-def transform(
-    expression: Expression, rule: Callable[[Expression], Expression | None]
-) -> Expression:
-    """Rewrite bottom-up: ``rule`` returns a replacement for a node or None to keep it."""
-    operands = children(expression)
-    if operands:
-        expression = rebuild(expression, tuple(transform(operand, rule) for operand in operands))
-    replacement = rule(expression)
-    return expression if replacement is None else replacement
-
-
-def walk(expression: Expression) -> Iterator[Expression]:
-    """All nodes, an operand before the node that uses it, left to right."""
-    for operand in children(expression):
-        yield from walk(operand)
-    yield expression
-
-
-def depth(expression: Expression) -> int:
-    """How many nodes stand inside each other, found without recursion."""
-    deepest = 0
-    level: tuple[Expression, ...] = (expression,)
-    while level:
-        deepest += 1
-        unique = {id(child): child for node in level for child in children(node)}
-        level = tuple(unique.values())
-    return deepest
-
-
-def node_count(expression: Expression) -> int:
-    """How many nodes :func:`walk` gives, found without walking twice through what is shared."""
-    counts: dict[int, int] = {}
-
-    def count(node: Expression) -> int:
-        if id(node) not in counts:
-            counts[id(node)] = 1 + sum(map(count, children(node)))
-        return counts[id(node)]
-
-    return count(expression)
-
-
-def loads(expression: Expression) -> tuple[Load, ...]:
-    """The read accesses of an expression in evaluation order."""
-    return tuple(node for node in walk(expression) if isinstance(node, Load))
 
 
 def minimum(left: Operand, right: Operand, *more: Operand) -> Expression:

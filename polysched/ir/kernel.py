@@ -10,8 +10,9 @@ import islpy as isl
 
 from polysched.ir.affine import instance_space, to_pw_aff
 from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Expression, Operator, loads
+from polysched.ir.expressions import Expression, Operator
 from polysched.ir.source import SourceLocation
+from polysched.ir.traversal import loads
 from polysched.ir.tree import Node
 
 

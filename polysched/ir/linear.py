@@ -20,8 +20,8 @@ from polysched.ir.expressions import (
     Operation,
     Operator,
     Parameter,
-    rebuild,
 )
+from polysched.ir.traversal import rebuild
 
 Interval: TypeAlias = tuple[int | None, int | None]
 """Smallest and largest value, None where there is no literal bound."""

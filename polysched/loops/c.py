@@ -11,9 +11,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 
-from polysched.ir.expressions import Constant, Expression, Index, Operation, Operator, loads
-from polysched.ir.expressions import walk as walk_expression
+from polysched.ir.expressions import (
+    Constant,
+    Expression,
+    Index,
+    Operation,
+    Operator,
+)
 from polysched.ir.kernel import Array, Role
+from polysched.ir.traversal import loads
+from polysched.ir.traversal import walk as walk_expression
 from polysched.ir.tree import LoopKind
 from polysched.loops.c_expressions import CExpressions
 from polysched.loops.c_helpers import WORKSPACE, Helper, c_type, helper_for, helper_text

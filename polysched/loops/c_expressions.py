@@ -18,11 +18,11 @@ from polysched.ir.expressions import (
     Operation,
     Operator,
     Parameter,
-    walk,
 )
 from polysched.ir.kernel import Array
 from polysched.ir.printing import INFIX_PRECEDENCE, Precedence
 from polysched.ir.scalar import Scalar, as_scalar, evaluate, wrapper
+from polysched.ir.traversal import walk
 from polysched.loops.c_helpers import c_type, helper_for, is_index_arithmetic
 
 _LIBRARY: Mapping[Operator, str] = MappingProxyType(

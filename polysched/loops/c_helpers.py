@@ -20,8 +20,8 @@ from polysched.ir.expressions import (
     Operation,
     Operator,
     Parameter,
-    walk,
 )
+from polysched.ir.traversal import walk
 
 # A count of elements too large for 64 bits becomes the largest number, which no allocation fits.
 WORKSPACE = """\

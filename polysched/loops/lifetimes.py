@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from polysched.ir.expressions import Expression, Index, transform
+from polysched.ir.expressions import Expression, Index
 from polysched.ir.linear import Interval, Intervals, LinearForm, interval, linear_form
+from polysched.ir.traversal import transform
 from polysched.loops.nodes import (
     Allocate,
     Block,

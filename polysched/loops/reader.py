@@ -20,7 +20,6 @@ from polysched.ir.expressions import (
     minimum,
     operation,
     select,
-    transform,
 )
 from polysched.ir.kernel import Access, Array, Statement
 from polysched.ir.linear import (
@@ -32,6 +31,7 @@ from polysched.ir.linear import (
     linear_form,
     simplify,
 )
+from polysched.ir.traversal import transform
 from polysched.ir.tree import LoopKind
 from polysched.loops.isl_ast import (
     AND,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from polysched.ir.expressions import Expression, loads
+from polysched.ir.expressions import Expression
 from polysched.ir.kernel import Array, Role
+from polysched.ir.traversal import loads
 from polysched.loops.nodes import Allocate, Assign, If, LoopNode, LoopProgram, walk
 
 

@@ -13,8 +13,8 @@ from polysched.ir.expressions import (
     Operation,
     Operator,
     Parameter,
-    walk,
 )
+from polysched.ir.traversal import walk
 
 
 @dataclass(frozen=True)

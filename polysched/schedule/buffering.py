@@ -20,7 +20,12 @@ import islpy as isl
 from polysched.dependence.relations import Dependence, DependenceKind, Reference
 from polysched.errors import ScheduleError, suggestion
 from polysched.ir.affine import from_pw_aff, to_pw_aff
-from polysched.ir.expressions import Constant, Expression, Index, Load, transform
+from polysched.ir.expressions import (
+    Constant,
+    Expression,
+    Index,
+    Load,
+)
 from polysched.ir.extrema import greatest
 from polysched.ir.kernel import (
     Access,
@@ -30,6 +35,7 @@ from polysched.ir.kernel import (
     access_relation,
 )
 from polysched.ir.linear import simplify
+from polysched.ir.traversal import transform
 from polysched.ir.tree import Leaf, Loop, Node, Sequence, sequence, statements
 from polysched.schedule.program import Program, prefix_loops, prefix_map, sequential_loop
 

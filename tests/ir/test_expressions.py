@@ -15,22 +15,18 @@ from polysched.ir.expressions import (
     absolute,
     as_expression,
     cast,
-    children,
     equal,
     exp,
     fma,
-    loads,
     maximum,
     minimum,
     not_equal,
     operation,
-    rebuild,
     select,
     sqrt,
-    transform,
     typed,
-    walk,
 )
+from polysched.ir.traversal import children, loads, rebuild, transform, walk
 
 i, j, n = Index("i"), Index("j"), Parameter("n")
 x, y = Load("x", (i, j + 1), f32), Load("y", (), f32)

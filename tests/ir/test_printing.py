@@ -23,10 +23,10 @@ from polysched.ir.expressions import (
     minimum,
     select,
     typed,
-    walk,
 )
 from polysched.ir.kernel import Order
 from polysched.ir.printing import format_array, format_expression, format_kernel, format_number
+from polysched.ir.traversal import walk
 from tests.ir.expression_strategies import expressions, index_expressions
 
 i, j, n = Index("i"), Index("j"), Parameter("n")

@@ -16,13 +16,13 @@ from polysched.ir.expressions import (
     Operand,
     cast,
     equal,
-    loads,
     maximum,
     minimum,
     not_equal,
     select,
 )
 from polysched.ir.kernel import Kernel
+from polysched.ir.traversal import loads
 from polysched.ir.tree import Loop, LoopKind, loops, statements
 from polysched.schedule.program import Program
 from polysched.schedule.schedule import Schedule
