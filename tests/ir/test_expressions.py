@@ -26,7 +26,6 @@ from polysched.ir.expressions import (
     sqrt,
     typed,
 )
-from polysched.ir.traversal import children, loads, rebuild, transform, walk
 
 i, j, n = Index("i"), Index("j"), Parameter("n")
 x, y = Load("x", (i, j + 1), f32), Load("y", (), f32)
@@ -132,33 +131,6 @@ def test_cast_of_a_literal_or_to_the_same_type_is_no_node() -> None:
     assert cast(1, f32) == Constant(1.0, f32)
     assert cast(x, f32) is x
     assert cast(x, i32) == Cast(x, i32)
-
-
-def test_walk_visits_operands_first() -> None:
-    tree = x + Constant(2.0, f32)
-    assert [str(node) for node in walk(tree)] == [
-        "i",
-        "j",
-        "1",
-        "(j + 1)",
-        "x[i, (j + 1)]",
-        "2.0",
-        "(x[i, (j + 1)] + 2.0)",
-    ]
-
-
-def test_loads_in_evaluation_order() -> None:
-    assert loads(y * x + y) == (y, x, y)
-
-
-@pytest.mark.parametrize("node", [i, x, x + y, cast(x, i32), Constant(1)])
-def test_rebuild_of_the_children_is_the_node(node: Expression) -> None:
-    assert rebuild(node, children(node)) == node
-
-
-def test_transform_replaces_bottom_up() -> None:
-    renamed = transform(x + cast(i, f32), lambda node: n if node == i else None)
-    assert renamed == Load("x", (n, j + 1), f32) + cast(n, f32)
 
 
 def test_the_base_class_has_no_type() -> None:
