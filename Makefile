@@ -4,12 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The processes of pytest-xdist.
 TEST_PROCESSES ?= 2
+# How long `make fuzz` runs, and where its random numbers begin.
+SECONDS ?= 60
+SEED ?= 0
 # Where mypy finds `polysched.frontends` under its own name: see the target `types`.
 TYPES := build/types
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint format-check types lint-fix bench clean
+.PHONY: help demo test check lint format-check types lint-fix bench fuzz clean
 
 help:
 	@echo "make demo      run the main example: a convolution, proved, compiled, checked, timed"
@@ -17,6 +20,7 @@ help:
 	@echo "make check     the tests alone (ARGS='-k name' is passed to pytest)"
 	@echo "make lint      ruff and mypy alone ('make -k lint' does not stop at the first failure)"
 	@echo "make lint-fix  format the code and apply the safe fixes of ruff"
+	@echo "make fuzz      random schedules against enumeration and interpretation (SECONDS=60 SEED=0)"
 	@echo "make bench     race the convolution against numpy, oneDNN and Halide"
 	@echo "make clean     remove the virtual environment and everything built"
 
@@ -48,6 +52,9 @@ lint-fix: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/polysched bench conv $(ARGS)
+
+fuzz: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.legality.fuzz $(SECONDS) $(SEED)
 
 clean:
 	rm -rf $(VENV) build dist polysched.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
