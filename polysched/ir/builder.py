@@ -17,25 +17,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 import islpy as isl
 
 from polysched.errors import KernelError
 from polysched.ir.affine import instance_space, to_pw_aff, to_set
+from polysched.ir.declarations import (
+    Bound,
+    as_condition,
+    as_reduction,
+    bounded,
+    loop_bounds,
+    require_identifier,
+)
 from polysched.ir.dtypes import DType, as_dtype
 from polysched.ir.expressions import (
-    DEEPEST,
-    LARGEST,
     Expression,
     Index,
     Load,
     Operand,
-    Operation,
-    Operator,
     Parameter,
     as_expression,
-    operation,
     typed,
 )
 from polysched.ir.kernel import (
@@ -43,19 +46,12 @@ from polysched.ir.kernel import (
     Array,
     Kernel,
     Order,
-    Reduction,
     Role,
     Statement,
 )
 from polysched.ir.source import caller_location
-from polysched.ir.traversal import depth, loads, node_count, walk
+from polysched.ir.traversal import walk
 from polysched.ir.tree import Leaf, Loop, Node, sequence
-
-Bound: TypeAlias = Operand | tuple[Operand, Operand] | tuple[Operand, Operand, int]
-
-_REDUCIBLE = frozenset(
-    {Operator.ADD, Operator.MULTIPLY, Operator.MINIMUM, Operator.MAXIMUM, Operator.SUBTRACT}
-)
 
 
 @dataclass(frozen=True)
@@ -107,7 +103,7 @@ class KernelBuilder:
     """
 
     def __init__(self, name: str) -> None:
-        _require_identifier(name, "kernel")
+        require_identifier(name, "kernel")
         self.name = name
         self._location = caller_location()
         self._parameters: list[str] = []
@@ -142,7 +138,7 @@ class KernelBuilder:
         Raises:
             KernelError: the condition is not affine, or not over the parameters alone.
         """
-        to_set(_as_condition("assume", condition), instance_space(self._parameters, "", []))
+        to_set(as_condition("assume", condition), instance_space(self._parameters, "", []))
         self._assumptions.append(condition)
 
     def input(
@@ -199,7 +195,7 @@ class KernelBuilder:
             KernelError: the condition is not affine.
         """
         to_set(
-            _as_condition("where", condition), instance_space(self._parameters, "", self._scope())
+            as_condition("where", condition), instance_space(self._parameters, "", self._scope())
         )
         self._open.append(_Condition(condition))
         try:
@@ -220,7 +216,7 @@ class KernelBuilder:
             raise KernelError(
                 f"unknown order policy {order!r} of statement '{name}'; expected 'exact' or 'any'"
             ) from None
-        _require_identifier(name, "statement")
+        require_identifier(name, "statement")
         if self._label is not None:
             raise KernelError(f"statement '{name}' is opened inside statement '{self._label[0]}'")
         if name in self._statements:
@@ -272,7 +268,7 @@ class KernelBuilder:
     # -- what the handles and contexts call ------------------------------------------------------
 
     def _claim(self, name: str, what: str) -> None:
-        _require_identifier(name, what)
+        require_identifier(name, what)
         if name in self._parameters or name in self._arrays:
             raise KernelError(f"{what} '{name}': the name is taken already in kernel '{self.name}'")
 
@@ -297,7 +293,7 @@ class KernelBuilder:
     ) -> ArrayHandle:
         self._claim(name, "array")
         given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-        extents = tuple(_bounded(as_expression(extent)) for extent in given)
+        extents = tuple(bounded(as_expression(extent)) for extent in given)
         names = dimensions.split() if dimensions else [f"d{i}" for i in range(len(extents))]
         if len(names) != len(extents) or len(set(names)) != len(names):
             raise KernelError(
@@ -325,14 +321,14 @@ class KernelBuilder:
         return [entry.index for entry in self._open if isinstance(entry, _OpenLoop)]
 
     def _open_loop(self, name: str, bound: Bound) -> _OpenLoop:
-        _require_identifier(name, "index")
+        require_identifier(name, "index")
         if name in self._scope() or name in self._parameters or name in self._arrays:
             raise KernelError(f"index '{name}': the name is in use already around this loop")
-        lower, upper, step = _bounds(name, bound)
+        lower, upper, step = loop_bounds(name, bound)
         space = instance_space(self._parameters, "", self._scope())
         for end in (lower, upper):
             try:
-                to_pw_aff(_bounded(end), space)
+                to_pw_aff(bounded(end), space)
             except KernelError as error:
                 raise KernelError(f"bound of loop '{name}': {error}") from None
         loop = _OpenLoop(name, lower, upper, step)
@@ -356,7 +352,7 @@ class KernelBuilder:
                 f"array '{array.name}' has {len(array.shape)} dimensions "
                 f"({', '.join(array.dimensions)}); it is subscripted with {len(given)}"
             )
-        expressions = tuple(_bounded(as_expression(subscript)) for subscript in given)
+        expressions = tuple(bounded(as_expression(subscript)) for subscript in given)
         space = instance_space(self._parameters, "", self._scope())
         for expression in expressions:
             try:
@@ -373,14 +369,14 @@ class KernelBuilder:
         location = caller_location()
         name, order = self._next_label(array)
         target = Access(array.name, self._subscripts(array, subscripts), location)
-        expression = typed(_bounded(as_expression(value)), array.dtype)
+        expression = typed(bounded(as_expression(value)), array.dtype)
         self._require_own(name, expression)
         if expression.dtype != array.dtype:
             raise KernelError(
                 f"statement '{name}' stores {expression.dtype} into array '{array.name}' of "
                 f"{array.dtype}; convert with cast(value, {array.dtype})"
             )
-        expression, reduction = _as_reduction(target, expression, order)
+        expression, reduction = as_reduction(target, expression, order)
         if reduction is None and order is Order.ANY:
             raise KernelError(
                 f"statement '{name}' is not a reduction: order='any' needs the form "
@@ -455,69 +451,3 @@ def _names(child: Any) -> Iterator[str]:
     else:
         for inner in child.children:
             yield from _names(inner)
-
-
-def _bounds(name: str, bound: Bound) -> tuple[Expression, Expression, int]:
-    ends = bound if isinstance(bound, tuple) else (0, bound)
-    if not 2 <= len(ends) <= 3:
-        raise KernelError(
-            f"bound of loop '{name}': expected an extent, (lower, upper) or (lower, upper, step)"
-        )
-    lower, upper = ends[:2]
-    step = ends[2] if len(ends) == 3 else 1
-    if not isinstance(step, int) or not 1 <= step < 2**63:
-        raise KernelError(
-            f"step of loop '{name}' is {step}; expected a positive integer literal of 64 bits"
-        )
-    return as_expression(lower), as_expression(upper), step
-
-
-def _as_reduction(
-    target: Access, value: Expression, order: Order
-) -> tuple[Expression, Reduction | None]:
-    """Recognise ``target = target op e`` (for + * min max also ``e op target``)."""
-    if not isinstance(value, Operation) or value.operator not in _REDUCIBLE:
-        return value, None
-    own = Load(target.array, target.subscripts, value.dtype) if value.dtype else None
-    left, right = value.operands
-    result: Expression = value
-    if left != own:
-        if right != own or value.operator is Operator.SUBTRACT:
-            return value, None
-        result = operation(value.operator, right, left)
-        right = left
-    if any(load.array == target.array for load in loads(right)):
-        return value, None
-    operator = Operator.ADD if value.operator is Operator.SUBTRACT else value.operator
-    return result, Reduction(operator, order, read=1)
-
-
-def _require_identifier(name: str, what: str) -> None:
-    if not isinstance(name, str) or not name.isidentifier():
-        raise KernelError(f"{what} name {name!r} is not an identifier")
-
-
-def _as_condition(where: str, condition: Expression) -> Expression:
-    if isinstance(condition, Expression):
-        return _bounded(condition)
-    raise KernelError(
-        f"{where}({condition!r}): expected a condition such as i < n; '==' between expressions "
-        "compares how they are written: use equal(a, b)"
-    )
-
-
-def _bounded(expression: Expression) -> Expression:
-    """The expression, which must not be too deep or too large for the functions over it."""
-    found = depth(expression)
-    if found > DEEPEST:
-        raise KernelError(
-            f"an expression is nested {found} operations deep; expected at most {DEEPEST}: "
-            "split it over statements, or write a repeated operation as a loop"
-        )
-    nodes = node_count(expression)
-    if nodes > LARGEST:
-        raise KernelError(
-            f"an expression has {nodes} nodes; expected at most {LARGEST}: what it uses twice is "
-            "computed twice, so store it in a temporary array"
-        )
-    return expression

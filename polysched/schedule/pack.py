@@ -11,10 +11,10 @@ from polysched.schedule.buffering import (
     nested,
     plan_buffer,
     redirected_statement,
-    translated,
     with_copies,
 )
 from polysched.schedule.program import Program
+from polysched.schedule.translation import translated
 
 
 @dataclass(frozen=True)

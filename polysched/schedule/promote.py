@@ -21,11 +21,11 @@ from polysched.schedule.buffering import (
     nested,
     plan_buffer,
     redirected_statement,
-    translated,
     with_copies,
 )
 from polysched.schedule.program import Program, require_positive
 from polysched.schedule.split import split_loop
+from polysched.schedule.translation import translated
 from polysched.schedule.unroll import LARGEST_UNROLLED
 
 
