@@ -3,10 +3,8 @@
 A *region* is a sequential loop or a buffer's lifetime. If all accesses of a region to an array go
 to a fixed set of *slots* - single elements or contiguous vectors whose place does not depend on
 anything that varies inside the region - and any two slots are provably the same or apart, then each
-slot becomes a
-register array of its own: read before the loop, written back after it. A buffer's slots need
-    neither.
-LLVM keeps such values in registers; here is where it is decided and proved.
+slot becomes a register array of its own: read before the loop, written back after it. A buffer's
+slots need neither. LLVM keeps such values in registers; here is where it is decided and proved.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """LLVM values of expressions: scalars that all lanes share, and vectors.
 
 To add an operation: give it a name in :class:`polysched.ir.expressions.Operator` and one line in
-    the
-tables here (and in the C printer and the scalar evaluator).
+the tables here (and in the C printer and the scalar evaluator).
 """
 
 from __future__ import annotations

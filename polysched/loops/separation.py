@@ -3,8 +3,7 @@
 Code for full tiles needs no bounds and no masks in its inner loops, so isl is asked to *isolate*
 them (the ``isolate`` option of its AST generation, Grosser, Verdoolaege, Cohen: "Polyhedral AST
 generation is more than scanning polyhedra", TOPLAS 2015). Each fixed loop's fullness is decided at
-the outermost loop
-at which it can be: a tail in one dimension leaves the others alone.
+the outermost loop at which it can be: a tail in one dimension leaves the others alone.
 """
 
 from __future__ import annotations

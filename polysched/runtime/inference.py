@@ -48,8 +48,7 @@ def infer_parameters(
 
     Raises:
         CallError: a parameter that no extent determines, an extent that no integer explains, or a
-        value
-            that does not fit 64 bits.
+            value that does not fit 64 bits.
     """
     values, origins = dict(given), dict.fromkeys(given, "given")
     equations = list(_equations(signature, shapes))

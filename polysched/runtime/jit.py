@@ -113,8 +113,7 @@ def load_object(code: bytes, entry: Entry, machine: Machine) -> NativeFunction:
 
     Raises:
         LoweringError: it is no object code, lacks the entry point, or calls a function that this
-        process
-            does not have.
+            process does not have.
     """
     library = binding.JITLibraryBuilder()
     library.add_object_img(code).add_current_process().export_symbol(entry.symbol)

@@ -37,8 +37,7 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
     """Run each producer instance in the first iteration of the loop that reads what it produces.
 
     Nothing is computed twice: an instance needed by several iterations runs in the first of them.
-        The
-    producer keeps those of its own loops that still have something to count, now from 0; a loop
+    The producer keeps those of its own loops that still have something to count, now from 0; a loop
     whose name is also around it is renamed ``<loop>_inner``.
 
     before::

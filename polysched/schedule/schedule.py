@@ -37,8 +37,7 @@ class Schedule:
 
     Every method returns a new schedule with one step more. A loop is named by its name, or by
     ``"statement.loop"`` where several loops have that name. Whether the result is legal is judged
-    on the
-    whole schedule, later: a step that breaks a dependence may be mended by another.
+    on the whole schedule, later: a step that breaks a dependence may be mended by another.
 
     Attributes:
         kernel: the kernel as declared; ``Schedule(kernel)`` starts in program order.
