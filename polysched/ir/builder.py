@@ -283,8 +283,7 @@ class KernelBuilder:
         if context.is_empty():
             raise KernelError(
                 f"the assumptions about the parameters of kernel '{self.name}' contradict each "
-                f"other: "
-                f"no values satisfy {' and '.join(map(str, self._assumptions))}"
+                f"other: no values satisfy {' and '.join(map(str, self._assumptions))}"
             )
         return context
 
@@ -298,8 +297,7 @@ class KernelBuilder:
         if len(names) != len(extents) or len(set(names)) != len(names):
             raise KernelError(
                 f"array '{name}' has {len(extents)} dimensions; dimensions={dimensions!r} must "
-                f"give each "
-                "a name of its own"
+                "give each a name of its own"
             )
         space = instance_space(self._parameters, "", [])
         for extent in extents:

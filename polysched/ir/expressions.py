@@ -146,9 +146,8 @@ class Expression:
 
     def __bool__(self) -> bool:
         raise KernelError(
-            f"'{self}' has no truth value while the kernel is declared; write select(condition, "
-            f"a, b), "
-            "join conditions with & and |, and compare with equal(a, b)"
+            f"'{self}' has no truth value while the kernel is declared; write select(condition, a, "
+            "b), join conditions with & and |, and compare with equal(a, b)"
         )
 
 
@@ -271,8 +270,7 @@ def as_expression(value: Operand) -> Expression:
         return as_expression(value.item())
     raise KernelError(
         f"{value!r} of type {type(value).__name__} cannot stand in an expression; expected a "
-        f"number, "
-        "an index, a parameter or an array element such as A[i, j]"
+        "number, an index, a parameter or an array element such as A[i, j]"
     )
 
 

@@ -90,8 +90,7 @@ def plan_buffer(
     if into in program.arrays or into in program.statements or not into.isidentifier():
         raise ScheduleError(
             f"'{into}' cannot name the buffer of array '{array_name}': it is taken or no "
-            f"identifier; "
-            "pass another with into="
+            "identifier; pass another with into="
         )
     array = program.arrays[array_name]
     loop = sequential_loop(program, at)
@@ -195,8 +194,7 @@ def _extent(
     if not offsets.dim_has_upper_bound(isl.dim_type.set, 0):
         raise ScheduleError(
             f"dimension '{array.dimensions[position]}' of array '{array.name}' has no bounded "
-            f"extent in "
-            f"an iteration of loop '{at}'"
+            f"extent in an iteration of loop '{at}'"
         )
     last = offsets.dim_max(0)
     highest = greatest(offsets, 0)

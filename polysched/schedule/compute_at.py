@@ -57,8 +57,7 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
     if producers & below:
         raise ScheduleError(
             f"'{step.producer}' is below loop '{step.at}' already; compute_at moves a producer "
-            f"that "
-            "runs elsewhere"
+            "that runs elsewhere"
         )
     around = prefix_loops(program, target)
     first = {name: _first_use(program, name, below, around, step) for name in sorted(producers)}
@@ -114,8 +113,7 @@ def _first_use(
     if not unused.is_empty():
         raise ScheduleError(
             f"compute_at('{step.producer}', at='{step.at}') leaves instances of '{producer}' "
-            f"without a "
-            f"place: loop '{step.at}' does not read what {unused.sample_point()} produces"
+            f"without a place: loop '{step.at}' does not read what {unused.sample_point()} produces"
         )
     return isl.PwMultiAff.from_map(uses.lexmin().coalesce())
 

@@ -41,8 +41,7 @@ def fuse(program: Program, step: Fuse) -> Program:
     if not isinstance(parent, Sequence) or not _follows(parent, first, second):
         raise ScheduleError(
             f"loop '{step.second}' does not stand directly after loop '{step.first}'; fuse the "
-            f"loops "
-            "around them first, or distribute what stands between"
+            "loops around them first, or distribute what stands between"
         )
     name = step.into or base_name(step.first)
     for statement in (*statements(first), *statements(second)):

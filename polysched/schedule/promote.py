@@ -74,8 +74,7 @@ def promote(program: Program, step: Promote) -> Program:
     if not plan.writes:
         raise ScheduleError(
             f"no statement below loop '{step.at}' writes array '{step.array}'; use pack for an "
-            f"array that "
-            "is only read there"
+            "array that is only read there"
         )
     if step.lanes is not None:
         _require_few_copies(plan, step.lanes)
