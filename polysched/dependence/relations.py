@@ -12,6 +12,7 @@ from enum import Enum
 
 import islpy as isl
 
+from polysched.ir.affine import literal
 from polysched.ir.kernel import Kernel, Order, Statement, access_relation
 from polysched.ir.tree import Leaf, Loop, Node, Sequence
 
@@ -148,11 +149,6 @@ def timestamp_map(statement: Statement, columns: list[isl.PwAff | int]) -> isl.M
     space = statement.domain.get_space()
     result = isl.Map.from_domain(statement.domain)
     for column in columns:
-        function = _constant(space, column) if isinstance(column, int) else column
+        function = literal(space, column) if isinstance(column, int) else column
         result = result.flat_range_product(isl.Map.from_pw_aff(function))
     return result.intersect_domain(statement.domain)
-
-
-def _constant(space: isl.Space, value: int) -> isl.PwAff:
-    local = isl.LocalSpace.from_space(space)
-    return isl.PwAff.from_aff(isl.Aff.val_on_domain(local, isl.Val(value)))

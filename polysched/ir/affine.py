@@ -44,8 +44,7 @@ def to_pw_aff(expression: Expression, space: isl.Space) -> isl.PwAff:
         case Constant(value=value) if isinstance(value, int) and not isinstance(value, bool):
             if not -(2**63) <= value < 2**63:
                 raise KernelError(f"{value} does not fit 64 bits, as sizes and subscripts must")
-            local = isl.LocalSpace.from_space(space)
-            return isl.PwAff.from_aff(isl.Aff.val_on_domain(local, isl.Val(value)))
+            return literal(space, value)
         case Index(name=name):
             return _variable(space, isl.dim_type.set, name, "index")
         case Parameter(name=name):
@@ -63,6 +62,12 @@ def to_pw_aff(expression: Expression, space: isl.Space) -> isl.PwAff:
             raise KernelError(
                 _not_affine(expression, "only indices, parameters and integers may stand here")
             )
+
+
+def literal(space: isl.Space, value: int) -> isl.PwAff:
+    """The function on ``space`` that is one number everywhere."""
+    local = isl.LocalSpace.from_space(space)
+    return isl.PwAff.from_aff(isl.Aff.val_on_domain(local, isl.Val(value)))
 
 
 def _operation(expression: Operation, space: isl.Space) -> isl.PwAff:

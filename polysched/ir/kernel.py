@@ -8,7 +8,7 @@ from enum import Enum
 
 import islpy as isl
 
-from polysched.ir.affine import instance_space, to_pw_aff
+from polysched.ir.affine import instance_space, literal, to_pw_aff
 from polysched.ir.dtypes import DType
 from polysched.ir.expressions import Expression, Operator
 from polysched.ir.source import SourceLocation
@@ -142,7 +142,7 @@ def extent_set(array: Array, parameters: tuple[str, ...]) -> isl.Set:
     local = isl.LocalSpace.from_space(space)
     for position in range(array.tile, len(array.shape)):
         index = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, isl.dim_type.set, position))
-        zero = isl.PwAff.from_aff(isl.Aff.val_on_domain(local, isl.Val(0)))
+        zero = literal(space, 0)
         extent = to_pw_aff(array.shape[position], space)
         result = result.intersect(zero.le_set(index)).intersect(index.lt_set(extent))
     return result

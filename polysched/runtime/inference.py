@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from polysched.errors import CallError
 from polysched.ir.evaluate import evaluate
 from polysched.ir.expressions import Parameter
-from polysched.runtime.linear import LinearForm, display, linear_form, solve, without
+from polysched.ir.linear import LinearForm, linear_form
+from polysched.runtime.linear import display, parameter_names, solve, without
 from polysched.runtime.signature import Signature
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
@@ -74,7 +75,7 @@ def infer_parameters(
 
 def _equations(signature: Signature, shapes: Mapping[str, tuple[int, ...]]) -> list[_Equation]:
     return [
-        _Equation(linear_form(expression), extent, array.name, dimension, display(expression))
+        _Equation(linear_form(expression, {}), extent, array.name, dimension, display(expression))
         for array in signature.arrays
         if array.name in shapes
         for expression, dimension, extent in zip(
@@ -91,12 +92,12 @@ def _first_solvable(
 
 def _unknown(equation: _Equation, values: Mapping[str, int]) -> str | None:
     """The one parameter that the equation determines, or None."""
-    unknown = equation.form.parameters() - values.keys()
+    unknown = parameter_names(equation.form) - values.keys()
     if len(unknown) != 1:
         return None
     (name,) = unknown
-    rest = linear_form(without(equation.form, name))
-    determined = Parameter(name) in equation.form.terms and name not in rest.parameters()
+    rest = linear_form(without(equation.form, name), {})
+    determined = Parameter(name) in dict(equation.form.terms) and name not in parameter_names(rest)
     return name if determined else None
 
 
@@ -107,7 +108,7 @@ def _solution(
     found = solve(equation.form, equation.extent, name, rest)
     if found is None:
         known = ", ".join(
-            f"{n} = {values[n]}" for n in sorted(equation.form.parameters() & values.keys())
+            f"{n} = {values[n]}" for n in sorted(parameter_names(equation.form) & values.keys())
         )
         raise CallError(
             f"kernel '{signature.name}': dimension '{equation.dimension}' of array "

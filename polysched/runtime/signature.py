@@ -12,7 +12,8 @@ import islpy as isl
 from polysched.ir.affine import from_aff, from_set
 from polysched.ir.expressions import Constant, Expression, equal
 from polysched.ir.kernel import Array, Role
-from polysched.runtime.linear import comparison_text, display, linear_form
+from polysched.ir.linear import linear_form
+from polysched.runtime.linear import comparison_text, display
 
 
 class Declaration(Protocol):
@@ -95,7 +96,7 @@ def _condition(constraint: isl.Constraint) -> Condition:
     value, equality = from_aff(constraint.get_aff()), constraint.is_equality()
     return Condition(
         equal(value, Constant(0)) if equality else value >= Constant(0),
-        comparison_text(linear_form(value), equality=equality),
+        comparison_text(linear_form(value, {}), equality=equality),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polysched.errors import ScheduleError
+from polysched.ir.affine import literal
 from polysched.ir.tree import Loop, rewrite
 from polysched.schedule.program import Program, require_fresh, sequential_loop, value_range
 
@@ -48,14 +49,11 @@ def collapse(program: Program, step: Collapse) -> Program:
         )
     extent = highest - lowest + 1
     values = {
-        name: outer.values[name].scale_val(isl.Val(extent)).add(_shifted(value, -lowest))
+        name: outer.values[name]
+        .scale_val(isl.Val(extent))
+        .add(value.add(literal(value.get_domain_space(), -lowest)))
         for name, value in inner.values.items()
     }
     return program.with_tree(
         rewrite(program.tree, outer, lambda _: Loop(step.into, values, inner.body))
     )
-
-
-def _shifted(value: isl.PwAff, by: int) -> isl.PwAff:
-    local = isl.LocalSpace.from_space(value.get_domain_space())
-    return value.add(isl.PwAff.from_aff(isl.Aff.val_on_domain(local, isl.Val(by))))

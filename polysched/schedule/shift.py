@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import islpy as isl
-
 from polysched.errors import ScheduleError, suggestion
+from polysched.ir.affine import literal
 from polysched.ir.tree import Loop, Node, rewrite, statements
 from polysched.schedule.program import Program, require_integer, sequential_loop
 
@@ -45,7 +44,7 @@ def shift(program: Program, step: Shift) -> Program:
         )
     moved = below if step.statement is None else (step.statement,)
     values = {
-        name: _shifted(value, step.amount) if name in moved else value
+        name: value.add(literal(value.get_domain_space(), step.amount)) if name in moved else value
         for name, value in loop.values.items()
     }
 
@@ -54,8 +53,3 @@ def shift(program: Program, step: Shift) -> Program:
         return replace(node, values=values)
 
     return program.with_tree(rewrite(program.tree, loop, shifted))
-
-
-def _shifted(value: isl.PwAff, amount: int) -> isl.PwAff:
-    local = isl.LocalSpace.from_space(value.get_domain_space())
-    return value.add(isl.PwAff.from_aff(isl.Aff.val_on_domain(local, isl.Val(amount))))
