@@ -153,6 +153,8 @@ class _Promoter:
         self, array: str, region: LoopNode, known: Intervals, *, needs_memory: bool
     ) -> list[Slot] | None:
         """The slots of an array in a region, None if its accesses are not of that form."""
+        if _touched_by_threads(region, array):
+            return None
         found: dict[Slot, None] = {}
         for touch in _touches(region, array, known, _Context()):
             if needs_memory and (touch.guarded or not touch.certain):
@@ -200,6 +202,16 @@ class _Context:
     guarded: bool = False
     certain: bool = True
     bound: frozenset[str] = field(default_factory=frozenset)
+
+
+def _touched_by_threads(region: LoopNode, array: str) -> bool:
+    """Whether a parallel loop inside a region touches an array: threads do not share registers."""
+    return any(
+        isinstance(node, For)
+        and node.kind is LoopKind.PARALLEL
+        and (_is_read(node, array) or any(one.target.array == array for one in _assigns(node)))
+        for node in walk_nodes(region)
+    )
 
 
 def _touches(node: LoopNode, array: str, known: Intervals, context: _Context) -> Iterator[_Touch]:

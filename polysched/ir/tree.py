@@ -23,8 +23,14 @@ class LoopKind(Enum):
     """How the iterations of a loop run."""
 
     SEQUENTIAL = "for"
+    PARALLEL = "parallel"
     UNROLLED = "unrolled"
     VECTOR = "vector"
+
+    @property
+    def is_loop_in_code(self) -> bool:
+        """Whether generated code counts the iterations: they are neither copies nor lanes."""
+        return self in (LoopKind.SEQUENTIAL, LoopKind.PARALLEL)
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,12 +36,14 @@ def _headline(violation: Violation) -> str:
     subject = _subject(violation)
     array = violation.array
     match violation.what:
-        case ViolationKind.ORDER | ViolationKind.VECTOR:
+        case ViolationKind.ORDER | ViolationKind.VECTOR | ViolationKind.PARALLEL:
             assert violation.dependence is not None
             article = "a" if violation.dependence is DependenceKind.FLOW else "an"
             kind = f"{article} {violation.dependence.value} dependence on {array}"
             if violation.what is ViolationKind.VECTOR:
                 return f"{subject} puts both ends of {kind} into one vector"
+            if violation.what is ViolationKind.PARALLEL:
+                return f"{subject} lets both ends of {kind} run at once"
             return f"{subject} breaks {kind}"
         case ViolationKind.STORAGE:
             return f"{subject} breaks the lifetime of buffer {array}"
@@ -111,6 +113,8 @@ def sentence(violation: Violation) -> str:
             )
         case Cause.LANES | Cause.REDUCTION_LANES:
             return _lanes_sentence(violation, source, sink)
+        case Cause.THREADS | Cause.REDUCTION_THREADS:
+            return _threads_sentence(violation, source, sink)
         case Cause.SAME_TIME:
             return f"The schedule runs {source.name} and {sink.name} at the same time."
         case Cause.TWO_TILES:
@@ -148,6 +152,22 @@ def _lanes_sentence(violation: Violation, source: Occurrence, sink: Occurrence) 
         f"{together}, all reads before all writes: {sink.name} reads {sink.touched} before "
         f"{source.name} has written it."
     )
+
+
+def _threads_sentence(violation: Violation, source: Occurrence, sink: Occurrence) -> str:
+    first, second = _value(source, violation.loop), _value(sink, violation.loop)
+    together = f"Iterations {first} and {second} of parallel loop {violation.loop} may run at once"
+    if violation.cause is Cause.REDUCTION_THREADS:
+        return (
+            f"{together}: the order of the reduction is free, but no two of its instances may "
+            f"update {source.touched} at once."
+        )
+    if violation.dependence is DependenceKind.OUTPUT:
+        return (
+            f"{together}: both write {source.touched}, and which of the two stays is left to "
+            "chance."
+        )
+    return f"{together}, or in either order: {source.name} must run before {sink.name}."
 
 
 def _life(violation: Violation) -> str:

@@ -2,18 +2,29 @@
 
 The tree given here is the tree as it is executed (:func:`polysched.ir.tree.executed`): vector
 loops stand directly around leaves. Lanes run together, all reads of a statement before its writes.
+The iterations of a parallel loop run in any order and at once: none may depend on another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import islpy as isl
 
 from polysched.dependence.relations import Dependence, DependenceKind
 from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, statements
 from polysched.legality.verdict import Cause
+
+
+_AT_ONCE = MappingProxyType(
+    {
+        LoopKind.VECTOR: {False: Cause.LANES, True: Cause.REDUCTION_LANES},
+        LoopKind.PARALLEL: {False: Cause.THREADS, True: Cause.REDUCTION_THREADS},
+    }
+)
+"""The kinds of loops whose iterations run at once; what is broken there, of a reduction or not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,13 +97,12 @@ def breaks(node: Node, pairs: Pairs) -> Iterator[Break]:
 
 def _loop_breaks(loop: Loop, pairs: Pairs) -> Iterator[Break]:
     source, sink = loop.values[pairs.source], loop.values[pairs.sink]
-    if loop.kind is LoopKind.VECTOR:
-        if not pairs.reads_first:
+    if loop.kind in _AT_ONCE:
+        if loop.kind is LoopKind.PARALLEL or not pairs.reads_first:
             apart = source.lt_map(sink).union(source.gt_map(sink))
             together = pairs.relation.intersect(apart)
             if not together.is_empty():
-                cause = Cause.REDUCTION_LANES if pairs.reorderable else Cause.LANES
-                yield Break(cause, loop.name, together)
+                yield Break(_AT_ONCE[loop.kind][pairs.reorderable], loop.name, together)
     elif not pairs.reorderable:
         backward = pairs.relation.intersect(source.gt_map(sink))
         if not backward.is_empty():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from types import MappingProxyType
 
 import islpy as isl
 
@@ -14,7 +15,14 @@ from polysched.legality.verdict import Cause, Violation, ViolationKind, Witness
 from polysched.legality.witness import occurrence
 from polysched.schedule.program import Program
 
-_TOGETHER = frozenset({Cause.LANES, Cause.REDUCTION_LANES})
+_TOGETHER = MappingProxyType(
+    {
+        Cause.LANES: ViolationKind.VECTOR,
+        Cause.REDUCTION_LANES: ViolationKind.VECTOR,
+        Cause.THREADS: ViolationKind.PARALLEL,
+        Cause.REDUCTION_THREADS: ViolationKind.PARALLEL,
+    }
+)
 _RANK = {DependenceKind.FLOW: 0, DependenceKind.OUTPUT: 1, DependenceKind.ANTI: 2}
 
 
@@ -40,7 +48,7 @@ def order_violation(program: Program, tree: Node) -> Violation | None:
     )
     place = next(place for place in places if _holds(place, source, sink))
     return Violation(
-        what=ViolationKind.VECTOR if place.cause in _TOGETHER else ViolationKind.ORDER,
+        what=_TOGETHER.get(place.cause, ViolationKind.ORDER),
         cause=place.cause,
         witness=Witness(
             source.parameters,

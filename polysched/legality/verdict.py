@@ -27,6 +27,7 @@ class ViolationKind(Enum):
 
     ORDER = "order"
     VECTOR = "vector"
+    PARALLEL = "parallel"
     STORAGE = "storage"
     BOUNDS = "bounds"
     UNDEFINED = "undefined"
@@ -40,6 +41,8 @@ class Cause(Enum):
     SEQUENCE = "the sink's statement stands before the source's"
     LANES = "two lanes of one vector touch the element"
     REDUCTION_LANES = "two lanes of one vector update the element of a reduction"
+    THREADS = "two iterations of a parallel loop touch the element"
+    REDUCTION_THREADS = "two iterations of a parallel loop update the element of a reduction"
     SAME_TIME = "both have the same timestamp"
     TWO_TILES = "one piece of memory holds two tiles of the buffer at once"
     LIFETIME = "the buffer has lost the value, or never had it, where it is read"

@@ -35,11 +35,11 @@ def full_tiles(tree: Node, program_statements: Mapping[str, Statement]) -> list[
     found: dict[int, FullTiles] = {}
     for name in statements(tree):
         around = path(tree, name)
-        if not any(loop.kind is not LoopKind.SEQUENTIAL for loop in around):
+        if all(loop.kind.is_loop_in_code for loop in around):
             continue
         times = _times(program_statements[name], around)
         for position, loop in enumerate(around):
-            if loop.kind is LoopKind.SEQUENTIAL:
+            if loop.kind.is_loop_in_code:
                 continue
             full = _full_part(times, around, position)
             if full is not None:
@@ -67,7 +67,7 @@ def _full_part(times: isl.Set, around: tuple[Loop, ...], position: int) -> FullT
     box = times.eliminate(isl.dim_type.set, position, 1)
     box = box.lower_bound_val(isl.dim_type.set, position, isl.Val(low))
     box = box.upper_bound_val(isl.dim_type.set, position, isl.Val(high))
-    deciding = [index for index in range(position) if around[index].kind is LoopKind.SEQUENTIAL]
+    deciding = [index for index in range(position) if around[index].kind.is_loop_in_code]
     partial = _onto(box.subtract(times), deciding)
     if partial.is_empty():
         return None

@@ -34,7 +34,7 @@ from polysched.ir.kernel import (
 from polysched.ir.linear import simplify
 from polysched.ir.traversal import transform
 from polysched.ir.tree import Leaf, Loop, Node, Sequence, sequence, statements
-from polysched.schedule.program import Program, prefix_loops, prefix_map, sequential_loop
+from polysched.schedule.program import Program, prefix_loops, prefix_map, counted_loop
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ def plan_buffer(
             "identifier; pass another with into="
         )
     array = program.arrays[array_name]
-    loop = sequential_loop(program, at)
+    loop = counted_loop(program, at)
     around = prefix_loops(program, loop)
     element_names = array.dimensions
     tile_names = tuple(f"at_{outer.name}" for outer in around)

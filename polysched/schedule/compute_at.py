@@ -16,7 +16,7 @@ from polysched.schedule.program import (
     counts_nothing,
     prefix_loops,
     prefix_map,
-    sequential_loop,
+    counted_loop,
 )
 
 
@@ -52,7 +52,7 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
           for ii in 0..min(8, n - 8*io): C(8*io + ii)
     """
     producers = _producers(program, step)
-    target = sequential_loop(program, step.at)
+    target = counted_loop(program, step.at)
     below = frozenset(statements(target))
     if producers & below:
         raise ScheduleError(

@@ -11,6 +11,7 @@ from polysched.schedule.compute_at import ComputeAt, compute_at
 from polysched.schedule.distribute import Distribute, distribute
 from polysched.schedule.fuse import Fuse, fuse
 from polysched.schedule.pack import Pack, pack
+from polysched.schedule.parallel import Parallel, parallel
 from polysched.schedule.program import Program
 from polysched.schedule.promote import Promote, promote
 from polysched.schedule.reorder import Reorder, reorder
@@ -28,6 +29,7 @@ Step: TypeAlias = (
     | Distribute
     | Fuse
     | Pack
+    | Parallel
     | Promote
     | Reorder
     | Reverse
@@ -46,6 +48,7 @@ PRIMITIVES: Mapping[type[Any], Callable[[Program, Any], Program]] = MappingProxy
         Distribute: distribute,
         Fuse: fuse,
         Pack: pack,
+        Parallel: parallel,
         Promote: promote,
         Reorder: reorder,
         Reverse: reverse,

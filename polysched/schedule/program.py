@@ -83,8 +83,8 @@ def find_loop(program: Program, reference: str) -> Loop:
 
 
 def sequential_loop(program: Program, reference: str) -> Loop:
-    """Like :func:`find_loop`, for steps that take the loop apart: it must not be unrolled or a
-    vector.
+    """Like :func:`find_loop`, for steps that take the loop apart or say how it runs: nothing must have
+    said so before.
     """
     loop = find_loop(program, reference)
     if loop.kind is not LoopKind.SEQUENTIAL:
@@ -95,7 +95,21 @@ def sequential_loop(program: Program, reference: str) -> Loop:
     return loop
 
 
-_KIND_WORDS = MappingProxyType({LoopKind.UNROLLED: "unrolled", LoopKind.VECTOR: "vectorised"})
+def counted_loop(program: Program, reference: str) -> Loop:
+    """Like :func:`find_loop`, for steps that put something into the iterations of a loop: it must
+    not be unrolled or a vector.
+    """
+    loop = find_loop(program, reference)
+    return loop if loop.kind is LoopKind.PARALLEL else sequential_loop(program, reference)
+
+
+_KIND_WORDS = MappingProxyType(
+    {
+        LoopKind.PARALLEL: "parallel",
+        LoopKind.UNROLLED: "unrolled",
+        LoopKind.VECTOR: "vectorised",
+    }
+)
 
 
 def require_fresh(program: Program, below: Loop | Node, *names: str) -> None:

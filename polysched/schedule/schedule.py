@@ -15,6 +15,7 @@ from polysched.schedule.compute_at import ComputeAt
 from polysched.schedule.distribute import Distribute
 from polysched.schedule.fuse import Fuse
 from polysched.schedule.pack import Pack
+from polysched.schedule.parallel import Parallel
 from polysched.schedule.primitives import PRIMITIVES, Step, format_step, transform
 from polysched.schedule.program import Program, initial_program
 from polysched.schedule.promote import Promote
@@ -154,6 +155,10 @@ class Schedule:
         for loop in loops:
             schedule = schedule.then(Unroll(loop, factor))
         return schedule
+
+    def parallel(self, loop: str) -> Schedule:
+        """Run iterations on several threads: see :func:`polysched.schedule.parallel.parallel`."""
+        return self.then(Parallel(loop))
 
     def vectorize(self, loop: str, lanes: int, into: str | None = None) -> Schedule:
         """Run iterations as lanes: see :func:`polysched.schedule.vectorize.vectorize`."""
