@@ -17,7 +17,6 @@ from polysched.dependence.relations import Dependence, DependenceKind
 from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, statements
 from polysched.legality.verdict import Cause
 
-
 _AT_ONCE = MappingProxyType(
     {
         LoopKind.VECTOR: {False: Cause.LANES, True: Cause.REDUCTION_LANES},

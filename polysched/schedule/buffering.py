@@ -34,7 +34,7 @@ from polysched.ir.kernel import (
 from polysched.ir.linear import simplify
 from polysched.ir.traversal import transform
 from polysched.ir.tree import Leaf, Loop, Node, Sequence, sequence, statements
-from polysched.schedule.program import Program, prefix_loops, prefix_map, counted_loop
+from polysched.schedule.program import Program, counted_loop, prefix_loops, prefix_map
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,10 +13,10 @@ from polysched.errors import ScheduleError, suggestion
 from polysched.ir.tree import Leaf, Loop, Node, Sequence, restrict, sequence, statements
 from polysched.schedule.program import (
     Program,
+    counted_loop,
     counts_nothing,
     prefix_loops,
     prefix_map,
-    counted_loop,
 )
 
 

@@ -83,8 +83,8 @@ def find_loop(program: Program, reference: str) -> Loop:
 
 
 def sequential_loop(program: Program, reference: str) -> Loop:
-    """Like :func:`find_loop`, for steps that take the loop apart or say how it runs: nothing must have
-    said so before.
+    """Like :func:`find_loop`, for steps that take the loop apart or say how it runs: no step before
+    may have said so.
     """
     loop = find_loop(program, reference)
     if loop.kind is not LoopKind.SEQUENTIAL:

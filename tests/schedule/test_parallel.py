@@ -45,8 +45,8 @@ def test_of_a_recurrence() -> None:
     assert "run at once" in first
     assert instances.split()[:2] == ["S[1]", "writes"]
     assert why == (
-        "  Iterations 1 and 2 of parallel loop i may run at once, or in either order: S[1] must run "
-        "before S[2]."
+        "  Iterations 1 and 2 of parallel loop i may run at once, or in either order: S[1] must "
+        "run before S[2]."
     )
 
 
