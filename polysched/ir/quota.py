@@ -1,4 +1,7 @@
-"""A limit on what isl may spend on a question, so that a hostile one is given up in time."""
+"""A limit on what isl may spend on a question, so that a hostile one is given up in time.
+
+One thread at a time may ask: isl has one context, and its limits are the context's.
+"""
 
 from __future__ import annotations
 
@@ -8,41 +11,56 @@ from contextlib import contextmanager
 import islpy as isl
 
 from polysched.errors import PolyschedError
+from polysched.ir.deadline import deadline
 
 
 class QuotaExceededError(PolyschedError):
     """isl was stopped: the question needs more operations than it was given."""
 
 
+_NO_LIMIT = 2**62
+DEFAULT_SECONDS = 10.0
+"""The wall time of a question to isl. It counts where single operations are dear: deep tilings."""
+
+
 @contextmanager
-def operation_quota(operations: int) -> Iterator[None]:
-    """Give all isl calls inside together so many operations; afterwards isl works as before.
+def operation_quota(operations: int, seconds: float = DEFAULT_SECONDS) -> Iterator[None]:
+    """Limit all isl calls inside together; afterwards isl works as before.
 
     Inside another quota the outer one stays in force.
 
     Args:
         operations: isl's own unit, elementary steps of its solvers; 0 sets no limit.
+        seconds: wall time; 0 sets no limit.
 
     Raises:
-        QuotaExceededError: the operations are spent.
+        QuotaExceededError: the operations are spent, or the time has passed.
     """
     context = isl.DEFAULT_CONTEXT
     outermost = context.get_max_operations() == 0
     if outermost:
+        context.resume()
         context.reset_operations()
-        context.set_max_operations(operations)
-    limit = context.get_max_operations()
+        context.set_max_operations(operations or _NO_LIMIT)
+    error = None
     try:
-        yield
-        error = None
+        with deadline(seconds if outermost else 0):
+            yield
     except isl.Error as caught:
         error = caught
     finally:
-        spent = _is_spent()
+        limit = context.get_max_operations()
+        is_late, is_spent = bool(context.aborted()), _is_spent()
         if outermost:
+            context.resume()
             context.set_max_operations(0)
             context.reset_operations()
-    if spent:
+    if is_late:
+        raise QuotaExceededError(
+            "isl needs more than the time it was given; give it more seconds, or take fewer or "
+            "smaller steps"
+        ) from error
+    if is_spent:
         raise QuotaExceededError(
             f"isl needs more than the {limit:,} operations it was given; raise the quota, or take "
             "fewer or smaller steps"

@@ -12,7 +12,7 @@ from dataclasses import replace
 import islpy as isl
 
 from polysched.errors import ScheduleError
-from polysched.ir.quota import QuotaExceededError, operation_quota
+from polysched.ir.quota import DEFAULT_SECONDS, QuotaExceededError, operation_quota
 from polysched.ir.tree import executed
 from polysched.legality.bounds import bounds_violation, undefined_violation
 from polysched.legality.explain import explain
@@ -31,14 +31,18 @@ from polysched.schedule.program import Program
 from polysched.schedule.schedule import Schedule
 
 DEFAULT_QUOTA = 2_000_000
-"""Operations of isl for one check. No bound on time: an operation is dearer in a deep schedule."""
+"""Operations of isl for one check."""
 
 
-def check(schedule: Schedule, *, quota: int = DEFAULT_QUOTA) -> Verdict:
+def check(
+    schedule: Schedule, *, quota: int = DEFAULT_QUOTA, seconds: float = DEFAULT_SECONDS
+) -> Verdict:
     """Judge a schedule.
 
     Args:
         quota: what isl may spend, in operations; when it is spent the verdict is unknown. 0: no
+            limit.
+        seconds: what isl may spend, in wall time, the search for the guilty step not counted. 0: no
             limit.
 
     Raises:
@@ -50,7 +54,7 @@ def check(schedule: Schedule, *, quota: int = DEFAULT_QUOTA) -> Verdict:
             "Schedule(kernel)"
         )
     try:
-        with operation_quota(quota):
+        with operation_quota(quota, seconds):
             violation = kernel_violation(schedule.programs[0]) or find_violation(schedule.program)
     except QuotaExceededError as error:
         return Verdict(VerdictKind.UNKNOWN, reason=str(error))
@@ -59,7 +63,7 @@ def check(schedule: Schedule, *, quota: int = DEFAULT_QUOTA) -> Verdict:
     if violation is None:
         return Verdict(VerdictKind.LEGAL, checked=_counts(schedule.program))
     if not violation.in_kernel:
-        violation = replace(violation, guilty=_guilty_step(schedule, quota))
+        violation = replace(violation, guilty=_guilty_step(schedule, quota, seconds))
     return Verdict(VerdictKind.ILLEGAL, violation, explain(violation))
 
 
@@ -84,10 +88,10 @@ def find_violation(program: Program) -> Violation | None:
     )
 
 
-def _guilty_step(schedule: Schedule, quota: int) -> GuiltyStep | None:
+def _guilty_step(schedule: Schedule, quota: int, seconds: float) -> GuiltyStep | None:
     """The step after the last legal prefix; None if the search for it takes too long."""
     try:
-        with operation_quota(quota):
+        with operation_quota(quota, seconds):
             for index in reversed(range(len(schedule.steps))):
                 if find_violation(schedule.programs[index]) is None:
                     step = schedule.steps[index]

@@ -1,0 +1,47 @@
+import time
+
+import islpy as isl
+import pytest
+
+from polysched.ir.deadline import deadline
+from polysched.ir.quota import QuotaExceededError, operation_quota
+
+
+def subtract_for_minutes() -> isl.Set:
+    rest = isl.Set("[n] -> { [i, j, k] : 0 <= i < n and 0 <= j < n and 0 <= k < n }")
+    for modulus in range(2, 40):
+        where = f"(i + {modulus} j + k) mod {modulus + 7} = {modulus % 5}"
+        rest = rest.subtract(isl.Set(f"[n] -> {{ [i, j, k] : {where} }}"))
+    return rest.lexmin()
+
+
+def test_isl_is_stopped_in_time_and_works_afterwards() -> None:
+    begin = time.monotonic()
+    with (
+        pytest.raises(QuotaExceededError, match="more than the time it was given; give it more"),
+        operation_quota(0, seconds=0.2),
+    ):
+        subtract_for_minutes()
+    assert time.monotonic() - begin < 5
+    assert not isl.DEFAULT_CONTEXT.aborted()
+    assert isl.DEFAULT_CONTEXT.get_max_operations() == 0
+    assert not isl.Set("{ [i] : 0 <= i < 10 }").lexmin().is_empty()
+
+
+def test_time_that_suffices_does_not_show() -> None:
+    for _ in range(100):
+        with operation_quota(0, seconds=0.05):
+            assert not isl.Set("{ [i] : 0 <= i < 10 }").is_empty()
+    time.sleep(0.1)
+    assert not isl.DEFAULT_CONTEXT.aborted()
+
+
+def test_a_deadline_alone() -> None:
+    with pytest.raises(isl.Error), deadline(0.05):
+        subtract_for_minutes()
+    isl.DEFAULT_CONTEXT.resume()
+
+
+def test_no_deadline() -> None:
+    with deadline(0):
+        assert isl.Set("{ [i] : i > i }").is_empty()
