@@ -7,6 +7,7 @@ import click
 from polysched.cli.failures import VERDICT_CODES
 from polysched.cli.target import load_target
 from polysched.cli.terminal import print_condition, print_json, print_repairs, print_verdict
+from polysched.ir.quota import DEFAULT_SECONDS
 from polysched.legality.check import DEFAULT_QUOTA, check
 from polysched.legality.condition import legality_condition
 from polysched.legality.repairs import repairs
@@ -24,8 +25,17 @@ from polysched.legality.verdict import VerdictKind
     show_default=True,
     help="Operations that isl may spend; 0 sets no limit.",
 )
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0),
+    default=DEFAULT_SECONDS,
+    show_default=True,
+    help="Wall time that isl may take for the verdict; 0 sets no limit.",
+)
 @click.pass_context
-def check_command(context: click.Context, target: str, as_record: bool, quota: int) -> None:
+def check_command(
+    context: click.Context, target: str, as_record: bool, quota: int, seconds: float
+) -> None:
     """Prove a schedule legal, or show two instances that it runs in the wrong order.
 
     If an illegal schedule is legal for some values of the parameters, it says for which. It then
@@ -40,9 +50,11 @@ def check_command(context: click.Context, target: str, as_record: bool, quota: i
     Exit codes: 0 legal, 1 illegal, 2 bad input, 3 unknown (the proof took too long).
     """
     found = load_target(target)
-    verdict = check(found.schedule, quota=quota)
+    verdict = check(found.schedule, quota=quota, seconds=seconds)
     illegal = verdict.kind is VerdictKind.ILLEGAL
-    condition = legality_condition(found.schedule, quota=quota) if illegal else None
+    condition = (
+        legality_condition(found.schedule, quota=quota, seconds=seconds) if illegal else None
+    )
     mended = repairs(found.schedule, verdict=verdict)
     if as_record:
         record = {

@@ -17,7 +17,7 @@ from polysched.ir.affine import from_set
 from polysched.ir.expressions import Expression
 from polysched.ir.kernel import Kernel
 from polysched.ir.printing import format_expression
-from polysched.ir.quota import QuotaExceededError, operation_quota
+from polysched.ir.quota import DEFAULT_SECONDS, QuotaExceededError, operation_quota
 from polysched.ir.tree import executed
 from polysched.legality.check import DEFAULT_QUOTA, check
 from polysched.legality.order import broken_dependences
@@ -42,7 +42,9 @@ class Condition:
         return format_expression(self.expression)
 
 
-def legality_condition(schedule: Schedule, *, quota: int = DEFAULT_QUOTA) -> Condition | None:
+def legality_condition(
+    schedule: Schedule, *, quota: int = DEFAULT_QUOTA, seconds: float = DEFAULT_SECONDS
+) -> Condition | None:
     """The exact condition on the parameters under which a schedule is legal.
 
     Returns:
@@ -53,7 +55,7 @@ def legality_condition(schedule: Schedule, *, quota: int = DEFAULT_QUOTA) -> Con
     if not kernel.parameters:
         return None
     try:
-        with operation_quota(quota):
+        with operation_quota(quota, seconds):
             broken = broken_dependences(
                 executed(schedule.program.tree), schedule.program.dependences
             )
@@ -71,7 +73,7 @@ def legality_condition(schedule: Schedule, *, quota: int = DEFAULT_QUOTA) -> Con
         restricted = _under(kernel, allowed, schedule)
     except ScheduleError:
         return None
-    if not check(restricted, quota=quota).is_legal:
+    if not check(restricted, quota=quota, seconds=seconds).is_legal:
         return None
     return Condition(from_set(_overlapping(allowed, kernel.context)), allowed, restricted)
 
