@@ -20,7 +20,7 @@ help:
 	@echo "make check     the tests alone (ARGS='-k name' is passed to pytest)"
 	@echo "make lint      ruff and mypy alone ('make -k lint' does not stop at the first failure)"
 	@echo "make lint-fix  format the code and apply the safe fixes of ruff"
-	@echo "make fuzz      random schedules against enumeration and interpretation (SECONDS=60 SEED=0)"
+	@echo "make fuzz      random kernels and schedules, judged without the checker (SECONDS=60 SEED=0)"
 	@echo "make bench     race the convolution against numpy, oneDNN and Halide"
 	@echo "make clean     remove the virtual environment and everything built"
 
@@ -54,7 +54,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/polysched bench conv $(ARGS)
 
 fuzz: $(VENV)/.installed-dev
-	$(BIN)/python -m tests.legality.fuzz $(SECONDS) $(SEED)
+	$(BIN)/python -m polysched.fuzz --seconds $(SECONDS) --seed $(SEED) $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist polysched.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

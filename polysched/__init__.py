@@ -12,7 +12,7 @@
         y[i] = 2 * x[i]
 
     schedule = ps.Schedule(build.kernel()).vectorize("i", 16)
-    run = ps.compile(schedule)
+    run = schedule.compile()
     print(run(numpy.arange(100, dtype="float32")))
 """
 
@@ -58,21 +58,23 @@ from polysched.ir.expressions import (
 from polysched.ir.kernel import Kernel
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
-from polysched.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
     from polysched.legality.check import check
     from polysched.legality.loop_properties import explain_loops
     from polysched.legality.repairs import repairs
-    from polysched.lower import compile, show
+    from polysched.lower import compile, export, show
     from polysched.runtime.kernel import CompiledKernel
+    from polysched.user import Schedule
 
 _LATER = MappingProxyType(
     {
         "CompiledKernel": "polysched.runtime.kernel",
+        "Schedule": "polysched.user",
         "check": "polysched.legality.check",
         "compile": "polysched.lower",
         "explain_loops": "polysched.legality.loop_properties",
+        "export": "polysched.lower",
         "repairs": "polysched.legality.repairs",
         "show": "polysched.lower",
     }
@@ -107,6 +109,7 @@ __all__ = [
     "equal",
     "exp",
     "explain_loops",
+    "export",
     "f32",
     "f64",
     "fma",

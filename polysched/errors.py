@@ -12,8 +12,44 @@ class KernelError(PolyschedError):
     """A kernel declaration that is malformed: types, shapes, subscripts, bounds."""
 
 
+class EmptyDomainError(KernelError):
+    """A statement that never runs, whatever the parameters are."""
+
+
 class ScheduleError(PolyschedError):
     """A schedule step that cannot be applied to the program it was given."""
+
+
+class LoopReferenceError(ScheduleError):
+    """A step names a loop that is not there, or that is not as the step needs it.
+
+    Attributes:
+        reference: the name as the step gives it.
+        what: what is wrong with the loop.
+        advice: the rest of the message, where nothing better is known.
+    """
+
+    def __init__(self, reference: str, what: str, advice: str) -> None:
+        super().__init__(f"{what}{advice}")
+        self.reference = reference
+        self.what = what
+        self.advice = advice
+
+
+class StepError(ScheduleError):
+    """A step that could not be applied, in the terms of the schedule that it was given to.
+
+    Attributes:
+        step: the step as text.
+        reason: why, a message without the step.
+        reference: the loop that is at fault, as the step names it; None where it is something else.
+    """
+
+    def __init__(self, step: str, reason: str, reference: str | None = None) -> None:
+        super().__init__(f"{step}: {reason}")
+        self.step = step
+        self.reason = reason
+        self.reference = reference
 
 
 class LoweringError(PolyschedError):
@@ -38,6 +74,14 @@ class AssemblyError(PolyschedError):
 
 class BenchError(PolyschedError):
     """A race that cannot be run as asked: its rules, its contestants or its sizes."""
+
+
+class PlotError(PolyschedError):
+    """A picture that cannot be made as asked: its dimensions, its sizes, its file."""
+
+
+class ExportError(PolyschedError):
+    """An export that cannot be made as asked: its names, its files, its linker."""
 
 
 class TargetError(PolyschedError):

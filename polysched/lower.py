@@ -24,12 +24,14 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 
 from polysched.codegen.module import emit_module
 from polysched.dependence.printing import format_dependences
 from polysched.errors import PolyschedError, suggestion
 from polysched.ir.printing import format_kernel
+from polysched.ir.tree import executed
 from polysched.legality.check import check
 from polysched.legality.condition import Condition, legality_condition
 from polysched.legality.loop_properties import explain_loops
@@ -37,13 +39,15 @@ from polysched.legality.loop_reports import format_loop_reports
 from polysched.loops.c import print_c
 from polysched.loops.generate import generate_loops
 from polysched.loops.nodes import If, LoopProgram
+from polysched.loops.parallel import parallel_loops
 from polysched.loops.pseudo import print_loops
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.cache import ObjectCache
+from polysched.runtime.export import export_files, write_export
 from polysched.runtime.jit import emit_assembly
 from polysched.runtime.kernel import CompiledKernel, compile_kernel
-from polysched.schedule.printing import format_tree
+from polysched.schedule.printing import format_schedule
 from polysched.schedule.schedule import Schedule
 
 DEBUG_VARIABLE = "POLYSCHED_DEBUG"
@@ -81,18 +85,61 @@ def compile(
         LoweringError, MachineError: there is no machine code for it.
     """
     target = _machine(machine)
+    loops = _proved(schedule, target, guard=guard)
+    threaded = bool(parallel_loops(loops.body))
+    return compile_kernel(loops, emit_module(loops, target), target, threaded=threaded, cache=cache)
+
+
+def export(
+    schedule: Schedule,
+    path: str | Path,
+    *,
+    header: str | Path | None = None,
+    machine: Machine | str | None = None,
+    guard: bool = False,
+) -> None:
+    """Prove a schedule legal and write its code for programs that need no Python.
+
+    The function is ``int NAME(arrays..., int64_t parameter...)``, the arrays in the order of
+    declaration. It returns 0, 1 if there is no memory for its workspace, or 2 if the processor
+    lacks an instruction set; nothing has been written then. ``int NAME_supported(void)`` tells
+    whether the processor has what it takes. Code with parallel loops needs an OpenMP runtime
+    (``-fopenmp``).
+
+    Args:
+        schedule: the schedule.
+        path: the file; its extension says what it is: ``.o``, ``.so``, ``.ll``, ``.s`` or ``.c``.
+        header: where to write a header for C and C++ that says how to call the function.
+        machine: what to compile for, as in :func:`compile`; code for another one than this may be
+            made as long as both are 64-bit x86. C text is the same for all.
+        guard: as in :func:`compile`.
+
+    Raises:
+        IllegalScheduleError: the schedule breaks a dependence; the message holds the witness.
+        UnknownLegalityError: legality could not be decided within the quota.
+        ExportError: a file cannot be written, a name is none in C, or linking fails. A file that
+            was there is as it was, after all other errors too.
+        LoweringError, MachineError: there is no machine code for it.
+    """
+    files = export_files(Path(path), None if header is None else Path(header))
+    target = _machine(machine)
+    write_export(_proved(schedule, target, guard=guard), target, files)
+
+
+def _proved(schedule: Schedule, machine: Machine, *, guard: bool) -> LoopProgram:
+    """The loops of a schedule that is legal, or that the plain program stands in for where it is
+    not.
+    """
     wanted = _debug_stages()
     for stage in STAGES:
         if stage in wanted:
-            print(f"-- {stage}\n{show(schedule, stage, target)}", file=sys.stderr)
+            print(f"-- {stage}\n{show(schedule, stage, machine)}", file=sys.stderr)
     verdict = check(schedule)
     condition = legality_condition(schedule) if guard and not verdict.is_legal else None
     if condition is None:
         verdict.raise_if_refused()
-        loops = lower(schedule)
-    else:
-        loops = guarded(lower(condition.schedule), condition, lower(Schedule(schedule.kernel)))
-    return compile_kernel(loops, emit_module(loops, target), target, cache=cache)
+        return lower(schedule)
+    return guarded(lower(condition.schedule), condition, lower(schedule.first(0)))
 
 
 def guarded(scheduled: LoopProgram, condition: Condition, plain: LoopProgram) -> LoopProgram:
@@ -112,11 +159,27 @@ def _debug_stages() -> list[str]:
     return [stage for stage in os.environ.get(DEBUG_VARIABLE, "").split(",") if stage]
 
 
+def show_dependences(
+    schedule: Schedule, *, scheduled: bool = False, relations: bool = False
+) -> str:
+    """The table of :func:`polysched.dependence.printing.format_dependences`.
+
+    Args:
+        scheduled: of the program after the steps, along the loops that it really runs; otherwise of
+            the program as declared.
+        relations: with the exact relations.
+    """
+    program = schedule.program if scheduled else schedule.programs[0]
+    return format_dependences(
+        program.dependences, program.statements, executed(program.tree), relations=relations
+    )
+
+
 STAGES: Mapping[str, Callable[[Schedule, Machine], str]] = MappingProxyType(
     {
         "domain": lambda schedule, machine: format_kernel(schedule.kernel),
-        "deps": lambda schedule, machine: format_dependences(schedule.program.dependences),
-        "schedule": lambda schedule, machine: format_tree(schedule.program),
+        "deps": lambda schedule, machine: show_dependences(schedule),
+        "schedule": lambda schedule, machine: format_schedule(schedule),
         "properties": lambda schedule, machine: format_loop_reports(explain_loops(schedule)),
         "loops": lambda schedule, machine: print_loops(lower(schedule)),
         "c": lambda schedule, machine: print_c(lower(schedule)),

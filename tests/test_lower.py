@@ -1,8 +1,10 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.errors import PolyschedError
+from polysched.errors import ExportError, PolyschedError
 from polysched.legality.verdict import IllegalScheduleError
 from polysched.lower import STAGES, compile, lower, show
 from polysched.runtime.cache import ObjectCache
@@ -102,3 +104,18 @@ def test_compiled_kernel_is_called_with_arrays() -> None:
     run = compile(Schedule(kernels.scale()).vectorize("i", 8), cache=ObjectCache(None))
     result = run(np.arange(10, dtype=np.int32))
     np.testing.assert_array_equal(result, 2 * np.arange(10) + 1)
+
+
+def test_export_writes_code_and_header(tmp_path: Path) -> None:
+    schedule = ps.Schedule(kernels.scale()).vectorize("i", 8)
+    ps.export(schedule, str(tmp_path / "a.c"), header=str(tmp_path / "a.h"), machine="generic")
+    assert "int scale(const int32_t *restrict x," in (tmp_path / "a.c").read_text()
+    assert "int scale(const int32_t *x," in (tmp_path / "a.h").read_text()
+
+
+def test_export_looks_at_the_path_before_the_schedule(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="expected a name ending in .o"):
+        ps.export(ps.Schedule(kernels.prefix()).reverse("i"), tmp_path / "a")
+    with pytest.raises(IllegalScheduleError):
+        ps.export(ps.Schedule(kernels.prefix()).reverse("i"), tmp_path / "a.o")
+    assert not list(tmp_path.iterdir())

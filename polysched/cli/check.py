@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import click
 
 from polysched.cli.failures import VERDICT_CODES
-from polysched.cli.target import load_target
-from polysched.cli.terminal import print_condition, print_json, print_repairs, print_verdict
+from polysched.cli.schedule_file import load_scheduled_target, schedule_option
+from polysched.cli.terminal import print_answer, print_json
 from polysched.ir.quota import DEFAULT_SECONDS
-from polysched.legality.check import DEFAULT_QUOTA, check
-from polysched.legality.condition import legality_condition
-from polysched.legality.repairs import repairs
-from polysched.legality.report import as_json, repair_as_json
+from polysched.legality.answer import answer
+from polysched.legality.check import DEFAULT_QUOTA
+from polysched.legality.report import answer_as_json
+from polysched.legality.sarif import as_sarif
 from polysched.legality.verdict import VerdictKind
+from polysched.version import own_version
+
+_WORST_FIRST = (VerdictKind.ILLEGAL, VerdictKind.UNKNOWN, VerdictKind.LEGAL)
 
 
 @click.command("check")
-@click.argument("target")
-@click.option("--json", "as_record", is_flag=True, help="Print the verdict as one JSON object.")
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
+@schedule_option
+@click.option(
+    "--json",
+    "as_record",
+    is_flag=True,
+    help="Print all of it as one JSON object; an array of them for several targets.",
+)
+@click.option(
+    "--sarif",
+    "sarif_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="Write what is refused as a SARIF 2.1.0 log, for sites that host code. '-': print it "
+    "instead of the text.",
+)
 @click.option(
     "--quota",
     type=click.IntRange(min=0),
@@ -34,9 +54,18 @@ from polysched.legality.verdict import VerdictKind
 )
 @click.pass_context
 def check_command(
-    context: click.Context, target: str, as_record: bool, quota: int, seconds: float
+    context: click.Context,
+    targets: tuple[str, ...],
+    schedule_file: str | None,
+    as_record: bool,
+    sarif_file: str | None,
+    quota: int,
+    seconds: float,
 ) -> None:
     """Prove a schedule legal, or show two instances that it runs in the wrong order.
+
+    Under the witness is a picture of the instances around it: left all of them, right the order in
+    which the schedule runs them; equal numbers run at once.
 
     If an illegal schedule is legal for some values of the parameters, it says for which. It then
     looks, for about a second, for small changes that make it legal. Each that it prints after
@@ -45,26 +74,27 @@ def check_command(
     \b
     polysched check examples/conv2d_relu.py:tutorial
     polysched check my_kernel.py --json
+    polysched check my_kernel.py:kernel --schedule tiled.sched
+    polysched check kernels.py:small kernels.py:large --sarif polysched.sarif
 
     \b
-    Exit codes: 0 legal, 1 illegal, 2 bad input, 3 unknown (the proof took too long).
+    Exit codes: 0 legal, 1 illegal, 2 bad input, 3 unknown (the proof took too long). Of
+    several targets an illegal one counts before an unknown one.
     """
-    found = load_target(target)
-    verdict = check(found.schedule, quota=quota, seconds=seconds)
-    illegal = verdict.kind is VerdictKind.ILLEGAL
-    condition = (
-        legality_condition(found.schedule, quota=quota, seconds=seconds) if illegal else None
-    )
-    mended = repairs(found.schedule, verdict=verdict)
+    if as_record and sarif_file == "-":
+        raise click.UsageError("--json and --sarif - both print to the standard output; take one")
+    loaded = [load_scheduled_target(target, schedule_file) for target in targets]
+    answers = [answer(one.label, one.schedule, quota=quota, seconds=seconds) for one in loaded]
+    if sarif_file is not None:
+        log = json.dumps(as_sarif(answers, Path.cwd(), own_version()), indent=2)
+        with click.open_file(sarif_file, "w", encoding="utf-8") as file:
+            file.write(f"{log}\n")
     if as_record:
-        record = {
-            **as_json(verdict),
-            "condition": None if condition is None else str(condition),
-            "repairs": [repair_as_json(repair) for repair in mended],
-        }
-        print_json(record, indent=2)
-    else:
-        print_verdict(verdict, found.label)
-        print_condition(condition)
-        print_repairs(mended)
-    context.exit(VERDICT_CODES[verdict.kind])
+        records = [answer_as_json(one) for one in answers]
+        print_json(records[0] if len(records) == 1 else records, indent=2)
+    elif sarif_file != "-":
+        for one in answers:
+            print_answer(one, with_label=len(answers) > 1)
+    kinds = {one.verdict.kind for one in answers}
+    worst = next(kind for kind in _WORST_FIRST if kind in kinds)
+    context.exit(VERDICT_CODES[worst])

@@ -8,9 +8,10 @@ import click
 import numpy as np
 
 from polysched.errors import CallError, suggestion
-from polysched.ir.dtypes import DType
+from polysched.ir.evaluate import evaluate
 from polysched.ir.kernel import Array, Kernel, Role
 from polysched.ir.memory import AnyArray, check_parameters, concrete_shape
+from polysched.ir.printing import values_text
 from polysched.runtime.memory import aligned_zeros
 
 
@@ -69,10 +70,11 @@ def parameter_values(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]
 def random_arrays(kernel: Kernel, parameters: Mapping[str, int], seed: int) -> dict[str, AnyArray]:
     """All argument arrays by name, 64-byte aligned: random values, zeros in outputs.
 
-    Floating-point values are drawn evenly from [-1, 1), integers from [-8, 8) or [0, 16).
+    Floating-point values are drawn evenly from [-1, 1), integers from their declared range of
+    values or else from [-8, 8) or [0, 16).
 
     Raises:
-        CallError: there is not that much memory.
+        CallError: there is not that much memory, or a declared range of values is empty.
     """
     generator = np.random.default_rng(seed)
     arrays = {}
@@ -81,7 +83,9 @@ def random_arrays(kernel: Kernel, parameters: Mapping[str, int], seed: int) -> d
             continue
         arrays[name] = _empty(array, concrete_shape(array.shape, parameters))
         arrays[name][...] = (
-            0 if array.role is Role.OUTPUT else _random(generator, array.dtype, arrays[name].shape)
+            0
+            if array.role is Role.OUTPUT
+            else _random(generator, array, arrays[name].shape, parameters)
         )
     return arrays
 
@@ -95,7 +99,21 @@ def _empty(array: Array, shape: tuple[int, ...]) -> AnyArray:
         ) from error
 
 
-def _random(generator: np.random.Generator, dtype: DType, shape: tuple[int, ...]) -> AnyArray:
+def _random(
+    generator: np.random.Generator,
+    array: Array,
+    shape: tuple[int, ...],
+    parameters: Mapping[str, int],
+) -> AnyArray:
+    dtype = array.dtype
+    if array.values is not None:
+        lower, upper = (evaluate(end, parameters) for end in array.values)
+        if lower >= upper:
+            raise CallError(
+                f"array '{array.name}': no value lies in its declared range "
+                f"{values_text(array.values)}; choose other sizes"
+            )
+        return generator.integers(lower, upper, shape, dtype=dtype.numpy())
     if dtype.is_float:
         return generator.random(shape, dtype=dtype.numpy()) * 2 - 1  # type: ignore[arg-type]
     if dtype.is_integer:

@@ -6,15 +6,25 @@ import click
 
 from polysched.cli.bench import bench
 from polysched.cli.check import check_command
+from polysched.cli.compile import compile_command
 from polysched.cli.failures import ReportingGroup
 from polysched.cli.machine import machine_command
+from polysched.cli.plot import plot_command
 from polysched.cli.run import run_command
 from polysched.cli.show import show_command
 
 
 @click.group(
     cls=ReportingGroup,
-    commands=[check_command, show_command, run_command, bench, machine_command],
+    commands=[
+        check_command,
+        show_command,
+        plot_command,
+        run_command,
+        compile_command,
+        bench,
+        machine_command,
+    ],
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="polysched", message="%(prog)s %(version)s")
@@ -27,7 +37,9 @@ def main() -> None:
     \b
     polysched check examples/conv2d_relu.py:tutorial
     polysched show examples/conv2d_relu.py:tutorial --stage loops
+    polysched plot examples/seidel.py:tiled -o tiled.png
     polysched run examples/conv2d_relu.py:tutorial --repeat 10
+    polysched compile examples/conv2d_relu.py:tutorial -o conv.o --header conv.h
     polysched bench conv
 
     \b

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
-from polysched.cli.target import load_target
+from polysched.cli.schedule_file import load_scheduled_target, schedule_option
 from polysched.cli.terminal import print_code
 from polysched.codegen.assembly import hot_loop, parse
-from polysched.dependence.graph import format_dot, statement_graph
+from polysched.dependence.graph import format_components, format_dot, statement_graph
 from polysched.errors import PolyschedError
-from polysched.lower import STAGES, show
+from polysched.lower import STAGES, show, show_dependences
+from polysched.schedule.schedule import Schedule
 
 # Names of Pygments's lexers; the other stages are no known language.
 _LEXERS = {"c": "c", "llvm": "llvm", "asm": "gas"}
@@ -17,6 +18,7 @@ _LEXERS = {"c": "c", "llvm": "llvm", "asm": "gas"}
 
 @click.command("show")
 @click.argument("target")
+@schedule_option
 @click.option(
     "--stage", type=click.Choice(list(STAGES)), required=True, help="What to print; see above."
 )
@@ -33,13 +35,30 @@ _LEXERS = {"c": "c", "llvm": "llvm", "asm": "gas"}
     is_flag=True,
     help="With --stage deps: the statement graph in Graphviz's language.",
 )
-def show_command(target: str, stage: str, machine: str | None, summary: bool, dot: bool) -> None:
+@click.option(
+    "--scheduled",
+    is_flag=True,
+    help="With --stage deps: of the program after the steps, not of the kernel as declared.",
+)
+@click.option(
+    "--relations", is_flag=True, help="With --stage deps: add the exact relation to each line."
+)
+def show_command(
+    target: str,
+    schedule_file: str | None,
+    stage: str,
+    machine: str | None,
+    summary: bool,
+    dot: bool,
+    scheduled: bool,
+    relations: bool,
+) -> None:
     """Print a schedule at one stage of the flow. It need not be legal.
 
     \b
     domain      the kernel as declared
-    deps        its dependences
-    schedule    the loop tree that the steps make
+    deps        its dependences, the loops that carry them, cycles of statements
+    schedule    the steps, as a schedule file holds them; in comments the loop tree they make
     properties  which loops could be parallel, vectors or permuted
     loops       the loops in pseudo-code
     c           the loops in C99
@@ -50,25 +69,39 @@ def show_command(target: str, stage: str, machine: str | None, summary: bool, do
     polysched show examples/conv2d_relu.py:tutorial --stage loops
     polysched show my_kernel.py --stage asm --machine znver5
     polysched show my_kernel.py --stage asm --summary
+    polysched show my_kernel.py --stage deps --scheduled
     polysched show my_kernel.py --stage deps --dot | dot -Tsvg > graph.svg
     """
     if summary and stage != "asm":
         raise click.UsageError(f"--summary counts instructions: it needs --stage asm, not {stage}")
-    if dot and stage != "deps":
-        raise click.UsageError(
-            f"--dot draws the statement graph: it needs --stage deps, not {stage}"
-        )
-    schedule = load_target(target).schedule
-    if dot:
-        program = schedule.program
-        graph = statement_graph(program.dependences, program.statements)
-        click.echo(format_dot(graph), nl=False)
+    for name, given, does in (
+        ("--dot", dot, "draws the statement graph"),
+        ("--scheduled", scheduled, "chooses which dependences are shown"),
+        ("--relations", relations, "shows the dependences exactly"),
+    ):
+        if given and stage != "deps":
+            raise click.UsageError(f"{name} {does}: it needs --stage deps, not {stage}")
+    if dot and relations:
+        raise click.UsageError("--relations adds to the table, and --dot prints none")
+    schedule = load_scheduled_target(target, schedule_file).schedule
+    if stage == "deps":
+        click.echo(_dependences(schedule, dot=dot, scheduled=scheduled, relations=relations))
         return
     text = show(schedule, stage, machine)
     if summary:
         click.echo(_summary(text, schedule.kernel.name))
     else:
         print_code(text, _LEXERS.get(stage))
+
+
+def _dependences(schedule: Schedule, *, dot: bool, scheduled: bool, relations: bool) -> str:
+    """The statement graph for Graphviz, or the table and the components of the graph."""
+    program = schedule.program if scheduled else schedule.programs[0]
+    graph = statement_graph(program.dependences, program.statements)
+    if dot:
+        return format_dot(graph).rstrip("\n")
+    table = show_dependences(schedule, scheduled=scheduled, relations=relations)
+    return f"{table}\n{format_components(graph)}".rstrip("\n")
 
 
 def _summary(assembly: str, name: str) -> str:

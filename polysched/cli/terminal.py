@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,8 +13,7 @@ from rich.live import Live
 from rich.syntax import Syntax
 from rich.text import Text
 
-from polysched.legality.condition import Condition
-from polysched.legality.repair import Repair
+from polysched.legality.answer import Answer
 from polysched.legality.verdict import Verdict, VerdictKind
 
 _VERDICT_STYLES = {
@@ -39,8 +38,10 @@ def print_error(message: str) -> None:
     errors().print(Text.assemble(("error: ", "bold red"), message))
 
 
-def print_json(record: Mapping[str, Any], *, indent: int | None = None) -> None:
-    """Write one JSON object to the standard output, on one line unless indented."""
+def print_json(
+    record: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, indent: int | None = None
+) -> None:
+    """Write a JSON object, or an array, to the standard output, on one line unless indented."""
     click.echo(json.dumps(record, indent=indent, allow_nan=False))
 
 
@@ -49,36 +50,35 @@ def print_verdict(verdict: Verdict, subject: str, *, to_errors: bool = False) ->
     style = _VERDICT_STYLES[verdict.kind]
     # The reason of an illegal schedule is the explanation, which begins with the word itself.
     reason = verdict.reason.removeprefix(f"{verdict.kind.value}: ")
-    text = _proof(verdict, subject) if verdict.is_legal else reason
+    text = f"{subject}; proved: {verdict.checked}" if verdict.is_legal else reason
     console = errors() if to_errors else output()
     console.print(Text.assemble((f"{verdict.kind.value}: ", style), text))
 
 
-def print_condition(condition: Condition | None) -> None:
-    """Write for which parameters an illegal schedule is legal after all, if there are any."""
-    if condition is not None:
-        output().print(Text.assemble(("legal if and only if ", "bold cyan"), str(condition)))
+def print_answer(answer: Answer, *, with_label: bool = False) -> None:
+    """Write all that is said of a schedule: the verdict; of an illegal one the picture, for which
+    parameters it is legal after all, and what would mend it, one repair a line.
 
-
-def print_repairs(repairs: Iterable[Repair]) -> None:
-    """Write what would mend a schedule, one repair a line."""
-    for repair in repairs:
+    Args:
+        with_label: first a line that names the schedule, which only the verdict "legal" does.
+    """
+    if with_label and not answer.verdict.is_legal:
+        output().print(Text(f"{answer.label}:", "bold"))
+    print_verdict(answer.verdict, answer.label)
+    for line in answer.picture:
+        output().print(_coloured(f"    {line}"))
+    if answer.condition is not None:
+        output().print(Text.assemble(("legal if and only if ", "bold cyan"), str(answer.condition)))
+    for repair in answer.repairs:
         output().print(Text.assemble(("try: ", "bold cyan"), repair.description))
 
 
-def _proof(verdict: Verdict, subject: str) -> str:
-    counts = verdict.checked
-    parts = [
-        _counted(counts.statements, "statement"),
-        _counted(counts.dependences, "dependence"),
-        _counted(counts.accesses, "access", "accesses"),
-        _counted(counts.buffers, "buffer"),
-    ]
-    return f"{subject}; proved: {', '.join(parts)}"
-
-
-def _counted(number: int, singular: str, plural: str | None = None) -> str:
-    return f"{number} {singular if number == 1 else plural or singular + 's'}"
+def _coloured(line: str) -> Text:
+    """A line of a picture, the two instances of the witness in colour."""
+    text = Text(line)
+    text.highlight_regex(r"(?<=[ \d])A(?= |$)", "bold green")
+    text.highlight_regex(r"(?<=[ \d])B(?= |$)", "bold red")
+    return text
 
 
 def print_code(text: str, lexer: str | None) -> None:

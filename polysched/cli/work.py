@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 import islpy as isl
 
 from polysched.ir.expressions import Expression, Operation, Operator
+from polysched.ir.extrema import greatest, least
 from polysched.ir.kernel import Kernel
 from polysched.ir.points import at_parameters, points
+from polysched.ir.quota import QuotaExceededError, operation_quota
 from polysched.ir.traversal import walk
 
 ENUMERATION_LIMIT = 10_000_000
 """Domains that are no boxes are counted point by point, up to a bounding box of this size."""
+
+COUNTING_QUOTA = 1_000_000
+"""Operations of isl to count the instances of one statement."""
 
 # The operations that a rate counts; comparing, selecting, converting and negating are free.
 FLOPS = {
@@ -60,16 +64,20 @@ def _flops(expression: Expression) -> int:
 
 def _cardinality(domain: isl.Set, parameters: Mapping[str, int]) -> int | None:
     """The number of points of a set, None if it takes too long to find."""
-    fixed = at_parameters(domain, parameters).coalesce()
-    if fixed.is_empty():
-        return 0
-    bounds = [
-        (fixed.dim_min_val(position), fixed.dim_max_val(position))
-        for position in range(fixed.dim(isl.dim_type.set))
-    ]
-    if not all(bound.is_int() for pair in bounds for bound in pair):
+    try:
+        with operation_quota(COUNTING_QUOTA):
+            fixed = at_parameters(domain, parameters).coalesce()
+            if fixed.is_empty():
+                return 0
+            positions = range(fixed.dim(isl.dim_type.set))
+            bounds = [(least(fixed, one), greatest(fixed, one)) for one in positions]
+            size = 1
+            for smallest, largest in bounds:
+                if smallest is None or largest is None:
+                    return None
+                size *= largest - smallest + 1
+            if fixed.is_box():
+                return size
+            return len(points(fixed, {})) if size <= ENUMERATION_LIMIT else None
+    except (QuotaExceededError, isl.Error):
         return None
-    size = math.prod(largest.to_python() - smallest.to_python() + 1 for smallest, largest in bounds)
-    if fixed.is_box():
-        return size
-    return len(points(fixed, {})) if size <= ENUMERATION_LIMIT else None

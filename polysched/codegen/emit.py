@@ -1,16 +1,18 @@
 """From expanded loops to LLVM IR: control flow, vector statements, masks.
 
 The function that comes out is ``i32 NAME(ptr array..., i64 parameter...)``: argument arrays in the
-order of declaration, then the parameters; it returns 0, or 1 if the workspace could not be
-allocated (nothing has been written then). Arguments are ``noalias``: the caller checks that written
-arrays overlap no other.
+order of declaration, then the parameters (with parallel loops ``i32 NAME(ptr array..., ptr team,
+i64 parameter..., i64 threads)``, see :mod:`polysched.codegen.regions`); it returns 0, or 1 if the
+workspace could not be allocated (nothing has been written then). Arguments are ``noalias``: the
+caller checks that written arrays overlap no other.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from llvmlite import ir
 
@@ -47,6 +49,13 @@ from polysched.ir.tree import LoopKind
 from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode, variable_interval
 
 
+class RunsParallel(Protocol):
+    """Emits parallel loops; without one they are emitted as loops of one thread."""
+
+    def run(self, emitter: Emitter, node: For, lower: Any, upper: Any) -> None:
+        """Emit a loop that runs at least once where the emitter stands."""
+
+
 class Emitter:
     """Emits the body of one function; holds LLVM's builder and what is in scope.
 
@@ -72,6 +81,7 @@ class Emitter:
         self.registers = registers
         self.known: Intervals = known
         self.variables: dict[str, Any] = {}
+        self.regions: RunsParallel | None = None
         self.addresses = Addresses(builder, self.index)
         self.accesses = Accesses(builder, self.addresses, self.value)
 
@@ -118,13 +128,16 @@ class Emitter:
         extent = linear_form(node.upper, self.known).plus(linear_form(node.lower, self.known), -1)
         low, _ = interval(extent, self.known)
         lower, upper = self.index(node.lower), self.index(node.upper)
+        run = self.counted
+        if node.kind is LoopKind.PARALLEL and self.regions is not None:
+            run = functools.partial(self.regions.run, self)
         if low is not None and low >= 1:
-            self._counted(node, lower, upper)
+            run(node, lower, upper)
             return
         with self.builder.if_then(self.builder.icmp_signed("<", lower, upper)), self._scope():
-            self._counted(node, lower, upper)
+            run(node, lower, upper)
 
-    def _counted(self, node: For, lower: Any, upper: Any) -> None:
+    def counted(self, node: For, lower: Any, upper: Any) -> None:
         """A loop that runs at least once, tested at its end."""
         builder = self.builder
         before = builder.block
@@ -185,7 +198,8 @@ class Emitter:
             self._assign(body, Lanes(node.variable, node.lanes, mask))
 
     def _uses_registers(self, node: Assign) -> bool:
-        arrays = {node.target.array, *(load.array for load in loads(node.value))}
+        read = (load for one in (node.value, *node.target.subscripts) for load in loads(one))
+        arrays = {node.target.array, *(load.array for load in read)}
         return not arrays.isdisjoint(self.registers)
 
     def _range_mask(self, node: For) -> Any:

@@ -66,7 +66,10 @@ def _expand(node: LoopNode, values: dict[str, Expression], known: Intervals) -> 
                 tuple(_substituted(one, values, known) for one in instance),
                 Access(
                     target.array,
-                    tuple(_substituted(one, values, known) for one in target.subscripts),
+                    tuple(
+                        simplify(_substituted_value(one, values, known), known)
+                        for one in target.subscripts
+                    ),
                     target.location,
                 ),
                 _substituted_value(value, values, known),

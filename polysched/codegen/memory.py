@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from llvmlite import ir
 
 from polysched.codegen.values import INDEX
+from polysched.ir.data_dependent import is_data_dependent
 from polysched.ir.expressions import Expression, Index
 from polysched.ir.kernel import Array
 from polysched.ir.linear import LinearForm, linear_form
@@ -54,6 +55,12 @@ class Offset:
     scaled: tuple[tuple[int, LinearForm], ...]
     """Pairs (dimension, form) for the dimensions whose stride is known at run time only."""
     lane: int | None
+
+    @property
+    def is_data_dependent(self) -> bool:
+        """Whether an array element stands in a subscript."""
+        forms = (self.literal, *(form for _, form in self.scaled))
+        return is_data_dependent([atom for form in forms for atom, _ in form.terms])
 
 
 def element_offset(
@@ -131,7 +138,8 @@ class Addresses:
         pointer = next((scope[key] for scope in self.scopes if key in scope), None)
         if pointer is None:
             pointer = self._variable_part(storage, offset)
-            self.scopes[-1][key] = pointer
+            if not offset.is_data_dependent:  # what it reads may have changed at the next place
+                self.scopes[-1][key] = pointer
         displacement = offset.literal.constant * size
         if displacement:
             pointer = self._moved(pointer, INDEX(displacement))

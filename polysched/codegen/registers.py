@@ -156,9 +156,12 @@ class _Promoter:
         if _touched_by_threads(region, array):
             return None
         found: dict[Slot, None] = {}
+        written = {assign.target.array for assign in _assigns(region)}
         for touch in _touches(region, array, known, _Context()):
             if needs_memory and (touch.guarded or not touch.certain):
                 return None
+            if any(load.array in written for one in touch.access.subscripts for load in loads(one)):
+                return None  # the place moves with what is written
             slot = _slot(touch, needs_memory=needs_memory)
             if slot is None:
                 return None
@@ -191,7 +194,12 @@ def _assigns(node: LoopNode) -> Iterator[Assign]:
 
 
 def _is_read(node: LoopNode, array: str) -> bool:
-    return any(load.array == array for assign in _assigns(node) for load in loads(assign.value))
+    return any(load.array == array for assign in _assigns(node) for load in _reads(assign))
+
+
+def _reads(assign: Assign) -> Iterator[Load]:
+    """What an assignment reads, for its value and for the place of its target."""
+    return (load for one in (assign.value, *assign.target.subscripts) for load in loads(one))
 
 
 @dataclass(frozen=True)
@@ -239,11 +247,11 @@ def _touches(node: LoopNode, array: str, known: Intervals, context: _Context) ->
                 yield from _touches(child, array, known, context)
         case Allocate(body=body):
             yield from _touches(body, array, known, context)
-        case Assign(target=target, value=value):
+        case Assign(target=target):
             accesses = [(target, True)] if target.array == array else []
             accesses += [
                 (Access(load.array, load.subscripts), False)
-                for load in loads(value)
+                for load in _reads(node)
                 if load.array == array
             ]
             for access, is_write in accesses:
@@ -347,9 +355,12 @@ def _renamed(
                     return replace(expression, array=access.array, subscripts=access.subscripts)
                 return None
 
+            place = tuple(transform(subscript, rule) for subscript in target.subscripts)
             return replace(
                 node,
-                target=register(target) if target.array == array else target,
+                target=register(target)
+                if target.array == array
+                else replace(target, subscripts=place),
                 value=transform(value, rule),
             )
         case _:

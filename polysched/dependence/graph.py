@@ -17,7 +17,8 @@ def statement_graph(
 ) -> nx.MultiDiGraph:
     """The statements as nodes, and an edge ``source -> sink`` for each dependence.
 
-    An edge has the attributes ``dependence`` (the record), ``kind`` and ``array`` (text).
+    An edge has the attributes ``dependence`` (the record), ``kind`` and ``array`` (text), and
+    ``may`` (whether it is conservative, for a subscript depends on data).
 
     Args:
         statements: names in the order of the nodes; others follow as dependences name them.
@@ -31,6 +32,7 @@ def statement_graph(
             dependence=dependence,
             kind=dependence.kind.value,
             array=dependence.array,
+            may=dependence.may,
         )
     return graph
 
@@ -51,6 +53,26 @@ def strongly_connected(graph: nx.MultiDiGraph) -> tuple[tuple[str, ...], ...]:
     return tuple(members[node] for node in order)
 
 
+def format_components(graph: nx.MultiDiGraph) -> str:
+    """The strongly connected components, one a line, in the order of :func:`strongly_connected`.
+
+    ::
+
+        component 1: P
+        component 2: there, back (a cycle: each waits for the others)
+        component 3: C (waits for itself)
+    """
+    lines = []
+    for number, names in enumerate(strongly_connected(graph), start=1):
+        note = ""
+        if len(names) > 1:
+            note = " (a cycle: each waits for the others)"
+        elif graph.has_edge(names[0], names[0]):
+            note = " (waits for itself)"
+        lines.append(f"component {number}: {', '.join(names)}{note}\n")
+    return "".join(lines)
+
+
 def format_dot(graph: nx.MultiDiGraph) -> str:
     """The graph in Graphviz's language; components of several statements stand in a frame.
 
@@ -65,7 +87,7 @@ def format_dot(graph: nx.MultiDiGraph) -> str:
         else:
             lines += [f"  subgraph cluster_{number} {{", *(f"    {node}" for node in nodes), "  }"]
     edges = (
-        (source, sink, f"{data['kind']} {data['array']}", data["dependence"].reorderable)
+        (source, sink, _label(data["dependence"]), data["dependence"].reorderable)
         for source, sink, data in graph.edges(data=True)
     )
     for source, sink, label, is_free in dict.fromkeys(edges):
@@ -74,6 +96,10 @@ def format_dot(graph: nx.MultiDiGraph) -> str:
             f"  {_quoted(source)} -> {_quoted(sink)} [label={_quoted(label)}{style}];",
         )
     return "\n".join([*lines, "}", ""])
+
+
+def _label(dependence: Dependence) -> str:
+    return f"{'may ' if dependence.may else ''}{dependence.kind.value} {dependence.array}"
 
 
 def _quoted(text: str) -> str:

@@ -14,7 +14,7 @@ import islpy as isl
 
 from polysched.ir.affine import literal
 from polysched.ir.kernel import Kernel, Order, Statement, access_relation
-from polysched.ir.tree import Leaf, Loop, Node, Sequence
+from polysched.ir.tree import Node, time_columns
 
 
 class DependenceKind(Enum):
@@ -39,6 +39,12 @@ class Dependence:
 
     ``reorderable`` marks pairs between two instances of one reduction whose policy is ``any``:
     either may come first, but never both at once.
+
+    ``storage`` marks pairs that a step made when it let different elements share memory: what the
+    source does with its element must be over before the sink touches its own.
+
+    ``may`` marks a conservative record: a subscript of the source or the sink depends on data, so
+    the pairs *may* touch one element, and whether they do is known only when the kernel runs.
     """
 
     kind: DependenceKind
@@ -47,6 +53,8 @@ class Dependence:
     sink: Reference
     relation: isl.Map
     reorderable: bool = False
+    storage: bool = False
+    may: bool = False
 
 
 def memory_dependences(kernel: Kernel) -> tuple[Dependence, ...]:
@@ -77,6 +85,7 @@ def memory_dependences(kernel: Kernel) -> tuple[Dependence, ...]:
                         sink,
                         pairs.coalesce(),
                         _is_reorderable(statement, source, sink),
+                        may=source_access.is_data_dependent or sink_access.is_data_dependent,
                     )
                 )
     return tuple(found)
@@ -107,41 +116,12 @@ def timestamps(tree: Node, statements: Mapping[str, Statement]) -> dict[str, isl
     A timestamp alternates positions in sequences and loop values on the way from the root to the
     leaf, padded with zeros.
     """
-    columns: dict[str, list[isl.PwAff | int]] = {name: [] for name in statements}
-    _collect(tree, columns)
-    length = max(len(column) for column in columns.values())
+    columns = {name: time_columns(tree, name) for name in statements}
+    length = max(map(len, columns.values()))
     return {
-        name: timestamp_map(statements[name], column + [0] * (length - len(column)))
+        name: timestamp_map(statements[name], [*column, *[0] * (length - len(column))])
         for name, column in columns.items()
     }
-
-
-def _collect(node: Node, columns: dict[str, list[isl.PwAff | int]]) -> tuple[str, ...]:
-    match node:
-        case Leaf(statement=statement):
-            return (statement,)
-        case Loop(values=values, body=body):
-            for name in values:
-                columns[name].append(values[name])
-            return _collect(body, columns)
-        case Sequence(children=children):
-            below: list[str] = []
-            for position, child in enumerate(children):
-                names = _names(child)
-                for name in names:
-                    columns[name].append(position)
-                below.extend(_collect(child, columns))
-            return tuple(below)
-
-
-def _names(node: Node) -> tuple[str, ...]:
-    match node:
-        case Leaf(statement=statement):
-            return (statement,)
-        case Loop(values=values):
-            return tuple(values)
-        case Sequence(children=children):
-            return tuple(name for child in children for name in _names(child))
 
 
 def timestamp_map(statement: Statement, columns: list[isl.PwAff | int]) -> isl.Map:

@@ -24,6 +24,7 @@ from polysched.ir.expressions import (
     equal,
     select,
 )
+from polysched.ir.traversal import loads
 
 
 def instance_space(parameters: Sequence[str], statement: str, indices: Sequence[str]) -> isl.Space:
@@ -59,9 +60,7 @@ def to_pw_aff(expression: Expression, space: isl.Space) -> isl.PwAff:
         case Operation():
             return _operation(expression, space)
         case _:
-            raise KernelError(
-                _not_affine(expression, "only indices, parameters and integers may stand here")
-            )
+            raise KernelError(_not_affine(expression, _what_may_stand(expression)))
 
 
 def literal(space: isl.Space, value: int) -> isl.PwAff:
@@ -147,7 +146,16 @@ def _variable(space: isl.Space, kind: isl.dim_type, name: str, role: str) -> isl
 
 
 def _not_affine(expression: Expression, why: str) -> str:
-    return f"'{expression}' is not affine: {why}"
+    return (
+        f"'{expression}' is not affine: {why}; affine are indices, parameters and integers joined "
+        "by + - min max, and by * // % with a literal on the right"
+    )
+
+
+def _what_may_stand(expression: Expression) -> str:
+    if loads(expression):
+        return "an array element may stand in a subscript only, and not in bounds or conditions"
+    return "only indices, parameters and integers may stand here"
 
 
 def from_pw_aff(function: isl.PwAff) -> Expression:
@@ -213,7 +221,8 @@ def _comparison(
 
 
 def _scaled(value: isl.Val, denominator: int) -> int:
-    return int(value.mul(isl.Val(denominator)).to_python())
+    # As text, since islpy makes a value of no integer beyond 64 bits.
+    return int(value.mul(isl.Val(str(denominator))).to_python())
 
 
 def weighted_sum(terms: Sequence[tuple[int, Expression]], constant: int) -> Expression:

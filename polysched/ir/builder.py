@@ -21,15 +21,19 @@ from typing import Any
 
 import islpy as isl
 
-from polysched.errors import KernelError
+from polysched.errors import EmptyDomainError, KernelError
 from polysched.ir.affine import instance_space, to_pw_aff, to_set
+from polysched.ir.data_dependent import as_subscript, as_values
 from polysched.ir.declarations import (
     Bound,
     as_condition,
+    as_extent,
     as_reduction,
     bounded,
+    dimension_names,
     loop_bounds,
     require_identifier,
+    require_limit,
 )
 from polysched.ir.dtypes import DType, as_dtype
 from polysched.ir.expressions import (
@@ -49,8 +53,9 @@ from polysched.ir.kernel import (
     Role,
     Statement,
 )
+from polysched.ir.limits import DEEPEST_NEST, limited
 from polysched.ir.source import caller_location
-from polysched.ir.traversal import walk
+from polysched.ir.traversal import loads, walk
 from polysched.ir.tree import Leaf, Loop, Node, sequence
 
 
@@ -67,6 +72,7 @@ class ArrayHandle:
             self.builder._subscripts(self.array, subscripts),
             self.array.dtype,
             caller_location(),
+            self.array.values,
         )
 
     def __iter__(self) -> Iterator[Load]:
@@ -114,6 +120,7 @@ class KernelBuilder:
         self._top: list[Any] = []
         self._open: list[_OpenLoop | _Condition] = []
         self._label: tuple[str, Order] | None = None
+        self._degenerate: set[str] = set()
 
     def parameter(
         self, name: str, *, minimum: int | None = 0, maximum: int | None = None
@@ -126,6 +133,8 @@ class KernelBuilder:
             raise KernelError(f"parameter '{name}': a loop of kernel '{self.name}' has that name")
         self._parameters.append(name)
         parameter = Parameter(name)
+        for what, limit in (("minimum", minimum), ("maximum", maximum)):
+            require_limit(name, what, limit)
         if minimum is not None:
             self._assumptions.append(parameter >= minimum)
         if maximum is not None:
@@ -138,14 +147,27 @@ class KernelBuilder:
         Raises:
             KernelError: the condition is not affine, or not over the parameters alone.
         """
-        to_set(as_condition("assume", condition), instance_space(self._parameters, "", []))
+        checked = as_condition("assume", condition)
+        with limited(KernelError, "the condition of assume(...) is too intricate"):
+            to_set(checked, instance_space(self._parameters, "", []))
         self._assumptions.append(condition)
 
     def input(
-        self, name: str, dtype: DType | str, shape: Any, *, dimensions: str | None = None
+        self,
+        name: str,
+        dtype: DType | str,
+        shape: Any,
+        *,
+        dimensions: str | None = None,
+        values: tuple[Operand, Operand] | None = None,
     ) -> ArrayHandle:
-        """An array that the kernel only reads. ``dimensions`` names them, e.g. ``"rx rz ry c"``."""
-        return self._declare(name, dtype, shape, Role.INPUT, dimensions)
+        """An array that the kernel only reads. ``dimensions`` names them, e.g. ``"rx rz ry c"``.
+
+        ``values=(lower, upper)`` says that every element v of an integer array has
+        ``lower <= v < upper``, affine in the parameters. Every call checks it. Elements of such an
+        array may stand in subscripts, as in ``x[idx[i] + 1]``.
+        """
+        return self._declare(name, dtype, shape, Role.INPUT, dimensions, values)
 
     def output(
         self, name: str, dtype: DType | str, shape: Any, *, dimensions: str | None = None
@@ -194,9 +216,9 @@ class KernelBuilder:
         Raises:
             KernelError: the condition is not affine.
         """
-        to_set(
-            as_condition("where", condition), instance_space(self._parameters, "", self._scope())
-        )
+        checked = as_condition("where", condition)
+        with limited(KernelError, "the condition of where(...) is too intricate"):
+            to_set(checked, instance_space(self._parameters, "", self._scope()))
         self._open.append(_Condition(condition))
         try:
             yield
@@ -248,22 +270,22 @@ class KernelBuilder:
                     f"no statement of kernel '{self.name}' writes output '{array.name}'; assign "
                     "its elements, or leave it out"
                 )
-        context = self._context()
-        return Kernel(
-            name=self.name,
-            parameters=tuple(self._parameters),
-            context=context,
-            arrays=MappingProxyType(dict(self._arrays)),
-            # Parameters and assumptions may have come after the statement.
-            statements=MappingProxyType(
-                {
-                    name: replace(statement, domain=statement.domain.intersect_params(context))
-                    for name, statement in self._statements.items()
-                }
-            ),
-            body=sequence([self._closed(child) for child in self._top]),
-            location=self._location,
-        )
+        with limited(KernelError, f"kernel '{self.name}' cannot be declared"):
+            context = self._context()
+            return Kernel(
+                name=self.name,
+                parameters=tuple(self._parameters),
+                context=context,
+                arrays=MappingProxyType(dict(self._arrays)),
+                statements=MappingProxyType(
+                    {
+                        name: self._final_statement(statement, context)
+                        for name, statement in self._statements.items()
+                    }
+                ),
+                body=sequence([self._closed(child) for child in self._top]),
+                location=self._location,
+            )
 
     # -- what the handles and contexts call ------------------------------------------------------
 
@@ -271,6 +293,23 @@ class KernelBuilder:
         require_identifier(name, what)
         if name in self._parameters or name in self._arrays:
             raise KernelError(f"{what} '{name}': the name is taken already in kernel '{self.name}'")
+
+    def _final_statement(self, statement: Statement, context: isl.Set) -> Statement:
+        """The statement in a context; parameters and assumptions may have come after it.
+
+        Raises:
+            EmptyDomainError: it has no instance, whatever the parameters are. It may have none
+                where the numbers alone say so: the inside of an image that is one pixel wide.
+        """
+        domain = statement.domain.intersect_params(context)
+        if domain.is_empty() and statement.name not in self._degenerate:
+            where = "" if statement.location is None else f" ({statement.location})"
+            raise EmptyDomainError(
+                f"statement '{statement.name}' never runs: the bounds and conditions around it "
+                "leave it no instance, whatever the parameters are; mend these, or leave it "
+                f"out{where}"
+            )
+        return replace(statement, domain=domain)
 
     def _context(self) -> isl.Set:
         space = isl.Space.create_from_names(
@@ -288,29 +327,32 @@ class KernelBuilder:
         return context
 
     def _declare(
-        self, name: str, dtype: DType | str, shape: Any, role: Role, dimensions: str | None
+        self,
+        name: str,
+        dtype: DType | str,
+        shape: Any,
+        role: Role,
+        dimensions: str | None,
+        values: tuple[Operand, Operand] | None = None,
     ) -> ArrayHandle:
         self._claim(name, "array")
         given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-        extents = tuple(bounded(as_expression(extent)) for extent in given)
-        names = dimensions.split() if dimensions else [f"d{i}" for i in range(len(extents))]
-        if len(names) != len(extents) or len(set(names)) != len(names):
-            raise KernelError(
-                f"array '{name}' has {len(extents)} dimensions; dimensions={dimensions!r} must "
-                "give each a name of its own"
-            )
         space = instance_space(self._parameters, "", [])
-        for extent in extents:
-            try:
-                function = to_pw_aff(extent, space)
-            except KernelError as error:
-                raise KernelError(f"shape of array '{name}': {error}") from None
-            if function.is_cst() and function.max_val().is_neg():
-                raise KernelError(
-                    f"shape of array '{name}': an extent is {extent}; expected at least 0"
-                )
+        try:
+            with limited(KernelError, "it is too intricate"):
+                extents = tuple(as_extent(extent, space) for extent in given)
+        except KernelError as error:
+            raise KernelError(f"shape of array '{name}': {error}") from None
+        names = dimension_names(name, dimensions, len(extents))
+        element_type = as_dtype(dtype)
         array = Array(
-            name, as_dtype(dtype), extents, role, tuple(names), location=caller_location()
+            name,
+            element_type,
+            extents,
+            role,
+            names,
+            location=caller_location(),
+            values=None if values is None else as_values(name, element_type, values, space),
         )
         self._arrays[name] = array
         return ArrayHandle(array, self)
@@ -322,11 +364,14 @@ class KernelBuilder:
         require_identifier(name, "index")
         if name in self._scope() or name in self._parameters or name in self._arrays:
             raise KernelError(f"index '{name}': the name is in use already around this loop")
+        if len(self._scope()) >= DEEPEST_NEST:
+            raise KernelError(f"loop '{name}' is inside {DEEPEST_NEST} others; expected fewer")
         lower, upper, step = loop_bounds(name, bound)
         space = instance_space(self._parameters, "", self._scope())
         for end in (lower, upper):
             try:
-                to_pw_aff(bounded(end), space)
+                with limited(KernelError, "it is too intricate"):
+                    to_pw_aff(bounded(end), space)
             except KernelError as error:
                 raise KernelError(f"bound of loop '{name}': {error}") from None
         loop = _OpenLoop(name, lower, upper, step)
@@ -352,12 +397,27 @@ class KernelBuilder:
             )
         expressions = tuple(bounded(as_expression(subscript)) for subscript in given)
         space = instance_space(self._parameters, "", self._scope())
-        for expression in expressions:
-            try:
-                to_pw_aff(expression, space)
-            except KernelError as error:
-                raise KernelError(f"subscript of array '{array.name}': {error}") from None
-        return expressions
+        try:
+            for load in (load for expression in expressions for load in loads(expression)):
+                self._require_index_array(load)
+            with limited(KernelError, "it is too intricate"):
+                return tuple(as_subscript(expression, space) for expression in expressions)
+        except KernelError as error:
+            location = caller_location()
+            where = "" if location is None else f" ({location})"
+            raise KernelError(f"subscript of array '{array.name}': {error}{where}") from None
+
+    def _require_index_array(self, load: Load) -> None:
+        """Check that the array of a load in a subscript is an input of this kernel."""
+        array = self._arrays.get(load.array)
+        if array is None:
+            raise KernelError(f"'{load}' reads an array that kernel '{self.name}' does not declare")
+        if array.role is not Role.INPUT:
+            raise KernelError(
+                f"'{load}' reads {array.role.value} '{array.name}', which the kernel writes, so "
+                "nothing is known of its values; expected elements of an input, declared with "
+                "values=(lower, upper)"
+            )
 
     def _add_statement(
         self, array: Array, subscripts: Operand | tuple[Operand, ...], value: Operand
@@ -381,9 +441,11 @@ class KernelBuilder:
                 f"{target} = {target} op e with op one of + * min max"
             )
         indices = tuple(self._scope())
-        statement = Statement(
-            name, indices, self._domain(name, indices), target, expression, reduction, location
-        )
+        with limited(KernelError, f"the instances of statement '{name}' are too intricate"):
+            domain = self._domain(name, indices)
+            if domain.is_empty() and self._domain(name, indices, literal=True).is_empty():
+                self._degenerate.add(name)
+        statement = Statement(name, indices, domain, target, expression, reduction, location)
         self._statements[name] = statement
         self._children().append(name)
 
@@ -417,19 +479,13 @@ class KernelBuilder:
             raise KernelError(f"statement '{self._label[0]}' holds more than one assignment")
         return self._label
 
-    def _domain(self, name: str, indices: tuple[str, ...]) -> isl.Set:
+    def _domain(self, name: str, indices: tuple[str, ...], *, literal: bool = False) -> isl.Set:
+        """The instances of a statement; if ``literal``, leaving out what names a parameter."""
         space = instance_space(self._parameters, name, indices)
         domain = isl.Set.universe(space)
         for entry in self._open:
-            if isinstance(entry, _Condition):
-                domain = domain.intersect(to_set(entry.condition, space))
-                continue
-            index, lower = Index(entry.index), entry.lower
-            domain = domain.intersect(to_set(lower <= index, space))
-            domain = domain.intersect(to_set(index < entry.upper, space))
-            if entry.step != 1:
-                offset = to_pw_aff(index - lower, space).mod_val(isl.Val(entry.step))
-                domain = domain.intersect(offset.zero_set())
+            if not (literal and _names_parameter(entry)):
+                domain = domain.intersect(_instances(entry, space))
         return domain.intersect_params(self._context()).coalesce()
 
     def _closed(self, child: Any) -> Node:
@@ -449,3 +505,22 @@ def _names(child: Any) -> Iterator[str]:
     else:
         for inner in child.children:
             yield from _names(inner)
+
+
+def _instances(entry: _OpenLoop | _Condition, space: isl.Space) -> isl.Set:
+    """The points of a space that one loop or condition leaves."""
+    if isinstance(entry, _Condition):
+        return to_set(entry.condition, space)
+    index = Index(entry.index)
+    found = to_set(entry.lower <= index, space).intersect(to_set(index < entry.upper, space))
+    if entry.step == 1:
+        return found
+    offset = to_pw_aff(index - entry.lower, space).mod_val(isl.Val(entry.step))
+    return found.intersect(offset.zero_set())
+
+
+def _names_parameter(entry: _OpenLoop | _Condition) -> bool:
+    expressions = (
+        (entry.condition,) if isinstance(entry, _Condition) else (entry.lower, entry.upper)
+    )
+    return any(isinstance(node, Parameter) for one in expressions for node in walk(one))

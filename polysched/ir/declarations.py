@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TypeAlias
 
+import islpy as isl
+
 from polysched.errors import KernelError
+from polysched.ir.affine import to_pw_aff
 from polysched.ir.expressions import (
     DEEPEST,
     LARGEST,
@@ -39,11 +43,20 @@ def loop_bounds(name: str, bound: Bound) -> tuple[Expression, Expression, int]:
         )
     lower, upper = ends[:2]
     step = ends[2] if len(ends) == 3 else 1
-    if not isinstance(step, int) or not 1 <= step < 2**63:
+    if not isinstance(step, int) or isinstance(step, bool) or not 1 <= step < 2**63:
         raise KernelError(
             f"step of loop '{name}' is {step}; expected a positive integer literal of 64 bits"
         )
-    return as_expression(lower), as_expression(upper), step
+    for what, end in (("lower", lower), ("upper", upper)):
+        if end is None or (isinstance(end, float) and math.isinf(end)):
+            raise KernelError(
+                f"loop '{name}' does not end: its {what} bound is {end}; expected an integer or an "
+                "affine expression of parameters and of indices around it"
+            )
+    try:
+        return as_expression(lower), as_expression(upper), step
+    except KernelError as error:
+        raise KernelError(f"bound of loop '{name}': {error}") from None
 
 
 def as_reduction(
@@ -63,17 +76,81 @@ def as_reduction(
     if any(load.array == target.array for load in loads(right)):
         return value, None
     operator = Operator.ADD if value.operator is Operator.SUBTRACT else value.operator
-    return result, Reduction(operator, order, read=1)
+    within = sum(len(loads(subscript)) for subscript in target.subscripts)
+    return result, Reduction(operator, order, read=1 + within)
+
+
+def as_extent(extent: Operand, space: isl.Space) -> Expression:
+    """One extent of an array's shape, affine in the parameters of ``space``.
+
+    Raises:
+        KernelError: it is not, or it is negative.
+    """
+    expression = bounded(as_expression(extent))
+    function = to_pw_aff(expression, space)
+    if function.is_cst() and function.max_val().is_neg():
+        raise KernelError(f"an extent is {expression}; expected at least 0")
+    return expression
+
+
+def dimension_names(array: str, given: str | None, count: int) -> tuple[str, ...]:
+    """The names of an array's dimensions; without given ones ``d0``, ``d1``, ...
+
+    Raises:
+        KernelError: they are no identifiers, or not one for each dimension.
+    """
+    if given is not None and not isinstance(given, str):
+        raise KernelError(
+            f"dimensions={given!r} of array '{array}'; expected one text with all the names, such "
+            "as 'row column'"
+        )
+    names = tuple(given.split()) if given else tuple(f"d{i}" for i in range(count))
+    if len(names) != count or len(set(names)) != count:
+        raise KernelError(
+            f"array '{array}' has {count} dimensions; dimensions={given!r} must give each a name "
+            "of its own"
+        )
+    for name in names:
+        require_identifier(name, f"array '{array}': dimension")
+    return names
+
+
+LONGEST_NAME = 200
+"""Characters: a name beyond this is no name that anyone wrote."""
 
 
 def require_identifier(name: str, what: str) -> None:
     """Check a name.
 
     Raises:
-        KernelError: it is no identifier.
+        KernelError: it is no identifier, or too long for one.
     """
     if not isinstance(name, str) or not name.isidentifier():
-        raise KernelError(f"{what} name {name!r} is not an identifier")
+        raise KernelError(
+            f"{what} name {name!r} is not an identifier: expected letters, digits and '_', no "
+            "digit first"
+        )
+    if len(name) > LONGEST_NAME:
+        raise KernelError(
+            f"{what} name '{name[:20]}...' has {len(name)} characters; expected at most "
+            f"{LONGEST_NAME}"
+        )
+
+
+def require_limit(parameter: str, what: str, limit: int | None) -> None:
+    """Check the smallest or the largest value of a parameter.
+
+    Raises:
+        KernelError: it is no integer of 64 bits.
+    """
+    if limit is None:
+        return
+    is_integer = isinstance(limit, int) and not isinstance(limit, bool)
+    if not is_integer or not -(2**63) <= limit < 2**63:
+        raise KernelError(
+            f"the {what} of parameter '{parameter}' is {limit!r}; expected an integer of 64 bits, "
+            "or None for no limit"
+        )
 
 
 def as_condition(where: str, condition: Expression) -> Expression:

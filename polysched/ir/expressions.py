@@ -199,12 +199,17 @@ class Parameter(Expression):
 
 @dataclass(frozen=True)
 class Load(Expression):
-    """The value of one array element: a read access."""
+    """The value of one array element: a read access.
+
+    ``values`` is the declared range of the value, from the lower to the upper end, excluded: of an
+    array whose elements may stand in subscripts.
+    """
 
     array: str
     subscripts: tuple[Expression, ...]
     type: DType
     location: SourceLocation | None = field(default=None, compare=False)
+    values: tuple[Expression, Expression] | None = None
 
     @property
     def dtype(self) -> DType:

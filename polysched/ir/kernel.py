@@ -9,6 +9,7 @@ from enum import Enum
 import islpy as isl
 
 from polysched.ir.affine import instance_space, literal, to_pw_aff
+from polysched.ir.data_dependent import is_data_dependent, may_relation
 from polysched.ir.dtypes import DType
 from polysched.ir.expressions import Expression, Operator
 from polysched.ir.source import SourceLocation
@@ -32,6 +33,9 @@ class Array:
     ``shape`` holds one affine expression over the parameters for each dimension. The first ``tile``
     dimensions of a buffer only say *which* tile's copy is meant: they number the iterations of the
     loops around the buffer, have no extent (a literal 0 stands for it) and take no memory.
+
+    ``values`` is the range, its upper end excluded, of the values of an index array: an input of
+    integers whose elements may stand in subscripts. Every call checks it.
     """
 
     name: str
@@ -41,6 +45,7 @@ class Array:
     dimensions: tuple[str, ...]
     tile: int = 0
     location: SourceLocation | None = field(default=None, compare=False)
+    values: tuple[Expression, Expression] | None = None
 
     @property
     def is_written(self) -> bool:
@@ -60,6 +65,15 @@ class Access:
     array: str
     subscripts: tuple[Expression, ...]
     location: SourceLocation | None = field(default=None, compare=False)
+
+    @property
+    def is_data_dependent(self) -> bool:
+        """Whether an array element stands in a subscript, so that its relation is a may relation.
+
+        An instance then touches *one* of the elements that it is related to, and no one knows
+        which: such a write is no proof that any of them has been written.
+        """
+        return is_data_dependent(self.subscripts)
 
     def __str__(self) -> str:
         return f"{self.array}[{', '.join(map(str, self.subscripts))}]"
@@ -98,9 +112,11 @@ class Statement:
 
     @property
     def reads(self) -> tuple[Access, ...]:
-        """The read accesses in evaluation order."""
+        """The read accesses: of the value in evaluation order, then of the target's subscripts."""
         return tuple(
-            Access(load.array, load.subscripts, load.location) for load in loads(self.value)
+            Access(load.array, load.subscripts, load.location)
+            for expression in (self.value, *self.target.subscripts)
+            for load in loads(expression)
         )
 
     @property
@@ -126,7 +142,13 @@ class Kernel:
 
 
 def access_relation(statement: Statement, access: Access) -> isl.Map:
-    """The relation ``{ statement[i] -> array[e] : i in domain }`` of one access."""
+    """The relation ``{ statement[i] -> array[e] : i in domain }`` of one access.
+
+    Of a data-dependent access it is the may relation: every element that the access may touch.
+    """
+    if access.is_data_dependent:
+        relation = may_relation(statement.domain, access.subscripts)
+        return relation.set_tuple_name(isl.dim_type.out, access.array)
     space = statement.domain.get_space()
     result = isl.Map.from_domain(statement.domain)
     for position, subscript in enumerate(access.subscripts):

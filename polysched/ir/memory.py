@@ -15,8 +15,11 @@ from polysched.ir.dtypes import DType
 from polysched.ir.evaluate import evaluate
 from polysched.ir.expressions import Expression
 from polysched.ir.kernel import Array, Role
+from polysched.ir.limits import limited
 from polysched.ir.points import at_parameters
+from polysched.ir.printing import values_text
 from polysched.ir.scalar import Scalar
+from polysched.ir.value_range import require_values
 
 AnyArray: TypeAlias = NDArray[Any]
 
@@ -93,7 +96,9 @@ def check_parameters(context: isl.Set, parameters: Mapping[str, int]) -> None:
     Raises:
         CallError: a parameter is missing, or the values violate the context.
     """
-    if at_parameters(context, parameters).is_empty():
+    with limited(CallError, "the parameters cannot be checked"):
+        is_meant = not at_parameters(context, parameters).is_empty()
+    if not is_meant:
         given = ", ".join(f"{name} = {value}" for name, value in parameters.items())
         raise CallError(f"{given} violates the context {context}")
 
@@ -104,7 +109,8 @@ def argument_memory(
     """Copies of the given arrays; undefined contents for temporaries and for outputs not given.
 
     Raises:
-        CallError: an array is missing, not known, or has another shape or element type.
+        CallError: an array is missing, not known, has another shape or element type, or holds a
+            value outside its declared range.
     """
     for name in given:
         if name not in arrays or arrays[name].role is Role.TEMPORARY:
@@ -113,7 +119,7 @@ def argument_memory(
     for name, array in arrays.items():
         shape = concrete_shape(array.stored_shape, parameters)
         if name in given:
-            memory[name] = _checked_copy(array, given[name], shape)
+            memory[name] = _checked_copy(array, given[name], shape, parameters)
         elif array.role in (Role.INPUT, Role.INOUT):
             raise CallError(f"array '{name}' is missing; expected {array.dtype} of shape {shape}")
         else:
@@ -121,12 +127,18 @@ def argument_memory(
     return Memory(memory)
 
 
-def _checked_copy(array: Array, given: AnyArray, shape: tuple[int, ...]) -> AnyArray:
+def _checked_copy(
+    array: Array, given: AnyArray, shape: tuple[int, ...], parameters: Mapping[str, int]
+) -> AnyArray:
     if given.shape != shape or given.dtype != array.dtype.numpy():
         raise CallError(
             f"array '{array.name}': expected {array.dtype} of shape {shape}; got {given.dtype} of "
             f"shape {given.shape}"
         )
+    if array.values is not None:
+        lower, upper = (evaluate(end, parameters) for end in array.values)
+        declared = values_text(array.values)
+        require_values(f"array '{array.name}'", given, lower, upper, declared)
     return given.copy()
 
 

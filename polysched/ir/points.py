@@ -21,6 +21,7 @@ from polysched.ir.expressions import (
     Parameter,
 )
 from polysched.ir.extrema import greatest, least
+from polysched.ir.limits import limited
 
 Points: TypeAlias = NDArray[np.int64]
 
@@ -34,17 +35,18 @@ def points(domain: isl.Set, parameters: Mapping[str, int]) -> Points:
     The cost is that of the bounding box, which for a set skewed far is larger than the set.
 
     Raises:
-        KernelError: the set is unbounded.
+        KernelError: the set is unbounded, or isl gives up on it.
     """
-    fixed = at_parameters(domain, parameters)
-    rank = fixed.dim(isl.dim_type.set)
-    if fixed.is_empty():
-        return np.empty((0, rank), np.int64)
-    lower, shape = _bounding_box(fixed)
+    rank = domain.dim(isl.dim_type.set)
     names = [f"x{position}" for position in range(rank)]
-    for position, name in enumerate(names):
-        fixed = fixed.set_dim_name(isl.dim_type.set, position, name)
-    condition = from_set(fixed)
+    with limited(KernelError, "the points of a set cannot be listed"):
+        fixed = at_parameters(domain, parameters)
+        if fixed.is_empty():
+            return np.empty((0, rank), np.int64)
+        lower, shape = _bounding_box(fixed)
+        for position, name in enumerate(names):
+            fixed = fixed.set_dim_name(isl.dim_type.set, position, name)
+        condition = from_set(fixed)
     total = int(np.prod(shape, dtype=object))
     found = []
     for start in range(0, total, _CHUNK):

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import islpy as isl
 
+from polysched.errors import KernelError
 from polysched.ir.expressions import (
     Cast,
     Constant,
@@ -18,6 +19,8 @@ from polysched.ir.expressions import (
     Operator,
 )
 from polysched.ir.kernel import Access, Array, Kernel, Statement
+from polysched.ir.limits import limited
+from polysched.ir.traversal import transform
 
 
 class Precedence(IntEnum):
@@ -113,13 +116,25 @@ def format_number(value: Number) -> str:
 
 
 def format_element(array: str, subscripts: Sequence[Expression]) -> str:
-    """A subscripted array, ``a[i, 2*j + 1]``."""
-    return f"{array}[{_joined(subscripts)}]"
+    """A subscripted array, ``a[i, 2*j + 1]``.
+
+    Subscripts are computed in 64 bits, so the conversion of an index array's element is not shown.
+    """
+    return f"{array}[{_joined([transform(one, _unconverted) for one in subscripts])}]"
+
+
+def _unconverted(node: Expression) -> Expression | None:
+    return node.operand if isinstance(node, Cast) and isinstance(node.operand, Load) else None
 
 
 def format_access(access: Access) -> str:
     """An access, ``a[i, 2*j + 1]``."""
     return format_element(access.array, access.subscripts)
+
+
+def values_text(values: tuple[Expression, Expression]) -> str:
+    """A range of values as it is declared, ``(0, m)``."""
+    return f"({_joined(values)})"
 
 
 def _joined(expressions: Sequence[Expression]) -> str:
@@ -132,8 +147,15 @@ def format_array(array: Array) -> str:
 
 
 def format_declarations(arrays: Sequence[Array]) -> list[str]:
-    """One line for each array: its role, name, element type and extents."""
-    return [f"{array.role.value} {format_array(array)}" for array in arrays]
+    """One line for each array: its role, name, element type, extents and range of values."""
+    return [f"{array.role.value} {format_array(array)}{_values(array)}" for array in arrays]
+
+
+def _values(array: Array) -> str:
+    if array.values is None:
+        return ""
+    lower, upper = map(format_expression, array.values)
+    return f" with {lower} <= value < {upper}"
 
 
 def format_header(parameters: Sequence[str], context: isl.Set) -> list[str]:
@@ -143,8 +165,13 @@ def format_header(parameters: Sequence[str], context: isl.Set) -> list[str]:
     return [f"parameters {', '.join(parameters)}", f"context {context}"]
 
 
+@limited(KernelError, "the kernel cannot be shown")
 def format_kernel(kernel: Kernel) -> str:
-    """The kernel as declared: parameters, arrays, and the domain and accesses of each statement."""
+    """The kernel as declared: parameters, arrays, and the domain and accesses of each statement.
+
+    Raises:
+        KernelError: isl gives up on a domain.
+    """
     lines = [f"kernel {kernel.name}", *format_header(kernel.parameters, kernel.context)]
     lines += format_declarations(list(kernel.arrays.values()))
     for statement in kernel.statements.values():

@@ -95,6 +95,17 @@ def loops(node: Node) -> Iterator[Loop]:
                 yield from loops(child)
 
 
+def nest_depth(node: Node) -> int:
+    """The largest number of loops around any statement."""
+    match node:
+        case Loop(body=body):
+            return 1 + nest_depth(body)
+        case Sequence(children=children):
+            return max(map(nest_depth, children))
+        case Leaf():
+            return 0
+
+
 def path(node: Node, statement: str) -> tuple[Loop, ...]:
     """The loops around a statement, the outermost first."""
     match node:
@@ -105,6 +116,21 @@ def path(node: Node, statement: str) -> tuple[Loop, ...]:
                 if statement in statements(child):
                     return path(child, statement)
     return ()
+
+
+def time_columns(node: Node, statement: str) -> tuple[isl.PwAff | int, ...]:
+    """The timestamp of a statement's instances, outermost first.
+
+    The values of the loops and the positions in the sequences on the way from ``node`` to the leaf.
+    """
+    match node:
+        case Loop(values=values, body=body):
+            return (values[statement], *time_columns(body, statement))
+        case Sequence(children=children):
+            position = next(i for i, one in enumerate(children) if statement in statements(one))
+            return (position, *time_columns(children[position], statement))
+        case Leaf():
+            return ()
 
 
 def rewrite(node: Node, old: Node, new: Callable[[Node], Node]) -> Node:

@@ -7,9 +7,9 @@ from functools import reduce
 
 import islpy as isl
 
-from polysched.dependence.relations import DependenceKind, Reference
-from polysched.ir.kernel import Role, Statement, access_relation, extent_set
-from polysched.legality.smallest import SmallPoint, smallest_point
+from polysched.dependence.relations import DependenceKind, Reference, timestamps
+from polysched.ir.kernel import Access, Role, Statement, access_relation, extent_set
+from polysched.ir.smallest import SmallPoint, smallest_pair
 from polysched.legality.verdict import Cause, Violation, ViolationKind, Witness
 from polysched.legality.witness import numbers, occurrence
 from polysched.schedule.program import Program
@@ -29,7 +29,7 @@ def bounds_violation(program: Program, statements: Iterable[Statement]) -> Viola
             relation = access_relation(statement, access)
             inside = extents[access.array]
             if not relation.range().is_subset(inside):
-                outside = relation.subtract_range(inside).domain()
+                outside = relation.subtract_range(inside)
                 reference = Reference(statement.name, position)
                 return _violation(program, reference, outside, ViolationKind.BOUNDS, Cause.OUTSIDE)
     return None
@@ -49,15 +49,7 @@ def undefined_violation(program: Program) -> Violation | None:
             if position == 0 or role not in (Role.OUTPUT, Role.TEMPORARY):
                 continue
             reference = Reference(statement.name, position)
-            undefined = reduce(
-                lambda left, right: left.subtract(right),
-                (
-                    dependence.relation.range()
-                    for dependence in program.dependences
-                    if dependence.kind is DependenceKind.FLOW and dependence.sink == reference
-                ),
-                statement.domain,
-            )
+            undefined = _read_undefined(program, statement, access, reference)
             if not undefined.is_empty():
                 return _violation(
                     program, reference, undefined, ViolationKind.UNDEFINED, Cause.NEVER_WRITTEN
@@ -65,11 +57,49 @@ def undefined_violation(program: Program) -> Violation | None:
     return None
 
 
+def _read_undefined(
+    program: Program, statement: Statement, access: Access, reference: Reference
+) -> isl.Map:
+    """The instances of a read with the elements that no earlier write surely has defined.
+
+    A write whose subscripts depend on data defines no element surely. Where the read itself depends
+    on data, each of the elements that it may touch must have been written.
+    """
+    relation = access_relation(statement, access)
+    if access.is_data_dependent:
+        return relation.subtract(_written_before(program, statement, relation))
+    defined = [
+        dependence.relation.range()
+        for dependence in program.dependences
+        if dependence.kind is DependenceKind.FLOW
+        and dependence.sink == reference
+        and not dependence.may
+    ]
+    instances = reduce(isl.Set.subtract, defined, statement.domain)
+    return relation.intersect_domain(instances)
+
+
+def _written_before(program: Program, reader: Statement, touched: isl.Map) -> isl.Map:
+    """The part of ``touched``, instances with elements, that is surely written before they run."""
+    array = touched.get_tuple_name(isl.dim_type.out)
+    nothing = touched.subtract(touched)
+    times = timestamps(program.tree, program.statements)
+    relations = (
+        times[reader.name]
+        .lex_gt_map(times[writer.name])
+        .apply_range(access_relation(writer, writer.target))
+        for writer in program.statements.values()
+        if writer.target.array == array and not writer.target.is_data_dependent
+    )
+    return reduce(isl.Map.union, relations, nothing)
+
+
 def _violation(
-    program: Program, reference: Reference, instances: isl.Set, what: ViolationKind, cause: Cause
+    program: Program, reference: Reference, touched: isl.Map, what: ViolationKind, cause: Cause
 ) -> Violation:
-    point = smallest_point(instances)
-    shown = occurrence(program, reference, point)
+    """The violation of the smallest instance and element in ``touched``."""
+    point, element = smallest_pair(touched)
+    shown = occurrence(program, reference, point, element.values)
     assert shown.array is not None
     return Violation(
         what,

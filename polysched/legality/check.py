@@ -12,11 +12,14 @@ from dataclasses import replace
 import islpy as isl
 
 from polysched.errors import ScheduleError
-from polysched.ir.quota import DEFAULT_SECONDS, QuotaExceededError, operation_quota
+from polysched.ir.budget import Budget, budget
+from polysched.ir.kernel import Statement
+from polysched.ir.quota import DEFAULT_SECONDS, QuotaExceededError
 from polysched.ir.tree import executed
 from polysched.legality.bounds import bounds_violation, undefined_violation
 from polysched.legality.explain import explain
 from polysched.legality.once import once_violation
+from polysched.legality.order import keeps
 from polysched.legality.order_violation import order_violation
 from polysched.legality.storage import storage_violation
 from polysched.legality.verdict import (
@@ -42,8 +45,7 @@ def check(
     Args:
         quota: what isl may spend, in operations; when it is spent the verdict is unknown. 0: no
             limit.
-        seconds: what isl may spend, in wall time, the search for the guilty step not counted. 0: no
-            limit.
+        seconds: what isl may spend, in wall time. 0: no limit.
 
     Raises:
         ScheduleError: ``schedule`` is no schedule.
@@ -53,8 +55,9 @@ def check(
             f"expected a Schedule; got a {type(schedule).__name__}: a kernel becomes one by "
             "Schedule(kernel)"
         )
+    spending = budget(quota, seconds)
     try:
-        with operation_quota(quota, seconds):
+        with spending.question():
             violation = kernel_violation(schedule.programs[0]) or find_violation(schedule.program)
     except QuotaExceededError as error:
         return Verdict(VerdictKind.UNKNOWN, reason=str(error))
@@ -63,8 +66,8 @@ def check(
     if violation is None:
         return Verdict(VerdictKind.LEGAL, checked=_counts(schedule.program))
     if not violation.in_kernel:
-        violation = replace(violation, guilty=_guilty_step(schedule, quota, seconds))
-    return Verdict(VerdictKind.ILLEGAL, violation, explain(violation))
+        violation = replace(violation, guilty=_guilty_step(schedule, spending))
+    return Verdict(VerdictKind.ILLEGAL, violation, explain(violation), _counts(schedule.program))
 
 
 def kernel_violation(program: Program) -> Violation | None:
@@ -78,22 +81,37 @@ def kernel_violation(program: Program) -> Violation | None:
 def find_violation(program: Program) -> Violation | None:
     """The first violation that the steps brought: of running once, of order, storage or bounds."""
     tree = executed(program.tree)
-    declared = program.kernel.statements
-    made = [one for one in program.statements.values() if one is not declared.get(one.name)]
     return (
         once_violation(program, tree)
         or order_violation(program, tree)
         or storage_violation(program, tree)
-        or bounds_violation(program, made)
+        or bounds_violation(program, _made(program))
     )
 
 
-def _guilty_step(schedule: Schedule, quota: int, seconds: float) -> GuiltyStep | None:
+def _is_legal(program: Program) -> bool:
+    """Whether there is no violation: the same demands, without a search for the witness."""
+    tree = executed(program.tree)
+    return (
+        keeps(tree, program.dependences)
+        and once_violation(program, tree) is None
+        and storage_violation(program, tree) is None
+        and bounds_violation(program, _made(program)) is None
+    )
+
+
+def _made(program: Program) -> list[Statement]:
+    """The statements that are not as declared."""
+    declared = program.kernel.statements
+    return [one for one in program.statements.values() if one is not declared.get(one.name)]
+
+
+def _guilty_step(schedule: Schedule, spending: Budget) -> GuiltyStep | None:
     """The step after the last legal prefix; None if the search for it takes too long."""
     try:
-        with operation_quota(quota, seconds):
+        with spending.question():
             for index in reversed(range(len(schedule.steps))):
-                if find_violation(schedule.programs[index]) is None:
+                if _is_legal(schedule.programs[index]):
                     step = schedule.steps[index]
                     return GuiltyStep(index, format_step(step), schedule.locations[index])
     except (QuotaExceededError, isl.Error):

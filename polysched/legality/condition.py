@@ -94,7 +94,7 @@ def _under(kernel: Kernel, context: isl.Set, schedule: Schedule) -> Schedule:
         name: replace(statement, domain=statement.domain.intersect_params(context))
         for name, statement in kernel.statements.items()
     }
-    result = Schedule(replace(kernel, context=context, statements=statements))
+    result = schedule.of(replace(kernel, context=context, statements=statements))
     for step, location in zip(schedule.steps, schedule.locations, strict=True):
         result = result.then(step, location)
     return result

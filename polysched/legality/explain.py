@@ -29,6 +29,8 @@ def explain(violation: Violation) -> str:
     lines = [f"illegal: {_headline(violation)}{where}"]
     lines += [f"  {line}" for line in _witness_lines(violation)]
     lines.append(f"  {sentence(violation)}")
+    if violation.witness.depends_on:
+        lines.append(f"  {conservative(violation)}")
     return "\n".join(lines)
 
 
@@ -37,14 +39,14 @@ def _headline(violation: Violation) -> str:
     array = violation.array
     match violation.what:
         case ViolationKind.ORDER | ViolationKind.VECTOR | ViolationKind.PARALLEL:
-            assert violation.dependence is not None
-            article = "a" if violation.dependence is DependenceKind.FLOW else "an"
-            kind = f"{article} {violation.dependence.value} dependence on {array}"
+            kind = f"{_dependence(violation)} dependence on {array}"
             if violation.what is ViolationKind.VECTOR:
                 return f"{subject} puts both ends of {kind} into one vector"
             if violation.what is ViolationKind.PARALLEL:
                 return f"{subject} lets both ends of {kind} run at once"
             return f"{subject} breaks {kind}"
+        case ViolationKind.STORAGE if violation.cause is Cause.OVERWRITTEN:
+            return f"{subject} lets a value in {array} be overwritten while it is needed"
         case ViolationKind.STORAGE:
             return f"{subject} breaks the lifetime of buffer {array}"
         case ViolationKind.BOUNDS:
@@ -53,6 +55,30 @@ def _headline(violation: Violation) -> str:
             return f"{subject} reads {array} before anything is written to it"
         case ViolationKind.ONCE:
             return f"{subject} does not run every instance exactly once"
+
+
+def _dependence(violation: Violation) -> str:
+    """The kind of a dependence with its article."""
+    assert violation.dependence is not None
+    kind = violation.dependence.value
+    if violation.witness.depends_on:
+        return f"a possible {kind}"
+    return f"a {kind}" if violation.dependence is DependenceKind.FLOW else f"an {kind}"
+
+
+def conservative(violation: Violation) -> str:
+    """Why a witness says "may": what the element depends on."""
+    subscripts = violation.witness.depends_on
+    verb = "depends" if len(subscripts) == 1 else "depend"
+    noun = "subscript" if len(subscripts) == 1 else "subscripts"
+    return (
+        f"Conservative: {noun} {_and(subscripts)} {verb} on data, so every value in the declared "
+        "range is taken for possible."
+    )
+
+
+def _and(names: tuple[str, ...]) -> str:
+    return " and ".join(names)
 
 
 def _subject(violation: Violation) -> str:
@@ -80,10 +106,17 @@ def _witness_lines(violation: Violation) -> list[str]:
     return lines
 
 
+def describe(one: Occurrence) -> str:
+    """One instance of a witness in a line: what it does, when it ran and when it runs now."""
+    parts = [_deed(one), _when("was", one.old), _when("now", one.new)]
+    return ", ".join(part for part in parts if part)
+
+
 def _deed(one: Occurrence) -> str:
     if one.array is None:
         return one.name
-    action = f"{one.name} {one.action} {one.touched}"
+    verb = f"may {one.action.removesuffix('s')}" if one.depends_on else one.action
+    action = f"{one.name} {verb} {one.touched}"
     return f"{action} of tile ({_joined(one.tile)})" if one.tile else action
 
 
@@ -111,12 +144,12 @@ def sentence(violation: Violation) -> str:
                 f"{_first(source, sink)}: statement {sink.statement} now stands before "
                 f"{source.statement}."
             )
-        case Cause.LANES | Cause.REDUCTION_LANES:
-            return _lanes_sentence(violation, source, sink)
-        case Cause.THREADS | Cause.REDUCTION_THREADS:
-            return _threads_sentence(violation, source, sink)
+        case Cause.LANES | Cause.REDUCTION_LANES | Cause.THREADS | Cause.REDUCTION_THREADS:
+            return _together_sentence(violation, source, sink)
         case Cause.SAME_TIME:
             return f"The schedule runs {source.name} and {sink.name} at the same time."
+        case Cause.OVERWRITTEN:
+            return _overwritten_sentence(violation, source, sink)
         case Cause.TWO_TILES:
             return (
                 f"{_life(violation)} {source.name} and {sink.name} run in one iteration but need "
@@ -135,29 +168,16 @@ def _first(source: Occurrence, sink: Occurrence) -> str:
     return f"The program runs {source.name} first, the schedule {sink.name}"
 
 
-def _lanes_sentence(violation: Violation, source: Occurrence, sink: Occurrence) -> str:
+def _together_sentence(violation: Violation, source: Occurrence, sink: Occurrence) -> str:
+    """Of two instances that run at once: as lanes of a vector, or on two threads."""
     first, second = _value(source, violation.loop), _value(sink, violation.loop)
-    together = f"Lanes {first} and {second} of vector loop {violation.loop} run together"
-    if violation.cause is Cause.REDUCTION_LANES:
-        return (
-            f"{together}: the order of the reduction is free, but no two of its instances may "
-            f"update {source.touched} at once."
-        )
-    if violation.dependence is DependenceKind.OUTPUT:
-        return (
-            f"{together}: both write {source.touched}, and which of the two stays is left to "
-            "chance."
-        )
-    return (
-        f"{together}, all reads before all writes: {sink.name} reads {sink.touched} before "
-        f"{source.name} has written it."
+    are_lanes = violation.what is ViolationKind.VECTOR
+    together = (
+        f"Lanes {first} and {second} of vector loop {violation.loop} run together"
+        if are_lanes
+        else f"Iterations {first} and {second} of parallel loop {violation.loop} may run at once"
     )
-
-
-def _threads_sentence(violation: Violation, source: Occurrence, sink: Occurrence) -> str:
-    first, second = _value(source, violation.loop), _value(sink, violation.loop)
-    together = f"Iterations {first} and {second} of parallel loop {violation.loop} may run at once"
-    if violation.cause is Cause.REDUCTION_THREADS:
+    if violation.cause in (Cause.REDUCTION_LANES, Cause.REDUCTION_THREADS):
         return (
             f"{together}: the order of the reduction is free, but no two of its instances may "
             f"update {source.touched} at once."
@@ -166,8 +186,22 @@ def _threads_sentence(violation: Violation, source: Occurrence, sink: Occurrence
         return (
             f"{together}: both write {source.touched}, and which of the two stays is left to "
             "chance."
+        )
+    if are_lanes:
+        return (
+            f"{together}, all reads before all writes: {sink.name} reads {sink.touched} before "
+            f"{source.name} has written it."
         )
     return f"{together}, or in either order: {source.name} must run before {sink.name}."
+
+
+def _overwritten_sentence(violation: Violation, source: Occurrence, sink: Occurrence) -> str:
+    if violation.dependence is DependenceKind.ANTI:
+        return f"{sink.name} would overwrite {sink.touched} before {source.name} reads it."
+    return (
+        f"{source.name} would overwrite {source.touched} after {sink.name} has written it; when "
+        f"the two came to share this memory, {source.name} ran first."
+    )
 
 
 def _life(violation: Violation) -> str:

@@ -15,8 +15,9 @@ import islpy as isl
 
 from polysched.dependence.distance import distance
 from polysched.dependence.relations import DependenceKind
+from polysched.ir.budget import Budget, budget
 from polysched.ir.linear import Interval
-from polysched.ir.quota import QuotaExceededError, operation_quota
+from polysched.ir.quota import DEFAULT_SECONDS, QuotaExceededError
 from polysched.ir.tree import Loop, LoopKind, Node, executed, loops, statements
 from polysched.legality.order import breaks, pairs_of
 from polysched.legality.within import Within, dependences_within, loop_reference
@@ -38,6 +39,7 @@ class Obstacle:
     Attributes:
         kind, array: of the dependence.
         source, sink: its statements.
+        may: whether a subscript depends on data, so that nobody knows if there is a conflict.
         reduction: whether its ends are two updates of a reduction that is free in its order:
             either may come first, but not both at once.
         distances: the least and the greatest number of iterations from source to sink in the loop,
@@ -50,6 +52,7 @@ class Obstacle:
     sink: str
     reduction: bool
     distances: tuple[Interval, ...]
+    may: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,24 +95,28 @@ class LoopReport:
         return self.inner is not None and self.ordered == ()
 
 
-def explain_loops(schedule: Schedule, *, quota: int = QUESTION_QUOTA) -> tuple[LoopReport, ...]:
+def explain_loops(
+    schedule: Schedule, *, quota: int = QUESTION_QUOTA, seconds: float = DEFAULT_SECONDS
+) -> tuple[LoopReport, ...]:
     """A report on every loop of a schedule, an outer before an inner one.
 
     Args:
         quota: what isl may spend on one property of one loop, in operations. 0: no limit.
+        seconds: the wall time for all of them; what is asked later is unknown. 0: no limit.
     """
+    shared = budget(quota, seconds)
     program = schedule.program
-    return tuple(_report(program, loop, quota) for loop in loops(program.tree))
+    return tuple(_report(program, loop, shared) for loop in loops(program.tree))
 
 
-def _report(program: Program, loop: Loop, quota: int) -> LoopReport:
-    demands = _answer(quota, lambda: dependences_within(program, loop))
+def _report(program: Program, loop: Loop, shared: Budget) -> LoopReport:
+    demands = _answer(shared, lambda: dependences_within(program, loop))
     inner = loop.body if isinstance(loop.body, Loop) else None
     if inner and LoopKind.VECTOR in (loop.kind, inner.kind):
         inner = None
 
     def ask(question: Callable[[list[Within]], _Answer]) -> _Answer | None:
-        return None if demands is None else _answer(quota, lambda: question(demands))
+        return None if demands is None else _answer(shared, lambda: question(demands))
 
     lanes, scalar = (
         ask(lambda demands: _vector(loop, demands)) or (1, None)
@@ -131,9 +138,9 @@ def _report(program: Program, loop: Loop, quota: int) -> LoopReport:
     )
 
 
-def _answer(quota: int, question: Callable[[], _Answer]) -> _Answer | None:
+def _answer(shared: Budget, question: Callable[[], _Answer]) -> _Answer | None:
     try:
-        with operation_quota(quota):
+        with shared.question():
             return question()
     except (QuotaExceededError, isl.Error):
         return None
@@ -185,15 +192,17 @@ def _vectorised(loop: Loop, lanes: int) -> Node:
 
 def _obstacles(parts: Iterable[Within], *along: Loop) -> tuple[Obstacle, ...]:
     """One obstacle for all the parts that differ in their pairs alone, the empty parts left out."""
-    united: dict[tuple[DependenceKind, str, str, str, bool], isl.Map] = {}
+    united: dict[tuple[DependenceKind, str, str, str, bool, bool], isl.Map] = {}
     for part in parts:
         if not part.pairs.is_empty():
             found = part.dependence
-            key = (found.kind, found.array, part.source, part.sink, found.reorderable)
+            ends = (part.source, part.sink)
+            key = (found.kind, found.array, *ends, found.reorderable, found.may)
             united[key] = united[key].union(part.pairs) if key in united else part.pairs
     return tuple(
         Obstacle(
-            *key,
+            *key[:5],
+            may=key[5],
             distances=tuple(
                 distance(pairs, loop.values[key[2]], loop.values[key[3]]) for loop in along
             ),

@@ -77,7 +77,8 @@ def _shown(obstacles: tuple[Obstacle, ...] | None) -> Iterator[str]:
 def format_obstacle(obstacle: Obstacle) -> str:
     """An obstacle as text, ``flow on A from S to T, distance (1, -1)``."""
     free = " (a reduction, free in its order)" if obstacle.reduction else ""
+    may = "may " if obstacle.may else ""
     return (
-        f"{obstacle.kind.value} on {obstacle.array} from {obstacle.source} to {obstacle.sink}"
+        f"{may}{obstacle.kind.value} on {obstacle.array} from {obstacle.source} to {obstacle.sink}"
         f"{free}, {format_distances(obstacle.distances)}"
     )

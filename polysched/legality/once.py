@@ -6,8 +6,8 @@ import islpy as isl
 
 from polysched.dependence.relations import timestamp_map
 from polysched.ir.kernel import Statement
+from polysched.ir.smallest import smallest_pair, smallest_point
 from polysched.ir.tree import Node, path, statements
-from polysched.legality.smallest import smallest_pair, smallest_point
 from polysched.legality.verdict import Cause, Violation, ViolationKind, Witness
 from polysched.legality.witness import bare_occurrence
 from polysched.schedule.program import Program
@@ -20,15 +20,31 @@ def once_violation(program: Program, tree: Node) -> Violation | None:
         kept = program.statements.get(name)
         if kept is None or name not in placed:
             return _single(program, declared, declared.domain, Cause.LOST, runs=False)
-        if kept is not declared and not kept.domain.is_equal(declared.domain):
-            lost = declared.domain.subtract(kept.domain)
-            if not lost.is_empty():
-                return _single(program, declared, lost, Cause.LOST, runs=False)
-            return _single(program, kept, kept.domain.subtract(declared.domain), Cause.ADDED)
+        violation = _other_instances(program, declared, kept)
+        if violation is not None:
+            return violation
     for statement in program.statements.values():
         violation = _repeated(program, statement, tree)
         if violation is not None:
             return violation
+    return None
+
+
+def _other_instances(program: Program, declared: Statement, kept: Statement) -> Violation | None:
+    """A declared instance that no instance of the kept statement stands for, or one too many."""
+    if kept is declared:
+        return None
+    copies = program.recomputed.get(kept.name)
+    if copies is not None:
+        strange = kept.domain.subtract(copies.intersect_range(declared.domain).domain())
+        lost = declared.domain.subtract(copies.intersect_domain(kept.domain).range())
+    else:
+        strange = kept.domain.subtract(declared.domain)
+        lost = declared.domain.subtract(kept.domain)
+    if not lost.is_empty():
+        return _single(program, declared, lost, Cause.LOST, runs=False)
+    if not strange.is_empty():
+        return _single(program, kept, strange, Cause.ADDED)
     return None
 
 

@@ -8,11 +8,11 @@ from types import MappingProxyType
 import islpy as isl
 
 from polysched.dependence.relations import DependenceKind
+from polysched.ir.smallest import SmallPoint, smallest_pair
 from polysched.ir.tree import Node
 from polysched.legality.order import Break, broken_dependences, keeps
-from polysched.legality.smallest import SmallPoint, smallest_pair
 from polysched.legality.verdict import Cause, Violation, ViolationKind, Witness
-from polysched.legality.witness import occurrence
+from polysched.legality.witness import occurrences
 from polysched.schedule.program import Program
 
 _TOGETHER = MappingProxyType(
@@ -47,13 +47,15 @@ def order_violation(program: Program, tree: Node) -> Violation | None:
         ),
     )
     place = next(place for place in places if _holds(place, source, sink))
+    what, cause = _TOGETHER.get(place.cause, ViolationKind.ORDER), place.cause
+    if dependence.storage and what is ViolationKind.ORDER:
+        what, cause = ViolationKind.STORAGE, Cause.OVERWRITTEN
     return Violation(
-        what=_TOGETHER.get(place.cause, ViolationKind.ORDER),
-        cause=place.cause,
+        what=what,
+        cause=cause,
         witness=Witness(
             source.parameters,
-            occurrence(program, dependence.source, source),
-            occurrence(program, dependence.sink, sink),
+            *occurrences(program, (dependence.source, dependence.sink), (source, sink)),
         ),
         dependence=dependence.kind,
         array=dependence.array,

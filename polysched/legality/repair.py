@@ -125,14 +125,9 @@ def apply_edit(schedule: Schedule, edit: Edit) -> Schedule:
         ScheduleError: a new or a later step does not fit the changed program.
     """
     if isinstance(edit, OrderEdit):
-        return _replayed(Schedule(_freely_ordered(schedule.kernel, edit.statement)), schedule, 0)
+        return _replayed(schedule.of(_freely_ordered(schedule.kernel, edit.statement)), schedule, 0)
     first = edit.first
-    changed = Schedule(
-        schedule.kernel,
-        schedule.steps[:first],
-        schedule.locations[:first],
-        schedule.programs[: first + 1],
-    )
+    changed = schedule.first(first)
     place = schedule.locations[min(first, len(schedule.locations) - 1)]
     for step in edit.inserted:
         changed = changed.then(step, place)

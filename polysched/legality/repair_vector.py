@@ -1,4 +1,4 @@
-"""Repair of vector loops: fewer lanes, another loop, or only the statements that allow it."""
+"""Repair of vector and parallel loops: fewer lanes, another loop, or only some statements."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from polysched.legality.order import keeps
 from polysched.legality.repair import Case, StepEdit, replace_step
 from polysched.legality.within import loop_reference
 from polysched.schedule.distribute import Distribute
+from polysched.schedule.parallel import Parallel
 from polysched.schedule.primitives import Step, transform
 from polysched.schedule.program import Program, base_name, find_loop
 from polysched.schedule.vectorize import Vectorize
@@ -27,27 +28,39 @@ def fewer_lanes(case: Case) -> list[StepEdit]:
     ]
 
 
-def other_vector_loops(case: Case) -> list[StepEdit]:
-    """The lanes along another loop around the witness, inner loops first."""
+def other_loops(case: Case) -> list[StepEdit]:
+    """Another loop around the witness: for lanes inner loops first, for threads outer loops."""
     step = case.step
-    if not isinstance(step, Vectorize) or case.ends[0] not in case.before.statements:
+    if not isinstance(step, Vectorize | Parallel) or case.ends[0] not in case.before.statements:
         return []
-    vectorised = find_loop(case.before, step.loop)
+    chosen = find_loop(case.before, step.loop)
+    around = path(case.before.tree, case.ends[0])
+    references = [
+        loop_reference(case.before, loop)
+        for loop in (around if isinstance(step, Parallel) else reversed(around))
+        if loop is not chosen and loop.kind is LoopKind.SEQUENTIAL
+    ]
     return [
         replace_step(
             case.schedule,
             case.index,
-            (Vectorize(loop_reference(case.before, loop), step.lanes),),
+            (
+                Parallel(reference)
+                if isinstance(step, Parallel)
+                else Vectorize(reference, step.lanes),
+            ),
         )
-        for loop in reversed(path(case.before.tree, case.ends[0]))
-        if loop is not vectorised and loop.kind is LoopKind.SEQUENTIAL
+        for reference in references
     ]
 
 
-def distributed_vectors(case: Case) -> list[StepEdit]:
-    """A loop of its own for each part of the body; only the loops that allow it become vectors."""
+def distributed(case: Case) -> list[StepEdit]:
+    """A loop of its own for each part of the body; only those that allow it become vectors.
+
+    Or are shared among threads.
+    """
     step = case.step
-    if not isinstance(step, Vectorize):
+    if not isinstance(step, Vectorize | Parallel):
         return []
     loop = find_loop(case.before, step.loop)
     if not isinstance(loop.body, Sequence):
@@ -55,20 +68,22 @@ def distributed_vectors(case: Case) -> list[StepEdit]:
     distribute = Distribute(step.loop)
     program = transform(case.before, distribute)
     firsts = [statements(part)[0] for part in loop.body.children]
-    vectors = tuple(_legal_vectors(program, step, firsts))
-    if not vectors:
+    changed = tuple(_legal_parts(program, step, firsts))
+    if not changed:
         return []
-    steps: tuple[Step, ...] = (distribute, *vectors)
+    steps: tuple[Step, ...] = (distribute, *changed)
     return [replace_step(case.schedule, case.index, steps)]
 
 
-def _legal_vectors(program: Program, step: Vectorize, firsts: list[str]) -> Iterator[Vectorize]:
+def _legal_parts(
+    program: Program, step: Vectorize | Parallel, firsts: list[str]
+) -> Iterator[Vectorize | Parallel]:
     for first in firsts:
-        vector = replace(step, loop=f"{first}.{base_name(step.loop)}")
+        part = replace(step, loop=f"{first}.{base_name(step.loop)}")
         try:
-            changed = transform(program, vector)
+            changed = transform(program, part)
         except ScheduleError:  # there is a vector loop inside this part
             continue
         if keeps(executed(changed.tree), changed.dependences):
             program = changed
-            yield vector
+            yield part

@@ -13,7 +13,8 @@ from polysched.ir.quota import QuotaExceededError, operation_quota
 from polysched.ir.tree import executed
 from polysched.legality.check import check
 from polysched.legality.order import keeps
-from polysched.legality.repair import Case, Edit, Repair, apply_edit
+from polysched.legality.repair import Case, Edit, OrderEdit, Repair, apply_edit
+from polysched.legality.repair_copies import copies_for_lanes, copies_for_threads
 from polysched.legality.repair_order import (
     fewer_tiled_loops,
     free_reductions,
@@ -23,10 +24,13 @@ from polysched.legality.repair_order import (
 )
 from polysched.legality.repair_shift import shifts
 from polysched.legality.repair_skew import skews
-from polysched.legality.repair_vector import distributed_vectors, fewer_lanes, other_vector_loops
+from polysched.legality.repair_storage import more_slots, recomputations
+from polysched.legality.repair_vector import distributed, fewer_lanes, other_loops
 from polysched.legality.verdict import Verdict
+from polysched.schedule.parallel import Parallel
 from polysched.schedule.program import Program
 from polysched.schedule.schedule import Schedule
+from polysched.schedule.vectorize import Vectorize
 
 DEFAULT_LIMIT = 3
 DEFAULT_SECONDS = 1.0
@@ -41,10 +45,14 @@ STRATEGIES: tuple[Strategy, ...] = (
     shifts,
     skews,
     fewer_lanes,
+    more_slots,
+    recomputations,
     other_orders,
     fewer_tiled_loops,
-    distributed_vectors,
-    other_vector_loops,
+    copies_for_threads,
+    copies_for_lanes,
+    distributed,
+    other_loops,
     unfused,
     free_reductions,
 )
@@ -155,7 +163,8 @@ def _first_legal(
         if _keeps_order(changed.program) and check(changed, quota=QUESTION_QUOTA).is_legal:
             return repair, None
         guilty = case.index + len(changed.steps) - len(case.schedule.steps)
-        if beginning is None and _keeps_order(changed.programs[guilty + 1]):
+        freed = isinstance(edit, OrderEdit) and isinstance(case.step, Vectorize | Parallel)
+        if beginning is None and (freed or _keeps_order(changed.programs[guilty + 1])):
             beginning = repair
     return None, beginning
 

@@ -1,10 +1,11 @@
-"""A verdict as plain data, for machines."""
+"""A verdict, and all that is said of a schedule, as plain data for machines."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from polysched.ir.source import SourceLocation
+from polysched.legality.answer import Answer
 from polysched.legality.explain import sentence
 from polysched.legality.repair import Edit, OrderEdit, Repair
 from polysched.legality.verdict import (
@@ -28,6 +29,50 @@ def as_json(verdict: Verdict) -> dict[str, Any]:
             "buffers": verdict.checked.buffers,
         },
         "violation": None if verdict.violation is None else _violation(verdict.violation),
+    }
+
+
+def answer_as_json(answer: Answer) -> dict[str, Any]:
+    """All that is said of a schedule, for machines: what ``polysched check --json`` prints.
+
+    ============ ===================================================================================
+    target       how the user named the schedule
+    kernel       the kernel's name
+    steps        the steps: ``text``, and ``location`` (``file``, ``line``, ``column``; or null)
+    verdict      ``"legal"``, ``"illegal"`` or ``"unknown"``
+    reason       the explanation for a person, empty if legal
+    checked      how many ``statements``, ``dependences``, ``accesses`` and ``buffers`` were judged
+    violation    null unless illegal; else an object:
+
+                 - ``what`` and ``cause``: names of :class:`ViolationKind` and :class:`Cause` in
+                   small letters; ``because``: the sentence of the explanation
+                 - ``dependence`` (``"flow"``, ``"anti"``, ``"output"``), ``array`` and ``loop``,
+                   each or null; ``shape``: the array's extents where an access leaves it
+                 - ``may``: whether it depends on data that the element is touched
+                 - ``step``: the guilty one: ``index`` from 0, ``text``, ``location``; null if the
+                   kernel is at fault (``in_kernel``) or the step could not be found in time
+                 - ``parameters``: the values of the witness
+                 - ``source``, and ``sink`` or null: ``statement``, ``instance`` (values of its
+                   indices), ``action``, ``access``, ``array``, ``element``, ``tile``,
+                   ``depends_on``, ``old`` and ``new`` (timestamps: lists of ``loop`` and ``value``,
+                   or null), ``location``
+    picture      lines of text, none where nothing can be drawn
+    condition    on the parameters, under which it is legal, as text; or null
+    repairs      a list of ``description``, ``changes``, and ``steps`` of the repaired schedule
+    ============ ===================================================================================
+    """
+    schedule = answer.schedule
+    return {
+        "target": answer.label,
+        "kernel": schedule.kernel.name,
+        "steps": [
+            {"text": format_step(step), "location": _location(location)}
+            for step, location in zip(schedule.steps, schedule.locations, strict=True)
+        ],
+        **as_json(answer.verdict),
+        "picture": list(answer.picture),
+        "condition": None if answer.condition is None else str(answer.condition),
+        "repairs": [repair_as_json(repair) for repair in answer.repairs],
     }
 
 
@@ -59,6 +104,7 @@ def _violation(violation: Violation) -> dict[str, Any]:
         "array": violation.array,
         "shape": list(violation.shape),
         "loop": violation.loop,
+        "may": bool(witness.depends_on),
         "in_kernel": violation.in_kernel,
         "step": None
         if guilty is None
@@ -79,6 +125,7 @@ def _occurrence(one: Occurrence) -> dict[str, Any]:
         "statement": one.statement,
         "instance": list(one.instance),
         "action": one.action,
+        "depends_on": list(one.depends_on),
         "access": one.access,
         "array": one.array,
         "element": list(one.element),

@@ -20,11 +20,11 @@ from __future__ import annotations
 import islpy as isl
 
 from polysched.dependence.relations import Dependence, DependenceKind, Reference
-from polysched.ir.kernel import Array
+from polysched.ir.kernel import Array, access_relation
+from polysched.ir.smallest import smallest_pair
 from polysched.ir.tree import Loop, Node
-from polysched.legality.smallest import smallest_pair, smallest_point
 from polysched.legality.verdict import Cause, Violation, ViolationKind, Witness
-from polysched.legality.witness import occurrence
+from polysched.legality.witness import occurrence, occurrences
 from polysched.schedule.lifetime import lifetime, references_to, tile_map
 from polysched.schedule.program import Program, prefix_map
 
@@ -70,13 +70,31 @@ def _lost_value(program: Program, array: Array, around: tuple[Loop, ...]) -> Vio
             for dependence in program.dependences
             if dependence.kind is DependenceKind.FLOW and dependence.sink == read
         ]
-        uncovered = program.statements[read.statement].domain
-        for flow in flows:
-            if not flow.reorderable:
-                uncovered = uncovered.subtract(_in_one_iteration(flow, around).range())
+        uncovered = _uncovered(program, around, read, flows)
         if not uncovered.is_empty():
             return _uncovered_read(program, array, around, read, flows, uncovered)
     return None
+
+
+def _uncovered(
+    program: Program, around: tuple[Loop, ...], read: Reference, flows: list[Dependence]
+) -> isl.Map:
+    """What a read may touch of all that its own iteration has not written: instance to element."""
+    reader = program.statements[read.statement]
+    access = reader.accesses[read.position]
+    instances, elements = reader.domain, access_relation(reader, access)
+    for flow in flows:
+        writer = program.statements[flow.source.statement]
+        # A write that may go elsewhere covers nothing.
+        if flow.reorderable or writer.target.is_data_dependent:
+            continue
+        inside = _in_one_iteration(flow, around)
+        if access.is_data_dependent:
+            written = access_relation(writer, writer.target)
+            elements = elements.subtract(inside.reverse().apply_range(written))
+        else:
+            instances = instances.subtract(inside.range())
+    return elements.intersect_domain(instances)
 
 
 def _uncovered_read(
@@ -85,18 +103,20 @@ def _uncovered_read(
     around: tuple[Loop, ...],
     read: Reference,
     flows: list[Dependence],
-    uncovered: isl.Set,
+    uncovered: isl.Map,
 ) -> Violation:
     for flow in sorted(flows, key=lambda flow: flow.reorderable):
-        lost = flow.relation.intersect_range(uncovered)
+        writer = program.statements[flow.source.statement]
+        meeting = access_relation(writer, writer.target).apply_range(uncovered.reverse())
+        lost = flow.relation.intersect(meeting)
         if not lost.is_empty():
             ends = (flow.source, read)
             return _violation(program, array, around, Cause.LIFETIME, ends, lost)
-    point = smallest_point(uncovered)
+    point, element = smallest_pair(uncovered)
     return Violation(
         ViolationKind.STORAGE,
         Cause.LIFETIME,
-        Witness(point.parameters, occurrence(program, read, point)),
+        Witness(point.parameters, occurrence(program, read, point, element.values)),
         array=array.name,
         loop=_innermost(around),
     )
@@ -120,11 +140,11 @@ def _violation(
     pairs: isl.Map,
 ) -> Violation:
     source, sink = smallest_pair(pairs)
-    witness = Witness(
-        source.parameters,
-        occurrence(program, ends[0], source),
-        occurrence(program, ends[1], sink),
-    )
+    if cause is Cause.LIFETIME:
+        shown = occurrences(program, ends, (source, sink))
+    else:
+        shown = occurrence(program, ends[0], source), occurrence(program, ends[1], sink)
+    witness = Witness(source.parameters, *shown)
     return Violation(
         ViolationKind.STORAGE, cause, witness, array=array.name, loop=_innermost(around)
     )

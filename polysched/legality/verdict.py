@@ -46,6 +46,7 @@ class Cause(Enum):
     SAME_TIME = "both have the same timestamp"
     TWO_TILES = "one piece of memory holds two tiles of the buffer at once"
     LIFETIME = "the buffer has lost the value, or never had it, where it is read"
+    OVERWRITTEN = "another element that shares the memory is written while the value is needed"
     OUTSIDE = "the element lies outside the array"
     NEVER_WRITTEN = "nothing is written to the element before"
     LOST = "the instance does not run"
@@ -65,6 +66,8 @@ class Occurrence:
         old: when the declared program runs it; None for a statement that a step made.
         new: when the schedule runs it; None if it never does.
         location: where the statement was written.
+        depends_on: the array elements in the subscripts, ``idx[i]``: with any, the element is one
+            of those that the instance *may* touch.
     """
 
     statement: str
@@ -77,6 +80,7 @@ class Occurrence:
     old: Timestamp | None
     new: Timestamp | None
     location: SourceLocation | None
+    depends_on: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -95,11 +99,21 @@ def _bracketed(values: tuple[int, ...]) -> str:
 
 @dataclass(frozen=True)
 class Witness:
-    """The smallest proof in numbers: one instance, or a source that runs before a sink."""
+    """The smallest proof in numbers: one instance, or a source that runs before a sink.
+
+    Where an element depends on data the proof is conservative: it holds for data that the declared
+    ranges of values allow.
+    """
 
     parameters: tuple[tuple[str, int], ...]
     source: Occurrence
     sink: Occurrence | None = None
+
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        """The array elements on which it depends whether the element is touched; mostly none."""
+        found = self.source.depends_on + (self.sink.depends_on if self.sink else ())
+        return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True)
@@ -146,12 +160,25 @@ class Violation:
 
 @dataclass(frozen=True)
 class Checked:
-    """How much has been proved: counts of statements, dependences, accesses and buffers."""
+    """How much has been judged: counts of statements, dependences, accesses and buffers."""
 
     statements: int = 0
     dependences: int = 0
     accesses: int = 0
     buffers: int = 0
+
+    def __str__(self) -> str:
+        counts = (
+            _counted(self.statements, "statement"),
+            _counted(self.dependences, "dependence"),
+            _counted(self.accesses, "access", "accesses"),
+            _counted(self.buffers, "buffer"),
+        )
+        return ", ".join(counts)
+
+
+def _counted(number: int, singular: str, plural: str | None = None) -> str:
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 
 @dataclass(frozen=True)
@@ -161,7 +188,8 @@ class Verdict:
     Attributes:
         violation: the violation of an illegal schedule, else None.
         reason: for a person, why the schedule is refused; empty if it is legal.
-        checked: what has been proved; all zero unless the verdict is legal.
+        checked: what the verdict is about, of a legal schedule what has been proved; all zero if
+            the verdict is unknown.
     """
 
     kind: VerdictKind
@@ -173,6 +201,16 @@ class Verdict:
     def is_legal(self) -> bool:
         """Whether the schedule is proved legal."""
         return self.kind is VerdictKind.LEGAL
+
+    def __str__(self) -> str:
+        """For a person: what was proved, the explanation with its witness, or what is unknown."""
+        match self.kind:
+            case VerdictKind.LEGAL:
+                return f"legal; proved: {self.checked}"
+            case VerdictKind.ILLEGAL:
+                return self.reason
+            case VerdictKind.UNKNOWN:
+                return f"unknown: {self.reason}"
 
     def raise_if_refused(self) -> None:
         """Do nothing for a legal schedule.

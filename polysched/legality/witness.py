@@ -7,22 +7,36 @@ from collections.abc import Mapping, Sequence
 import islpy as isl
 
 from polysched.dependence.relations import Reference
+from polysched.ir.data_dependent import outermost_loads
 from polysched.ir.expressions import Expression
-from polysched.ir.kernel import Access, Statement
+from polysched.ir.kernel import Access, Statement, access_relation
 from polysched.ir.points import evaluate_many
 from polysched.ir.printing import format_element
+from polysched.ir.smallest import SmallPoint, smallest_point
 from polysched.ir.tree import Loop, executed, path
-from polysched.legality.smallest import SmallPoint
 from polysched.legality.verdict import Occurrence, Timestamp
 from polysched.schedule.program import Program
 
 
-def occurrence(program: Program, reference: Reference, point: SmallPoint) -> Occurrence:
-    """One instance with the access of ``reference``, in numbers."""
+def occurrence(
+    program: Program,
+    reference: Reference,
+    point: SmallPoint,
+    touched: tuple[int, ...] | None = None,
+) -> Occurrence:
+    """One instance with the access of ``reference``, in numbers.
+
+    Args:
+        touched: the element, where it depends on data; by default the smallest that is possible.
+    """
     statement = program.statements[reference.statement]
     access = statement.accesses[reference.position]
     tile_count = program.arrays[access.array].tile
-    numbers = element(statement, access, point)
+    numbers = touched
+    if numbers is None and access.is_data_dependent:
+        numbers = smallest_point(_reached(statement, access, point)).values
+    elif numbers is None:
+        numbers = element(statement, access, point)
     return Occurrence(
         statement=statement.name,
         instance=point.values,
@@ -34,7 +48,37 @@ def occurrence(program: Program, reference: Reference, point: SmallPoint) -> Occ
         old=_declared_time(program, statement, point),
         new=_executed_time(program, statement, point),
         location=access.location or statement.location,
+        depends_on=tuple(
+            format_element(load.array, load.subscripts)
+            for load in outermost_loads(access.subscripts)
+        ),
     )
+
+
+def occurrences(
+    program: Program,
+    ends: tuple[Reference, Reference],
+    points: tuple[SmallPoint, SmallPoint],
+) -> tuple[Occurrence, Occurrence]:
+    """Two instances that meet in one element, which is chosen where it depends on data."""
+    accesses = [program.statements[end.statement].accesses[end.position] for end in ends]
+    touched: tuple[int, ...] | None = None
+    if any(access.is_data_dependent for access in accesses):
+        reached = [
+            _reached(program.statements[end.statement], access, point)
+            for end, access, point in zip(ends, accesses, points, strict=True)
+        ]
+        touched = smallest_point(reached[0].intersect(reached[1])).values
+    source, sink = (
+        occurrence(program, end, point, touched) for end, point in zip(ends, points, strict=True)
+    )
+    return source, sink
+
+
+def _reached(statement: Statement, access: Access, point: SmallPoint) -> isl.Set:
+    """The elements that an access may touch at one instance."""
+    place = isl.Set.from_point(_place(statement, point))
+    return place.apply(access_relation(statement, access))
 
 
 def bare_occurrence(
@@ -78,9 +122,16 @@ def timestamp(around: tuple[Loop, ...], statement: Statement, point: SmallPoint)
 
 
 def _declared_time(program: Program, statement: Statement, point: SmallPoint) -> Timestamp | None:
-    if statement.name not in program.kernel.statements:
+    declared = program.kernel.statements.get(statement.name)
+    if declared is None:
         return None
-    return timestamp(path(program.kernel.body, statement.name), statement, point)
+    copies = program.recomputed.get(statement.name)
+    if copies is not None and statement is not declared:
+        origin = isl.Set.from_point(_place(statement, point)).apply(copies)
+        if origin.is_empty():
+            return None
+        point = smallest_point(origin)
+    return timestamp(path(program.kernel.body, statement.name), declared, point)
 
 
 def _executed_time(program: Program, statement: Statement, point: SmallPoint) -> Timestamp:

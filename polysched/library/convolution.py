@@ -14,7 +14,7 @@ from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import f32
 from polysched.ir.expressions import maximum
 from polysched.ir.kernel import Kernel
-from polysched.schedule.schedule import Schedule
+from polysched.user import Schedule
 
 
 def conv2d_relu(N: int = 5, H: int = 80, W: int = 100, CI: int = 128, CO: int = 128) -> Kernel:

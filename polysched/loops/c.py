@@ -15,10 +15,12 @@ from polysched.ir.expressions import (
     Constant,
     Expression,
     Index,
+    Load,
     Operation,
     Operator,
 )
 from polysched.ir.kernel import Array, Role
+from polysched.ir.traversal import children as operands_of
 from polysched.ir.traversal import loads
 from polysched.ir.traversal import walk as walk_expression
 from polysched.ir.tree import LoopKind
@@ -63,22 +65,40 @@ def print_c(program: LoopProgram) -> str:
     return "\n".join(parts)
 
 
+def function_name(program: LoopProgram) -> str:
+    """The name of the function in `print_c`: the program's own, unless C has another use for it."""
+    return c_names(program, {helper.name for helper in _helpers(program)}).function
+
+
 def _helpers(program: LoopProgram) -> list[Helper]:
-    nodes = (node for root in _expressions(program) for node in walk_expression(root))
-    return list(dict.fromkeys(helper for node in nodes if (helper := helper_for(node))))
+    found = (
+        helper_for(node, in_subscript=inside)
+        for root, within in _expressions(program)
+        for node, inside in _nodes(root, within)
+    )
+    return list(dict.fromkeys(helper for helper in found if helper is not None))
 
 
-def _expressions(program: LoopProgram) -> Iterator[Expression]:
+def _nodes(expression: Expression, in_subscript: bool) -> Iterator[tuple[Expression, bool]]:
+    """All nodes, an operand first, and whether each is part of a subscript."""
+    for operand in operands_of(expression):
+        yield from _nodes(operand, in_subscript or isinstance(expression, Load))
+    yield expression, in_subscript
+
+
+def _expressions(program: LoopProgram) -> Iterator[tuple[Expression, bool]]:
+    """All expressions, and whether each is a subscript."""
     for array in program.arrays.values():
-        yield from array.stored_shape
+        yield from ((extent, False) for extent in array.stored_shape)
     for node in walk(program.body):
         match node:
             case For(lower=lower, upper=upper):
-                yield from (lower, upper)
+                yield from ((lower, False), (upper, False))
             case If(condition=condition):
-                yield condition
+                yield condition, False
             case Assign(target=target, value=value):
-                yield from (*target.subscripts, value)
+                yield from ((subscript, True) for subscript in target.subscripts)
+                yield value, False
 
 
 @dataclass(frozen=True)
@@ -100,7 +120,16 @@ class _Printer:
             *(f"free({name});" for name in reversed(heap)),
             "return 0;",
         ]
-        return [f"int {name}({signature})", "{", *_indented(body), "}"]
+        promises = [promise for array in arguments for promise in self.promised_values(array)]
+        return [*promises, f"int {name}({signature})", "{", *_indented(body), "}"]
+
+    def promised_values(self, array: Array) -> list[str]:
+        """A comment on what the caller has to see to: values of index arrays in their range."""
+        if array.values is None:
+            return []
+        lower, upper = (self.expressions.text(end) for end in array.values)
+        name = self.expressions.array_names[array.name]
+        return [f"/* {lower} <= value < {upper} for every value in {name} */"]
 
     def argument(self, array: Array) -> str:
         constant = "const " if array.role is Role.INPUT else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from polysched.ir.dtypes import DType, i64
@@ -44,6 +44,7 @@ class CExpressions:
     arrays: Mapping[str, Array]
     array_names: Mapping[str, str]
     variable_names: Mapping[str, str]
+    in_subscript: bool = False
 
     def text(self, expression: Expression) -> str:
         """The expression."""
@@ -52,14 +53,14 @@ class CExpressions:
     def element(self, array: str, subscripts: Sequence[Expression]) -> str:
         """An element of a row-major array."""
         flat = flat_index(subscripts, self.arrays[array].stored_shape)
-        return f"{self.array_names[array]}[{self.text(flat)}]"
+        return f"{self.array_names[array]}[{replace(self, in_subscript=True).text(flat)}]"
 
     def _within(self, expression: Expression, context: Precedence) -> str:
         text, precedence = self._printed(expression)
         return text if precedence >= context else f"({text})"
 
     def _printed(self, expression: Expression) -> tuple[str, Precedence]:
-        helper = helper_for(expression)
+        helper = helper_for(expression, in_subscript=self.in_subscript)
         match expression:
             case Constant(value=value):
                 return _signed(c_constant(value, expression.dtype or i64))

@@ -87,8 +87,12 @@ def c_type(dtype: DType) -> str:
             return "bool"
 
 
-def helper_for(node: Expression) -> Helper | None:
-    """The function that a node is printed as; None where C has the meaning itself."""
+def helper_for(node: Expression, *, in_subscript: bool = False) -> Helper | None:
+    """The function that a node is printed as; None where C has the meaning itself.
+
+    Args:
+        in_subscript: whether it is part of a subscript, whose arithmetic is proved not to overflow.
+    """
     match node:
         case Cast(operand=operand, type=dtype):
             source = operand.dtype or i64
@@ -101,7 +105,9 @@ def helper_for(node: Expression) -> Helper | None:
                 return None
             if operator is Operator.ABSOLUTE:
                 return Helper(operator, dtype)
-            if operator in _WRAPPING and not (_is_modular(dtype) or is_index_arithmetic(node)):
+            if operator in _WRAPPING and not (
+                in_subscript or _is_modular(dtype) or is_index_arithmetic(node)
+            ):
                 return Helper(operator, dtype)
     return None
 

@@ -7,11 +7,18 @@ from dataclasses import dataclass
 
 from polysched.loops.nodes import For, LoopProgram, walk
 
-_RESERVED = frozenset(
+KEYWORDS = frozenset(
     """
     auto bool break case char const continue default do double else enum extern false float for
     goto if inline int long register restrict return short signed sizeof static struct switch true
-    typedef union unsigned void volatile while main
+    typedef union unsigned void volatile while
+    """.split()
+)
+"""The words of C99 and of its header ``stdbool.h``."""
+
+_RESERVED = KEYWORDS | frozenset(
+    """
+    main
     int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t
     INT8_MIN INT16_MIN INT32_MIN INT64_MIN INT64_MAX INT64_C UINT64_C NAN INFINITY NULL
     exp expf fabs fabsf fma fmaf free malloc signbit sqrt sqrtf trunc truncf elements workspace

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polysched.ir.affine import instance_space, to_pw_aff, to_set
-from polysched.ir.expressions import Constant, Expression, Index, Operation, Operator, equal
+from polysched.ir.expressions import Expression
 from polysched.ir.kernel import Statement
-from polysched.ir.linear import LinearForm, linear_form
+from polysched.loops.conditions import range_conditions
+from polysched.loops.instances import instance_map
 from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode
 
 
@@ -33,8 +33,7 @@ def miscovered(
     body: LoopNode, statements: Mapping[str, Statement], context: isl.Set
 ) -> Miscovered | None:
     """The first statement that the loops do not run exactly once for every instance, if any."""
-    parameters = [context.get_dim_name(isl.dim_type.param, i) for i in range(context.n_param())]
-    collector = _Collector(statements, [name for name in parameters if name], context)
+    collector = _Collector(context)
     collector.visit(body, (), ())
     for name, statement in statements.items():
         ran = collector.ran.get(name)
@@ -55,11 +54,7 @@ def miscovered(
 class _Collector:
     """Reads the instances that loops run, leaf by leaf."""
 
-    def __init__(
-        self, statements: Mapping[str, Statement], parameters: list[str], context: isl.Set
-    ) -> None:
-        self.statements = statements
-        self.parameters = parameters
+    def __init__(self, context: isl.Set) -> None:
         self.context = context
         self.ran: dict[str, isl.Set] = {}
         self.repeated: dict[str, isl.Set] = {}
@@ -68,11 +63,8 @@ class _Collector:
         self, node: LoopNode, variables: tuple[str, ...], conditions: tuple[Expression, ...]
     ) -> None:
         match node:
-            case For(variable=variable, lower=lower, upper=upper, step=step, body=body):
-                index = Index(variable)
-                added = (*at_least(index, lower), *at_most(index, upper - 1))
-                if step != 1:
-                    added = (*added, equal((index - lower) % step, 0))
+            case For(variable=variable, body=body):
+                added = range_conditions(node)
                 self.visit(body, (*variables, variable), (*conditions, *added))
             case If(condition=condition, then=then, otherwise=otherwise):
                 self.visit(then, variables, (*conditions, condition))
@@ -89,15 +81,7 @@ class _Collector:
     def _leaf(
         self, node: Assign, variables: tuple[str, ...], conditions: tuple[Expression, ...]
     ) -> None:
-        space = instance_space(self.parameters, "", variables)
-        iterations = isl.Set.universe(space).intersect_params(self.context)
-        for condition in conditions:
-            iterations = iterations.intersect(to_set(condition, space))
-        instances = isl.Map.from_domain(iterations)
-        for value in node.instance:
-            instances = instances.flat_range_product(isl.Map.from_pw_aff(to_pw_aff(value, space)))
-        instances = instances.intersect_domain(iterations)
-        instances = instances.set_tuple_name(isl.dim_type.out, node.statement)
+        instances = instance_map(node, variables, conditions, self.context)
         image = instances.range()
         if not instances.is_injective():
             self.repeated[node.statement] = image
@@ -108,49 +92,3 @@ class _Collector:
                 self.repeated[node.statement] = both
             image = earlier.union(image)
         self.ran[node.statement] = image
-
-
-def at_most(index: Index, bound: Expression) -> tuple[Expression, ...]:
-    """The condition ``index <= bound`` as affine inequalities without minima and floors, if
-    possible.
-
-    ``i <= min(a, b)`` is two inequalities, and ``i <= floor(e / d) + r`` is ``d * (i - r) <= e``:
-    isl decides them without case distinctions and without unknowns of its own.
-    """
-    return tuple(
-        form.expression() <= 0
-        for form in _not_positive(LinearForm(((index, 1),), 0).plus(linear_form(bound, {}), -1))
-    )
-
-
-def at_least(index: Index, bound: Expression) -> tuple[Expression, ...]:
-    """The condition ``index >= bound`` in the same way, with maxima and rounding up."""
-    return tuple(
-        form.expression() <= 0
-        for form in _not_positive(linear_form(bound, {}).plus(LinearForm(((index, 1),), 0), -1))
-    )
-
-
-def _not_positive(form: LinearForm) -> list[LinearForm]:
-    """Forms that are all at most 0 exactly where ``form`` is."""
-    for atom, coefficient in form.terms:
-        rest = form.plus(LinearForm(((atom, 1),), 0), -coefficient)
-        match atom:
-            case Operation(operator=Operator.MAXIMUM, operands=operands) if coefficient > 0:
-                pass
-            case Operation(operator=Operator.MINIMUM, operands=operands) if coefficient < 0:
-                pass
-            case Operation(
-                operator=Operator.FLOOR_DIVIDE, operands=(dividend, Constant(value=divisor))
-            ) if coefficient == -1:
-                # rest - floor(e / d) <= 0  is  d * rest <= e, for rest is an integer
-                scaled = rest.times(int(divisor)).plus(linear_form(dividend, {}), -1)
-                return _not_positive(scaled)
-            case _:
-                continue
-        return [
-            simpler
-            for operand in operands
-            for simpler in _not_positive(rest.plus(linear_form(operand, {}), coefficient))
-        ]
-    return [form]

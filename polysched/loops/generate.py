@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polysched.errors import LoweringError
+from polysched.errors import KernelError, LoweringError
 from polysched.ir.extrema import greatest, least
+from polysched.ir.limits import limited
 from polysched.ir.linear import Interval
-from polysched.ir.quota import QuotaExceededError, operation_quota
+from polysched.ir.quota import DEFAULT_SECONDS, QuotaExceededError, operation_quota
 from polysched.ir.tree import executed
 from polysched.loops.coverage import miscovered
-from polysched.loops.lifetimes import merge_lifetimes
+from polysched.loops.lifetimes import merge_lifetimes, timing
 from polysched.loops.nodes import LoopNode, LoopProgram
 from polysched.loops.reader import read_ast
 from polysched.loops.schedule_tree import isl_ast, iterator_names
@@ -36,10 +37,11 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
     reasons = []
     for separated in (True, False):
         try:
-            with operation_quota(quota // 2):
+            with operation_quota(quota // 2, DEFAULT_SECONDS / 2):
                 body = _read_back(program, separated=separated)
                 wrong = miscovered(body, program.statements, kernel.context)
-        except (isl.Error, QuotaExceededError) as error:
+        except (isl.Error, QuotaExceededError, KernelError) as error:
+            # KernelError: a bound or subscript has a literal beyond 64 bits.
             reasons.append(str(error))
             continue
         if wrong is None:
@@ -56,9 +58,11 @@ def _read_back(program: Program, *, separated: bool) -> LoopNode:
     tree = executed(program.tree)
     ast, marks = isl_ast(program, tree, separated=separated)
     known = parameter_intervals(program.kernel.context, program.kernel.parameters)
-    return merge_lifetimes(read_ast(program, ast, marks, iterator_names(tree), known), known)
+    body = read_ast(program, ast, marks, iterator_names(tree), known)
+    return merge_lifetimes(body, known, timing(program, tree))
 
 
+@limited(LoweringError, "the bounds of the parameters cannot be found")
 def parameter_intervals(context: isl.Set, parameters: tuple[str, ...]) -> dict[str, Interval]:
     """The literal bounds that the context puts on each parameter."""
     known: dict[str, Interval] = {}

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from polysched.errors import KernelError, LoweringError
-from polysched.ir.expressions import Expression
+from polysched.errors import KernelError
+from polysched.ir.kernel import Array
 from polysched.ir.memory import (
     AnyArray,
     Memory,
@@ -20,13 +20,10 @@ from polysched.ir.memory import (
     undefined,
 )
 from polysched.ir.scalar import Compiled, Scalar, compile_expression, compile_tuple
-from polysched.ir.tree import LoopKind
-from polysched.loops.lanes import MaskedAssign, masked_assigns
-from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode, LoopProgram, walk
+from polysched.loops.execution import Around, IterationOrder, ascending, compile_loops
+from polysched.loops.nodes import Allocate, Assign, LoopProgram, walk
 
 Observer: TypeAlias = Callable[[str, tuple[int, ...]], None]
-Variables: TypeAlias = dict[str, int]
-Run: TypeAlias = Callable[[Variables], None]
 
 
 def interpret(
@@ -34,6 +31,8 @@ def interpret(
     arrays: Mapping[str, AnyArray],
     parameters: Mapping[str, int],
     observer: Observer | None = None,
+    *,
+    order: IterationOrder = ascending,
 ) -> dict[str, AnyArray]:
     """Run ``program``.
 
@@ -45,6 +44,7 @@ def interpret(
             program does not write. They are not changed.
         parameters: a value for every parameter.
         observer: called with the statement and the instance after each instance has run.
+        order: of the iterations of parallel loops, which run one after the other.
 
     Returns:
         The output and inout arrays by name. Undefined elements are NaN, or a large integer.
@@ -55,13 +55,49 @@ def interpret(
         LoweringError: a vector loop whose body has no vector meaning.
     """
     check_parameters(program.context, parameters)
-    buffers = {node.array for node in walk(program.body) if isinstance(node, Allocate)}
-    lasting = {name: array for name, array in program.arrays.items() if name not in buffers}
+    lasting = lasting_arrays(program)
     memory = argument_memory(lasting, arrays, parameters)
-    run = _Compiler(program, memory, observer).node(program.body)
+    run = compile_loops(program.body, _Values(program, memory, observer), order)
     with np.errstate(all="ignore"):
         run(dict(parameters))
     return results(lasting, memory)
+
+
+def lasting_arrays(program: LoopProgram) -> dict[str, Array]:
+    """The arrays that live over the whole call: all but those that an ``Allocate`` names."""
+    buffers = {node.array for node in walk(program.body) if isinstance(node, Allocate)}
+    return {name: array for name, array in program.arrays.items() if name not in buffers}
+
+
+@dataclass(frozen=True)
+class _Values:
+    """Loops that compute values."""
+
+    program: LoopProgram
+    memory: Memory
+    observer: Observer | None
+
+    def read(self, array: str, position: tuple[int, ...]) -> Scalar:
+        return self.memory.read(array, position)
+
+    def assignment(self, node: Assign, around: Around) -> _Store:
+        read = self.memory.read
+        return _Store(
+            node,
+            self.memory,
+            self.observer,
+            compile_tuple(node.target.subscripts, read),
+            compile_expression(node.value, read),
+            compile_tuple(node.instance, read),
+        )
+
+    def born(self, array: str, variables: Mapping[str, int]) -> None:
+        born = self.program.arrays[array]
+        shape = concrete_shape(born.stored_shape, variables)
+        self.memory.arrays[array] = undefined(shape, born.dtype)
+
+    def dies(self, array: str) -> None:
+        del self.memory.arrays[array]
 
 
 @dataclass(frozen=True)
@@ -75,136 +111,23 @@ class _Store:
     value: Compiled
     instance: Callable[[Mapping[str, int]], tuple[int, ...]]
 
-    def evaluate(self, variables: Variables) -> tuple[tuple[int, ...], Scalar]:
+    def evaluate(self, variables: Mapping[str, int]) -> tuple[tuple[int, ...], Scalar]:
         """The element to write and its value: all that the instance reads."""
         try:
             return self.position(variables), self.value(variables)
         except KernelError as error:
             raise self._located(error, variables) from error
 
-    def write(self, variables: Variables, position: tuple[int, ...], value: Scalar) -> None:
+    def write(
+        self, variables: Mapping[str, int], evaluated: tuple[tuple[int, ...], Scalar]
+    ) -> None:
         try:
-            self.memory.write(self.assign.target.array, position, value)
+            self.memory.write(self.assign.target.array, *evaluated)
         except KernelError as error:
             raise self._located(error, variables) from error
         if self.observer is not None:
             self.observer(self.assign.statement, self.instance(variables))
 
-    def _located(self, error: KernelError, variables: Variables) -> KernelError:
+    def _located(self, error: KernelError, variables: Mapping[str, int]) -> KernelError:
         at = ", ".join(map(str, self.instance(variables)))
         return KernelError(f"statement '{self.assign.statement}' at ({at}): {error}")
-
-
-@dataclass(frozen=True)
-class _Compiler:
-    """Turns nodes into Python functions that run them on ``memory``."""
-
-    program: LoopProgram
-    memory: Memory
-    observer: Observer | None
-
-    def expression(self, expression: Expression) -> Compiled:
-        return compile_expression(expression, self.memory.read)
-
-    def node(self, node: LoopNode) -> Run:
-        match node:
-            case For(kind=LoopKind.VECTOR):
-                return self.vector_loop(node)
-            case For():
-                return self.loop(node)
-            case If():
-                return self.conditional(node)
-            case Block(children=children):
-                return _in_order([self.node(child) for child in children])
-            case Allocate():
-                return self.buffer(node)
-            case Assign():
-                return self.assignment(node)
-
-    def loop(self, node: For) -> Run:
-        lower, upper = self.expression(node.lower), self.expression(node.upper)
-        body, variable, step = self.node(node.body), node.variable, _step(node)
-
-        def run(variables: Variables) -> None:
-            for value in range(lower(variables), upper(variables), step):
-                variables[variable] = value
-                body(variables)
-            variables.pop(variable, None)
-
-        return run
-
-    def vector_loop(self, node: For) -> Run:
-        lower, upper = self.expression(node.lower), self.expression(node.upper)
-        bodies = [self.masked(masked) for masked in masked_assigns(node)]
-        variable, step = node.variable, _step(node)
-
-        def run(variables: Variables) -> None:
-            lanes = [
-                {**variables, variable: lane}
-                for lane in range(lower(variables), upper(variables), step)
-            ]
-            for body in bodies:
-                body(lanes)
-
-        return run
-
-    def masked(self, masked: MaskedAssign) -> Callable[[list[Variables]], None]:
-        store = self.store(masked.assign)
-        mask = [self.expression(condition) for condition in masked.mask]
-
-        def run(lanes: list[Variables]) -> None:
-            active = [lane for lane in lanes if all(condition(lane) for condition in mask)]
-            evaluated = [store.evaluate(lane) for lane in active]
-            for lane, (position, value) in zip(active, evaluated, strict=True):
-                store.write(lane, position, value)
-
-        return run
-
-    def conditional(self, node: If) -> Run:
-        condition, then = self.expression(node.condition), self.node(node.then)
-        otherwise = self.node(node.otherwise or Block(()))
-        return lambda variables: (then if condition(variables) else otherwise)(variables)
-
-    def buffer(self, node: Allocate) -> Run:
-        array, body, buffers = (
-            self.program.arrays[node.array],
-            self.node(node.body),
-            self.memory.arrays,
-        )
-
-        def run(variables: Variables) -> None:
-            shape = concrete_shape(array.stored_shape, variables)
-            buffers[array.name] = undefined(shape, array.dtype)
-            body(variables)
-            del buffers[array.name]
-
-        return run
-
-    def assignment(self, node: Assign) -> Run:
-        store = self.store(node)
-        return lambda variables: store.write(variables, *store.evaluate(variables))
-
-    def store(self, node: Assign) -> _Store:
-        read = self.memory.read
-        return _Store(
-            node,
-            self.memory,
-            self.observer,
-            compile_tuple(node.target.subscripts, read),
-            compile_expression(node.value, read),
-            compile_tuple(node.instance, read),
-        )
-
-
-def _step(node: For) -> int:
-    if node.step < 1:
-        raise LoweringError(f"loop '{node.variable}' has step {node.step}; expected at least 1")
-    return node.step
-
-
-def _in_order(runs: list[Run]) -> Run:
-    def run(variables: Variables) -> None:
-        for each in runs:
-            each(variables)
-
-    return run

@@ -5,21 +5,33 @@ around them to each part. So one lifetime may come out as several that follow ea
 the first has written would be gone in the next. All tiles of a buffer share one piece of memory, so
 making a lifetime longer never changes a result: parts are joined unless they provably belong to
 different iterations of the loops around.
+
+The iterations of a parallel loop each have memory of their own: there, parts that cannot be told
+apart are an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TypeGuard
 
+import islpy as isl
+
+from polysched.errors import LoweringError
 from polysched.ir.expressions import Expression, Index
-from polysched.ir.linear import Interval, Intervals, LinearForm, interval, linear_form
+from polysched.ir.linear import Intervals, LinearForm, interval, linear_form
 from polysched.ir.traversal import transform
+from polysched.ir.tree import LoopKind, Node, path, statements
+from polysched.loops.conditions import range_conditions
+from polysched.loops.instances import instance_map
 from polysched.loops.nodes import (
     Allocate,
+    Assign,
     Block,
     For,
+    If,
     LoopNode,
     block,
     children,
@@ -27,83 +39,200 @@ from polysched.loops.nodes import (
     variable_interval,
     walk,
 )
+from polysched.schedule.program import Program
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Timing:
+    """When the statements of a program run.
+
+    Attributes:
+        context: the values of the parameters.
+        values: for every statement the values of the tree's loops around it, the outermost first.
+    """
+
+    context: isl.Set
+    values: Mapping[str, tuple[isl.PwAff, ...]]
+
+
+def timing(program: Program, tree: Node) -> Timing:
+    """When a program's statements run, given its tree as it is executed."""
+    values = {
+        name: tuple(loop.values[name] for loop in path(tree, name)) for name in statements(tree)
+    }
+    return Timing(program.kernel.context, values)
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """What is known at a place in the loops.
+
+    Attributes:
+        known: intervals of the parameters and of the variables.
+        loops: the loops around, the outermost first.
+        conditions: what holds of their variables there.
+    """
+
+    known: Intervals
+    loops: tuple[For, ...] = ()
+    conditions: tuple[Expression, ...] = ()
+
+    def inside(self, loop: For) -> _Place:
+        """In the body of a loop."""
+        reached = variable_interval(loop.lower, loop.upper, self.known)
+        return _Place(
+            {**self.known, loop.variable: reached},
+            (*self.loops, loop),
+            (*self.conditions, *range_conditions(loop)),
+        )
+
+    def where(self, condition: Expression) -> _Place:
+        """Where a condition holds."""
+        return replace(self, conditions=(*self.conditions, condition))
+
+
+@dataclass(frozen=True, eq=False)
 class _Birth:
-    """Where a lifetime begins: its iteration, and intervals of the variables bound on the way."""
+    """A lifetime, and the place at which it begins."""
 
-    iteration: tuple[Expression | None, ...]
-    own: tuple[tuple[str, Interval], ...]
+    node: Allocate
+    place: _Place
+
+    def is_threaded(self, outside: _Place) -> bool:
+        """Whether there is a parallel loop between a place outside and the birth."""
+        between = self.place.loops[len(outside.loops) :]
+        return any(loop.kind is LoopKind.PARALLEL for loop in between)
 
 
-def merge_lifetimes(node: LoopNode, known: Intervals) -> LoopNode:
+def merge_lifetimes(node: LoopNode, known: Intervals, timing: Timing) -> LoopNode:
     """Join the parts of lifetimes that may belong to one iteration of the loops around.
 
     Args:
         node: loops as isl generated them.
-        known: intervals of the parameters and of the variables around ``node``.
+        known: intervals of the parameters.
+        timing: of the program that the loops were generated from.
+
+    Raises:
+        LoweringError: a lifetime inside a parallel loop cannot be told from one outside of it.
     """
-    if isinstance(node, For):
-        inside = {**known, node.variable: variable_interval(node.lower, node.upper, known)}
-        return map_children(node, lambda child: merge_lifetimes(child, inside))
-    node = map_children(node, lambda child: merge_lifetimes(child, known))
-    if not isinstance(node, Block):
-        return node
-    parts = list(node.children)
-    for array in sorted({one.array for one in walk(node) if isinstance(one, Allocate)}):
-        parts = _joined(parts, array, known)
-    return block(parts)
+    return _merged(node, _Place(known), timing)
 
 
-def _joined(parts: list[LoopNode], array: str, known: Intervals) -> list[LoopNode]:
+def _merged(node: LoopNode, place: _Place, timing: Timing) -> LoopNode:
+    match node:
+        case For():
+            return replace(node, body=_merged(node.body, place.inside(node), timing))
+        case If(condition=condition, then=then, otherwise=otherwise):
+            return replace(
+                node,
+                then=_merged(then, place.where(condition), timing),
+                otherwise=None
+                if otherwise is None
+                else _merged(otherwise, place.where(~condition), timing),
+            )
+        case Block(children=inner):
+            # what is joined inside a child may be a block, which becomes part of this one
+            merged = block([_merged(child, place, timing) for child in inner])
+            parts: list[LoopNode] = list(merged.children) if isinstance(merged, Block) else [merged]
+            for array in sorted({one.array for one in walk(merged) if isinstance(one, Allocate)}):
+                joined = _joined(parts, array, place, timing)
+                if len(joined) < len(parts):
+                    # The lifetimes of other buffers may be cut inside of the one joined.
+                    return _merged(block(joined), place, timing)
+                parts = joined
+            return block(parts)
+        case _:
+            return map_children(node, lambda child: _merged(child, place, timing))
+
+
+def _joined(parts: list[LoopNode], array: str, place: _Place, timing: Timing) -> list[LoopNode]:
     """The parts of a block with the lifetimes of one buffer joined where they may be one."""
     groups: list[list[LoopNode]] = []
     for part in parts:
-        births = list(_births(part, array, known, ()))
+        births = list(_births(part, array, place))
         together = [
             index
             for index, group in enumerate(groups)
             if any(
-                not _apart(earlier, later, known)
+                not _apart(earlier, later, place, timing)
                 for member in group
-                for earlier in _births(member, array, known, ())
+                for earlier in _births(member, array, place)
                 for later in births
             )
         ]
         first = min(together, default=len(groups))
         groups[first:] = [[member for group in groups[first:] for member in group] + [part]]
+    for group in groups:
+        held = [births for part in group if (births := list(_births(part, array, place)))]
+        if len(held) > 1 and any(birth.is_threaded(place) for births in held for birth in births):
+            raise LoweringError(
+                f"buffer '{array}' belongs to the iterations of a parallel loop, of which parts "
+                "were generated apart that may be one iteration; choose factors that divide the "
+                "extents, or make another loop parallel"
+            )
     return [one for group in groups for one in _one_lifetime(group, array)]
 
 
-def _births(
-    node: LoopNode, array: str, known: Intervals, own: tuple[tuple[str, Interval], ...]
-) -> Iterator[_Birth]:
+def _births(node: LoopNode, array: str, place: _Place) -> Iterator[_Birth]:
+    for below, where in _walk(node, place, array):
+        if isinstance(below, Allocate) and below.array == array:
+            yield _Birth(below, where)
+
+
+def _walk(
+    node: LoopNode, place: _Place, ends_at: str | None = None
+) -> Iterator[tuple[LoopNode, _Place]]:
+    """All nodes with their places, but nothing inside the lifetime of a buffer."""
+    yield node, place
     match node:
-        case Allocate() if node.array == array:
-            yield _Birth(node.iteration, own)
-        case For():
-            reached = variable_interval(node.lower, node.upper, {**known, **dict(own)})
-            yield from _births(node.body, array, known, (*own, (node.variable, reached)))
+        case For(body=body):
+            yield from _walk(body, place.inside(node), ends_at)
+        case If(condition=condition, then=then, otherwise=otherwise):
+            yield from _walk(then, place.where(condition), ends_at)
+            if otherwise is not None:
+                yield from _walk(otherwise, place.where(~condition), ends_at)
+        case Allocate(array=array) if array == ends_at:
+            return
         case _:
             for child in children(node):
-                yield from _births(child, array, known, own)
+                yield from _walk(child, place, ends_at)
 
 
-def _apart(one: _Birth, other: _Birth, known: Intervals) -> bool:
+def _apart(one: _Birth, other: _Birth, outside: _Place, timing: Timing) -> bool:
     """Whether two births provably belong to different iterations of the loops around."""
-    intervals = {**known, **dict(one.own)}
-    renaming = {name: Index(f"{name}'") for name, _ in other.own}
-    intervals |= {renaming[name].name: bounds for name, bounds in other.own}
-    # A lifetime joined of different iterations has none of its own: it is apart from nothing.
-    for mine, its in zip(one.iteration, other.iteration, strict=False):
+    renaming = {
+        loop.variable: Index(f"{loop.variable}'")
+        for loop in other.place.loops[len(outside.loops) :]
+    }
+    intervals = {**other.place.known, **one.place.known}
+    intervals |= {new.name: other.place.known[old] for old, new in renaming.items()}
+    # Of a lifetime joined of different iterations only what they have in common is known.
+    for mine, its in zip(one.node.iteration, other.node.iteration, strict=False):
         if mine is None or its is None:
             continue
         difference = linear_form(mine, {}).plus(_renamed(its, renaming), -1)
         low, high = interval(difference, intervals)
         if (low is not None and low > 0) or (high is not None and high < 0):
             return True
+    # To join lifetimes costs nothing but memory, except across threads: there isl has to tell.
+    if one.is_threaded(outside) or other.is_threaded(outside):
+        return bool(_iterations(one, timing).is_disjoint(_iterations(other, timing)))
     return False
+
+
+def _iterations(birth: _Birth, timing: Timing) -> isl.Set:
+    """The iterations of the tree's loops around a lifetime, of all its assignments."""
+    depth = len(birth.node.iteration)
+    found = []
+    for node, place in _walk(birth.node.body, birth.place):
+        if isinstance(node, Assign):
+            variables = tuple(loop.variable for loop in place.loops)
+            ran = instance_map(node, variables, place.conditions, timing.context).range()
+            times = isl.Map.from_domain(ran)
+            for value in timing.values[node.statement][:depth]:
+                times = times.flat_range_product(isl.Map.from_pw_aff(value))
+            found.append(times.intersect_domain(ran).range())
+    return reduce(isl.Set.union, found)
 
 
 def _renamed(expression: Expression, renaming: dict[str, Index]) -> LinearForm:
@@ -120,8 +249,10 @@ def _one_lifetime(group: list[LoopNode], array: str) -> list[LoopNode]:
         return group
     first, last = holding[0], holding[-1] + 1
     body = block([_without(part, array) for part in group[first:last]])
-    iterations = {one.iteration for part in group for one in walk(part) if _is_birth(one, array)}
-    iteration = iterations.pop() if len(iterations) == 1 else ()
+    iterations = [one.iteration for part in group for one in walk(part) if _is_birth(one, array)]
+    iteration = tuple(
+        values[0] if len(set(values)) == 1 else None for values in zip(*iterations, strict=True)
+    )
     return [*group[:first], Allocate(array, body, iteration), *group[last:]]
 
 

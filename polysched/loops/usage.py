@@ -15,6 +15,8 @@ def accessed_arrays(body: LoopNode) -> frozenset[str]:
         match node:
             case Assign(target=target, value=value):
                 found |= {target.array, *_read(value)}
+                for subscript in target.subscripts:
+                    found |= _read(subscript)
             case If(condition=condition):
                 found |= _read(condition)
     return frozenset(found)

@@ -15,14 +15,19 @@ def initialize_llvm() -> None:
     binding.initialize_native_target()
     binding.initialize_all_targets()
     binding.initialize_native_asmprinter()
+    binding.initialize_native_asmparser()  # for inline assembly; LLVM ends the process without it
     binding.initialize_all_asmprinters()
 
 
-def target_machine(machine: Machine, *, optimization: int = 3) -> binding.TargetMachine:
+def target_machine(
+    machine: Machine, *, optimization: int = 3, position_independent: bool = False
+) -> binding.TargetMachine:
     """An LLVM target machine for `machine`'s processor with exactly its features.
 
-    `optimization` is LLVM's code generation level, 0 to 3. Raises `MachineError` for a triple,
-    processor or feature that LLVM does not know (LLVM itself would warn and go on without it).
+    `optimization` is LLVM's code generation level, 0 to 3. Code that is `position_independent` can
+    be linked into programs and shared libraries, other code is for a JIT. Raises `MachineError` for
+    a triple, processor or feature that LLVM does not know (LLVM itself would warn and go on without
+    it).
     """
     if optimization not in range(4):
         raise MachineError(f"optimization is {optimization}; expected a level from 0 to 3")
@@ -35,13 +40,21 @@ def target_machine(machine: Machine, *, optimization: int = 3) -> binding.Target
             "expected one such as 'x86_64-unknown-linux-gnu'"
         ) from error
     if machine.triple.startswith("x86_64"):
-        _check_x86_names(machine)
+        require_x86_names(machine)
     return target.create_target_machine(
-        cpu=machine.cpu, features=machine.features, opt=optimization
+        cpu=machine.cpu,
+        features=machine.features,
+        opt=optimization,
+        reloc="pic" if position_independent else "default",
+        codemodel="default" if position_independent else "jitdefault",
     )
 
 
-def _check_x86_names(machine: Machine) -> None:
+def require_x86_names(machine: Machine) -> None:
+    """Check that LLVM knows the processor and the features of a 64-bit x86 machine.
+
+    Raises `MachineError` otherwise, with the nearest names.
+    """
     names = [item[1:] for item in machine.features.split(",") if item]
     for what, name, known in (
         ("processor", machine.cpu, PROCESSORS),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import importlib.metadata
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ from polysched.machine.detect import detect_host
 from polysched.machine.target import initialize_llvm, target_machine
 from polysched.runtime.cache import ObjectCache, cache_key
 from polysched.runtime.pipeline import CompileOptions, codegen_pipeline
+from polysched.version import own_version
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,7 @@ def object_key(ir_text: str, symbol: str, machine: Machine, options: CompileOpti
 @functools.cache
 def versions() -> tuple[str, ...]:
     """The versions of polysched, llvmlite and LLVM."""
-    try:
-        own = importlib.metadata.version("polysched")
-    except importlib.metadata.PackageNotFoundError:
-        own = "not installed"
+    own = own_version() or "not installed"
     llvm = ".".join(map(str, binding.llvm_version_info))
     return (f"polysched {own}", f"llvmlite {llvmlite.__version__}", f"LLVM {llvm}")
 
@@ -143,10 +140,10 @@ def require_runnable(machine: Machine, host: Machine) -> None:
     Raises:
         MachineError: another architecture, or instruction sets that the host lacks.
     """
-    if _architecture(machine) != _architecture(host):
+    if architecture(machine) != architecture(host):
         raise MachineError(
-            f"code for machine '{machine.name}' ({_architecture(machine)}) cannot run on this host "
-            f"({_architecture(host)}); compile for the machine 'host'"
+            f"code for machine '{machine.name}' ({architecture(machine)}) cannot run on this host "
+            f"({architecture(host)}); compile for the machine 'host'"
         )
     missing = machine.missing_on(host)
     if missing:
@@ -156,7 +153,8 @@ def require_runnable(machine: Machine, host: Machine) -> None:
         )
 
 
-def _architecture(machine: Machine) -> str:
+def architecture(machine: Machine) -> str:
+    """The processor family that a machine's triple begins with, ``x86_64``."""
     return machine.triple.split("-", 1)[0]
 
 
@@ -165,7 +163,11 @@ def _optimized(
 ) -> tuple[binding.ModuleRef, binding.TargetMachine]:
     options = options or CompileOptions()
     initialize_llvm()
-    target = target_machine(machine, optimization=options.code_generation)
+    target = target_machine(
+        machine,
+        optimization=options.code_generation,
+        position_independent=options.position_independent,
+    )
     try:
         # A context of its own: its types and constants go with the module, and no thread shares it.
         module = binding.parse_assembly(ir_text, binding.create_context())

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import CallError, OutOfMemoryError
+from polysched.ir.value_range import require_values
 from polysched.machine.description import Machine
 from polysched.runtime.cache import ObjectCache, default_cache
 from polysched.runtime.jit import Entry, NativeFunction, compile_once, emit_assembly
@@ -19,7 +20,11 @@ from polysched.runtime.memory import address, aligned_zeros
 from polysched.runtime.pipeline import CompileOptions
 from polysched.runtime.plan import Allocation, CallForm, Layout, Plan, bind_names, make_plan
 from polysched.runtime.signature import Declaration, Signature, signature_of
+from polysched.runtime.threads import current_team, running_calls, usable_threads
 from polysched.runtime.views import as_array
+
+# More threads than that are taken for a slip of the finger.
+LARGEST_TEAM = 1024
 
 # How many combinations of types, shapes and parameters a kernel remembers the plans of.
 _PLANS = 256
@@ -38,7 +43,11 @@ class CompiledKernel:
     Arrays are numpy arrays, objects with the buffer protocol or DLPack tensors in the CPU's memory;
     none is copied. Every call checks all of them and raises `CallError` before anything is
     computed, and `OutOfMemoryError` where there is no memory for the kernel's workspace. The GIL is
-    released while the kernel runs, and threads may call it at the same time.
+    released while the kernel runs, and threads may call it at the same time. The values of index
+    arrays are checked before it runs: no other thread may change them meanwhile.
+
+    Parallel loops run on ``kernel(..., threads=4)`` threads, by default on as many as there are
+    cores that this process may use, shared with the calls that run at the same time.
 
     ``signature`` says what the kernel takes, ``llvm`` is the LLVM IR text it was compiled from,
     ``machine`` what it was compiled for and ``options`` how.
@@ -49,6 +58,7 @@ class CompiledKernel:
     machine: Machine
     options: CompileOptions
     native: NativeFunction = field(repr=False)
+    is_threaded: bool = False
 
     @property
     def name(self) -> str:
@@ -66,7 +76,9 @@ class CompiledKernel:
     def __call__(self, /, *arrays: Any, **named: Any) -> Any:
         """Run the kernel; see the class."""
         form = CallForm(len(arrays))
+        threads = None
         if named:
+            threads = self._threads(named)
             form, arrays = _split(self.signature, arrays, named)
         views: Sequence[np.ndarray[Any, Any]] = arrays
         for value in arrays:
@@ -74,6 +86,8 @@ class CompiledKernel:
                 views = self._views(form, arrays)
                 break
         plan = self._plan(form, tuple([(v.dtype, v.shape, v.flags.num) for v in views]))
+        if plan.ranges:
+            self._check_values(plan, views)
         addresses = list(map(address, views, plan.writable))
         if plan.allocations:
             outputs = [self._allocated(allocation) for allocation in plan.allocations]
@@ -82,8 +96,25 @@ class CompiledKernel:
         if not plan.in_order:
             arrays = tuple([arrays[source] for source in plan.sources])
             addresses = [addresses[source] for source in plan.sources]
-        self._run(plan, addresses)
+        self._run(plan, addresses, threads)
         return plan.result_of(arrays)
+
+    def _threads(self, named: dict[str, Any]) -> int | None:
+        """Take ``threads=`` out of the arguments by name, unless it is one of the kernel's own."""
+        if (
+            "threads" not in named
+            or "threads" in self.signature.parameters + self.signature.array_names
+        ):
+            return None
+        threads = named.pop("threads")
+        if not self.is_threaded:
+            raise CallError(
+                f"kernel '{self.name}' has no parallel loop, so threads={threads!r} says nothing; "
+                "leave it out, or schedule a loop with parallel()"
+            )
+        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+            raise CallError(f"kernel '{self.name}': threads={threads!r}; expected an integer >= 1")
+        return min(threads, LARGEST_TEAM)
 
     @cached_property
     def _plan(self) -> Callable[[CallForm, tuple[Layout, ...]], Plan]:
@@ -97,12 +128,24 @@ class CompiledKernel:
             for value, name in zip(arrays, names, strict=True)
         ]
 
-    def _run(self, plan: Plan, addresses: list[int]) -> None:
+    def _check_values(self, plan: Plan, views: Sequence[np.ndarray[Any, Any]]) -> None:
+        for name, source, lower, upper, declared in plan.ranges:
+            subject = f"kernel '{self.name}': array '{name}'"
+            require_values(subject, views[source], lower, upper, declared)
+
+    def _run(self, plan: Plan, addresses: list[int], threads: int | None) -> None:
         for first, second, first_bytes, second_bytes in plan.overlaps:
             distance = addresses[second] - addresses[first]
             if -second_bytes < distance < first_bytes:
                 raise _overlap(self.signature, first, second)
-        if self.native.call(*addresses, *plan.parameters):
+        if not self.is_threaded:
+            status = self.native.call(*addresses, *plan.parameters)
+        else:
+            with running_calls() as calls:
+                number = threads or max(1, usable_threads() // calls)
+                team = current_team().address
+                status = self.native.call(*addresses, team, *plan.parameters, number)
+        if status:
             raise OutOfMemoryError(
                 f"kernel '{self.name}': no memory for its workspace; nothing was written"
             )
@@ -122,6 +165,7 @@ def compile_kernel(
     llvm: str,
     machine: Machine,
     *,
+    threaded: bool = False,
     options: CompileOptions | None = None,
     cache: ObjectCache | None = None,
 ) -> CompiledKernel:
@@ -129,18 +173,20 @@ def compile_kernel(
 
     The function takes a pointer for each argument array of ``declaration`` in order, then each
     parameter; it returns 0, or 1 if it could not allocate its workspace and wrote nothing.
-    ``cache`` defaults to the user's cache folder.
+    If it is ``threaded``, a pointer to a team's functions comes after the arrays and the number of
+    threads last. ``cache`` defaults to the user's cache folder.
 
     Raises:
         LoweringError: LLVM refuses the text.
         MachineError: this host lacks an instruction set that the code may use.
     """
     signature = signature_of(declaration)
-    entry = Entry(signature.name, len(signature.arrays), len(signature.parameters))
+    more = int(threaded)
+    entry = Entry(signature.name, len(signature.arrays) + more, len(signature.parameters) + more)
     chosen = options or CompileOptions()
     stored = default_cache() if cache is None else cache
     native = compile_once(llvm, entry, machine, chosen, stored)
-    return CompiledKernel(signature, llvm, machine, chosen, native)
+    return CompiledKernel(signature, llvm, machine, chosen, native, threaded)
 
 
 def _split(

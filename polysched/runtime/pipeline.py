@@ -26,11 +26,13 @@ class CompileOptions:
     """How hard LLVM works.
 
     ``simplification`` is the level of the passes on IR, 0 (none) to 3; ``code_generation`` that of
-    instruction selection, scheduling and register allocation, 0 to 3.
+    instruction selection, scheduling and register allocation, 0 to 3. Code that is
+    ``position_independent`` can be linked into programs and shared libraries.
     """
 
     simplification: int = 1
     code_generation: int = 3
+    position_independent: bool = False
 
     def __post_init__(self) -> None:
         for name, level in (

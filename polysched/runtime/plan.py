@@ -7,7 +7,7 @@ called with; :mod:`polysched.runtime.kernel` keeps the plans.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
@@ -17,6 +17,7 @@ import numpy as np
 from polysched.errors import CallError, KernelError, suggestion
 from polysched.ir.evaluate import evaluate
 from polysched.ir.kernel import Array, Role
+from polysched.ir.printing import values_text
 from polysched.runtime.inference import Bindings, infer_parameters
 from polysched.runtime.linear import display
 from polysched.runtime.signature import Signature, tuple_text
@@ -45,6 +46,19 @@ class OverlapCheck(NamedTuple):
     second_bytes: int
 
 
+class RangeCheck(NamedTuple):
+    """An index array: its position among the arguments passed, and the range of its values.
+
+    ``declared`` is the range as it was declared, for messages.
+    """
+
+    name: str
+    source: int
+    lower: int
+    upper: int
+    declared: str
+
+
 class Allocation(NamedTuple):
     """An output that the call leaves out: its name, shape and element type."""
 
@@ -60,7 +74,7 @@ class Plan:
     ``sources`` gives for each array of the signature its position among the arguments passed and,
     after them, the ``allocations``; ``writable`` tells which of the arguments passed numpy lets be
     written; ``parameters`` are the values in order; ``results`` the positions of the outputs among
-    the signature's arrays.
+    the signature's arrays; ``ranges`` the arrays whose values have to be looked at.
     """
 
     sources: tuple[int, ...]
@@ -69,6 +83,7 @@ class Plan:
     overlaps: tuple[OverlapCheck, ...]
     allocations: tuple[Allocation, ...]
     results: tuple[int, ...]
+    ranges: tuple[RangeCheck, ...] = ()
 
     @cached_property
     def in_order(self) -> bool:
@@ -151,7 +166,18 @@ def make_plan(signature: Signature, form: CallForm, layouts: tuple[Layout, ...])
         overlaps=_overlaps(signature, sizes),
         allocations=tuple(Allocation(n, expected[n], arrays[n].dtype.numpy()) for n in omitted),
         results=tuple(i for i, a in enumerate(signature.arrays) if a.role is Role.OUTPUT),
+        ranges=tuple(_ranges(signature, names, bindings)),
     )
+
+
+def _ranges(
+    signature: Signature, names: tuple[str, ...], bindings: Bindings
+) -> Iterator[RangeCheck]:
+    for array in signature.arrays:
+        if array.values is not None:
+            lower, upper = (evaluate(end, bindings.values) for end in array.values)
+            declared = values_text(array.values)
+            yield RangeCheck(array.name, names.index(array.name), lower, upper, declared)
 
 
 def expected_shape(signature: Signature, array: Array, bindings: Bindings) -> tuple[int, ...]:

@@ -9,9 +9,11 @@ from typing import Protocol
 
 import islpy as isl
 
+from polysched.errors import LoweringError
 from polysched.ir.affine import from_aff, from_set
 from polysched.ir.expressions import Constant, Expression, equal
 from polysched.ir.kernel import Array, Role
+from polysched.ir.limits import limited
 from polysched.ir.linear import linear_form
 from polysched.runtime.linear import comparison_text, display
 
@@ -79,10 +81,14 @@ def signature_of(declaration: Declaration) -> Signature:
     )
 
 
+@limited(LoweringError, "the conditions on the parameters are too intricate to be checked at calls")
 def conditions_of(context: isl.Set) -> tuple[Condition, ...]:
     """The conditions that together say that the parameters lie in ``context``, a set of parameters.
 
     A union of several polyhedra gives one condition, a single one a condition for each constraint.
+
+    Raises:
+        LoweringError: isl gives up on them.
     """
     domain = context.params().from_params().compute_divs().coalesce()
     polyhedra = domain.get_basic_sets()

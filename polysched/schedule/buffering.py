@@ -5,36 +5,34 @@ loop (with the loops around it) is a *tile*, named by the tuple of the loops' va
 buffer is indexed by tile and position, so that no two tiles share an element; that one piece of
 memory serves all tiles is a separate question of storage, decided where legality is decided.
 
-How the dependences follow is in :mod:`polysched.schedule.translation`.
+An *expanded* buffer has memory for every iteration of the loop, as a dimension ``each_<loop>`` of
+its own. Only the loops further out reuse it; lanes and threads along the loop itself do not meet.
+
+How the dependences follow is in :mod:`polysched.schedule.translation`, the statements and loops in
+:mod:`polysched.schedule.copies`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from functools import reduce
+from typing import TypeVar
 
 import islpy as isl
 
 from polysched.dependence.relations import Dependence, Reference
 from polysched.errors import ScheduleError, suggestion
-from polysched.ir.affine import from_pw_aff, to_pw_aff
-from polysched.ir.expressions import (
-    Constant,
-    Expression,
-    Index,
-    Load,
-)
+from polysched.ir.affine import from_pw_aff
+from polysched.ir.expressions import Constant, Expression
 from polysched.ir.extrema import greatest
-from polysched.ir.kernel import (
-    Access,
-    Array,
-    Role,
-    Statement,
-    access_relation,
-)
+from polysched.ir.kernel import Array, Role, access_relation
 from polysched.ir.linear import simplify
-from polysched.ir.traversal import transform
-from polysched.ir.tree import Leaf, Loop, Node, Sequence, sequence, statements
+from polysched.ir.tree import Loop, statements
+from polysched.schedule.exactness import require_exact_accesses
 from polysched.schedule.program import Program, counted_loop, prefix_loops, prefix_map
+
+_Column = TypeVar("_Column")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +41,8 @@ class Buffering:
 
     ``redirect`` maps the instances of a reference to ``[tile, element]`` (a flat tuple); ``lowest``
     gives for each dimension of the array the smallest subscript in a tile, over the space of tiles.
+    Of an expanded buffer, ``first`` is the smallest value of ``loop``, over that space too, and
+    ``place`` says which of the stored dimensions counts from there.
     """
 
     array: Array
@@ -54,6 +54,20 @@ class Buffering:
     order: tuple[int, ...]
     lowest: tuple[isl.PwAff, ...]
     redirect: dict[Reference, isl.Map]
+    first: isl.PwAff | None = None
+    place: int = 0
+
+    def columns(self, tile: Sequence[_Column], elements: Sequence[_Column]) -> list[_Column]:
+        """What belongs to the buffer's dimensions, in their order.
+
+        Args:
+            tile: one column for each loop around.
+            elements: one for each dimension in ``order``.
+        """
+        if self.first is None:
+            return [*tile, *elements]
+        *outer, own = tile
+        return [*outer, *elements[: self.place], own, *elements[self.place :]]
 
     @property
     def reads(self) -> list[Reference]:
@@ -77,9 +91,22 @@ class Buffering:
 
 
 def plan_buffer(
-    program: Program, array_name: str, at: str, into: str, order: tuple[str, ...] | None
+    program: Program,
+    array_name: str,
+    at: str,
+    into: str,
+    order: tuple[str, ...] | None,
+    *,
+    users: Set[str] | None = None,
+    expanded: bool = False,
+    may: bool = False,
 ) -> Buffering:
     """Find the references below a loop to an array, and the box that a tile needs of it.
+
+    Args:
+        users: the statements whose references are meant; by default all below the loop.
+        expanded: whether every iteration of the loop gets memory of its own.
+        may: whether subscripts may depend on data; the box then holds all that may be touched.
 
     Raises:
         ScheduleError: the array or loop is unknown, the array is not touched below the loop, the
@@ -95,39 +122,68 @@ def plan_buffer(
     array = program.arrays[array_name]
     loop = counted_loop(program, at)
     around = prefix_loops(program, loop)
-    element_names = array.dimensions
     tile_names = tuple(f"at_{outer.name}" for outer in around)
-    redirect = _redirections(program, loop, around, array)
+    names = [name for name in statements(loop) if users is None or name in users]
+    if not may:
+        require_exact_accesses(program, array_name, names, f"loop '{at}'")
+    redirect = _redirections(program, names, around, array)
     if not redirect:
         raise ScheduleError(
             f"no statement that ever runs below loop '{at}' accesses array '{array_name}'"
         )
-    footprint = _footprint(redirect, len(around))
-    _require_one_tile(footprint, array, at)
+    touched = reduce(isl.Set.union, (relation.range() for relation in redirect.values()))
+    footprint = _from_tiles(touched, len(around))
+    tiles = len(around) - expanded
+    lifetimes = touched.project_out(isl.dim_type.set, tiles, int(expanded))
+    user = f"loop '{at}'" if expanded else f"an iteration of loop '{at}'"
+    _require_one_tile(_from_tiles(lifetimes, tiles), array, user)
     lowest = tuple(_lowest(footprint, position, tile_names) for position in range(len(array.shape)))
-    dimension_order = _dimension_order(array, order)
-    shape = tuple(
-        _extent(footprint, lowest[position], position, array, at) for position in dimension_order
-    )
+    stored = _stored_order(array, own_dimension(loop, array) if expanded else None, order)
+    positions = tuple(position for position in stored if position != _OWN)
+    names_of = {position: array.dimensions[position] for position in positions}
+    extents = {
+        position: _extent(
+            footprint,
+            lowest[position],
+            position,
+            f"dimension '{array.dimensions[position]}' of array '{array.name}' has no bounded "
+            f"extent in an iteration of loop '{at}'",
+        )
+        for position in positions
+    }
+    first, place = None, 0
+    if expanded:
+        first, extents[_OWN] = _iterations(footprint, tile_names, at)
+        place, names_of[_OWN] = stored.index(_OWN), own_dimension(loop, array)
     buffer = Array(
         into,
         array.dtype,
-        (*(Constant(0) for _ in around), *shape),
+        (*(Constant(0) for _ in range(tiles)), *(extents[position] for position in stored)),
         Role.TEMPORARY,
-        (*tile_names, *(array.dimensions[position] for position in dimension_order)),
-        tile=len(around),
+        (*tile_names[:tiles], *(names_of[position] for position in stored)),
+        tile=tiles,
         location=array.location,
     )
     return Buffering(
-        array, buffer, loop, around, tile_names, element_names, dimension_order, lowest, redirect
+        array,
+        buffer,
+        loop,
+        around,
+        tile_names,
+        array.dimensions,
+        positions,
+        lowest,
+        redirect,
+        first,
+        place,
     )
 
 
 def _redirections(
-    program: Program, loop: Loop, around: tuple[Loop, ...], array: Array
+    program: Program, names: list[str], around: tuple[Loop, ...], array: Array
 ) -> dict[Reference, isl.Map]:
     redirect = {}
-    for name in statements(loop):
+    for name in names:
         statement = program.statements[name]
         if statement.domain.is_empty():
             continue
@@ -140,13 +196,11 @@ def _redirections(
     return redirect
 
 
-def _footprint(redirect: dict[Reference, isl.Map], depth: int) -> isl.Map:
-    """The relation from tiles to the elements of the array that they touch."""
-    touched: isl.Set | None = None
-    for relation in redirect.values():
-        reached = relation.range()
-        touched = reached if touched is None else touched.union(reached)
-    assert touched is not None
+def _from_tiles(touched: isl.Set, depth: int) -> isl.Map:
+    """The relation from the first ``depth`` dimensions to the others.
+
+    From tiles to the elements of the array that they touch, say.
+    """
     return isl.Map.from_domain(touched).move_dims(
         isl.dim_type.out,
         0,
@@ -156,10 +210,14 @@ def _footprint(redirect: dict[Reference, isl.Map], depth: int) -> isl.Map:
     )
 
 
-def _require_one_tile(footprint: isl.Map, array: Array, at: str) -> None:
-    """Check that an iteration touches one tile of an array that is a buffer itself.
+def _require_one_tile(footprint: isl.Map, array: Array, user: str) -> None:
+    """Check that the lifetime of a buffer touches one tile of an array that is a buffer itself.
 
     All tiles of a buffer share one piece of memory; a buffer of several tiles would mix them up.
+
+    Args:
+        footprint: from lifetimes to elements of the array.
+        user: what lives for so long, as the message calls it.
 
     Raises:
         ScheduleError: it touches several.
@@ -167,7 +225,7 @@ def _require_one_tile(footprint: isl.Map, array: Array, at: str) -> None:
     for position in range(array.tile):
         if not _element_column(footprint, position).is_single_valued():
             raise ScheduleError(
-                f"an iteration of loop '{at}' touches several tiles of buffer '{array.name}', one "
+                f"{user} touches several tiles of buffer '{array.name}', one "
                 f"for each '{array.dimensions[position]}'; take a loop inside the one at which "
                 f"'{array.name}' was made"
             )
@@ -182,20 +240,27 @@ def _element_column(footprint: isl.Map, position: int) -> isl.Map:
 def _lowest(footprint: isl.Map, position: int, tile_names: tuple[str, ...]) -> isl.PwAff:
     column = _element_column(footprint, position)
     function = column.dim_min(0).gist(column.domain()).coalesce()
-    return _named(function, tile_names)
+    return named(function, tile_names)
 
 
-def _extent(
-    footprint: isl.Map, lowest: isl.PwAff, position: int, array: Array, at: str
-) -> Expression:
+def _iterations(
+    footprint: isl.Map, tile_names: tuple[str, ...], at: str
+) -> tuple[isl.PwAff, Expression]:
+    """The smallest value of the innermost loop in each tile, and how many values follow it."""
+    outer = len(tile_names) - 1
+    values = _from_tiles(footprint.domain(), outer)
+    lowest = _lowest(values, 0, tile_names[:outer])
+    count = _extent(values, lowest, 0, f"loop '{at}' has no bounded number of iterations")
+    return named(lowest.insert_dims(isl.dim_type.in_, outer, 1), tile_names), count
+
+
+def _extent(footprint: isl.Map, lowest: isl.PwAff, position: int, unbounded: str) -> Expression:
+    """The largest extent from ``lowest`` on; ``unbounded`` says that there is none."""
     column = _element_column(footprint, position)
     starts = isl.Map.from_pw_aff(lowest).reset_tuple_id(isl.dim_type.in_)
     offsets = starts.intersect_domain(column.domain()).reverse().apply_range(column).deltas()
     if not offsets.dim_has_upper_bound(isl.dim_type.set, 0):
-        raise ScheduleError(
-            f"dimension '{array.dimensions[position]}' of array '{array.name}' has no bounded "
-            f"extent in an iteration of loop '{at}'"
-        )
+        raise ScheduleError(unbounded)
     last = offsets.dim_max(0)
     highest = greatest(offsets, 0)
     if highest is not None and _reaches(last, highest):
@@ -214,123 +279,46 @@ def _reaches(last: isl.PwAff, highest: int) -> bool:
     )
 
 
-def _dimension_order(array: Array, order: tuple[str, ...] | None) -> tuple[int, ...]:
-    names = array.dimensions
-    tiles = range(array.tile, len(names))
+def own_dimension(loop: Loop, array: Array) -> str:
+    """The name of the dimension that an expanded buffer has for the iterations of a loop.
+
+    It is ``each_<loop>``; where the array has a dimension of that name, ``each_<loop>_2`` and so on.
+    """
+    first = name = f"each_{loop.name}"
+    number = 1
+    while name in array.dimensions:
+        number += 1
+        name = f"{first}_{number}"
+    return name
+
+
+_OWN = -1
+"""Stands for the dimension that the array does not have."""
+
+
+def _stored_order(array: Array, own: str | None, order: tuple[str, ...] | None) -> tuple[int, ...]:
+    """The positions of the array's stored dimensions in the order that they have in the buffer.
+
+    Args:
+        own: the name of the buffer's own dimension, the first by default; None if it has none.
+
+    Raises:
+        ScheduleError: the order asked for does not name each of them once.
+    """
+    positions = [*([] if own is None else [_OWN]), *range(array.tile, len(array.dimensions))]
+    names = [own if position == _OWN else array.dimensions[position] for position in positions]
     if order is None:
-        return tuple(tiles)
-    if sorted(order) != sorted(names[position] for position in tiles):
+        return tuple(positions)
+    if sorted(order) != sorted(map(str, names)):
         raise ScheduleError(
             f"order={order!r} must name each dimension of array '{array.name}' once: "
-            f"{', '.join(names[array.tile :])}"
+            f"{', '.join(map(str, names))}"
         )
-    return tuple(names.index(name) for name in order)
+    return tuple(positions[names.index(name)] for name in order)
 
 
-def redirected_statement(plan: Buffering, statement: Statement) -> Statement:
-    """The statement with its references to the array replaced by references to the buffer."""
-    tiles = [outer.values[statement.name] for outer in plan.around]
-    prefix = isl.PwMultiAff.from_map(prefix_map(statement, plan.around, []))
-
-    def subscripts(access: Access) -> tuple[Expression, ...]:
-        space = statement.domain.get_space()
-        columns = list(tiles)
-        for position in plan.order:
-            start = plan.lowest[position].reset_tuple_id(isl.dim_type.in_)
-            value = to_pw_aff(access.subscripts[position], space)
-            columns.append(value.sub(start.pullback_pw_multi_aff(prefix)))
-        return tuple(
-            from_pw_aff(_named(column.gist(statement.domain).coalesce(), statement.indices))
-            for column in columns
-        )
-
-    def rule(node: Expression) -> Expression | None:
-        if isinstance(node, Load) and node.array == plan.array.name:
-            access = Access(node.array, node.subscripts, node.location)
-            return replace(node, array=plan.buffer.name, subscripts=subscripts(access))
-        return None
-
-    target = statement.target
-    if target.array == plan.array.name:
-        target = replace(target, array=plan.buffer.name, subscripts=subscripts(target))
-    return replace(statement, target=target, value=transform(statement.value, rule))
-
-
-def _named(function: isl.PwAff, indices: tuple[str, ...]) -> isl.PwAff:
+def named(function: isl.PwAff, indices: tuple[str, ...]) -> isl.PwAff:
     """The function with its dimensions named; isl forgets the names in some operations."""
     for position, index in enumerate(indices):
         function = function.set_dim_id(isl.dim_type.in_, position, isl.Id(index))
     return function
-
-
-def copy_statement(plan: Buffering, name: str, elements: isl.Set, *, outward: bool) -> Statement:
-    """The statement that copies ``elements`` (``[tile, element]``) into or out of the buffer."""
-    indices = (*plan.tile_names, *(f"{name}_{dimension}" for dimension in plan.element_names))
-    domain = elements.set_tuple_name(name)
-    for position, index in enumerate(indices):
-        domain = domain.set_dim_name(isl.dim_type.set, position, index)
-    tile = tuple(Index(index) for index in plan.tile_names)
-    element = tuple(Index(index) for index in indices[len(tile) :])
-    inside = (
-        *tile,
-        *(element[position] - from_pw_aff(plan.lowest[position]) for position in plan.order),
-    )
-    array, buffer = plan.array.name, plan.buffer.name
-    target, source = (
-        (Access(array, element), (buffer, inside))
-        if outward
-        else (Access(buffer, inside), (array, element))
-    )
-    value = Load(source[0], source[1], plan.array.dtype)
-    return Statement(name, indices, domain, target, value, location=plan.array.location)
-
-
-def copy_nest(plan: Buffering, copy: Statement) -> tuple[Loop, ...]:
-    """The loops of a copy, outermost first: one a dimension, in the buffer's order, counted from 0.
-
-    Each is named as the dimension of the array; their bodies are placeholders that :func:`nested`
-    fills.
-    """
-    space = copy.domain.get_space()
-    placeholder = Leaf(copy.name)
-    made = []
-    for position in plan.order:
-        index = copy.indices[len(plan.tile_names) + position]
-        offset = Index(index) - from_pw_aff(plan.lowest[position])
-        values = {copy.name: to_pw_aff(offset, space)}
-        made.append(Loop(plan.array.dimensions[position], values, placeholder))
-    return tuple(made)
-
-
-def nested(nest: tuple[Loop, ...], statement: str) -> Node:
-    """Loops put into each other, around the leaf of one statement."""
-    node: Node = Leaf(statement)
-    for loop in reversed(nest):
-        node = replace(loop, body=node)
-    return node
-
-
-def with_copies(
-    plan: Buffering, tree: Node, copies: dict[str, Statement], before: list[Node], after: list[Node]
-) -> Node:
-    """The tree with copy nests at the start and the end of the buffer's loop."""
-    around = list(plan.around)
-
-    def visit(node: Node) -> Node:
-        match node:
-            case Loop() if any(node is outer for outer in around):
-                position = [node is outer for outer in around].index(True)
-                column = {
-                    name: to_pw_aff(Index(plan.tile_names[position]), copy.domain.get_space())
-                    for name, copy in copies.items()
-                }
-                body = visit(node.body)
-                if node is plan.loop:
-                    body = sequence([*before, body, *after])
-                return replace(node, values={**node.values, **column}, body=body)
-            case Sequence(children=children):
-                return sequence([visit(child) for child in children])
-            case _:
-                return node
-
-    return visit(tree)

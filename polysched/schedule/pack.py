@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from polysched.errors import ScheduleError
-from polysched.schedule.buffering import (
+from polysched.schedule.buffering import plan_buffer
+from polysched.schedule.copies import (
     copy_nest,
     copy_statement,
     nested,
-    plan_buffer,
-    redirected_statement,
+    redirected_statements,
     with_copies,
 )
 from polysched.schedule.program import Program
@@ -67,16 +67,12 @@ def pack(program: Program, step: Pack) -> Program:
         elements = relation.range() if elements is None else elements.union(relation.range())
     assert elements is not None
     copy = copy_statement(plan, into, elements.coalesce(), outward=False)
-    touched = {reference.statement for reference in plan.redirect}
-    statements = {
-        name: redirected_statement(plan, statement) if name in touched else statement
-        for name, statement in program.statements.items()
-    }
+    statements = redirected_statements(program, plan)
     nest = nested(copy_nest(plan, copy), into)
     return replace(
         program,
         arrays={**program.arrays, into: plan.buffer},
         statements={**statements, into: copy},
         dependences=translated(plan, program.dependences, copy, None),
-        tree=with_copies(plan, program.tree, {into: copy}, [nest], []),
+        tree=with_copies(plan, program.tree, {into: copy}, first=nest),
     )

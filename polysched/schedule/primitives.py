@@ -8,14 +8,18 @@ from typing import Any, TypeAlias
 
 from polysched.schedule.collapse import Collapse, collapse
 from polysched.schedule.compute_at import ComputeAt, compute_at
+from polysched.schedule.contract import Contract, contract
 from polysched.schedule.distribute import Distribute, distribute
 from polysched.schedule.fuse import Fuse, fuse
+from polysched.schedule.limits import require_sensible
 from polysched.schedule.pack import Pack, pack
 from polysched.schedule.parallel import Parallel, parallel
+from polysched.schedule.privatise import Privatise, privatise
 from polysched.schedule.program import Program
 from polysched.schedule.promote import Promote, promote
 from polysched.schedule.reorder import Reorder, reorder
 from polysched.schedule.reverse import Reverse, reverse
+from polysched.schedule.rfactor import Rfactor, rfactor
 from polysched.schedule.shift import Shift, shift
 from polysched.schedule.skew import Skew, skew
 from polysched.schedule.split import Split, split
@@ -26,13 +30,16 @@ from polysched.schedule.vectorize import Vectorize, vectorize
 Step: TypeAlias = (
     Collapse
     | ComputeAt
+    | Contract
     | Distribute
     | Fuse
     | Pack
     | Parallel
+    | Privatise
     | Promote
     | Reorder
     | Reverse
+    | Rfactor
     | Shift
     | Skew
     | Split
@@ -45,13 +52,16 @@ PRIMITIVES: Mapping[type[Any], Callable[[Program, Any], Program]] = MappingProxy
     {
         Collapse: collapse,
         ComputeAt: compute_at,
+        Contract: contract,
         Distribute: distribute,
         Fuse: fuse,
         Pack: pack,
         Parallel: parallel,
+        Privatise: privatise,
         Promote: promote,
         Reorder: reorder,
         Reverse: reverse,
+        Rfactor: rfactor,
         Shift: shift,
         Skew: skew,
         Split: split,
@@ -66,17 +76,23 @@ def transform(program: Program, step: Step) -> Program:
     """Carry out one step.
 
     Raises:
-        ScheduleError: the step does not fit the program.
+        ScheduleError: the step does not fit the program, or makes too large a one of it.
     """
-    return PRIMITIVES[type(step)](program, step)
+    changed = PRIMITIVES[type(step)](program, step)
+    require_sensible(program, changed)
+    return changed
+
+
+def primitive_name(step: Step) -> str:
+    """The word that users write for the step: ``split``."""
+    return PRIMITIVES[type(step)].__name__
 
 
 def format_step(step: Step) -> str:
     """The step as the call that makes it: ``split('c', factor=64, into=('co', 'ci'))``."""
-    name = PRIMITIVES[type(step)].__name__
     shown = [
         f"{field}={getattr(step, field)!r}"
         for field, spec in type(step).__dataclass_fields__.items()
         if getattr(step, field) != spec.default
     ]
-    return f"{name}({', '.join(shown)})"
+    return f"{primitive_name(step)}({', '.join(shown)})"

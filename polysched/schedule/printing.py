@@ -1,13 +1,28 @@
-"""The loop tree of a program as text."""
+"""A schedule as text: its steps, and the loop tree that they make."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from polysched.errors import ScheduleError
 from polysched.ir.affine import from_pw_aff
+from polysched.ir.limits import limited
 from polysched.ir.printing import format_access, format_expression
 from polysched.ir.tree import Leaf, Loop, Node, Sequence
 from polysched.schedule.program import Program
+from polysched.schedule.schedule import Schedule
+
+
+@limited(ScheduleError, "the loop tree cannot be shown")
+def format_schedule(schedule: Schedule) -> str:
+    """The steps, one a line, then the loop tree in comments: a schedule file.
+
+    Raises:
+        ScheduleError: isl gives up on the values of the loops.
+    """
+    steps = f"{schedule.trace()}\n\n" if schedule.steps else ""
+    tree = "".join(f"# {line}\n" for line in format_tree(schedule.program).splitlines())
+    return steps + tree
 
 
 def format_tree(program: Program) -> str:

@@ -9,13 +9,13 @@ demands of them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import islpy as isl
 
 from polysched.dependence.relations import Dependence, memory_dependences
-from polysched.errors import ScheduleError, suggestion
+from polysched.errors import LoopReferenceError, ScheduleError, suggestion
 from polysched.ir.extrema import greatest, least
 from polysched.ir.kernel import Array, Kernel, Statement
 from polysched.ir.linear import Interval
@@ -24,13 +24,19 @@ from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, loops, path,
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A kernel on its way through a schedule."""
+    """A kernel on its way through a schedule.
+
+    Attributes:
+        recomputed: for each statement whose instances a step has copied (recomputation), the
+            relation from its instances to the declared instances that they are.
+    """
 
     kernel: Kernel
     arrays: Mapping[str, Array]
     statements: Mapping[str, Statement]
     dependences: tuple[Dependence, ...]
     tree: Node
+    recomputed: Mapping[str, isl.Map] = field(default_factory=dict)
 
     def with_tree(self, tree: Node) -> Program:
         """The same program in another order."""
@@ -55,17 +61,13 @@ def find_loop(program: Program, reference: str) -> Loop:
     Raises:
         ScheduleError: there is no such loop, or several have that name.
     """
-    if not isinstance(reference, str):
-        raise ScheduleError(
-            f"{reference!r} of type {type(reference).__name__} is no loop's name; expected 'loop' "
-            "or 'statement.loop'"
-        )
     statement, _, name = reference.rpartition(".")
     if statement:
         if statement not in program.statements:
-            raise ScheduleError(
-                f"no statement '{statement}' (in loop '{reference}')"
-                f"{suggestion(statement, program.statements)}"
+            raise LoopReferenceError(
+                reference,
+                f"no statement '{statement}' (in loop '{reference}')",
+                suggestion(statement, program.statements),
             )
         around = path(program.tree, statement)
         found = [loop for loop in around if loop.name == name]
@@ -75,10 +77,12 @@ def find_loop(program: Program, reference: str) -> Loop:
         found = [loop for loop in everything if loop.name == name]
         known = [loop.name for loop in everything]
     if not found:
-        raise ScheduleError(f"no loop '{reference}'{suggestion(reference, known)}")
+        raise LoopReferenceError(reference, f"no loop '{reference}'", suggestion(reference, known))
     if len(found) > 1:
         options = ", ".join(f"'{inner}.{name}'" for loop in found for inner in statements(loop)[:1])
-        raise ScheduleError(f"loop '{reference}' is ambiguous; name it by a statement: {options}")
+        raise LoopReferenceError(
+            reference, f"loop '{reference}' is ambiguous", f"; name it by a statement: {options}"
+        )
     return found[0]
 
 
@@ -88,9 +92,10 @@ def sequential_loop(program: Program, reference: str) -> Loop:
     """
     loop = find_loop(program, reference)
     if loop.kind is not LoopKind.SEQUENTIAL:
-        raise ScheduleError(
-            f"loop '{reference}' is {_KIND_WORDS[loop.kind]} already; take it apart before that "
-            f"step"
+        raise LoopReferenceError(
+            reference,
+            f"loop '{reference}' is {_KIND_WORDS[loop.kind]} already",
+            "; take it apart before that step",
         )
     return loop
 
@@ -119,7 +124,7 @@ def require_fresh(program: Program, below: Loop | Node, *names: str) -> None:
         ScheduleError: a name is taken or no identifier.
     """
     for name in names:
-        if not isinstance(name, str) or not name.isidentifier():
+        if not name.isidentifier():
             raise ScheduleError(f"loop name {name!r} is not an identifier")
         if names.count(name) > 1:
             raise ScheduleError(f"two new loops would both be named '{name}'")
@@ -135,14 +140,12 @@ LARGEST_LITERAL = 2**40
 """Factors and distances beyond this say nothing of a loop that ends, and could overflow 64 bits."""
 
 
-def require_integer(what: str, value: int, expected: str) -> None:
+def require_moderate(what: str, value: int) -> None:
     """Check a number that a step takes.
 
     Raises:
-        ScheduleError: ``value`` is no integer, or larger than any loop needs.
+        ScheduleError: ``value`` is larger than any loop needs.
     """
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ScheduleError(f"{what} is {value!r}; expected {expected}")
     if abs(value) > LARGEST_LITERAL:
         raise ScheduleError(f"{what} is {value}; expected at most 2**40 = {LARGEST_LITERAL}")
 
@@ -151,11 +154,11 @@ def require_positive(what: str, value: int) -> None:
     """Check a factor or a number of lanes.
 
     Raises:
-        ScheduleError: ``value`` is no positive integer, or larger than any loop needs.
+        ScheduleError: ``value`` is not positive, or larger than any loop needs.
     """
-    require_integer(what, value, "a positive integer")
+    require_moderate(what, value)
     if value < 1:
-        raise ScheduleError(f"{what} is {value!r}; expected a positive integer")
+        raise ScheduleError(f"{what} is {value}; expected a positive integer")
 
 
 def parent_of(tree: Node, node: Node) -> Loop | Sequence | None:

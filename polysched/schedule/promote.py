@@ -10,17 +10,17 @@ from math import prod
 import islpy as isl
 
 from polysched.dependence.relations import Dependence, DependenceKind
+from polysched.dependence.values import overwritten, value_flows
 from polysched.errors import ScheduleError
 from polysched.ir.expressions import Constant
 from polysched.ir.kernel import Role, Statement
 from polysched.ir.tree import Loop, LoopKind, Node
-from polysched.schedule.buffering import (
-    Buffering,
+from polysched.schedule.buffering import Buffering, plan_buffer
+from polysched.schedule.copies import (
     copy_nest,
     copy_statement,
     nested,
-    plan_buffer,
-    redirected_statement,
+    redirected_statements,
     with_copies,
 )
 from polysched.schedule.program import Program, require_positive
@@ -80,11 +80,7 @@ def promote(program: Program, step: Promote) -> Program:
         _require_few_copies(plan, step.lanes)
     copy_in = _copy(plan, f"{into}_in", _read_before_written(program, plan), outward=False)
     copy_out = _copy(plan, f"{into}_out", _read_later(program, plan), outward=True)
-    touched = {reference.statement for reference in plan.redirect}
-    statements = {
-        name: redirected_statement(plan, statement) if name in touched else statement
-        for name, statement in program.statements.items()
-    }
+    statements = redirected_statements(program, plan)
     copies = {copy.name: copy for copy in (copy_in, copy_out) if copy is not None}
     return replace(
         program,
@@ -95,8 +91,8 @@ def promote(program: Program, step: Promote) -> Program:
             plan,
             program.tree,
             copies,
-            [_nest(plan, copy_in, step.lanes)] if copy_in else [],
-            [_nest(plan, copy_out, step.lanes)] if copy_out else [],
+            first=_nest(plan, copy_in, step.lanes) if copy_in else None,
+            last=_nest(plan, copy_out, step.lanes) if copy_out else None,
         ),
     )
 
@@ -152,27 +148,13 @@ def _read_before_written(program: Program, plan: Buffering) -> isl.Set:
                 and dependence.source in plan.redirect
             ):
                 inside = plan.same_tile(dependence)
-                fresh = inside.subtract(_overwritten_between(program, plan, dependence))
+                foreign = overwritten(
+                    dependence, program.dependences, lambda output: _leaving_tile(plan, output)
+                )
+                fresh = inside.subtract(foreign)
                 own = own.subtract(fresh.range())
         needed.append(plan.redirect[read].intersect_domain(own).range())
     return _union(needed, spread)
-
-
-def _overwritten_between(program: Program, plan: Buffering, flow: Dependence) -> isl.Map:
-    """The pairs of ``flow`` between which some instance outside the tile writes the element too."""
-    between = isl.Map.empty(flow.relation.get_space())
-    for first in program.dependences:
-        if first.kind is not DependenceKind.OUTPUT or first.source != flow.source:
-            continue
-        outside = _leaving_tile(plan, first)
-        for second in program.dependences:
-            if (
-                second.kind is DependenceKind.FLOW
-                and second.source == first.sink
-                and second.sink == flow.sink
-            ):
-                between = between.union(outside.apply_range(second.relation))
-    return between
 
 
 def _leaving_tile(plan: Buffering, dependence: Dependence) -> isl.Map:
@@ -182,7 +164,7 @@ def _leaving_tile(plan: Buffering, dependence: Dependence) -> isl.Map:
 
 
 def _read_later(program: Program, plan: Buffering) -> isl.Set:
-    """The ``[tile, element]`` written in the tile whose value is visible outside of it."""
+    """The ``[tile, element]`` of which a value written in the tile is read outside of it."""
     spread = next(iter(plan.redirect.values())).range()
     visible = []
     for write in plan.writes:
@@ -190,9 +172,10 @@ def _read_later(program: Program, plan: Buffering) -> isl.Set:
         if plan.array.role in (Role.OUTPUT, Role.INOUT):
             visible.append(redirect.range())
             continue
-        for dependence in program.dependences:
-            if dependence.kind is DependenceKind.FLOW and dependence.source == write:
-                outside = _leaving_tile(plan, dependence).domain()
+        of_array = tuple(one for one in program.dependences if one.array == plan.array.name)
+        for flow in value_flows(of_array):
+            if flow.source == write:
+                outside = _leaving_tile(plan, flow).domain()
                 visible.append(redirect.intersect_domain(outside).range())
     return _union(visible, spread)
 

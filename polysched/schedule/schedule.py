@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import islpy as isl
 
-from polysched.errors import KernelError, ScheduleError
+from polysched.errors import KernelError, LoopReferenceError, ScheduleError, StepError
 from polysched.ir.kernel import Kernel
 from polysched.ir.quota import QuotaExceededError, operation_quota
 from polysched.ir.source import SourceLocation, caller_location
+from polysched.schedule.arguments import with_checked_arguments
 from polysched.schedule.collapse import Collapse
 from polysched.schedule.compute_at import ComputeAt
+from polysched.schedule.contract import Contract
 from polysched.schedule.distribute import Distribute
 from polysched.schedule.fuse import Fuse
+from polysched.schedule.history import loop_history
 from polysched.schedule.pack import Pack
 from polysched.schedule.parallel import Parallel
-from polysched.schedule.primitives import PRIMITIVES, Step, format_step, transform
+from polysched.schedule.primitives import (
+    PRIMITIVES,
+    Step,
+    format_step,
+    primitive_name,
+    transform,
+)
+from polysched.schedule.privatise import Privatise
 from polysched.schedule.program import Program, initial_program
 from polysched.schedule.promote import Promote
 from polysched.schedule.reorder import Reorder
 from polysched.schedule.reverse import Reverse
+from polysched.schedule.rfactor import Rfactor
 from polysched.schedule.shift import Shift
 from polysched.schedule.skew import Skew
 from polysched.schedule.split import Split
@@ -74,7 +86,7 @@ class Schedule:
         """The program after all the steps."""
         return self.programs[-1]
 
-    def then(self, step: Step, location: SourceLocation | None = None) -> Schedule:
+    def then(self, step: Step, location: SourceLocation | None = None) -> Self:
         """The schedule with one step more.
 
         Raises:
@@ -85,23 +97,41 @@ class Schedule:
                 f"{step!r} of type {type(step).__name__} is no step; expected a record such as "
                 "Split('i', 4)"
             )
+        step = with_checked_arguments(primitive_name(step), step)
         try:
             with operation_quota(STEP_QUOTA):
                 program = transform(self.program, step)
+        except LoopReferenceError as error:
+            history = loop_history(error.reference, self.steps, self.locations, self.programs)
+            reason = error.what + (history or error.advice)
+            raise StepError(format_step(step), reason, error.reference) from None
         except (ScheduleError, QuotaExceededError, isl.Error) as error:
-            raise ScheduleError(f"{format_step(step)}: {error}") from None
-        return Schedule(
-            self.kernel,
-            (*self.steps, step),
-            (*self.locations, location or caller_location()),
-            (*self.programs, program),
+            raise StepError(format_step(step), str(error)) from None
+        return replace(
+            self,
+            steps=(*self.steps, step),
+            locations=(*self.locations, location or caller_location()),
+            programs=(*self.programs, program),
+        )
+
+    def of(self, kernel: Kernel) -> Self:
+        """The schedule of another kernel, without steps."""
+        return replace(self, kernel=kernel, steps=(), locations=(), programs=())
+
+    def first(self, count: int) -> Self:
+        """The schedule after the first ``count`` steps."""
+        return replace(
+            self,
+            steps=self.steps[:count],
+            locations=self.locations[:count],
+            programs=self.programs[: count + 1],
         )
 
     def trace(self) -> str:
         """The steps as text, one a line."""
         return "\n".join(map(format_step, self.steps))
 
-    def split(self, loop: str, factor: int, into: tuple[str, str] | None = None) -> Schedule:
+    def split(self, loop: str, factor: int, into: tuple[str, str] | None = None) -> Self:
         """Cut a loop into chunks: see :func:`polysched.schedule.split.split`."""
         return self.then(Split(loop, factor, into))
 
@@ -111,43 +141,43 @@ class Schedule:
         factors: tuple[int, ...],
         outer: tuple[str, ...] | None = None,
         inner: tuple[str, ...] | None = None,
-    ) -> Schedule:
+    ) -> Self:
         """Cut a nest into tiles: see :func:`polysched.schedule.tile.tile`."""
         return self.then(Tile(loops, factors, outer, inner))
 
-    def reorder(self, *order: str) -> Schedule:
+    def reorder(self, *order: str) -> Self:
         """Put loops of a nest into an order: see :func:`polysched.schedule.reorder.reorder`."""
         return self.then(Reorder(order))
 
-    def collapse(self, outer: str, inner: str, into: str) -> Schedule:
+    def collapse(self, outer: str, inner: str, into: str) -> Self:
         """Run two loops as one: see :func:`polysched.schedule.collapse.collapse`."""
         return self.then(Collapse(outer, inner, into))
 
-    def fuse(self, first: str, second: str, into: str | None = None) -> Schedule:
+    def fuse(self, first: str, second: str, into: str | None = None) -> Self:
         """Merge two neighbouring loops: see :func:`polysched.schedule.fuse.fuse`."""
         return self.then(Fuse(first, second, into))
 
-    def distribute(self, loop: str, after: str | None = None) -> Schedule:
+    def distribute(self, loop: str, after: str | None = None) -> Self:
         """Split a loop's body: see :func:`polysched.schedule.distribute.distribute`."""
         return self.then(Distribute(loop, after))
 
-    def compute_at(self, producer: str, at: str) -> Schedule:
+    def compute_at(self, producer: str, at: str, recompute: bool = False) -> Self:
         """Run a producer in its consumer: see :func:`polysched.schedule.compute_at.compute_at`."""
-        return self.then(ComputeAt(producer, at))
+        return self.then(ComputeAt(producer, at, recompute))
 
-    def skew(self, loop: str, by: str, factor: int = 1, into: str | None = None) -> Schedule:
+    def skew(self, loop: str, by: str, factor: int = 1, into: str | None = None) -> Self:
         """Delay a loop by an outer one: see :func:`polysched.schedule.skew.skew`."""
         return self.then(Skew(loop, by, factor, into))
 
-    def shift(self, loop: str, amount: int, statement: str | None = None) -> Schedule:
+    def shift(self, loop: str, amount: int, statement: str | None = None) -> Self:
         """Move a statement in a loop: see :func:`polysched.schedule.shift.shift`."""
         return self.then(Shift(loop, amount, statement))
 
-    def reverse(self, loop: str) -> Schedule:
+    def reverse(self, loop: str) -> Self:
         """Run a loop backwards: see :func:`polysched.schedule.reverse.reverse`."""
         return self.then(Reverse(loop))
 
-    def unroll(self, *loops: str, factor: int | None = None) -> Schedule:
+    def unroll(self, *loops: str, factor: int | None = None) -> Self:
         """Write out the iterations of loops: see :func:`polysched.schedule.unroll.unroll`."""
         if not loops:
             raise ScheduleError("unroll() names no loop; expected at least one")
@@ -156,22 +186,42 @@ class Schedule:
             schedule = schedule.then(Unroll(loop, factor))
         return schedule
 
-    def parallel(self, loop: str) -> Schedule:
+    def parallel(self, loop: str) -> Self:
         """Run iterations on several threads: see :func:`polysched.schedule.parallel.parallel`."""
         return self.then(Parallel(loop))
 
-    def vectorize(self, loop: str, lanes: int, into: str | None = None) -> Schedule:
+    def vectorize(self, loop: str, lanes: int, into: str | None = None) -> Self:
         """Run iterations as lanes: see :func:`polysched.schedule.vectorize.vectorize`."""
         return self.then(Vectorize(loop, lanes, into))
 
     def pack(
         self, array: str, at: str, order: tuple[str, ...] | None = None, into: str | None = None
-    ) -> Schedule:
+    ) -> Self:
         """Copy a tile that is read: see :func:`polysched.schedule.pack.pack`."""
         return self.then(Pack(array, at, order, into))
 
+    def contract(self, array: str, dimension: str, size: int, into: str | None = None) -> Self:
+        """Store a dimension modulo a size: see :func:`polysched.schedule.contract.contract`."""
+        return self.then(Contract(array, dimension, size, into))
+
     def promote(
         self, array: str, at: str, lanes: int | None = None, into: str | None = None
-    ) -> Schedule:
+    ) -> Self:
         """Keep an updated tile in a buffer: see :func:`polysched.schedule.promote.promote`."""
         return self.then(Promote(array, at, lanes, into))
+
+    def privatise(
+        self, array: str, at: str, into: str | None = None, order: tuple[str, ...] | None = None
+    ) -> Self:
+        """Expand a temporary array: see :func:`polysched.schedule.privatise.privatise`."""
+        return self.then(Privatise(array, at, into, order))
+
+    def rfactor(
+        self,
+        statement: str,
+        loop: str,
+        into: str | None = None,
+        order: tuple[str, ...] | None = None,
+    ) -> Self:
+        """Cut a reduction in partial results: see :func:`polysched.schedule.rfactor.rfactor`."""
+        return self.then(Rfactor(statement, loop, into, order))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from polysched.errors import ScheduleError, suggestion
 from polysched.ir.affine import literal
 from polysched.ir.tree import Loop, Node, rewrite, statements
-from polysched.schedule.program import Program, require_integer, sequential_loop
+from polysched.schedule.program import Program, require_moderate, sequential_loop
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def shift(program: Program, step: Shift) -> Program:
           if i < n: S(i)
           if i >= 1: T(i - 1)
     """
-    require_integer(f"the amount of shift('{step.loop}')", step.amount, "an integer")
+    require_moderate(f"the amount of shift('{step.loop}')", step.amount)
     loop = sequential_loop(program, step.loop)
     below = statements(loop)
     if step.statement is not None and step.statement not in below:

@@ -14,7 +14,7 @@ from polysched.schedule.program import (
     find_loop,
     prefix_loops,
     require_fresh,
-    require_integer,
+    require_moderate,
     sequential_loop,
 )
 
@@ -49,10 +49,10 @@ def skew(program: Program, step: Skew) -> Program:
         for t in 0..T:
           for i in 2*t..n + 2*t: S(t, i - 2*t)
     """
-    what, expected = f"the factor of skew('{step.loop}')", "an integer other than 0"
-    require_integer(what, step.factor, expected)
+    what = f"the factor of skew('{step.loop}')"
+    require_moderate(what, step.factor)
     if step.factor == 0:
-        raise ScheduleError(f"{what} is 0; expected {expected}")
+        raise ScheduleError(f"{what} is 0; expected an integer other than 0")
     loop = sequential_loop(program, step.loop)
     outer = find_loop(program, step.by)
     if outer is loop or not any(outer is around for around in prefix_loops(program, loop)):

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polysched.errors import ScheduleError
 from polysched.ir.tree import Loop, rewrite
 from polysched.schedule.program import (
     Program,
@@ -48,8 +47,6 @@ def split(program: Program, step: Split) -> Program:
     loop = sequential_loop(program, step.loop)
     name = base_name(step.loop)
     into = (f"{name}o", f"{name}i") if step.into is None else step.into
-    if not isinstance(into, tuple) or len(into) != 2:
-        raise ScheduleError(f"into={into!r} must be the names of the outer and the inner loop")
     outer, inner = into
     require_fresh(program, loop, outer, inner)
     return program.with_tree(

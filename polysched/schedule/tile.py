@@ -41,9 +41,6 @@ def tile(program: Program, step: Tile) -> Program:
             for ii in 0..min(4, n - 4*io):
               for ji in 0..min(8, m - 8*jo): S(4*io + ii, 8*jo + ji)
     """
-    for what, given in (("loops", step.loops), ("factors", step.factors)):
-        if not isinstance(given, tuple | list):
-            raise ScheduleError(f"{what}={given!r} must be a tuple")
     if not step.loops:
         raise ScheduleError("tile() names no loop; expected at least one")
     names = [base_name(loop) for loop in step.loops]

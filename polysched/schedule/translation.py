@@ -6,12 +6,13 @@ the tile, reads count at the copy into the buffer and writes at the copy out of 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import islpy as isl
 
 from polysched.dependence.relations import Dependence, DependenceKind, Reference
-from polysched.ir.kernel import Statement
+from polysched.ir.kernel import Statement, access_relation
 from polysched.schedule.buffering import Buffering
 
 
@@ -22,6 +23,62 @@ def translated(
     copy_out: Statement | None,
 ) -> tuple[Dependence, ...]:
     """The dependences of the program in which the references go to the buffer."""
+    moved = _moved(plan, dependences, copy_in, copy_out)
+    return _not_empty([*moved, *_copy_dependences(plan, copy_in, copy_out)])
+
+
+def combined(
+    plan: Buffering,
+    dependences: tuple[Dependence, ...],
+    initial: Statement,
+    combine: Statement,
+    statements: Mapping[str, Statement],
+) -> tuple[Dependence, ...]:
+    """The dependences after a reduction has been cut in partial results and their combination.
+
+    Updates that go to one partial result stay as they are; towards all others, and among each
+    other, an update counts where its partial result is combined.
+
+    Args:
+        plan: the buffer of partial results; it redirects the reduction's two references.
+        initial: writes the neutral element to each partial result.
+        combine: ``array[e] = array[e] op buffer[tile, e]``, a reduction free in its order.
+        statements: those of the new program.
+    """
+    moved = [
+        _on_one_element(one, statements) if one.may and one.array == plan.array.name else one
+        for one in _moved(plan, dependences, combine, combine)
+    ]
+    return _not_empty([*moved, *_partial_dependences(plan, initial, combine, statements)])
+
+
+def _on_one_element(dependence: Dependence, statements: Mapping[str, Statement]) -> Dependence:
+    """A conservative dependence without the pairs that touch different elements for sure.
+
+    An update that may touch many elements stands for all of them; its combination touches one each.
+    """
+    touched = []
+    may = False
+    for reference in (dependence.source, dependence.sink):
+        statement = statements[reference.statement]
+        access = statement.accesses[reference.position]
+        touched.append(access_relation(statement, access))
+        may = may or access.is_data_dependent
+    together = touched[0].apply_range(touched[1].reverse())
+    return replace(dependence, relation=dependence.relation.intersect(together), may=may)
+
+
+def _not_empty(dependences: list[Dependence]) -> tuple[Dependence, ...]:
+    return tuple(found for found in dependences if not found.relation.is_empty())
+
+
+def _moved(
+    plan: Buffering,
+    dependences: tuple[Dependence, ...],
+    copy_in: Statement | None,
+    copy_out: Statement | None,
+) -> list[Dependence]:
+    """The dependences at hand: inside a tile on the buffer, else between whatever stands for it."""
     result: list[Dependence] = []
     for dependence in dependences:
         if dependence.array != plan.array.name:
@@ -38,8 +95,7 @@ def translated(
         if sink_in:
             outside = _at_copy(plan, outside, copy_in, copy_out, source=False)
         result.append(outside)
-    result.extend(_copy_dependences(plan, copy_in, copy_out))
-    return tuple(found for found in result if not found.relation.is_empty())
+    return result
 
 
 def _at_copy(
@@ -86,13 +142,35 @@ def _copy_dependences(
             sink = Reference(copy_out.name, 1)
             made.append(Dependence(DependenceKind.FLOW, name, reference, sink, relation))
     if copy_in is not None and copy_out is not None:
-        pairs = isl.Map.identity(copy_in.domain.get_space().map_from_set()).intersect_domain(
-            copy_in.domain
-        )
-        pairs = pairs.set_tuple_name(isl.dim_type.out, copy_out.name)
-        pairs = pairs.intersect_range(copy_out.domain)
+        pairs = _same_element(copy_in, copy_out)
         source, sink = Reference(copy_in.name, 0), Reference(copy_out.name, 1)
         made.append(Dependence(DependenceKind.FLOW, name, source, sink, pairs))
         source, sink = Reference(copy_in.name, 1), Reference(copy_out.name, 0)
         made.append(Dependence(DependenceKind.ANTI, plan.array.name, source, sink, pairs))
     return made
+
+
+def _partial_dependences(
+    plan: Buffering, initial: Statement, combine: Statement, statements: Mapping[str, Statement]
+) -> list[Dependence]:
+    """What ties the updates of a partial result to its first value and to its use."""
+    name = plan.buffer.name
+    start, use = Reference(initial.name, 0), Reference(combine.name, 2)
+    made = [Dependence(DependenceKind.FLOW, name, start, use, _same_element(initial, combine))]
+    for reference, redirect in plan.redirect.items():
+        is_read = reference.position > 0
+        kind = DependenceKind.FLOW if is_read else DependenceKind.OUTPUT
+        may = statements[reference.statement].target.is_data_dependent
+        relation = named_copy(redirect, initial).reverse()
+        made.append(Dependence(kind, name, start, reference, relation, may=may))
+        if not is_read:
+            relation = named_copy(redirect, combine)
+            made.append(Dependence(DependenceKind.FLOW, name, reference, use, relation, may=may))
+    return made
+
+
+def _same_element(first: Statement, second: Statement) -> isl.Map:
+    """The pairs of instances of two copies that are about one element of one tile."""
+    pairs = isl.Map.identity(first.domain.get_space().map_from_set())
+    pairs = pairs.intersect_domain(first.domain)
+    return pairs.set_tuple_name(isl.dim_type.out, second.name).intersect_range(second.domain)

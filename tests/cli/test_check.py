@@ -33,6 +33,39 @@ def test_illegal_shows_what_would_mend_it(polysched: Polysched, kernels: str) ->
     assert "try:" not in polysched("check", f"{kernels}:legal").stdout
 
 
+PICTURE = """\
+    instances of S             order of the schedule
+    i\\j  0  1  2  3  4  ...    i\\j   0    1    2    3    4  ...
+      1  .  A  .  .  .           1  1    9A  17   25   33
+      2  B  .  .  .  .           2  2B  10   18   26   34
+"""
+
+
+def test_illegal_shows_a_picture(polysched: Polysched, kernels: str) -> None:
+    illegal = polysched("check", f"{kernels}:illegal")
+    assert PICTURE in illegal.stdout
+    assert "    A = S[1,1], B = S[2,0]\ntry: " in illegal.stdout
+    assert "instances" not in polysched("check", f"{kernels}:legal").stdout
+
+
+def test_the_witness_is_coloured_in_the_picture(polysched: Polysched, kernels: str) -> None:
+    terminal = {"FORCE_COLOR": "1", "TERM": "xterm"}
+    coloured = polysched("check", f"{kernels}:illegal", **terminal)
+    assert "\x1b[1;32mA\x1b[0m" in coloured.stdout
+    assert "\x1b[1;31mB\x1b[0m" in coloured.stdout
+    plain = polysched("check", f"{kernels}:illegal", NO_COLOR="1", **terminal)
+    assert "32m" not in plain.stdout
+    assert "31m" not in plain.stdout
+
+
+def test_json_holds_the_picture_and_the_steps(polysched: Polysched, kernels: str) -> None:
+    record = json.loads(polysched("check", f"{kernels}:illegal", "--json").stdout)
+    assert [f"    {line}" for line in record["picture"]][:4] == PICTURE.splitlines()
+    assert record["target"] == f"{kernels}:illegal"
+    assert [step["text"] for step in record["steps"]] == ["reorder(order=('j', 'i'))"]
+    assert record["checked"]["dependences"] == 1
+
+
 def test_json_holds_the_repairs(polysched: Polysched, kernels: str) -> None:
     illegal = json.loads(polysched("check", f"{kernels}:illegal", "--json").stdout)
     assert [repair["steps"] for repair in illegal["repairs"]] == [
@@ -97,3 +130,72 @@ def test_the_condition_on_the_parameters(polysched: Polysched, tmp_path: Path) -
     assert "legal if and only if k == 0 or n <= k\n" in result.stdout
     record = json.loads(polysched("check", str(file), "--json").stdout)
     assert record["condition"] == "k == 0 or n <= k"
+
+
+def test_several_targets(polysched: Polysched, kernels: str) -> None:
+    result = polysched("check", f"{kernels}:legal", f"{kernels}:illegal")
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith(f"legal: {kernels}:legal; ")
+    assert lines[1] == f"{kernels}:illegal:"
+    assert lines[2].startswith("illegal: ")
+
+
+def test_several_targets_as_json(polysched: Polysched, kernels: str) -> None:
+    result = polysched("check", f"{kernels}:legal", f"{kernels}:illegal", "--json")
+    verdicts = [record["verdict"] for record in json.loads(result.stdout)]
+    assert (verdicts, result.exit_code) == (["legal", "illegal"], 1)
+
+
+def test_the_exit_code_of_several_targets(polysched: Polysched, kernels: str) -> None:
+    both = (f"{kernels}:legal", f"{kernels}:wavefront")
+    assert polysched("check", *both).exit_code == 0
+    assert polysched("check", *both, "--quota", "1").exit_code == 3
+
+
+def test_a_bad_target_among_several(polysched: Polysched, kernels: str) -> None:
+    result = polysched("check", f"{kernels}:legal", f"{kernels}:none")
+    assert (result.exit_code, result.stdout) == (2, "")
+
+
+def sarif_results(text: str) -> list[dict[str, object]]:
+    (run,) = json.loads(text)["runs"]
+    return list(run["results"])
+
+
+def test_sarif_into_a_file(polysched: Polysched, kernels: str, tmp_path: Path) -> None:
+    file = tmp_path / "log.sarif"
+    targets = (f"{kernels}:legal", f"{kernels}:illegal")
+    result = polysched("check", *targets, "--sarif", str(file))
+    assert result.exit_code == 1
+    assert result.stdout == polysched("check", *targets).stdout
+    (only,) = sarif_results(file.read_text(encoding="utf-8"))
+    assert only["ruleId"] == "loop"
+    assert only["level"] == "error"
+
+
+def test_sarif_on_the_output(polysched: Polysched, kernels: str) -> None:
+    legal = polysched("check", f"{kernels}:legal", "--sarif", "-")
+    assert (legal.exit_code, sarif_results(legal.stdout)) == (0, [])
+    unknown = polysched("check", f"{kernels}:legal", "--sarif", "-", "--quota", "1")
+    assert unknown.exit_code == 3
+    assert [one["level"] for one in sarif_results(unknown.stdout)] == ["warning"]
+
+
+def test_sarif_beside_json(polysched: Polysched, kernels: str, tmp_path: Path) -> None:
+    file = tmp_path / "log.sarif"
+    result = polysched("check", f"{kernels}:illegal", "--json", "--sarif", str(file))
+    (only,) = sarif_results(file.read_text(encoding="utf-8"))
+    assert only["properties"] == {"polysched": json.loads(result.stdout)}
+    both = polysched("check", f"{kernels}:illegal", "--json", "--sarif", "-")
+    assert both.exit_code == 2
+    assert "--json and --sarif - both print to the standard output; take one" in both.stderr
+
+
+def test_sarif_that_cannot_be_written(polysched: Polysched, kernels: str, tmp_path: Path) -> None:
+    result = polysched("check", f"{kernels}:legal", "--sarif", str(tmp_path / "none" / "log"))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "No such file or directory" in result.stderr
+    folder = polysched("check", f"{kernels}:legal", "--sarif", str(tmp_path))
+    assert folder.exit_code == 2
+    assert "is a directory" in folder.stderr

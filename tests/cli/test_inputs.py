@@ -4,8 +4,9 @@ import pytest
 from polysched.cli.inputs import parameter_values, random_arrays
 from polysched.errors import CallError
 from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import ALL_DTYPES, f32
+from polysched.ir.dtypes import ALL_DTYPES, f32, i32
 from polysched.ir.kernel import Kernel
+from tests.support.indirect import gather
 
 
 def every_type() -> Kernel:
@@ -62,3 +63,19 @@ def test_parameters() -> None:
 def test_bad_parameters(sizes: dict[str, int], message: str) -> None:
     with pytest.raises(CallError, match=message):
         parameter_values(every_type(), sizes)
+
+
+def test_index_arrays_hold_values_of_their_declared_range() -> None:
+    kernel = gather()
+    idx = random_arrays(kernel, {"n": 200, "m": 3}, seed=1)["idx"]
+    assert (idx.min(), idx.max()) == (0, 2)
+
+
+def test_no_value_lies_in_the_declared_range() -> None:
+    build = KernelBuilder("k")
+    n = build.parameter("n")
+    p, y = build.input("p", i32, (3,), values=(0, n)), build.inout("y", i32, (n,))
+    with build.loops(i=3) as i:
+        y[p[i]] = 1
+    with pytest.raises(CallError, match=r"array 'p': no value lies in its declared range \(0, n\)"):
+        random_arrays(build.kernel(), {"n": 0}, seed=1)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import Polysched, WriteFile
 
-COMMANDS = ("bench", "check", "machine", "run", "show")
+COMMANDS = ("bench", "check", "compile", "machine", "run", "show")
 
 
 def process(*arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -40,7 +40,7 @@ def test_version(polysched: Polysched) -> None:
     assert polysched("--version").stdout == expected
 
 
-@pytest.mark.parametrize("arguments", [("chekc",), ("check",), ("check", "a.py", "b.py")])
+@pytest.mark.parametrize("arguments", [("chekc",), ("check",), ("show", "a.py", "b.py")])
 def test_bad_usage(polysched: Polysched, arguments: Sequence[str]) -> None:
     result = polysched(*arguments)
     assert result.exit_code == 2

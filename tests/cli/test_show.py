@@ -3,6 +3,18 @@ import pytest
 from polysched.lower import STAGES
 from tests.cli.conftest import Polysched
 
+PACKED = """
+import polysched as ps
+
+build = ps.KernelBuilder("scale")
+x = build.input("x", ps.f32, (8, 8))
+y = build.output("y", ps.f32, (8, 8))
+with build.loops(i=8, j=8) as (i, j):
+    y[i, j] = 2 * x[j, i]
+
+schedule = ps.Schedule(build.kernel()).pack("x", "i")
+"""
+
 
 @pytest.mark.parametrize(
     ("stage", "expected"),
@@ -23,9 +35,26 @@ def test_each_stage(polysched: Polysched, scale: str, stage: str, expected: str)
 
 
 def test_dependences(polysched: Polysched, kernels: str) -> None:
-    result = polysched("show", f"{kernels}:legal", "--stage", "deps")
+    result = polysched("show", f"{kernels}:illegal", "--stage", "deps")
     assert result.exit_code == 0
-    assert "flow" in result.stdout
+    assert result.stdout.splitlines() == [
+        "kind  value  source      sink                order  distance  carried by",
+        "flow  yes    S: A[i, j]  S: A[i - 1, j + 1]  kept   (1, -1)   i",
+        "",
+        "component 1: S (waits for itself)",
+    ]
+
+
+def test_dependences_of_the_scheduled_program(polysched: Polysched, kernels: str) -> None:
+    result = polysched("show", f"{kernels}:illegal", "--stage", "deps", "--scheduled")
+    assert result.stdout.splitlines()[1] == (
+        "flow  yes    S: A[i, j]  S: A[i - 1, j + 1]  kept   (-1, 1)   j, backwards"
+    )
+
+
+def test_exact_dependences(polysched: Polysched, kernels: str) -> None:
+    result = polysched("show", f"{kernels}:legal", "--stage", "deps", "--relations")
+    assert "{ S[i, j] -> S[i' = 1 + i, j' = -1 + j] : " in result.stdout
 
 
 def test_dependences_as_a_graph(polysched: Polysched, kernels: str) -> None:
@@ -40,10 +69,34 @@ def test_dependences_as_a_graph(polysched: Polysched, kernels: str) -> None:
     ]
 
 
-def test_only_the_dependences_are_a_graph(polysched: Polysched, scale: str) -> None:
-    result = polysched("show", scale, "--stage", "loops", "--dot")
+@pytest.mark.parametrize(
+    ("option", "what"),
+    [
+        ("--dot", "draws the statement graph"),
+        ("--scheduled", "chooses which dependences are shown"),
+        ("--relations", "shows the dependences exactly"),
+    ],
+)
+def test_options_of_the_dependences_alone(
+    polysched: Polysched, scale: str, option: str, what: str
+) -> None:
+    result = polysched("show", scale, "--stage", "loops", option)
     assert result.exit_code == 2
-    assert "--dot draws the statement graph: it needs --stage deps, not loops" in result.stderr
+    assert f"{option} {what}: it needs --stage deps, not loops" in result.stderr
+
+
+def test_the_graph_has_no_relations(polysched: Polysched, scale: str) -> None:
+    result = polysched("show", scale, "--stage", "deps", "--dot", "--relations")
+    assert result.exit_code == 2
+    assert "--relations adds to the table, and --dot prints none" in result.stderr
+
+
+def test_the_graph_of_the_scheduled_program(polysched: Polysched, write_file) -> None:
+    path = write_file("packed.py", PACKED)
+    declared = polysched("show", path, "--stage", "deps", "--dot").stdout
+    scheduled = polysched("show", path, "--stage", "deps", "--dot", "--scheduled").stdout
+    assert "x_packed" not in declared
+    assert "x_packed" in scheduled
 
 
 def test_every_stage_is_in_the_help(polysched: Polysched) -> None:

@@ -1,5 +1,6 @@
 """Machine code of loop programs written by hand, against the interpreter."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -64,6 +65,24 @@ def test_lanes_of_a_step() -> None:
     made = on_line(lanes(8, m, 8, assign("y", (v,), x(v)), step=3), context="[m] -> { : m >= 0 }")
     for value in (0, 1, 2, 7, 8):
         assert_runs_as_interpreted(made, m=value)
+
+
+@pytest.mark.parametrize(("lower", "upper", "step"), [(0, 8, 2), (1, 7, 2), (2, 8, 3)])
+def test_lanes_of_a_step_between_literals(lower: int, upper: int, step: int) -> None:
+    made = on_line(lanes(8, lower, upper, assign("y", (v,), x(v)), step=step))
+    assert_runs_as_interpreted(made)
+
+
+@pytest.mark.parametrize(("subscript", "intrinsic"), [(v, "load"), (2 * v, "gather")])
+def test_lanes_that_are_not_active_read_nothing(subscript: Operand, intrinsic: str) -> None:
+    """What they would read may lie outside of the array."""
+    masked = lanes(8, 0, m, assign("y", (v,), x(subscript)))
+    text = emit_module(on_line(masked, context="[m] -> { : 1 <= m <= 7 }"), HOST)
+    (call,) = (
+        line for line in text.splitlines() if f'= call <8 x i32> @"llvm.masked.{intrinsic}' in line
+    )
+    (name,) = re.findall(r"<8 x i1> (%\S+),", call)
+    assert f"{name} = icmp slt <8 x i64>" in text
 
 
 def test_one_lane_twice_under_one_name() -> None:

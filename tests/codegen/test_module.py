@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from polysched.codegen.module import LARGEST_ON_STACK, emit_module
+from polysched.codegen.module import emit_module
+from polysched.codegen.placement import LARGEST_ON_STACK
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import f32
 from polysched.ir.kernel import Kernel

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from polysched.codegen.assembly import hot_loop, parse
@@ -13,6 +14,7 @@ from polysched.ir.dtypes import f32, i32
 from polysched.ir.expressions import Index, Operand, Parameter
 from polysched.ir.kernel import Kernel, Role
 from polysched.ir.reference import run_reference
+from polysched.ir.tree import LoopKind
 from polysched.loops.interpreter import interpret
 from polysched.loops.nodes import Allocate, For, If, LoopNode, LoopProgram
 from polysched.lower import lower
@@ -65,6 +67,32 @@ def test_loop_that_may_not_run() -> None:
     assert registers(made) == 1
     for value in (0, 1, 5):
         assert_runs_as_interpreted(made, m=value)
+
+
+@pytest.mark.parametrize("around", [False, True])
+def test_an_element_that_exists_only_if_the_loop_runs(around: bool) -> None:
+    body: LoopNode = loop("k", 0, m, add(m - 1, k))
+    made = line(loop("i", 0, 2, body) if around else body, context="[m] -> { : 0 <= m < 9 }")
+    changed = promoted(made)
+    assert changed.registers
+    given = {name: np.arange(64, dtype=np.int32) for name in ("x", "y")}
+    for value in (0, 1, 5):
+        expected = interpret(made, given, {"m": value})
+        assert_equal(interpret(changed.program, given, {"m": value}), expected, f"m = {value}")
+
+
+@pytest.mark.parametrize(("apart", "count"), [(7, 0), (8, 2), (-7, 0), (-8, 2)])
+def test_vectors_that_overlap_stay_in_memory(apart: int, count: int) -> None:
+    made = line(loop("k", 0, 9, lanes(add(v + 16, v + k)), lanes(add(v + 16 + apart, v))))
+    assert registers(made) == count
+    assert_runs_as_interpreted(made)
+
+
+def test_threads_keep_their_hands_off_registers_outside() -> None:
+    inner = loop("i", 0, 2, add(9, i))
+    threads = replace(inner, kind=LoopKind.PARALLEL)
+    assert registers(line(loop("k", 0, 9, add(3, k), threads))) == 0
+    assert registers(line(loop("k", 0, 9, add(3, k), inner))) == 2
 
 
 def test_partial_vector() -> None:

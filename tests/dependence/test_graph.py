@@ -3,7 +3,12 @@ import sys
 
 from networkx import MultiDiGraph
 
-from polysched.dependence.graph import format_dot, statement_graph, strongly_connected
+from polysched.dependence.graph import (
+    format_components,
+    format_dot,
+    statement_graph,
+    strongly_connected,
+)
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i32
 from polysched.ir.kernel import Kernel
@@ -90,3 +95,11 @@ def test_networkx_is_not_loaded_by_what_compiles() -> None:
         "sys.exit('networkx' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_components_as_text() -> None:
+    assert format_components(graph_of(jacobi())) == (
+        "component 1: there, back (a cycle: each waits for the others)\n"
+    )
+    assert format_components(graph_of(blur())) == "component 1: P\ncomponent 2: C\n"
+    assert "(waits for itself)" in format_components(graph_of(reductions()))

@@ -172,6 +172,25 @@ def test_assumptions_restrict_the_context() -> None:
     assert build.kernel().context.is_equal(isl.Set("[n, m] -> { : 0 <= n < m }"))
 
 
+def test_an_assumption_holds_for_the_statements_before_it() -> None:
+    build = KernelBuilder("k")
+    n = build.parameter("n")
+    out = build.output("out", f32, (n,))
+    with build.loops(i=n) as i:
+        out[i] = 0
+    build.assume(n <= 5)
+    (statement,) = build.kernel().statements.values()
+    assert statement.domain.is_equal(isl.Set("[n] -> { out[i] : 0 <= i < n <= 5 }"))
+
+
+def test_what_reads_other_elements_of_its_target_is_no_reduction() -> None:
+    build = KernelBuilder("k")
+    out = build.inout("out", f32, (9,))
+    with build.loops(i=(1, 9)) as i, build.statement("S"):
+        out[i] = out[i] + out[i - 1]
+    assert build.kernel().statements["S"].reduction is None
+
+
 def test_a_loop_without_statements_is_nothing() -> None:
     build = KernelBuilder("k")
     out = build.output("out", f32, (1,))

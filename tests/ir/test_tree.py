@@ -11,6 +11,7 @@ from polysched.ir.tree import (
     rewrite,
     sequence,
     statements,
+    time_columns,
 )
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
@@ -89,3 +90,10 @@ def test_vector_loops_run_around_each_statement() -> None:
     made = executed(tree)
     assert shape(made) == [{"k": [{"v": "S"}, {"v": "T"}]}, {"v": "U"}]
     assert all(len(loop.values) == 1 for loop in loops(made) if loop.kind is LoopKind.VECTOR)
+
+
+def test_times_are_loops_and_positions() -> None:
+    assert time_columns(TREE, "S") == (TREE.values["S"], 0, INNER.values["S"], 0)
+    assert time_columns(TREE, "T") == (TREE.values["T"], 0, INNER.values["T"], 1)
+    assert time_columns(TREE, "U") == (TREE.values["U"], 1)
+    assert time_columns(S, "S") == ()

@@ -90,3 +90,18 @@ def test_an_array_that_is_written_first_may_be_read() -> None:
     with build.loops(i=(1, n)) as i, build.statement("S"):
         s[i] = s[i - 1] + a[i]
     assert check(Schedule(build.kernel())).is_legal
+
+
+def test_a_write_that_depends_on_data_defines_nothing_surely() -> None:
+    build = KernelBuilder("scatter")
+    index = build.input("index", i32, (4,), values=(0, 4))
+    x, y = build.input("x", i32, (4,)), build.output("y", i32, (4,))
+    t = build.temporary("t", i32, (4,))
+    with build.loops(i=4) as i, build.statement("scatter"):
+        t[index[i]] = x[i]
+    with build.loops(i=4) as i, build.statement("use"):
+        y[i] = t[i]
+    violation = check(Schedule(build.kernel())).violation
+    assert violation is not None
+    assert violation.what is ViolationKind.UNDEFINED
+    assert violation.witness.source.statement == "use"

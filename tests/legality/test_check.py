@@ -1,16 +1,18 @@
 """Which schedules are legal, and of which kind the others are."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i32
+from polysched.ir.expressions import Constant
 from polysched.ir.kernel import Kernel
-from polysched.legality.check import check
+from polysched.ir.tree import Sequence
+from polysched.legality.check import check, find_violation
 from polysched.legality.verdict import (
     Cause,
-    Checked,
     IllegalScheduleError,
     UnknownLegalityError,
     VerdictKind,
@@ -199,9 +201,10 @@ def seidel_with_copy() -> Kernel:
 @pytest.mark.parametrize("name", ILLEGAL)
 def test_illegal(name: str) -> None:
     make, what, cause, guilty = ILLEGAL[name]
-    verdict = check(make())
+    schedule = make()
+    verdict = check(schedule)
     assert verdict.kind is VerdictKind.ILLEGAL
-    assert verdict.checked == Checked()
+    assert verdict.checked.dependences == len(schedule.program.dependences)
     violation = verdict.violation
     assert violation is not None
     assert (violation.what, violation.cause) == (what, cause)
@@ -249,3 +252,27 @@ def test_an_exceeded_quota_is_unknown_and_refused() -> None:
         verdict.raise_if_refused()
     assert caught.value.verdict is verdict
     assert check(Schedule(matmul())).is_legal
+
+
+def test_what_steps_have_made_is_judged_whatever_it_is() -> None:
+    """Programs that no step makes, for each is careful; the checker does not rely on that."""
+    program = Schedule(producer_consumer()).pack("t", "C.i").program
+    assert find_violation(program) is None
+    buffer = program.arrays["t_packed"]
+    small = replace(buffer, shape=(*buffer.shape[: buffer.tile], Constant(0)))
+    found = find_violation(replace(program, arrays={**program.arrays, "t_packed": small}))
+    assert found is not None
+    assert found.what is ViolationKind.BOUNDS
+    assert isinstance(program.tree, Sequence)
+    without_consumer = replace(program, tree=program.tree.children[0])
+    found = find_violation(without_consumer)
+    assert found is not None
+    assert found.what is ViolationKind.ONCE
+
+
+def test_a_step_that_spoils_the_storage_is_the_guilty_one() -> None:
+    schedule = Schedule(windows()).promote("t", "i").collapse("i", "k", "ik").split("ik", 2)
+    violation = check(schedule).violation
+    assert violation is not None
+    assert violation.guilty is not None
+    assert violation.guilty.index == 1

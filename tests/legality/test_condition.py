@@ -88,3 +88,20 @@ def test_a_guarded_kernel_is_right_for_every_value(k: int) -> None:
 def test_without_guard_it_is_refused() -> None:
     with pytest.raises(IllegalScheduleError):
         compile(Schedule(shifted_copy()).vectorize("i", 16))
+
+
+def test_a_condition_on_the_order_says_nothing_where_the_storage_is_wrong() -> None:
+    build = KernelBuilder("both")
+    n = build.parameter("n", minimum=2)
+    a = build.inout("a", i32, (n,))
+    t, o = build.temporary("t", i32, (2, 8)), build.output("o", i32, (2, 8))
+    with build.loops(x=(1, n)) as x, build.statement("recurrence"):
+        a[x] = a[x - 1] + 1
+    with build.loops(i=2, k=8) as (i, k):
+        with build.statement("S"):
+            t[i, k] = 3
+        with build.statement("T"):
+            o[i, k] = t[i, k // 2]
+    backwards = Schedule(build.kernel()).reverse("x")
+    assert str(legality_condition(backwards)) == "n == 2"
+    assert legality_condition(backwards.promote("t", "i").collapse("i", "k", "ik")) is None

@@ -5,6 +5,7 @@ import re
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i32
 from polysched.legality.check import check
+from polysched.legality.explain import describe
 from polysched.schedule.schedule import Schedule
 from tests.legality.kernels import copy_shifted, matmul, windows
 from tests.legality.test_check import seidel_with_copy
@@ -112,3 +113,11 @@ def test_both_lanes_write() -> None:
         "  Lanes 0 and 1 of vector loop iv run together: both write A[0], and which of the two "
         "stays is left to chance.",
     ]
+
+
+def test_an_occurrence_in_a_line() -> None:
+    violation = check(Schedule(copy_shifted(1, -1)).reorder("j", "i")).violation
+    assert violation is not None
+    assert describe(violation.witness.source) == (
+        "S[2,3] writes A[2,3], was at (i=2, j=3), now at (j=3, i=2)"
+    )

@@ -4,6 +4,7 @@ from collections import Counter
 import pytest
 
 from polysched.dependence.relations import DependenceKind
+from polysched.fuzz.schedules import random_kernel, random_schedule
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i32
 from polysched.ir.tree import LoopKind
@@ -12,7 +13,6 @@ from polysched.legality.loop_properties import LoopReport, Obstacle, explain_loo
 from polysched.schedule.schedule import Schedule
 from polysched.schedule.vectorize import LARGEST_LANES
 from tests.legality.kernels import copy_shifted, matmul, producer_consumer, seidel
-from tests.legality.random_programs import random_kernel, random_schedule
 from tests.support.kernels import jacobi
 
 FLOW, ANTI, OUTPUT = DependenceKind.FLOW, DependenceKind.ANTI, DependenceKind.OUTPUT
@@ -129,3 +129,10 @@ def test_what_takes_too_long_is_unknown() -> None:
     assert (t.serial, t.lanes, t.scalar, t.inner, t.ordered) == (None, 1, None, "i", None)
     assert (i.inner, i.ordered) == (None, ())
     assert not any((t.is_parallel, t.is_permutable, i.is_parallel))
+
+
+def test_the_time_for_all_loops_together() -> None:
+    schedule = Schedule(matmul())
+    found = explain_loops(schedule, seconds=1e-9)
+    assert len(found) == len(explain_loops(schedule))
+    assert {report.serial for report in found} == {None}

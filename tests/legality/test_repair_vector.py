@@ -1,8 +1,9 @@
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i32
 from polysched.ir.kernel import Kernel
-from polysched.legality.repair_vector import distributed_vectors, fewer_lanes, other_vector_loops
+from polysched.legality.repair_vector import distributed, fewer_lanes, other_loops
 from polysched.schedule.distribute import Distribute
+from polysched.schedule.parallel import Parallel
 from polysched.schedule.schedule import Schedule
 from polysched.schedule.vectorize import Vectorize
 from tests.legality.kernels import copy_shifted, matmul
@@ -34,7 +35,7 @@ def test_two_lanes_cannot_be_halved() -> None:
 
 
 def test_other_loops_from_the_inside_out() -> None:
-    edits = other_vector_loops(case_of(Schedule(matmul()).vectorize("k", 8)))
+    edits = other_loops(case_of(Schedule(matmul()).vectorize("k", 8)))
     assert [edit.inserted for edit in edits] == [
         (Vectorize("update.j", 8),),
         (Vectorize("update.i", 8),),
@@ -42,17 +43,27 @@ def test_other_loops_from_the_inside_out() -> None:
 
 
 def test_only_the_statement_that_allows_it_becomes_a_vector() -> None:
-    (edit,) = distributed_vectors(case_of(Schedule(sum_and_scale()).vectorize("i", 8)))
+    (edit,) = distributed(case_of(Schedule(sum_and_scale()).vectorize("i", 8)))
     assert edit.inserted == (Distribute("i"), Vectorize("T.i", 8))
     assert edit.removed == 1
 
 
 def test_nothing_to_distribute() -> None:
-    assert distributed_vectors(case_of(Schedule(copy_shifted(0, 1)).vectorize("j", 4))) == []
+    assert distributed(case_of(Schedule(copy_shifted(0, 1)).vectorize("j", 4))) == []
 
 
 def test_other_steps_are_none_of_its_business() -> None:
     case = case_of(Schedule(copy_shifted(1, -1)).reorder("j", "i"))
     assert fewer_lanes(case) == []
-    assert other_vector_loops(case) == []
-    assert distributed_vectors(case) == []
+    assert other_loops(case) == []
+    assert distributed(case) == []
+
+
+def test_outer_loops_for_threads_first() -> None:
+    edits = other_loops(case_of(Schedule(matmul()).parallel("k")))
+    assert [edit.inserted for edit in edits] == [(Parallel("update.i"),), (Parallel("update.j"),)]
+
+
+def test_only_the_statement_that_allows_it_is_shared_among_threads() -> None:
+    (edit,) = distributed(case_of(Schedule(sum_and_scale()).parallel("i")))
+    assert edit.inserted == (Distribute("i"), Parallel("T.i"))

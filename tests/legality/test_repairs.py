@@ -5,6 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
+from polysched.fuzz.enumeration import keeps_order
+from polysched.fuzz.schedules import random_kernel, random_schedule
+from polysched.fuzz.subject import LARGEST_SIZE
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i32
 from polysched.ir.kernel import Kernel, Order
@@ -13,11 +16,11 @@ from polysched.legality.check import check
 from polysched.legality.repair import OrderEdit
 from polysched.legality.repairs import repairs
 from polysched.schedule.schedule import Schedule
-from tests.legality.enumeration import keeps_order
 from tests.legality.kernels import copy_shifted, matmul, producer_consumer, seidel, windows
-from tests.legality.random_programs import LARGEST_SIZE, random_kernel, random_schedule
 from tests.legality.test_repair_shift import three_stages
 from tests.legality.test_repair_vector import sum_and_scale
+from tests.schedule.test_privatise import row
+from tests.schedule.test_rfactor import dot
 from tests.support.kernels import jacobi, prefix, seidel_plane
 
 
@@ -87,7 +90,37 @@ OFFERED: dict[str, tuple[Callable[[], Schedule], list[str]]] = {
     ),
     "lanes along a reduction": (
         lambda: Schedule(matmul("any")).vectorize("k", 8),
-        ["vectorize(loop='update.j', lanes=8) instead of vectorize(loop='k', lanes=8)"],
+        [
+            "split(loop='k', factor=8).reorder(order=('ki', 'ko'))"
+            ".rfactor(statement='update', loop='ki').vectorize(loop='ki', lanes=8) instead of "
+            "vectorize(loop='k', lanes=8)",
+            "vectorize(loop='update.j', lanes=8) instead of vectorize(loop='k', lanes=8)",
+        ],
+    ),
+    "threads along a reduction": (
+        lambda: Schedule(matmul("any")).reorder("k", "update.i", "update.j").parallel("k"),
+        [
+            "split(loop='k', factor=256).rfactor(statement='update', loop='ko')"
+            ".parallel(loop='ko') instead of parallel(loop='k')",
+            "parallel(loop='update.i') instead of parallel(loop='k')",
+        ],
+    ),
+    "threads that share a scratch row": (
+        lambda: Schedule(row()).parallel("i"),
+        [
+            "promote(array='t', at='i').parallel(loop='i') instead of parallel(loop='i')",
+            "parallel(loop='P.j') instead of parallel(loop='i')",
+        ],
+    ),
+    "lanes along a reduction in the program's order": (
+        lambda: Schedule(dot(order="exact")).vectorize("k", 8),
+        [
+            "declare statement 'S' with order=\"any\", if its instances may combine in another "
+            "order than the program's; then "
+            "split(loop='k', factor=8).reorder(order=('ki', 'ko'))"
+            ".rfactor(statement='S', loop='ki').vectorize(loop='ki', lanes=8) instead of "
+            "vectorize(loop='k', lanes=8)"
+        ],
     ),
     "lanes for a prefix sum and for another statement": (
         lambda: Schedule(sum_and_scale()).vectorize("i", 8),
@@ -174,5 +207,6 @@ def test_repairs_of_random_schedules_are_legal_by_enumeration() -> None:
                 mended += 1
                 tree = executed(repair.schedule.program.tree)
                 for size in range(1, LARGEST_SIZE + 1):
-                    assert keeps_order(kernel, tree, {"N": size}), repair.description
+                    sizes = dict.fromkeys(kernel.parameters, size)
+                    assert keeps_order(kernel, tree, sizes), repair.description
     assert mended >= 10

@@ -1,9 +1,10 @@
 import json
 from typing import Any
 
+from polysched.legality.answer import answer
 from polysched.legality.check import check
 from polysched.legality.repairs import repairs
-from polysched.legality.report import as_json, repair_as_json
+from polysched.legality.report import answer_as_json, as_json, repair_as_json
 from polysched.schedule.schedule import Schedule
 from tests.legality.kernels import copy_shifted, matmul, producer_consumer
 
@@ -60,6 +61,45 @@ def test_a_fault_of_the_kernel_has_no_step() -> None:
     assert violation["sink"] is None
     assert violation["shape"] == [4, 4]
     assert violation["source"]["element"] == [-1, 2]
+
+
+def test_the_whole_answer() -> None:
+    schedule = Schedule(producer_consumer(1)).fuse("P.i", "C.i")
+    found = answer("here", schedule)
+    record = json.loads(json.dumps(answer_as_json(found)))
+    assert (record["target"], record["kernel"]) == ("here", "producer_consumer")
+    (step,) = record["steps"]
+    assert step["text"] == "fuse(first='P.i', second='C.i')"
+    assert step["location"]["file"].endswith("test_report.py")
+    assert step["location"] == record["violation"]["step"]["location"]
+    verdict_alone = json.loads(json.dumps(as_json(found.verdict)))
+    assert {key: record[key] for key in verdict_alone} == verdict_alone
+    assert record["picture"][-1] == "A = P[1], B = C[0]"
+    assert record["condition"] is None
+    assert [repair["description"] for repair in record["repairs"]] == [
+        repair.description for repair in found.repairs
+    ]
+
+
+def test_counts_of_an_illegal_schedule() -> None:
+    schedule = Schedule(matmul()).promote("C", "update.j")
+    legal = reported(schedule)
+    illegal = reported(schedule.reverse("k"))
+    assert (legal["verdict"], illegal["verdict"]) == ("legal", "illegal")
+    assert illegal["checked"] == legal["checked"]
+    assert illegal["checked"]["buffers"] == 1
+
+
+def test_everything_that_the_text_tells_is_in_the_record() -> None:
+    """Each number of the explanation stands in a field of its own, not only in the text."""
+    schedule = Schedule(copy_shifted(1, -1)).split("j", 2).reverse("jo").reverse("i")
+    violation = reported(schedule)["violation"]
+    for end in (violation["source"], violation["sink"]):
+        for when in ("old", "new"):
+            assert all(set(entry) == {"loop", "value"} for entry in end[when])
+        assert end["location"]["line"] > 0
+    assert violation["because"] in check(schedule).reason
+    assert violation["step"]["text"] in check(schedule).reason
 
 
 def test_repairs() -> None:

@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 from polysched.dependence.relations import DependenceKind
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import i32
 from polysched.ir.tree import executed
 from polysched.legality.explain import sentence
 from polysched.legality.storage import storage_violation
@@ -56,3 +58,23 @@ def test_a_packed_tile_that_is_filled_too_late() -> None:
     violation = judged(replace(schedule.program, dependences=tuple(unfed)))
     assert violation is not None
     assert violation.array == "t_packed"
+
+
+def test_a_write_that_depends_on_data_covers_no_read() -> None:
+    build = KernelBuilder("histograms")
+    index = build.input("index", i32, (8,), values=(0, 4))
+    h = build.inout("h", i32, (2, 4))
+    with build.loops(r=2, i=8) as (r, i), build.statement("S", order="any"):
+        h[r, index[i]] += 1
+    schedule = Schedule(build.kernel()).split("i", 4, ("io", "ii")).rfactor("S", "io")
+    program = schedule.program
+    assert judged(program) is None
+    # Without its start the combination could rely on updates alone, which may go elsewhere.
+    updates = tuple(
+        one
+        for one in program.dependences
+        if (one.source.statement, one.sink.statement) != ("S_init", "S_combine")
+    )
+    found = judged(replace(program, dependences=updates))
+    assert found is not None
+    assert found.cause is Cause.LIFETIME

@@ -1,5 +1,5 @@
 from polysched.dependence.relations import Reference
-from polysched.legality.smallest import SmallPoint
+from polysched.ir.smallest import SmallPoint
 from polysched.legality.witness import bare_occurrence, occurrence
 from polysched.schedule.schedule import Schedule
 from tests.legality.kernels import matmul

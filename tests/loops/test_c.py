@@ -11,7 +11,7 @@ from polysched.ir.dtypes import f32, i32
 from polysched.ir.expressions import Constant
 from polysched.ir.kernel import Role
 from polysched.ir.tree import LoopKind
-from polysched.loops.c import print_c
+from polysched.loops.c import function_name, print_c
 from polysched.loops.interpreter import interpret
 from polysched.loops.nodes import Allocate, Block, For, If, LoopNode, LoopProgram
 from tests.loops.compiling import run_c
@@ -181,3 +181,11 @@ def test_the_text_is_accepted_as_strict_c99(tmp_path: Path) -> None:
     run_c(buffered(4), {"x": np.zeros(1, np.float32)}, {"n": 1}, tmp_path)
     flags = "-std=c99 -Wall -Wextra -Wpedantic -Werror -fsyntax-only".split()
     subprocess.run(["cc", *flags, str(source)], check=True)
+
+
+def test_the_name_of_the_function() -> None:
+    def named(name: str) -> str:
+        return function_name(program([], loop("n", 0, 1), name=name))
+
+    assert named("f") == "f"
+    assert (named("lanes"), named("int")) == ("lanes_", "int_")

@@ -1,11 +1,9 @@
 import islpy as isl
-import pytest
 
-from polysched.ir.affine import to_set
-from polysched.ir.expressions import Constant, Expression, Index, maximum, minimum
+from polysched.ir.expressions import Constant, Expression, Index
 from polysched.ir.kernel import Access, Statement
 from polysched.ir.tree import LoopKind
-from polysched.loops.coverage import at_least, at_most, miscovered
+from polysched.loops.coverage import miscovered
 from polysched.loops.nodes import Assign, For, If, LoopNode, block
 
 INDEX, N = Index("i"), 12
@@ -68,26 +66,3 @@ def test_an_instance_run_twice_by_one_loop() -> None:
 def test_a_statement_that_is_nowhere() -> None:
     assert verdict(block([])) is not None
     assert miscovered(block([]), statement("{ S[i] : false }"), CONTEXT) is None
-
-
-@pytest.mark.parametrize(
-    "bound",
-    [
-        minimum(Index("a"), Index("b")) + 1,
-        Index("a") // 3,
-        2 - Index("a") // 3,
-        minimum((Index("a") + 1) // 4, Index("b")) - 2,
-        maximum(Index("a"), Index("b") // 2),
-    ],
-)
-def test_bounds_mean_what_they_say(bound: Expression) -> None:
-    space = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=["a", "b", "i"])
-    box = isl.Set("{ [a, b, i] : -9 <= a, b, i <= 9 }")
-    for conditions, plain in (
-        (at_most(INDEX, bound), bound >= INDEX),
-        (at_least(INDEX, bound), bound <= INDEX),
-    ):
-        simplified = box
-        for condition in conditions:
-            simplified = simplified.intersect(to_set(condition, space))
-        assert simplified.is_equal(box.intersect(to_set(plain, space)))

@@ -1,5 +1,10 @@
+import islpy as isl
+import pytest
+
+from polysched.errors import LoweringError
 from polysched.ir.expressions import Constant, Expression, Index
-from polysched.loops.lifetimes import merge_lifetimes
+from polysched.ir.tree import LoopKind
+from polysched.loops.lifetimes import Timing, merge_lifetimes
 from polysched.loops.nodes import Allocate, Block, If, LoopNode, block, walk
 from tests.loops.programs import assign, load, loop, n
 
@@ -8,6 +13,10 @@ OTHER_FILL = assign("tile", (1,), Constant(3.0), "other_fill")
 USE = assign("c", (0,), load("tile", 0), "use")
 OTHER = assign("c", (1,), Constant(2.0), "other")
 HERE = Index("here")
+TIMING = Timing(
+    isl.Set("[n] -> { : n >= 1 }"),
+    {name: (isl.PwAff(f"{{ {name}[i] -> [(i)] }}"),) for name in ("fill", "use")},
+)
 
 
 def lives(*body: LoopNode, at: Expression = HERE) -> Allocate:
@@ -20,7 +29,7 @@ def births(node: LoopNode) -> int:
 
 
 def merged(*parts: LoopNode) -> LoopNode:
-    return merge_lifetimes(block(parts), {"n": (1, None)})
+    return merge_lifetimes(block(parts), {"n": (1, None)}, TIMING)
 
 
 def test_parts_of_one_iteration_become_one_lifetime() -> None:
@@ -51,6 +60,14 @@ def test_another_buffer_is_left_alone() -> None:
     assert made.array == "tile"
     assert isinstance(made.body, Block)
     assert other in made.body.children
+
+
+def test_a_buffer_cut_inside_of_another_is_joined_there() -> None:
+    """The parts of ``tile`` are in one block only once those of ``buffer`` are joined."""
+    parts = [Allocate("buffer", lives(part), (HERE,)) for part in (FILL, OTHER, USE)]
+    assert merged(*parts) == Allocate("buffer", lives(FILL, OTHER, USE), (HERE,))
+    inside_out = [lives(Allocate("zone", part, (HERE,))) for part in (FILL, OTHER, USE)]
+    assert merged(*inside_out) == lives(Allocate("zone", block([FILL, OTHER, USE]), (HERE,)))
 
 
 def test_the_iteration_after_a_loop_stays_apart() -> None:
@@ -93,3 +110,29 @@ def test_a_loop_of_unknown_value_does_not_shift_the_others() -> None:
     assert births(merged(first, second)) == 1
     later = Allocate("tile", block([FILL, USE]), (None, Constant(1)))
     assert births(merged(first, later)) == 2
+
+
+def tile(at: Expression) -> Allocate:
+    """A lifetime in the iteration ``at``, of which nothing else is known."""
+    body = [
+        assign("tile", (0,), Constant(1.0), "fill", (at,)),
+        assign("c", (0,), load("tile", 0), "use", (at,)),
+    ]
+    return Allocate("tile", block(body), (None,))
+
+
+def test_iterations_of_a_parallel_loop_and_its_rest_stay_apart() -> None:
+    """Only the condition tells that the rest is another iteration; sequential loops need not."""
+    rest = If(n % 4 >= 1, tile((n + 3) // 4 - 1))
+    for kind, apart in ((LoopKind.PARALLEL, True), (LoopKind.SEQUENTIAL, False)):
+        full = loop("i", 0, n // 4, tile(Index("i")), kind=kind)
+        made = merged(full, rest)
+        assert (made == block([full, rest])) is apart
+        assert births(made) == 1 + apart
+
+
+def test_threads_cannot_share_what_may_be_one_lifetime() -> None:
+    first = loop("i", 0, 5, tile(Index("i")), kind=LoopKind.PARALLEL)
+    second = loop("i", 4, 9, tile(Index("i")), kind=LoopKind.PARALLEL)
+    with pytest.raises(LoweringError, match="buffer 'tile' belongs to the iterations of a paral"):
+        merged(first, second)

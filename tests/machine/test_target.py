@@ -8,7 +8,7 @@ from llvmlite import binding
 
 from polysched.errors import MachineError
 from polysched.machine.presets import PRESETS
-from polysched.machine.target import target_machine
+from polysched.machine.target import require_x86_names, target_machine
 from polysched.machine.x86_names import FEATURES, PROCESSORS
 
 ZEN = PRESETS["znver4"]
@@ -72,3 +72,25 @@ def test_all_features_that_llvm_can_detect_are_known() -> None:
     if not binding.get_process_triple().startswith("x86_64"):
         pytest.skip("the features of another processor")
     assert set(binding.get_host_cpu_features()) <= FEATURES
+
+
+def test_position_independent_code_has_no_absolute_addresses() -> None:
+    text = """
+@table = internal constant [2 x i32] [i32 5, i32 7]
+define i32 @f(i64 %i) {
+  %at = getelementptr i32, ptr @table, i64 %i
+  %value = load i32, ptr %at
+  ret i32 %value
+}
+"""
+    module = binding.parse_assembly(text)
+    linked = target_machine(ZEN, position_independent=True).emit_assembly(module)
+    assert "table(%rip)" in linked
+    assert "movabs" not in linked
+    assert "movabs" in target_machine(ZEN).emit_assembly(module)
+
+
+def test_names_of_x86() -> None:
+    require_x86_names(ZEN)
+    with pytest.raises(MachineError, match="LLVM knows no x86 processor 'zen9'"):
+        require_x86_names(replace(ZEN, cpu="zen9"))

@@ -7,6 +7,7 @@ from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i32
 from polysched.ir.expressions import cast
 from polysched.ir.kernel import Kernel
+from polysched.schedule.printing import format_tree
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
 from tests.support.differential import assert_agrees, spread
@@ -104,5 +105,16 @@ def test_instances_that_nobody_reads() -> None:
         x[i] = cast(i, i32)
     with build.loops(i=4) as i, build.statement("C"):
         y[i] = x[i]
-    with pytest.raises(ScheduleError, match="leaves instances of 'P' without a place"):
+    with pytest.raises(ScheduleError, match="instances of 'P' would be left without a place"):
         Schedule(build.kernel()).compute_at("P", "C.i")
+
+
+def test_a_copy_of_pack() -> None:
+    build = KernelBuilder("columns")
+    n = build.parameter("n", minimum=1)
+    x, y = build.input("x", i32, (n, n)), build.inout("y", i32, (n, n))
+    with build.loops(i=n, j=n) as (i, j), build.statement("S"):
+        y[i, j] = x[j, i] + y[i, j]
+    schedule = Schedule(build.kernel()).pack("x", "i", into="p").compute_at("p", "j")
+    assert "p: p[" in format_tree(schedule.program)
+    assert_agrees(schedule, *spread("n", values=SIZES))

@@ -3,6 +3,10 @@ from collections.abc import Callable
 import pytest
 
 from polysched.errors import ScheduleError
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import i32
+from polysched.legality.check import check
+from polysched.legality.verdict import VerdictKind
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
 from tests.support.differential import assert_agrees, spread
@@ -121,3 +125,16 @@ def test_order_names_each_dimension(order: tuple[str, ...]) -> None:
 def test_name_of_the_buffer(into: str) -> None:
     with pytest.raises(ScheduleError, match="cannot name the buffer of array 'x'"):
         Schedule(kernels.grid()).pack("x", "i", into=into)
+
+
+def test_the_array_must_not_be_written_before_its_tile_is_copied() -> None:
+    build = KernelBuilder("read_then_written")
+    a, y = build.inout("a", i32, (6,)), build.output("y", i32, (6,))
+    with build.loops(i=6) as i, build.statement("read"):
+        y[i] = a[i]
+    with build.loops(i=6) as i, build.statement("write"):
+        a[i] = 7
+    fused = Schedule(build.kernel()).pack("a", at="read.i").fuse("read.i", "write.i")
+    assert check(fused).is_legal
+    assert check(fused.shift("i", 1, "write")).is_legal
+    assert check(fused.shift("i", -1, "write")).kind is VerdictKind.ILLEGAL

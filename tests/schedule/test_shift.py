@@ -45,7 +45,6 @@ def test_statement_elsewhere() -> None:
         Schedule(kernels.chain()).shift("P.i", 1, statement="C")
 
 
-@pytest.mark.parametrize("amount", [1.5, "1", True])
-def test_amount(amount: int) -> None:
-    with pytest.raises(ScheduleError, match="the amount of shift.* expected an integer"):
-        Schedule(kernels.scale()).shift("i", amount)
+def test_amount_that_is_not_sensible() -> None:
+    with pytest.raises(ScheduleError, match="the amount of shift.* expected at most 2..40"):
+        Schedule(kernels.scale()).shift("i", 2**41)

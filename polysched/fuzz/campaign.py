@@ -1,0 +1,168 @@
+"""A run over many seeds, on several processes; a process that dies or hangs is a finding too."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+
+from polysched.fuzz.exploring import Explored, Found, Judges, explore
+from polysched.fuzz.judgement import Finding
+from polysched.machine.load import load_machine
+
+PATIENCE = 300.0
+"""Seconds for one seed; then its process is ended and the seed is a finding."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much to run.
+
+    Attributes:
+        seed: the first; the others follow one by one.
+        jobs: processes.
+        seconds: no seed begins later; None: no limit.
+        pairs: no seed begins once so many schedules are judged; None: no limit.
+        most_found: no seed begins once so much is wrong.
+        patience: seconds for one seed.
+    """
+
+    seed: int = 0
+    jobs: int = 1
+    seconds: float | None = None
+    pairs: int | None = None
+    most_found: int = 20
+    patience: float = PATIENCE
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run gave; ``seconds`` is the wall time, ``seeds`` how many were explored."""
+
+    explored: Explored
+    seconds: float
+    seeds: int
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of a program and a schedule that were judged."""
+        return self.explored.counts["pairs"]
+
+
+@dataclass
+class _Worker:
+    process: SpawnProcess
+    connection: Connection
+    seed: int | None = None
+    since: float = 0.0
+
+
+def run(
+    plan: Plan,
+    progress: Callable[[str], None] | None = None,
+    *,
+    on_finding: Callable[[Found], None] | None = None,
+) -> Outcome:
+    """Explore seeds until the plan is fulfilled.
+
+    Args:
+        progress: told, now and then, how far the run is.
+        on_finding: told at once what is wrong.
+    """
+    start = time.monotonic()
+    explored, seeds = Explored(), 0
+    for result in _results(plan, explored, start):
+        explored.add(result)
+        seeds += 1
+        if on_finding is not None:
+            for one in result.found:
+                on_finding(one)
+        if progress is not None:
+            wrong = f", {len(explored.found)} wrong" if explored.found else ""
+            progress(f"{explored.counts['pairs']:,} pairs{wrong}")
+    return Outcome(explored, time.monotonic() - start, seeds)
+
+
+def _results(plan: Plan, explored: Explored, start: float) -> Iterator[Explored]:
+    """What each seed gave, as it is done; new seeds begin while ``explored`` is below the plan."""
+    seed = plan.seed
+    workers = [_started() for _ in range(plan.jobs)]
+    try:
+        while True:
+            for worker in workers:
+                if worker.seed is None and not _is_enough(plan, explored, start):
+                    worker.seed, worker.since = seed, time.monotonic()
+                    worker.connection.send(seed)
+                    seed += 1
+            busy = [worker for worker in workers if worker.seed is not None]
+            if not busy:
+                return
+            ready = wait([worker.connection for worker in busy], timeout=1.0)
+            for worker in busy:
+                result = _result(worker, worker.connection in ready, plan.patience)
+                if result is not None:
+                    yield result
+                    worker.seed = None
+                if not worker.process.is_alive():
+                    workers[workers.index(worker)] = _started()
+    finally:
+        for worker in workers:
+            worker.connection.close()
+            worker.process.terminate()
+            worker.process.join()
+
+
+def _is_enough(plan: Plan, explored: Explored, start: float) -> bool:
+    return (
+        (plan.seconds is not None and time.monotonic() - start >= plan.seconds)
+        or (plan.pairs is not None and explored.counts["pairs"] >= plan.pairs)
+        or len(explored.found) >= plan.most_found
+    )
+
+
+def _result(worker: _Worker, is_ready: bool, patience: float) -> Explored | None:
+    """What a worker's seed gave; None if it is still at it."""
+    assert worker.seed is not None
+    if is_ready:
+        try:
+            result: Explored = worker.connection.recv()
+        except EOFError:
+            worker.process.join()
+            return _ended(worker.seed, Finding.DIED, f"exit code {worker.process.exitcode}")
+        return result
+    waited = time.monotonic() - worker.since
+    if waited < patience:
+        return None
+    worker.process.kill()
+    worker.process.join()
+    return _ended(worker.seed, Finding.HUNG, f"in {waited:.0f} s")
+
+
+def _ended(seed: int, finding: Finding, detail: str) -> Explored:
+    explored = Explored()
+    explored.counts[finding.value] += 1
+    explored.found.append(Found(seed, None, finding, detail))
+    return explored
+
+
+def _started() -> _Worker:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_work, args=(theirs,), daemon=True)
+    process.start()
+    theirs.close()
+    return _Worker(process, ours)
+
+
+def _work(connection: Connection) -> None:
+    """Explore the seeds that come, until no more do."""
+    judges = Judges(load_machine())
+    while True:
+        try:
+            seed: int = connection.recv()
+        except EOFError:
+            return
+        connection.send(explore(seed, judges))

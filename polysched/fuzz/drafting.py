@@ -1,0 +1,202 @@
+"""The parts of a random kernel: arrays, subscripts, ranges of loops, values, conditions.
+
+Every index lies between 0 and a *span*, a literal or something that grows with the parameters;
+the extents of arrays follow from it, so that almost every access is inside its array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from polysched.fuzz.randomness import Integers, chance, choose
+from polysched.fuzz.sketch import (
+    ArraySketch,
+    AssignSketch,
+    LoopSketch,
+    ParameterSketch,
+    PartSketch,
+    WhereSketch,
+)
+from polysched.ir.affine import weighted_sum
+from polysched.ir.dtypes import DType, i32
+from polysched.ir.expressions import (
+    Constant,
+    Expression,
+    Index,
+    Load,
+    Parameter,
+    as_expression,
+    cast,
+    equal,
+    maximum,
+    minimum,
+)
+from polysched.ir.kernel import Role
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How large kernels may become.
+
+    Attributes:
+        largest: the greatest value of a parameter that has one.
+        dtype: the type of all elements.
+    """
+
+    largest: int = 4
+    dtype: DType = i32
+
+
+@dataclass(frozen=True)
+class Target:
+    """An array, and which of its dimensions have room for subscripts below 0."""
+
+    sketch: ArraySketch
+    signed: tuple[bool, ...]
+
+
+@dataclass
+class Draft:
+    """A kernel while it is thought up."""
+
+    integers: Integers
+    limits: Limits
+    parameters: tuple[ParameterSketch, ...]
+    numbered: bool
+    arrays: list[Target] = field(default_factory=list)
+    scope: list[Expression] = field(default_factory=list)
+    statements: int = 0
+    loops: int = 0
+
+    @property
+    def sizes(self) -> list[Expression]:
+        """The parameters."""
+        return [Parameter(one.name) for one in self.parameters]
+
+    def statement_name(self) -> str:
+        """A name of its own for one more statement."""
+        self.statements += 1
+        return f"S{self.statements - 1}"
+
+    @contextmanager
+    def loop(
+        self, lower: Expression, upper: Expression, step: int = 1
+    ) -> Iterator[Callable[..., LoopSketch]]:
+        """A loop is open inside; what is given closes it around its parts."""
+        name = f"i{self.loops}" if self.numbered else "ijkl"[len(self.scope)]
+        self.loops += 1
+        self.scope.append(Index(name))
+        yield lambda *body: LoopSketch(name, lower, upper, step, body)
+        self.scope.pop()
+
+
+def new_draft(integers: Integers, limits: Limits) -> Draft:
+    """A draft with one or two parameters, bounded or not."""
+    names = "NM" if chance(integers, 1, 5) else "N"
+    greatest = limits.largest if chance(integers, 3, 4) else None
+    parameters = tuple(ParameterSketch(name, integers(0, 1), greatest) for name in names)
+    return Draft(integers, limits, parameters, numbered=chance(integers, 1, 2))
+
+
+def _spans(draft: Draft, times: int, more: int) -> Expression:
+    """So many spans, and a number: a span is the sum of the parameters (or their limits) + 2."""
+    greatest = draft.parameters[0].maximum
+    if greatest is not None:
+        return Constant(times * (greatest + 2) + more)
+    return weighted_sum([(times, size) for size in draft.sizes], 2 * times + more)
+
+
+def new_array(draft: Draft, role: Role, rank: int, *, signed: bool = True) -> Target:
+    """One more array that holds what :func:`element` touches; now and then it is too small."""
+    integers = draft.integers
+    below = tuple(signed and chance(integers, 1, 2) for _ in range(rank))
+    short = 2 if chance(integers, 1, 60) else 0
+    shape = tuple(_spans(draft, 3, 4 - short) if one else _spans(draft, 2, 2) for one in below)
+    sketch = ArraySketch("ABCDEFG"[len(draft.arrays)], role, draft.limits.dtype, shape)
+    target = Target(sketch, below)
+    draft.arrays.append(target)
+    return target
+
+
+def element(draft: Draft, array: Target) -> Load:
+    """A random element of an array."""
+    subscripts = tuple(_subscript(draft, signed) for signed in array.signed)
+    return Load(array.sketch.name, subscripts, draft.limits.dtype)
+
+
+def _subscript(draft: Draft, signed: bool) -> Expression:
+    """Between 0 and 2 spans + 1; for a signed dimension from -1 span - 1, moved up to 0."""
+    integers = draft.integers
+    if not draft.scope:
+        return as_expression(integers(0, 2))
+    index, other = choose(integers, draft.scope), choose(integers, draft.scope)
+    options = [index, index, index, index, index + other, 2 * index, index // 2, index % 2]
+    options += [as_expression(0), (index + 1) % 3]
+    result = choose(integers, options)
+    if not signed:
+        return result + 1 if chance(integers, 1, 4) else result
+    if chance(integers, 1, 4):
+        result = result - choose(integers, draft.scope)
+    return result + _spans(draft, 1, 1 + integers(-1, 1))
+
+
+def index_range(draft: Draft) -> tuple[Expression, Expression, int]:
+    """Lower end, upper end (excluded) and step of a loop, inside the loops that are open."""
+    integers = draft.integers
+    size = choose(integers, draft.sizes)
+    zero, one = as_expression(0), as_expression(1)
+    options = [(zero, size, 1)] * 3
+    options += [(one, size + 1, 1), (zero, as_expression(integers(1, 3)), 1), (zero, size, 2)]
+    options += [(one, size, 3), (zero, minimum(size, choose(integers, draft.sizes) - 1), 1)]
+    if draft.scope:
+        around = choose(integers, draft.scope)
+        options += [(zero, around + 1, 1), (around, size, 1), (zero, around // 2 + 1, 1)]
+        options += [(around % 2, size, 2), (around, size, 2), (maximum(around - 1, 0), size, 1)]
+    return choose(integers, options)
+
+
+def guarded(draft: Draft, statement: AssignSketch) -> PartSketch:
+    """The statement, perhaps under a condition."""
+    integers = draft.integers
+    if not draft.scope or not chance(integers, 1, 4):
+        return statement
+    first, second = choose(integers, draft.scope), choose(integers, draft.scope)
+    size = choose(integers, draft.sizes)
+    conditions: list[Expression] = [
+        first < size - 1,
+        first + integers(-1, 1) <= second,
+        equal((first + second) % choose(integers, [2, 3]), integers(0, 1)),
+        first % 3 < 2,
+        (first < 1) | (size - 1 <= second),
+        (second < first + 2) & (first < second + 1),
+    ]
+    return WhereSketch(choose(integers, conditions), (statement,))
+
+
+def value(draft: Draft, arrays: list[Target]) -> Expression:
+    """A value from up to two reads.
+
+    Of floats nothing is ever subtracted: of positive numbers every order and rounding of sums,
+    products, minima and maxima gives the same, but for a relative error that stays small.
+    """
+    integers, dtype = draft.integers, draft.limits.dtype
+    one, other = (element(draft, choose(integers, arrays)) for _ in range(2))
+    index = cast(choose(integers, draft.scope), dtype) if draft.scope else as_expression(1)
+    if dtype.is_float:
+        options = [0.5 * one + 0.25 * other + 0.125, 0.5 * one + 0.5, maximum(one, other)]
+        options += [minimum(one, 0.125 * index), 0.25 * one + 0.75 * other]
+    else:
+        options = [3 * one - other + integers(0, 5), one + 1, maximum(one, other) - 1]
+        options += [2 * one + index, index - one * other]
+    return choose(integers, options)
+
+
+def combined(draft: Draft, target: Load, contribution: Expression) -> Expression:
+    """``target op contribution`` for an operator that reductions may have."""
+    options = [target + contribution] * 3
+    options += [maximum(target, contribution), minimum(contribution, target)]
+    if draft.limits.dtype.is_integer:
+        options += [target - contribution, target * contribution]
+    return choose(draft.integers, options)

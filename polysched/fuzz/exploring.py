@@ -1,0 +1,248 @@
+"""One seed: a random kernel, random schedules that grow step by step, each of them judged."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import islpy as isl
+
+from polysched.errors import KernelError, PolyschedError, ScheduleError
+from polysched.fuzz.drafting import Limits
+from polysched.fuzz.judgement import Finding, Judgement, Mode
+from polysched.fuzz.kernels import random_sketch
+from polysched.fuzz.machine_judge import judge_machine
+from polysched.fuzz.order_judge import judge_order
+from polysched.fuzz.randomness import Integers, chance, choose
+from polysched.fuzz.run_judge import judge_run
+from polysched.fuzz.sketch import KernelSketch, declare
+from polysched.fuzz.steps import only_reorders, random_step
+from polysched.fuzz.subject import Subject
+from polysched.ir.dtypes import f32, f64, i8, i32, i64
+from polysched.legality.check import check
+from polysched.legality.verdict import Verdict, VerdictKind
+from polysched.machine.description import Machine
+from polysched.schedule.primitives import Step
+from polysched.schedule.schedule import Schedule
+
+ATTEMPTS = 14
+"""Random steps tried for one kernel; each that fits makes a schedule, which is judged."""
+
+Checker: TypeAlias = Callable[[Schedule], Verdict]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel, the steps of a schedule, and how it is judged: what can be run again."""
+
+    sketch: KernelSketch
+    steps: tuple[Step, ...]
+    mode: Mode
+
+
+@dataclass(frozen=True)
+class Found:
+    """Something wrong; the case is None where only the seed is known."""
+
+    seed: int
+    case: Case | None
+    finding: Finding
+    detail: str
+
+
+@dataclass
+class Explored:
+    """What one or more seeds gave: counts, and what is wrong."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    found: list[Found] = field(default_factory=list)
+
+    def add(self, other: Explored) -> None:
+        """Join another one's."""
+        self.counts += other.counts
+        self.found += other.found
+
+
+@dataclass(frozen=True)
+class Judges:
+    """Who judges: the checker under test, and the machine that machine code is made for."""
+
+    machine: Machine
+    checker: Checker = check
+
+
+def explore(seed: int, judges: Judges, announce: Callable[[Case], None] | None = None) -> Explored:
+    """Judge some schedules of the seed's kernel.
+
+    Of ten seeds, six take steps that only reorder, which are judged by enumeration and now and then
+    by running; three take every step and run the loops; one runs machine code.
+
+    Args:
+        announce: told each case before it is judged.
+    """
+    integers = random.Random(seed).randint
+    mode = choose(integers, [Mode.ORDER] * 6 + [Mode.RUN] * 3 + [Mode.MACHINE])
+    return explore_in(mode, integers, judges, seed=seed, announce=announce)
+
+
+def explore_in(
+    mode: Mode,
+    integers: Integers,
+    judges: Judges,
+    *,
+    attempts: int = ATTEMPTS,
+    seed: int = 0,
+    announce: Callable[[Case], None] | None = None,
+) -> Explored:
+    """Judge some schedules of a random kernel in one mode.
+
+    Args:
+        attempts: random steps tried.
+        seed: what findings are said to come from.
+    """
+    explored = Explored()
+    sketch = random_sketch(integers, _limits(integers, mode))
+    explored.counts["kernels"] += 1
+    try:
+        start = Schedule(declare(sketch))
+    except KernelError:
+        explored.counts["kernels refused"] += 1
+        return explored
+    except (isl.Error, *CRASHES) as error:
+        explored.counts[Finding.CRASH.value] += 1
+        explored.found.append(Found(seed, Case(sketch, (), mode), Finding.CRASH, shown(error)))
+        return explored
+    subject = Subject(start.kernel)
+    schedules = [start]
+    for _ in range(attempts):
+        base = schedules[-1] if chance(integers, 2, 3) else choose(integers, schedules)
+        step = random_step(integers, base, buffers=mode is not Mode.ORDER)
+        runs_too = mode is Mode.ORDER and chance(integers, 1, 15)
+        case = Case(sketch, (*base.steps, step), Mode.RUN if runs_too else mode)
+        if announce is not None:
+            announce(case)
+        schedule = _applied(base, step, case, seed, explored)
+        if schedule is None:
+            continue
+        schedules.append(schedule)
+        run_refused = chance(integers, 1, 4)
+        judgement = judged(subject, schedule, case.mode, judges, run_refused=run_refused)
+        _count(explored, judgement)
+        if judgement.finding is not None:
+            explored.found.append(Found(seed, case, judgement.finding, judgement.detail))
+    return explored
+
+
+def _limits(integers: Integers, mode: Mode) -> Limits:
+    if mode is not Mode.MACHINE:
+        return Limits()
+    return Limits(largest=17, dtype=choose(integers, [i32, i32, i32, i8, i64, f32, f64]))
+
+
+def _applied(
+    base: Schedule, step: Step, case: Case, seed: int, explored: Explored
+) -> Schedule | None:
+    name = type(step).__name__
+    try:
+        schedule = base.then(step)
+    except (isl.Error, PolyschedError, *CRASHES) as error:
+        if is_meant(error):
+            explored.counts[f"does not fit: {name}"] += 1
+        else:
+            explored.counts[Finding.CRASH.value] += 1
+            explored.found.append(Found(seed, case, Finding.CRASH, shown(error)))
+        return None
+    explored.counts[f"fits: {name}"] += 1
+    return schedule
+
+
+def is_meant(error: Exception) -> bool:
+    """Whether a step may end in this error: it does not fit.
+
+    A step hides an error of isl's in its own; only an exceeded quota is meant to end so.
+    """
+    return isinstance(error, ScheduleError) and not isinstance(error.__context__, isl.Error)
+
+
+def shown(error: Exception) -> str:
+    """An error for a person."""
+    return f"{type(error).__name__}: {error}"
+
+
+CRASHES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NameError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""Errors that say that polysched is wrong."""
+
+
+def judged(
+    subject: Subject, schedule: Schedule, mode: Mode, judges: Judges, *, run_refused: bool = True
+) -> Judgement:
+    """The verdict on a schedule, and what the mode's judge says of it.
+
+    Args:
+        run_refused: whether refused schedules run too, which shows only that they may be legal.
+    """
+    try:
+        verdict = judges.checker(schedule)
+        if verdict.is_legal or run_refused or mode is Mode.ORDER:
+            return _judged(subject, schedule, verdict, mode, judges)
+        return Judgement(mode, verdict.kind)
+    except (isl.Error, PolyschedError, *CRASHES) as error:
+        return Judgement(mode, None, Finding.CRASH, shown(error))
+
+
+def _judged(
+    subject: Subject, schedule: Schedule, verdict: Verdict, mode: Mode, judges: Judges
+) -> Judgement:
+    if verdict.kind is VerdictKind.UNKNOWN:
+        return Judgement(mode, verdict.kind, remark=f"unknown: {verdict.reason}")
+    violation = verdict.violation
+    if violation is not None and violation.in_kernel:
+        return judge_order(subject, Schedule(schedule.kernel), verdict)
+    if mode is Mode.ORDER and only_reorders(schedule):
+        return judge_order(subject, schedule, verdict)
+    if mode is not Mode.MACHINE:
+        return judge_run(subject, schedule, verdict)
+    if verdict.is_legal:
+        return judge_machine(subject, schedule, verdict, judges.machine)
+    return Judgement(mode, verdict.kind)
+
+
+def _count(explored: Explored, judgement: Judgement) -> None:
+    verdict = "none" if judgement.verdict is None else judgement.verdict.value
+    explored.counts["pairs"] += 1
+    explored.counts[f"{judgement.mode.value}: {verdict}"] += 1
+    if judgement.remark:
+        explored.counts[f"{judgement.mode.value}: {judgement.remark}"] += 1
+    if judgement.finding is not None:
+        explored.counts[judgement.finding.value] += 1
+
+
+def judge_again(case: Case, judges: Judges) -> Judgement | None:
+    """Judge a case from the beginning; None if it is none: no kernel, a step that does not fit."""
+    try:
+        schedule = Schedule(declare(case.sketch))
+    except KernelError:
+        return None
+    except (isl.Error, *CRASHES) as error:
+        return Judgement(case.mode, None, Finding.CRASH, shown(error))
+    subject = Subject(schedule.kernel)
+    for step in case.steps:
+        try:
+            schedule = schedule.then(step)
+        except (isl.Error, PolyschedError, *CRASHES) as error:
+            if is_meant(error):
+                return None
+            return Judgement(case.mode, None, Finding.CRASH, shown(error))
+    return judged(subject, schedule, case.mode, judges)

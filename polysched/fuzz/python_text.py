@@ -1,0 +1,150 @@
+"""A kernel's sketch and a schedule's steps as a Python script that stands on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from polysched.fuzz.sketch import (
+    NAME,
+    AssignSketch,
+    KernelSketch,
+    LoopSketch,
+    PartSketch,
+    WhereSketch,
+)
+from polysched.ir.expressions import (
+    Cast,
+    Constant,
+    Expression,
+    Load,
+    Operation,
+    Operator,
+)
+from polysched.ir.kernel import Order
+from polysched.schedule.primitives import Step
+
+# How the declaration says an operator: infix, or by a function of polysched.ir.expressions.
+_INFIX: Mapping[Operator, str] = MappingProxyType(
+    {
+        Operator.ADD: "+",
+        Operator.SUBTRACT: "-",
+        Operator.MULTIPLY: "*",
+        Operator.DIVIDE: "/",
+        Operator.FLOOR_DIVIDE: "//",
+        Operator.MODULO: "%",
+        Operator.LESS: "<",
+        Operator.LESS_EQUAL: "<=",
+        Operator.AND: "&",
+        Operator.OR: "|",
+    }
+)
+_PREFIX = MappingProxyType({Operator.NEGATE: "-", Operator.NOT: "~"})
+_FUNCTIONS: Mapping[Operator, str] = MappingProxyType(
+    {
+        Operator.EQUAL: "equal",
+        Operator.NOT_EQUAL: "not_equal",
+        Operator.MINIMUM: "minimum",
+        Operator.MAXIMUM: "maximum",
+        Operator.SELECT: "select",
+        Operator.ABSOLUTE: "absolute",
+        Operator.SQUARE_ROOT: "sqrt",
+        Operator.FMA: "fma",
+        Operator.EXPONENTIAL: "exp",
+    }
+)
+
+
+def python_expression(expression: Expression) -> str:
+    """The expression as Python that makes it, given its names."""
+    match expression:
+        case Constant(value=value):
+            return repr(value)
+        case Load(array=array, subscripts=subscripts):
+            return f"{array}[{', '.join(map(python_expression, subscripts)) or '()'}]"
+        case Cast(operand=operand, type=dtype):
+            return f"cast({python_expression(operand)}, {dtype})"
+        case Operation(operator=operator, operands=operands) if operator in _INFIX:
+            return f" {_INFIX[operator]} ".join(map(_operand, operands))
+        case Operation(operator=operator, operands=(only,)) if operator in _PREFIX:
+            return f"{_PREFIX[operator]}{_operand(only)}"
+        case Operation(operator=operator, operands=operands):
+            return f"{_FUNCTIONS[operator]}({', '.join(map(python_expression, operands))})"
+        case _:
+            return str(expression)
+
+
+def _operand(expression: Expression) -> str:
+    text = python_expression(expression)
+    operators = _INFIX.keys() | _PREFIX.keys()
+    if isinstance(expression, Operation) and expression.operator in operators:
+        return f"({text})"
+    return f"({text})" if text.startswith("-") else text
+
+
+def kernel_lines(sketch: KernelSketch) -> Iterator[str]:
+    """The declaration, ending in ``kernel = ...``."""
+    yield f"build = KernelBuilder({NAME!r})"
+    for parameter in sketch.parameters:
+        limits = f"minimum={parameter.minimum}, maximum={parameter.maximum}"
+        yield f"{parameter.name} = build.parameter({parameter.name!r}, {limits})"
+    for array in sketch.arrays:
+        shape = "".join(f"{python_expression(extent)}, " for extent in array.shape)
+        made = f"build.{array.role.value}({array.name!r}, {array.dtype.name!r}, ({shape.rstrip()}))"
+        yield f"{array.name} = {made}"
+    for part in sketch.body:
+        yield from _part_lines(part, "")
+    yield "kernel = build.kernel()"
+
+
+def _part_lines(part: PartSketch, indent: str) -> Iterator[str]:
+    inner = f"{indent}    "
+    match part:
+        case AssignSketch(name=name, target=target, value=value, order=order):
+            policy = "" if order is Order.EXACT else f", order={order.value!r}"
+            yield f"{indent}with build.statement({name!r}{policy}):"
+            yield f"{inner}{python_expression(target)} = {python_expression(value)}"
+        case LoopSketch(index=index, lower=lower, upper=upper, step=step, body=body):
+            ends = f"{python_expression(lower)}, {python_expression(upper)}"
+            stride = "" if step == 1 else f", {step}"
+            yield f"{indent}with build.loops({index}=({ends}{stride})) as {index}:"
+            yield from _body_lines(body, inner)
+        case WhereSketch(condition=condition, body=body):
+            yield f"{indent}with build.where({python_expression(condition)}):"
+            yield from _body_lines(body, inner)
+
+
+def _body_lines(body: Sequence[PartSketch], indent: str) -> Iterator[str]:
+    if not body:
+        yield f"{indent}pass"
+    for child in body:
+        yield from _part_lines(child, indent)
+
+
+def script(sketch: KernelSketch, steps: Iterable[Step], *, comment: str = "") -> str:
+    """A script that declares the kernel, applies the steps and prints the verdict.
+
+    Args:
+        comment: what is wrong; it stands at the top.
+    """
+    listed = tuple(steps)
+    text = "\n".join(kernel_lines(sketch))
+    functions = sorted(name for name in (*_FUNCTIONS.values(), "cast") if f"{name}(" in text)
+    modules = {(type(step).__module__, type(step).__name__) for step in listed}
+    lines = [f"# {line}".rstrip() for line in comment.splitlines()]
+    lines.append("from polysched.ir.builder import KernelBuilder")
+    if "cast" in functions:
+        lines.append(f"from polysched.ir.dtypes import {', '.join(_dtypes(sketch))}")
+    if functions:
+        lines.append(f"from polysched.ir.expressions import {', '.join(functions)}")
+    lines.append("from polysched.legality.check import check")
+    lines += [f"from {module} import {name}" for module, name in sorted(modules)]
+    lines += ["from polysched.schedule.schedule import Schedule", "", text]
+    lines.append("schedule = Schedule(kernel)")
+    lines += [f"schedule = schedule.then({step!r})" for step in listed]
+    lines += ["verdict = check(schedule)", "print(verdict.kind.value, verdict.reason)"]
+    return "\n".join(lines) + "\n"
+
+
+def _dtypes(sketch: KernelSketch) -> list[str]:
+    return sorted({array.dtype.name for array in sketch.arrays})

@@ -1,0 +1,103 @@
+"""What a run found, for a person and as a record."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+from polysched.fuzz.campaign import Outcome
+from polysched.fuzz.exploring import Case, Found, Judges, judge_again
+from polysched.fuzz.judgement import Finding, Mode
+from polysched.fuzz.python_text import script
+from polysched.fuzz.shrink import shrink
+from polysched.legality.verdict import VerdictKind
+from polysched.machine.load import load_machine
+
+
+def by_verdict(counts: Mapping[str, int]) -> dict[str, int]:
+    """How many schedules had each verdict."""
+    return {
+        kind.value: sum(counts.get(f"{mode.value}: {kind.value}", 0) for mode in Mode)
+        for kind in VerdictKind
+    }
+
+
+def findings(counts: Mapping[str, int]) -> dict[str, int]:
+    """How often each thing that must not be was found."""
+    return {finding.value: counts.get(finding.value, 0) for finding in Finding}
+
+
+def record(outcome: Outcome) -> dict[str, Any]:
+    """The outcome for a machine to read."""
+    counts = outcome.explored.counts
+    return {
+        "pairs": outcome.pairs,
+        "kernels": outcome.seeds,
+        "seconds": round(outcome.seconds, 1),
+        "pairs_per_second": round(outcome.pairs / outcome.seconds, 1),
+        "verdicts": by_verdict(counts),
+        "judged": _chosen(counts, tuple(f"{mode.value}: " for mode in Mode)),
+        "findings": findings(counts),
+        "steps_that_fit": _chosen(counts, ("fits: ",)),
+        "steps_that_do_not_fit": _chosen(counts, ("does not fit: ",)),
+    }
+
+
+def _chosen(counts: Counter[str], prefixes: tuple[str, ...]) -> dict[str, int]:
+    single = prefixes[0] if len(prefixes) == 1 else ""
+    return {
+        name.removeprefix(single): count
+        for name, count in sorted(counts.items())
+        if name.startswith(prefixes)
+    }
+
+
+def lines(outcome: Outcome) -> Iterator[str]:
+    """The outcome as text."""
+    pairs, seconds = outcome.pairs, outcome.seconds
+    yield f"{outcome.seeds:,} kernels, {outcome.seeds / seconds:.1f} a second"
+    yield f"{pairs:,} pairs of a kernel and a schedule, {pairs / seconds:.1f} a second"
+    for name, count in record(outcome)["judged"].items():
+        yield f"  {name}: {count:,}"
+    wrong = {name: count for name, count in findings(outcome.explored.counts).items() if count}
+    for name, count in wrong.items():
+        yield f"WRONG: {name}: {count:,}"
+    if not wrong:
+        yield "nothing wrong"
+
+
+def reproducer(found: Found, judges: Judges) -> str:
+    """A finding as a script, shrunk; where only the seed is known, how to run it again."""
+    comment = f"seed {found.seed}: {found.finding.value}\n{found.detail}"
+    if found.case is None:
+        command = f"python -m polysched.fuzz --only --seed {found.seed}"
+        return "".join(f"# {line}\n" for line in (*comment.splitlines(), command))
+
+    def finding(case: Case) -> Finding | None:
+        judgement = judge_again(case, judges)
+        return None if judgement is None else judgement.finding
+
+    smaller = shrink(found.case, found.finding, finding)
+    again = judge_again(smaller, judges)
+    if again is not None and again.detail:
+        comment = f"seed {found.seed}, shrunk: {found.finding.value}\n{again.detail}"
+    return script(smaller.sketch, smaller.steps, comment=comment)
+
+
+def safe_reproducer(found: Found) -> str:
+    """Like :func:`reproducer`, in a process of its own: what is wrong may end it."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        try:
+            return pool.submit(_reproducer, found).result()
+        except BrokenProcessPool:
+            assert found.case is not None, "without a case nothing runs"
+            comment = f"seed {found.seed}: {found.finding.value}\n{found.detail}"
+            return script(found.case.sketch, found.case.steps, comment=comment)
+
+
+def _reproducer(found: Found) -> str:
+    return reproducer(found, Judges(load_machine()))

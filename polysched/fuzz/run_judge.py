@@ -1,0 +1,70 @@
+"""Judging any schedule by running its loops: with values, and with sources for values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polysched.errors import KernelError, LoweringError
+from polysched.fuzz.judgement import NO_LOOPS, Finding, Judgement, Mode
+from polysched.fuzz.subject import Subject
+from polysched.ir.tree import LoopKind, loops
+from polysched.legality.verdict import Verdict, VerdictKind
+from polysched.loops.execution import IterationOrder, ascending, descending, shuffled
+from polysched.loops.generate import generate_loops
+from polysched.loops.interpreter import interpret
+from polysched.loops.last_writer import last_writer_errors
+from polysched.loops.nodes import LoopProgram
+from polysched.schedule.program import Program
+from polysched.schedule.schedule import Schedule
+
+SIZES = (0, 1, 2, 3, 5)
+"""Values of the parameters, as far as there are not too many instances."""
+
+MOST_INSTANCES = 250
+RUNS = 3
+"""Sizes at which one schedule runs, at most."""
+
+
+def judge_run(subject: Subject, schedule: Schedule, verdict: Verdict) -> Judgement:
+    """What the loops compute, at some sizes, and what each of their reads sees.
+
+    Of an accepted schedule everything must be right. A refused one of which nothing is wrong is
+    remarked: at other sizes it may be.
+    """
+    try:
+        program = generate_loops(schedule.program)
+    except LoweringError:
+        return Judgement(Mode.RUN, verdict.kind, remark=NO_LOOPS if verdict.is_legal else "")
+    wrong = _wrong(subject, schedule.program, program)
+    if verdict.is_legal and wrong:
+        return Judgement(Mode.RUN, verdict.kind, Finding.WRONG_RESULT, wrong)
+    if verdict.kind is VerdictKind.ILLEGAL and not wrong and not _at_fault(verdict):
+        return Judgement(Mode.RUN, verdict.kind, remark="refused, perhaps legal")
+    return Judgement(Mode.RUN, verdict.kind)
+
+
+def _at_fault(verdict: Verdict) -> bool:
+    return verdict.violation is not None and verdict.violation.in_kernel
+
+
+def _wrong(subject: Subject, scheduled: Program, program: LoopProgram) -> str:
+    """The first thing that is wrong at any size; empty if nothing is."""
+    orders: list[IterationOrder] = [ascending]
+    if any(loop.kind is LoopKind.PARALLEL for loop in loops(scheduled.tree)):
+        orders += [descending, shuffled(len(scheduled.statements))]
+    for sizes in subject.affordable(SIZES, MOST_INSTANCES, RUNS):
+        run = subject.run(sizes)
+        try:
+            errors = last_writer_errors(
+                scheduled, sizes, loops=program, order=orders[-1], declared=run.flow
+            )
+            if errors:
+                return f"at {sizes}: {errors[0]}"
+            for order in orders:
+                got = interpret(program, run.arguments, sizes, order=order)
+                for name, expected in run.results.items():
+                    if not np.array_equal(expected, got[name], equal_nan=True):
+                        return f"at {sizes}: array '{name}' differs"
+        except KernelError as error:
+            return f"at {sizes}: {error}"
+    return ""

@@ -1,0 +1,123 @@
+"""A kernel as plain data: it can be declared, printed as Python, and made smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from polysched.ir.builder import ArrayHandle, KernelBuilder
+from polysched.ir.dtypes import DType
+from polysched.ir.expressions import Expression, Load
+from polysched.ir.kernel import Kernel, Order, Role
+
+NAME = "random"
+"""The name of every sketched kernel."""
+
+
+@dataclass(frozen=True)
+class ParameterSketch:
+    """A parameter with its least and, unless None, its greatest value."""
+
+    name: str
+    minimum: int
+    maximum: int | None
+
+
+@dataclass(frozen=True)
+class ArraySketch:
+    """An array; its extents are expressions over the parameters."""
+
+    name: str
+    role: Role
+    dtype: DType
+    shape: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class AssignSketch:
+    """A statement ``target = value``."""
+
+    name: str
+    target: Load
+    value: Expression
+    order: Order = Order.EXACT
+
+
+@dataclass(frozen=True)
+class LoopSketch:
+    """``for index in range(lower, upper, step)``."""
+
+    index: str
+    lower: Expression
+    upper: Expression
+    step: int
+    body: tuple[PartSketch, ...]
+
+
+@dataclass(frozen=True)
+class WhereSketch:
+    """The body where an affine condition holds."""
+
+    condition: Expression
+    body: tuple[PartSketch, ...]
+
+
+PartSketch: TypeAlias = AssignSketch | LoopSketch | WhereSketch
+
+
+@dataclass(frozen=True)
+class KernelSketch:
+    """All of a kernel's declaration."""
+
+    parameters: tuple[ParameterSketch, ...]
+    arrays: tuple[ArraySketch, ...]
+    body: tuple[PartSketch, ...]
+
+
+def assignments(parts: tuple[PartSketch, ...]) -> Iterator[AssignSketch]:
+    """All statements, in the order in which they are declared."""
+    for part in parts:
+        if isinstance(part, AssignSketch):
+            yield part
+        else:
+            yield from assignments(part.body)
+
+
+def declare(sketch: KernelSketch) -> Kernel:
+    """The kernel that a sketch describes.
+
+    Raises:
+        KernelError: the sketch is no kernel: say, nothing writes an output.
+    """
+    build = KernelBuilder(NAME)
+    for parameter in sketch.parameters:
+        build.parameter(parameter.name, minimum=parameter.minimum, maximum=parameter.maximum)
+    declared = {
+        Role.INPUT: build.input,
+        Role.OUTPUT: build.output,
+        Role.INOUT: build.inout,
+        Role.TEMPORARY: build.temporary,
+    }
+    arrays = {
+        array.name: declared[array.role](array.name, array.dtype, array.shape)
+        for array in sketch.arrays
+    }
+    for part in sketch.body:
+        _declare(build, arrays, part)
+    return build.kernel()
+
+
+def _declare(build: KernelBuilder, arrays: dict[str, ArrayHandle], part: PartSketch) -> None:
+    match part:
+        case AssignSketch(name=name, target=target, value=value, order=order):
+            with build.statement(name, order=order):
+                arrays[target.array][target.subscripts] = value
+        case LoopSketch(index=index, lower=lower, upper=upper, step=step, body=body):
+            with build.loops(**{index: (lower, upper, step)}):
+                for child in body:
+                    _declare(build, arrays, child)
+        case WhereSketch(condition=condition, body=body):
+            with build.where(condition):
+                for child in body:
+                    _declare(build, arrays, child)

@@ -1,0 +1,304 @@
+"""Random steps for a program, legal and illegal ones, of every primitive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from polysched.fuzz.randomness import Integers, chance, choose
+from polysched.ir.kernel import Role
+from polysched.ir.tree import Loop, LoopKind, Node, path, statements
+from polysched.ir.tree import Sequence as TreeSequence
+from polysched.schedule.collapse import Collapse
+from polysched.schedule.compute_at import ComputeAt
+from polysched.schedule.contract import Contract
+from polysched.schedule.distribute import Distribute
+from polysched.schedule.fuse import Fuse
+from polysched.schedule.pack import Pack
+from polysched.schedule.parallel import Parallel
+from polysched.schedule.primitives import Step
+from polysched.schedule.privatise import Privatise
+from polysched.schedule.program import Program
+from polysched.schedule.promote import Promote
+from polysched.schedule.reorder import Reorder
+from polysched.schedule.reverse import Reverse
+from polysched.schedule.rfactor import Rfactor
+from polysched.schedule.schedule import Schedule
+from polysched.schedule.shift import Shift
+from polysched.schedule.skew import Skew
+from polysched.schedule.split import Split
+from polysched.schedule.tile import Tile
+from polysched.schedule.unroll import Unroll
+from polysched.schedule.vectorize import Vectorize
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """What a random step is made of: a program, and a number that makes new names new."""
+
+    integers: Integers
+    program: Program
+    number: int
+
+    def statement(self) -> str:
+        """Any statement."""
+        return choose(self.integers, list(self.program.statements))
+
+    def around(self, statement: str) -> list[str]:
+        """The loops around a statement that steps may take, ``statement.loop``; at times all."""
+        every = path(self.program.tree, statement)
+        plain = [loop for loop in every if loop.kind is LoopKind.SEQUENTIAL]
+        taken = plain if plain and chance(self.integers, 9, 10) else every
+        return [f"{statement}.{loop.name}" for loop in taken]
+
+    def loop(self) -> str:
+        """Any loop around any statement."""
+        names = [name for one in self.program.statements for name in self.around(one)]
+        return choose(self.integers, names or ["none"])
+
+    def nest(self) -> list[str]:
+        """The loops around one statement that has any."""
+        nests = [names for one in self.program.statements if (names := self.around(one))]
+        return choose(self.integers, nests or [["none"]])
+
+    def two(self) -> tuple[str, str]:
+        """Two loops around one statement, mostly different ones."""
+        names = self.nest()
+        outer = self.integers(0, len(names) - 1)
+        inner = self.integers(0, len(names) - 1)
+        if outer == inner:
+            inner = (outer + 1) % len(names)
+        first, second = sorted((outer, inner))
+        return names[first], names[second]
+
+    def neighbours(self) -> tuple[str, str]:
+        """Two loops of which one stands directly before the other, if there are any."""
+        pairs = list(_neighbours(self.program.tree))
+        if not pairs or chance(self.integers, 1, 10):
+            return self.loop(), self.loop()
+        return choose(self.integers, pairs)
+
+    def array(self, *, written: bool | None = None, role: Role | None = None) -> str:
+        """Any array; mostly one that is written, or not, or that has the given role."""
+        arrays = self.program.arrays
+        targets = {one.target.array for one in self.program.statements.values()}
+        fitting = [
+            name
+            for name, array in arrays.items()
+            if (written is None or (name in targets) == written)
+            and (role is None or array.role is role)
+        ]
+        return choose(self.integers, fitting or list(arrays))
+
+    def at(self, array: str) -> str:
+        """A loop around a statement that uses an array."""
+        users = [
+            name
+            for name, statement in self.program.statements.items()
+            if any(access.array == array for access in statement.accesses)
+        ]
+        names = [name for one in users for name in self.around(one)]
+        return choose(self.integers, names) if names else self.loop()
+
+    def name(self, stem: str) -> str:
+        """A new name."""
+        return f"{stem}{self.number}"
+
+
+def _neighbours(node: Node) -> list[tuple[str, str]]:
+    match node:
+        case Loop(body=body):
+            return _neighbours(body)
+        case TreeSequence(children=children):
+            found = [
+                (_reference(first), _reference(second))
+                for first, second in pairwise(children)
+                if isinstance(first, Loop) and isinstance(second, Loop)
+            ]
+            return found + [pair for child in children for pair in _neighbours(child)]
+    return []
+
+
+def _reference(loop: Loop) -> str:
+    return f"{statements(loop)[0]}.{loop.name}"
+
+
+def _collapse(choosing: Choosing) -> Step:
+    outer, inner = choosing.two()
+    return Collapse(outer, inner, choosing.name("c"))
+
+
+def _compute_at(choosing: Choosing) -> Step:
+    produced = choosing.array(written=True, role=Role.TEMPORARY)
+    producer = choose(choosing.integers, [produced, choosing.statement()])
+    return ComputeAt(producer, choosing.at(produced))
+
+
+def _recompute(choosing: Choosing) -> Step:
+    produced = choosing.array(written=True, role=Role.TEMPORARY)
+    writers = [
+        name
+        for name, statement in choosing.program.statements.items()
+        if statement.target.array == produced
+    ]
+    producer = choose(choosing.integers, [*writers, produced])
+    return ComputeAt(producer, choosing.at(produced), recompute=True)
+
+
+def _contract(choosing: Choosing) -> Step:
+    array = choosing.array(written=True, role=Role.TEMPORARY)
+    dimensions = choosing.program.arrays[array].dimensions or ("none",)
+    dimension = choose(choosing.integers, dimensions)
+    return Contract(array, dimension, choosing.integers(1, 4), choosing.name("folded"))
+
+
+def _distribute(choosing: Choosing) -> Step:
+    after = choosing.statement() if chance(choosing.integers, 1, 4) else None
+    return Distribute(choosing.loop(), after)
+
+
+def _fuse(choosing: Choosing) -> Step:
+    first, second = choosing.neighbours()
+    return Fuse(first, second, choosing.name("f"))
+
+
+def _pack(choosing: Choosing) -> Step:
+    array = choosing.array(written=chance(choosing.integers, 1, 4))
+    dimensions = choosing.program.arrays[array].dimensions
+    order = dimensions[::-1] if chance(choosing.integers, 1, 3) else None
+    return Pack(array, choosing.at(array), order, into=choosing.name("packed"))
+
+
+def _parallel(choosing: Choosing) -> Step:
+    return Parallel(choosing.loop())
+
+
+def _privatise(choosing: Choosing) -> Step:
+    array = choosing.array(written=True, role=Role.TEMPORARY)
+    at = choosing.at(array)
+    return Privatise(array, at, choosing.name("private"), _new_order(choosing, array, at))
+
+
+def _new_order(choosing: Choosing, array: str, loop: str) -> tuple[str, ...] | None:
+    """The dimensions of a buffer that has one more, of the values of a loop: it last, or None."""
+    if not chance(choosing.integers, 1, 4):
+        return None
+    return (*choosing.program.arrays[array].dimensions, f"each_{loop.rpartition('.')[2]}")
+
+
+def _promote(choosing: Choosing) -> Step:
+    array = choosing.array(written=True)
+    lanes = choose(choosing.integers, [None, None, 2])
+    return Promote(array, choosing.at(array), lanes, into=choosing.name("local"))
+
+
+def _reorder(choosing: Choosing) -> Step:
+    if chance(choosing.integers, 1, 5):
+        return Reorder(tuple(_shuffled(choosing.integers, choosing.nest())))
+    first, second = choosing.two()
+    return Reorder((second, first))
+
+
+def _reverse(choosing: Choosing) -> Step:
+    return Reverse(choosing.loop())
+
+
+def _rfactor(choosing: Choosing) -> Step:
+    reductions = [name for name, one in choosing.program.statements.items() if one.reduction]
+    statement = choose(choosing.integers, reductions or [choosing.statement()])
+    loop = choose(choosing.integers, choosing.around(statement) or ["none"])
+    found = choosing.program.statements[statement].target.array
+    return Rfactor(statement, loop, choosing.name("part"), _new_order(choosing, found, loop))
+
+
+def _shift(choosing: Choosing) -> Step:
+    loop, amount = choosing.loop(), choose(choosing.integers, [1, -1, 2])
+    statement = loop.partition(".")[0]
+    return Shift(loop, amount, choose(choosing.integers, [statement, None]))
+
+
+def _skew(choosing: Choosing) -> Step:
+    outer, inner = choosing.two()
+    return Skew(inner, outer, choose(choosing.integers, [1, -1, 2]))
+
+
+def _split(choosing: Choosing) -> Step:
+    into = choosing.name("o"), choosing.name("n")
+    return Split(choosing.loop(), choose(choosing.integers, [2, 3, 1, 4]), into)
+
+
+def _tile(choosing: Choosing) -> Step:
+    outer, inner = choosing.two()
+    factors = choosing.integers(1, 3), choosing.integers(1, 3)
+    names = choosing.name("o"), choosing.name("p")
+    return Tile((outer, inner), factors, names, (choosing.name("n"), choosing.name("m")))
+
+
+def _unroll(choosing: Choosing) -> Step:
+    return Unroll(choosing.loop(), choose(choosing.integers, [2, None, 3]))
+
+
+def _vectorize(choosing: Choosing) -> Step:
+    lanes = choose(choosing.integers, [2, 4, 3])
+    return Vectorize(choosing.loop(), lanes, choosing.name("v"))
+
+
+def _shuffled(integers: Integers, names: Sequence[str]) -> list[str]:
+    left = list(names)
+    return [left.pop(integers(0, len(left) - 1)) for _ in names]
+
+
+Maker: TypeAlias = Callable[[Choosing], Step]
+
+ORDER_MAKERS: Mapping[type[Any], Maker] = MappingProxyType(
+    {
+        Split: _split,
+        Reorder: _reorder,
+        Reverse: _reverse,
+        Skew: _skew,
+        Shift: _shift,
+        Fuse: _fuse,
+        Distribute: _distribute,
+        Collapse: _collapse,
+        Tile: _tile,
+        Parallel: _parallel,
+        Vectorize: _vectorize,
+        Unroll: _unroll,
+        ComputeAt: _compute_at,
+    }
+)
+"""The primitives that only reorder (compute_at without recomputation)."""
+
+PROGRAM_MAKERS: Mapping[type[Any], Maker] = MappingProxyType(
+    {
+        Pack: _pack,
+        Promote: _promote,
+        Contract: _contract,
+        ComputeAt: _recompute,
+        Privatise: _privatise,
+        Rfactor: _rfactor,
+    }
+)
+"""The primitives that change statements and arrays (compute_at with recomputation)."""
+
+
+def random_step(integers: Integers, schedule: Schedule, *, buffers: bool) -> Step:
+    """One step more for a schedule; it need not fit.
+
+    Args:
+        buffers: whether it may be a step that adds statements and arrays.
+    """
+    choosing = Choosing(integers, schedule.program, len(schedule.steps))
+    makers = list(ORDER_MAKERS.values())
+    if buffers and chance(integers, 1, 2):
+        makers = list(PROGRAM_MAKERS.values())
+    return choose(integers, makers)(choosing)
+
+
+def only_reorders(schedule: Schedule) -> bool:
+    """Whether the scheduled program still has just the declared statements."""
+    kernel, program = schedule.kernel, schedule.program
+    return program.arrays is kernel.arrays and program.statements is kernel.statements

@@ -1,0 +1,39 @@
+"""Neutral elements: what an accumulator of a reduction starts from."""
+
+from __future__ import annotations
+
+import math
+
+from polysched.ir.dtypes import DType
+from polysched.ir.expressions import Constant, Number, Operator
+
+
+def neutral_element(operator: Operator, dtype: DType) -> Constant:
+    """The value ``e`` with ``e operator x == x`` for every number ``x`` of a type, bit for bit.
+
+    Args:
+        operator: that of a reduction: ``+``, ``*``, ``min`` or ``max``.
+
+    Raises:
+        ValueError: another operator.
+    """
+    return Constant(_value(operator, dtype), dtype)
+
+
+def _value(operator: Operator, dtype: DType) -> Number:
+    match operator:
+        case Operator.ADD:
+            # The sum of 0.0 and -0.0 is 0.0.
+            return -0.0 if dtype.is_float else 0
+        case Operator.MULTIPLY:
+            return 1.0 if dtype.is_float else 1
+        case Operator.MINIMUM:
+            return math.inf if dtype.is_float else _lowest(dtype) + (1 << dtype.bits) - 1
+        case Operator.MAXIMUM:
+            return -math.inf if dtype.is_float else _lowest(dtype)
+        case _:
+            raise ValueError(f"'{operator.value}' is no operator of reductions")
+
+
+def _lowest(dtype: DType) -> int:
+    return -(1 << (dtype.bits - 1)) if dtype.is_signed else 0

@@ -1,0 +1,243 @@
+"""The surroundings of a witness in numbers: planes through an iteration space, with the times.
+
+Only the instances that are shown are looked at, so the size of the domain does not matter; and all
+arithmetic is on Python's integers, so that of its numbers does not either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, TypeAlias
+
+import islpy as isl
+import numpy as np
+
+from polysched.ir.affine import from_pw_aff, from_set
+from polysched.ir.expressions import Expression
+from polysched.ir.extrema import greatest, least
+from polysched.ir.kernel import Statement
+from polysched.ir.points import at_parameters, evaluate_many
+from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, executed, sequence, time_columns
+from polysched.legality.verdict import Occurrence, Witness
+from polysched.schedule.buffering import named
+from polysched.schedule.program import Program
+
+Marks: TypeAlias = Mapping[tuple[int, ...], str]
+"""The letters of instances, by the values of their indices."""
+
+_IN_TURN = frozenset({LoopKind.SEQUENTIAL, LoopKind.UNROLLED})
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One dimension of a plane: its index, and the values shown; None where some are left out."""
+
+    name: str
+    values: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An instance: its letter, if it has one, and when the schedule runs it.
+
+    Instances of one time have no order: lanes, or iterations of a parallel loop, all of which
+    count as if they ran in step.
+    """
+
+    mark: str
+    time: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Instances of a statement that differ in one dimension or two, near those of a witness.
+
+    Attributes:
+        fixed: the other indices, with their values.
+        axes: the outer dimension first.
+        cells: the instances by their values on the axes; no value is None here, though for what is
+            left out on an axis one may ask with None.
+    """
+
+    statement: str
+    fixed: tuple[tuple[str, int], ...]
+    axes: tuple[Axis, ...]
+    cells: Mapping[tuple[int | None, ...], Cell]
+
+
+def planes(program: Program, witness: Witness, size: tuple[int, int]) -> tuple[Plane, ...]:
+    """One plane that holds both instances of a witness, marked A and B, or one plane for each.
+
+    There is none for a witness of one instance, or if a statement is in no loop.
+
+    Args:
+        size: how many values of the outer and of the inner dimension are shown, each at least 2; of
+            the outer one less than half as many where there are two planes.
+    """
+    source, sink = witness.source, witness.sink
+    if sink is None or not (source.instance and sink.instance):
+        return ()
+    chosen = _chosen(source.instance, sink.instance)
+    if _in_one_plane(source, sink, chosen):
+        parts: list[tuple[str, Marks]] = [
+            (source.statement, {source.instance: "A", sink.instance: "B"})
+        ]
+    else:
+        parts = [(source.statement, {source.instance: "A"}), (sink.statement, {sink.instance: "B"})]
+        size = (max(2, (size[0] - 1) // 2), size[1])
+    tree = _in_turn(executed(program.tree))
+    return tuple(
+        _plane(
+            program.statements[name],
+            dict(witness.parameters),
+            marks,
+            chosen,
+            size,
+            time_columns(tree, name),
+        )
+        for name, marks in parts
+    )
+
+
+def _chosen(source: tuple[int, ...], sink: tuple[int, ...]) -> tuple[int, ...]:
+    """The one or two positions to show.
+
+    The first in which the instances differ decides their order in the program. Beside it the first
+    that points the other way, for it is what makes another order go wrong.
+    """
+    pairs = list(enumerate(zip(source, sink, strict=False)))
+    differing = [position for position, (a, b) in pairs if a != b]
+    if not differing:
+        return tuple(position for position, _ in pairs[-2:])
+    backwards = [position for position, (a, b) in pairs if a > b]
+    others = [one for one in (*backwards, *differing) if one != differing[0]]
+    return tuple(sorted({differing[0], *others[:1]}))
+
+
+def _in_one_plane(source: Occurrence, sink: Occurrence, chosen: tuple[int, ...]) -> bool:
+    return source.statement == sink.statement and all(
+        a == b or position in chosen
+        for position, (a, b) in enumerate(zip(source.instance, sink.instance, strict=True))
+    )
+
+
+def _in_turn(node: Node) -> Node:
+    """The tree without the loops whose iterations have no order among themselves."""
+    match node:
+        case Loop(kind=kind, body=body):
+            inner = _in_turn(body)
+            return replace(node, body=inner) if kind in _IN_TURN else inner
+        case Sequence(children=children):
+            return sequence([_in_turn(child) for child in children])
+        case Leaf():
+            return node
+
+
+def _plane(
+    statement: Statement,
+    parameters: Mapping[str, int],
+    marks: Marks,
+    chosen: tuple[int, ...],
+    size: tuple[int, int],
+    times: tuple[isl.PwAff | int, ...],
+) -> Plane:
+    base = next(iter(marks))
+    fixed = [position for position in range(len(base)) if position not in chosen]
+    domain = at_parameters(statement.domain, parameters)
+    for position, name in enumerate(statement.indices):
+        domain = domain.set_dim_name(isl.dim_type.set, position, name)
+        if position in fixed:
+            domain = domain.fix_val(isl.dim_type.set, position, isl.Val(base[position]))
+    windows = [
+        _window(domain, position, {instance[position] for instance in marks}, count)
+        for position, count in zip(chosen, size[-len(chosen) :], strict=True)
+    ]
+    grid = list(product(*([value for value in one if value is not None] for one in windows)))
+    variables: dict[str, Any] = {**parameters, **dict(zip(statement.indices, base, strict=True))}
+    for position, column in zip(chosen, zip(*grid, strict=True), strict=True):
+        variables[statement.indices[position]] = np.array(column, object)
+    inside = _evaluated(from_set(domain), variables, len(grid))
+    rows = [
+        [one] * len(grid)
+        if isinstance(one, int)
+        else _evaluated(from_pw_aff(named(one, statement.indices)), variables, len(grid))
+        for one in times
+    ]
+    instances = [_with(base, chosen, values) for values in grid]
+    cells: dict[tuple[int | None, ...], Cell] = {
+        values: Cell(marks.get(instance, ""), tuple(time))
+        for values, instance, is_inside, *time in zip(grid, instances, inside, *rows, strict=True)
+        if is_inside
+    }
+    return Plane(
+        statement.name,
+        tuple((statement.indices[position], base[position]) for position in fixed),
+        tuple(
+            Axis(statement.indices[position], _trimmed(window, {place[i] for place in cells}))
+            for i, (position, window) in enumerate(zip(chosen, windows, strict=True))
+        ),
+        cells,
+    )
+
+
+def _with(
+    base: tuple[int, ...], chosen: tuple[int, ...], values: tuple[int, ...]
+) -> tuple[int, ...]:
+    changed = list(base)
+    for position, value in zip(chosen, values, strict=True):
+        changed[position] = value
+    return tuple(changed)
+
+
+def _evaluated(expression: Expression, variables: Mapping[str, Any], count: int) -> list[Any]:
+    """The values at ``count`` places, exact: numpy works on Python's integers here."""
+    values = np.asarray(evaluate_many(expression, variables), object)
+    return list(np.broadcast_to(values, count))
+
+
+def _window(domain: isl.Set, position: int, centres: set[int], count: int) -> list[int | None]:
+    """About ``count`` values of a dimension, those of the witness among them; None for a gap."""
+    lowest, highest = least(domain, position), greatest(domain, position)
+    first, last = min(centres), max(centres)
+    if last - first < count:
+        runs = [_run(first, last, count, lowest, highest)]
+    else:
+        half = max(1, count // 2)
+        runs = [_run(one, one, half, lowest, highest) for one in (first, last)]
+        if runs[0].stop >= runs[1].start - 1:  # nothing, or one value, lies between
+            runs = [range(runs[0].start, runs[1].stop)]
+    window: list[int | None] = []
+    if lowest is None or lowest < runs[0].start:
+        window.append(None)
+    for before, run in zip((None, *runs), runs, strict=False):
+        if before is not None and _is_any(domain, position, range(before.stop, run.start)):
+            window.append(None)
+        window += run
+    if highest is None or highest >= runs[-1].stop:
+        window.append(None)
+    return window
+
+
+def _is_any(domain: isl.Set, position: int, between: range) -> bool:
+    above = domain.lower_bound_val(isl.dim_type.set, position, isl.Val(between.start))
+    inside = above.upper_bound_val(isl.dim_type.set, position, isl.Val(between.stop - 1))
+    return not inside.is_empty()
+
+
+def _run(first: int, last: int, count: int, lowest: int | None, highest: int | None) -> range:
+    """``count`` neighbouring values from ``first`` to ``last`` and on both sides, inside bounds."""
+    start = first - (count - (last - first + 1)) // 2
+    if highest is not None:
+        start = min(start, highest - count + 1)
+    if lowest is not None:
+        start = max(start, lowest)
+    stop = start + count
+    return range(start, stop if highest is None else min(stop, highest + 1))
+
+
+def _trimmed(window: list[int | None], used: set[int | None]) -> tuple[int | None, ...]:
+    """The window without the values at its ends at which no instance is."""
+    shown = [place for place, value in enumerate(window) if value is None or value in used]
+    return tuple(window[shown[0] : shown[-1] + 1])

@@ -1,0 +1,113 @@
+"""Repair by copies: what the iterations of a vector or parallel loop share, each gets for itself.
+
+A reduction that is free in its order gets partial results (``rfactor``), a temporary array a copy
+in every iteration (``promote`` for threads, ``privatise`` for lanes).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polysched.ir.expressions import Constant
+from polysched.ir.kernel import Role
+from polysched.ir.tree import Loop
+from polysched.legality.repair import Case, StepEdit, replace_step
+from polysched.legality.within import dependences_within
+from polysched.schedule.parallel import Parallel
+from polysched.schedule.primitives import Step, transform
+from polysched.schedule.privatise import Privatise
+from polysched.schedule.program import Program, find_loop, largest_extent
+from polysched.schedule.promote import Promote
+from polysched.schedule.reorder import Reorder
+from polysched.schedule.rfactor import Rfactor
+from polysched.schedule.split import Split
+from polysched.schedule.vectorize import Vectorize
+
+CHUNKS = 16
+"""Partial results for threads, where the number of iterations is a literal."""
+CHUNK = 256
+"""Iterations that share a partial result where it is none."""
+
+
+def copies_for_threads(case: Case) -> list[StepEdit]:
+    """Partial results and copies for the iterations of a guilty parallel loop.
+
+    For a reduction the loop is split, and chunks run in parallel. The copies of temporaries live
+    for an iteration, or side by side where that is not enough.
+    """
+    step = case.step
+    if not isinstance(step, Parallel):
+        return []
+    loop = find_loop(case.before, step.loop)
+    reductions, temporaries = _shared(case.before, loop)
+    extent = largest_extent(case.before, loop)
+    factor = CHUNK if extent is None else -(-extent // CHUNKS)
+    steps: tuple[Step, ...] = ()
+    shared = step.loop
+    if reductions and factor > 1:
+        steps, shared = (Split(step.loop, factor),), f"{step.loop}o"
+    steps = (*steps, *(Rfactor(name, shared) for name in reductions))
+    options: tuple[tuple[Step, ...], ...] = (
+        (*steps, *(Promote(array, shared) for array in temporaries)),
+        (*steps, *(Privatise(array, shared) for array in temporaries)),
+    )
+    return [
+        replace_step(case.schedule, case.index, (*copies, Parallel(shared)))
+        for copies in dict.fromkeys(options)
+        if copies
+    ]
+
+
+def copies_for_lanes(case: Case) -> list[StepEdit]:
+    """A vector of partial results, and of copies of temporaries, for a guilty vector loop.
+
+    The loop is split, so that there are no more of them than lanes. For a reduction the lanes are
+    put outside the loop over the vectors: each adds up its own share of all.
+    """
+    step = case.step
+    if not isinstance(step, Vectorize):
+        return []
+    program = case.before
+    reductions, temporaries = _shared(program, find_loop(program, step.loop))
+    if not reductions and not temporaries:
+        return []
+    outer, inner = f"{step.loop}o", f"{step.loop}i"
+    steps: list[Step] = [Split(step.loop, step.lanes)]
+    if reductions:
+        steps.append(Reorder((inner, outer)))
+    for order_step in steps:
+        program = transform(program, order_step)
+    made: list[Rfactor | Privatise] = [Rfactor(name, inner) for name in reductions]
+    made += [Privatise(array, inner) for array in temporaries]
+    for copies in made:
+        beside = _side_by_side(program, copies)
+        program = transform(program, beside)
+        steps.append(beside)
+    steps.append(Vectorize(inner, step.lanes, step.into))
+    return [replace_step(case.schedule, case.index, tuple(steps))]
+
+
+def _shared(program: Program, loop: Loop) -> tuple[list[str], list[str]]:
+    """What iterations share: statements that are reductions free in their order, temporaries."""
+    reductions: dict[str, str] = {}
+    temporaries: dict[str, None] = {}
+    for within in dependences_within(program, loop):
+        array = program.arrays[within.dependence.array]
+        if within.apart(loop).is_empty():
+            continue
+        if within.dependence.reorderable:
+            reductions[within.source] = array.name
+        elif array.role is Role.TEMPORARY:
+            temporaries[array.name] = None
+    kept = [array for array in temporaries if array not in reductions.values()]
+    return list(reductions), kept
+
+
+def _side_by_side(program: Program, step: Rfactor | Privatise) -> Rfactor | Privatise:
+    """The step in such an order of dimensions that the copies of one element lie together."""
+    arrays = transform(program, step).arrays
+    (made,) = (array for name, array in arrays.items() if name not in program.arrays)
+    own, *elements = made.dimensions[made.tile :]
+    if all(extent == Constant(1) for extent in made.stored_shape[1:]):
+        return step
+    return replace(step, order=(*elements, own))

@@ -1,0 +1,50 @@
+"""What to do about each cause of a violation, in general: the rules of a report for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from polysched.legality.verdict import Cause
+
+_ORDER = (
+    "Every instance that touches an element must run in the order of the program wherever one of "
+    "the two writes. Take the guilty step back, or put skew(), shift() or another reorder() before "
+    "it."
+)
+_REDUCTION = (
+    "The order of the reduction is free, but its instances must not update one element at once. "
+    "Give each its own partial result with rfactor(), or choose a loop that the element depends on."
+)
+_STORAGE = (
+    "A buffer has memory for one tile and lives for one iteration of the loops around it. Make it "
+    "at an outer loop, or keep the loops that make and use a tile together."
+)
+
+HELP: Mapping[Cause, str] = MappingProxyType(
+    {
+        Cause.LOOP: _ORDER,
+        Cause.SEQUENCE: "Statements of one iteration must stand in an order that keeps their "
+        "dependences. Take the guilty step back, or shift() the later statement.",
+        Cause.LANES: "All lanes of a vector read before any of them writes. Use fewer lanes than "
+        "the distance of the dependence, or another loop.",
+        Cause.REDUCTION_LANES: _REDUCTION,
+        Cause.THREADS: "The iterations of a parallel loop run in any order and at once. Choose a "
+        "loop that carries no dependence, distribute() it, or give each iteration its own copy of "
+        "a scratch array with privatise().",
+        Cause.REDUCTION_THREADS: _REDUCTION,
+        Cause.SAME_TIME: "Two instances of a statement got one timestamp. Take the guilty step "
+        "back.",
+        Cause.TWO_TILES: _STORAGE,
+        Cause.LIFETIME: _STORAGE,
+        Cause.OVERWRITTEN: "Elements that share memory must not be needed at the same time. Keep "
+        "more of them apart: contract() to a larger size, or let the reader run sooner.",
+        Cause.OUTSIDE: "An access must stay inside its array for all parameters of the context. "
+        "Make the array larger, the loops shorter, or assume() what holds of the parameters.",
+        Cause.NEVER_WRITTEN: "Outputs and temporaries start undefined. Write the element first, or "
+        "declare the array inout.",
+        Cause.LOST: "Every instance of the kernel must run. Take the guilty step back.",
+        Cause.ADDED: "Nothing may run that is not part of the kernel. Take the guilty step back.",
+    }
+)
+"""For every cause what the rule is and what to do."""

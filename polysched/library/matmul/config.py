@@ -1,0 +1,151 @@
+"""How a matrix product is tiled: threads, blocks, register tile and the order of the loops.
+
+The nest and its names follow oneDNN's graph compiler ("deep-tiled matmul"): three loops over the
+parts of threads (``p``), three over blocks for the caches (``o``), three over register tiles
+(``i``), and inside of these the register tile itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from polysched.errors import ScheduleError
+from polysched.ir.dtypes import DType
+from polysched.library.matmul.kernel import Sizes
+from polysched.machine.description import Machine
+
+DEFAULT_ORDER = "pmpnpkonokominimik"
+LEVELS = "poi"
+DIMENSIONS = "mnk"
+
+
+@dataclass(frozen=True)
+class Config:
+    """A deep tiling of a matrix product.
+
+    Attributes:
+        m_threads: parts of the rows that run in parallel.
+        n_threads: parts of the columns that run in parallel.
+        k_threads: parts of the sums that run in parallel, to be added up at the end.
+        m_block: rows of a block; None for all that a thread has.
+        n_block: columns of a block; None for all that a thread has.
+        k_block: terms of a block; None for all that a thread has.
+        inner_m: rows of the register tile.
+        inner_n: columns of the register tile, best a multiple of the vector length.
+        inner_k: terms that are written out one after another.
+        order: the nine loops around the register tile, outermost first, each two letters: ``p``,
+            ``o`` or ``i``, then the dimension. The ``p`` loops come first, the ``i`` loops last.
+        parallel_batch: whether the products of a batch run in parallel.
+        pack_a: whether a block of ``a`` is copied into a contiguous buffer.
+        pack_b: whether a panel of ``b`` is copied into a contiguous, aligned buffer.
+    """
+
+    m_threads: int = 1
+    n_threads: int = 1
+    k_threads: int = 1
+    m_block: int | None = None
+    n_block: int | None = None
+    k_block: int | None = None
+    inner_m: int = 6
+    inner_n: int = 64
+    inner_k: int = 1
+    order: str = DEFAULT_ORDER
+    parallel_batch: bool = False
+    pack_a: bool = False
+    pack_b: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse numbers and orders that mean nothing.
+
+        Raises:
+            ScheduleError: one of the fields; the message names it.
+        """
+        for name, value in vars(self).items():
+            if isinstance(value, int) and not isinstance(value, bool) and value < 1:
+                raise ScheduleError(f"matmul config: {name} is {value}; expected at least 1")
+        self.loops  # noqa: B018  (raises)
+
+    @property
+    def loops(self) -> tuple[str, ...]:
+        """The loops of ``order``, outermost first.
+
+        Raises:
+            ScheduleError: it is no order of the nine loops.
+        """
+        text = self.order
+        found = tuple(text[start : start + 2] for start in range(0, len(text), 2))
+        groups = [sorted(found[start : start + 3]) for start in (0, 3, 6)]
+        if len(found) != 9 or groups != [sorted(level + d for d in DIMENSIONS) for level in LEVELS]:
+            raise ScheduleError(
+                f"matmul config: order is '{text}'; expected pm, pn and pk in any order, then om, "
+                f"on and ok, then im, in and ik, such as '{DEFAULT_ORDER}'"
+            )
+        return found
+
+    def threads(self, dimension: str) -> int:
+        """The parts of the dimension ``"m"``, ``"n"`` or ``"k"``."""
+        return {"m": self.m_threads, "n": self.n_threads, "k": self.k_threads}[dimension]
+
+    def block(self, dimension: str) -> int | None:
+        """The block's extent in a dimension."""
+        return {"m": self.m_block, "n": self.n_block, "k": self.k_block}[dimension]
+
+    def inner(self, dimension: str) -> int:
+        """The register tile's extent in a dimension."""
+        return {"m": self.inner_m, "n": self.inner_n, "k": self.inner_k}[dimension]
+
+
+def fitted(config: Config, sizes: Sizes) -> Config:
+    """The config that a problem gets: blocks are whole register tiles, and nothing, be it a tile, a
+    block or a number of parts, is larger than the problem.
+    """
+    extents = {"m": sizes.m, "n": sizes.n, "k": sizes.k}
+    changes: dict[str, int | None] = {}
+    for dimension, extent in extents.items():
+        inner = min(config.inner(dimension), extent)
+        tiles = -(-extent // inner)
+        threads = min(config.threads(dimension), tiles)
+        part = -(-tiles // threads) * inner
+        threads = -(-extent // part)
+        block = config.block(dimension)
+        if block is not None:
+            block = -(-block // inner) * inner
+        changes[f"inner_{dimension}"] = inner
+        changes[f"{dimension}_threads"] = threads
+        changes[f"{dimension}_block"] = None if block is None or block >= part else block
+    return replace(config, **changes)  # type: ignore[arg-type]
+
+
+def part_of(config: Config, dimension: str, extent: int) -> int:
+    """How much of a dimension a thread has: whole register tiles, as evenly as these allow."""
+    tiles = -(-extent // config.inner(dimension))
+    return -(-tiles // config.threads(dimension)) * config.inner(dimension)
+
+
+def registers_needed(config: Config, machine: Machine, dtype: DType) -> int:
+    """Vector registers of a register tile: its sums, a row of ``b``, one element of ``a``."""
+    vectors = -(-config.inner_n // machine.lanes(dtype.bits))
+    return config.inner_m * vectors + vectors + 1
+
+
+def require_registers(config: Config, machine: Machine, dtype: DType) -> None:
+    """Check that the register tile fits the registers.
+
+    Args:
+        config: the tiling.
+        machine: whose registers.
+        dtype: the type of the sums.
+
+    Raises:
+        ScheduleError: it does not; the message names the budget.
+    """
+    lanes = machine.lanes(dtype.bits)
+    vectors = -(-config.inner_n // lanes)
+    needed = registers_needed(config, machine, dtype)
+    if needed > machine.vector_registers:
+        raise ScheduleError(
+            f"matmul config: a register tile of {config.inner_m} x {config.inner_n} {dtype} needs "
+            f"{config.inner_m * vectors} vectors of {lanes} for its sums, {vectors} for a row of b "
+            f"and 1 for a: {needed} registers, and '{machine.name}' has "
+            f"{machine.vector_registers}; take a smaller inner_m or inner_n"
+        )

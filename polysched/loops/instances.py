@@ -1,0 +1,34 @@
+"""The statement instances that an assignment in generated loops runs, read back as a relation."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polysched.ir.affine import instance_space, to_pw_aff, to_set
+from polysched.ir.expressions import Expression
+from polysched.loops.nodes import Assign
+
+
+def instance_map(
+    assign: Assign,
+    variables: tuple[str, ...],
+    conditions: tuple[Expression, ...],
+    context: isl.Set,
+) -> isl.Map:
+    """The map from the values of the loops' variables to the instance that runs then.
+
+    Args:
+        variables: of the loops around, the outermost first.
+        conditions: what holds of them, of the bounds of the loops and the conditions around.
+        context: the values of the parameters.
+    """
+    parameters = [context.get_dim_name(isl.dim_type.param, i) for i in range(context.n_param())]
+    space = instance_space([name for name in parameters if name], "", variables)
+    iterations = isl.Set.universe(space).intersect_params(context)
+    for condition in conditions:
+        iterations = iterations.intersect(to_set(condition, space))
+    instances = isl.Map.from_domain(iterations)
+    for value in assign.instance:
+        instances = instances.flat_range_product(isl.Map.from_pw_aff(to_pw_aff(value, space)))
+    instances = instances.intersect_domain(iterations)
+    return instances.set_tuple_name(isl.dim_type.out, assign.statement)

@@ -1,0 +1,107 @@
+"""From a schedule to a figure, and from a figure to a file: where matplotlib, which is optional, is
+asked for.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from polysched.errors import PlotError
+from polysched.legality.verdict import Verdict
+from polysched.plot.picture import Picture, picture
+from polysched.plot.view import View
+from polysched.schedule.schedule import Schedule
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS = ("png", "svg", "pdf")
+
+_RESOLUTION = 160
+"""Dots an inch of a PNG."""
+
+
+def plot(schedule: Schedule, view: View | None = None, *, verdict: Verdict | None = None) -> Figure:
+    """A figure of a schedule, which need not be legal; a notebook shows it.
+
+    Args:
+        view: what to show; see :class:`polysched.plot.view.View`.
+        verdict: the checker's answer if it is known already.
+
+    Raises:
+        PlotError: matplotlib is missing, a name is unknown, or the domain is too large.
+        CallError: the sizes violate the kernel's context.
+    """
+    require_matplotlib()
+    return drawn(picture(schedule, view, verdict=verdict))
+
+
+def require_matplotlib() -> None:
+    """Check that pictures can be drawn.
+
+    Raises:
+        PlotError: matplotlib is missing.
+    """
+    try:
+        import matplotlib  # noqa: F401, PLC0415  (the optional extra `plot`)
+    except ModuleNotFoundError as error:
+        raise PlotError("plotting needs matplotlib: pip install 'polysched[plot]'") from error
+
+
+def drawn(shown: Picture) -> Figure:
+    """A picture as a figure.
+
+    Raises:
+        PlotError: matplotlib is missing.
+    """
+    require_matplotlib()
+    from polysched.plot.draw import draw  # noqa: PLC0415  (the optional extra `plot`)
+
+    return draw(shown)
+
+
+def picture_format(path: Path) -> str:
+    """The format that a file's name asks for.
+
+    Raises:
+        PlotError: its extension is none of those known.
+    """
+    extension = path.suffix.removeprefix(".").lower()
+    if extension not in FORMATS:
+        endings = ", ".join(f".{one}" for one in FORMATS)
+        raise PlotError(f"cannot write a picture to '{path}'; expected a name ending in {endings}")
+    return extension
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure to a file; its extension says the format.
+
+    The same figure gives the same file, to the byte.
+
+    Raises:
+        PlotError: the extension is unknown, or the file cannot be written.
+    """
+    content = _rendered(figure, picture_format(path))
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise PlotError(f"cannot write '{path}': {error.strerror}") from error
+
+
+def svg_text(figure: Figure) -> str:
+    """A figure as an SVG element to be put into HTML, its labels as text."""
+    text = _rendered(figure, "svg").decode()
+    return text[text.index("<svg") :]
+
+
+def _rendered(figure: Figure, file_format: str) -> bytes:
+    from matplotlib import rc_context  # noqa: PLC0415  (the optional extra `plot`)
+
+    # No date in the file; in an SVG text stays text, and the names of its parts are not random.
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": None}[file_format]
+    buffer = io.BytesIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "polysched"}):
+        figure.savefig(buffer, format=file_format, dpi=_RESOLUTION, metadata=metadata)
+    return buffer.getvalue()

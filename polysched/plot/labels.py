@@ -1,0 +1,110 @@
+"""The words around a drawing: heading, colour bar and legend."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from polysched.dependence.relations import DependenceKind
+from polysched.plot.captions import subtitle, tile_label, title
+from polysched.plot.frame import Frame
+from polysched.plot.lines import INK, PATH_COLOR, RED, VERDICT_COLORS, line_of, marker
+from polysched.plot.palette import ORDER_MAP, legend_tiles
+from polysched.plot.picture import Picture
+
+# Of the subtitle: letters that fit on an inch, and the height of a line in inches.
+_LETTERS_PER_INCH = 15
+_LINE = 0.15
+
+# Of the legend: the width of a letter, and of the symbol before the text, in inches.
+_LEGEND_LETTER = 0.07
+_LEGEND_SYMBOL = 0.55
+
+
+def add_heading(figure: Figure, picture: Picture, placed: Frame) -> None:
+    """Write title and subtitle above everything else; the figure grows by as much."""
+    width, height = placed.size
+    lines = [
+        part
+        for line in subtitle(picture)
+        for part in textwrap.wrap(line, int(width * _LETTERS_PER_INCH))
+    ]
+    heading = 0.4 + _LINE * len(lines)
+    whole = height + heading
+    figure.set_size_inches(width, whole)
+    engine = figure.get_layout_engine()
+    assert isinstance(engine, ConstrainedLayoutEngine), "draw() asks for this layout"
+    engine.set(rect=(0, 0, 1, height / whole))
+    style: dict[str, Any] = {"ha": "left", "va": "top", "parse_math": False}
+    left, top = 0.1 / width, 1 - 0.08 / whole
+    color = VERDICT_COLORS[picture.verdict.kind]
+    figure.text(left, top, title(picture), color=color, size=12, weight="bold", **style)
+    figure.text(left, top - 0.26 / whole, "\n".join(lines), color=INK, size=8, **style)
+
+
+def add_order_bar(figure: Figure, axes: Axes, picture: Picture) -> None:
+    """Say beside the axes which colour is when."""
+    last = max(dot.order for dot in picture.dots)
+    bar = figure.colorbar(
+        ScalarMappable(Normalize(0, max(last, 1)), ORDER_MAP), ax=axes, fraction=0.04, pad=0.02
+    )
+    bar.set_label("order of execution", fontsize=8)
+    bar.ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    bar.ax.tick_params(labelsize=7)
+    bar.outline.set_visible(False)
+
+
+def add_legend(figure: Figure, picture: Picture, placed: Frame) -> None:
+    """Say below the axes what shapes, colours and lines mean; only those that are there."""
+    entries: list[tuple[Artist, str]] = []
+    if len(picture.statements) > 1 and not placed.rows:
+        entries += [
+            (_symbol(marker(position), "#ffffff", INK), f"statement {name}")
+            for position, name in enumerate(picture.statements)
+        ]
+    entries += [
+        (_symbol("o", color, INK), tile_label(picture, tile))
+        for tile, color in legend_tiles(picture).items()
+    ]
+    for kind in DependenceKind:
+        for free in (False, True):
+            if any((one.dependence, one.reorderable) == (kind, free) for one in picture.arrows):
+                line = line_of(kind, reorderable=free)
+                symbol = Line2D([], [], linestyle=line.style, color=line.color, alpha=line.alpha)
+                entries.append((symbol, f"{kind.value} dependence{', any order' if free else ''}"))
+    if picture.has_path:
+        entries.append((Line2D([], [], color=PATH_COLOR, alpha=0.5), "order of execution"))
+    if picture.marks:
+        entries.append((_symbol("o", "none", RED), "witness"))
+    if entries:
+        handles, labels = zip(*entries, strict=True)
+        column = max(map(len, labels)) * _LEGEND_LETTER + _LEGEND_SYMBOL
+        figure.legend(
+            handles,
+            labels,
+            loc="outside lower center",
+            ncols=min(len(entries), max(int(placed.size[0] / column), 1)),
+            fontsize=8,
+            frameon=False,
+        )
+
+
+def _symbol(marker: str, face: str, edge: str) -> Line2D:
+    return Line2D(
+        [],
+        [],
+        marker=marker,
+        linestyle="none",
+        markersize=8,
+        markerfacecolor=face,
+        markeredgecolor=edge,
+    )

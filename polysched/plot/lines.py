@@ -1,0 +1,57 @@
+"""How lines and dots look: colours, styles and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TypeAlias
+
+from polysched.dependence.relations import DependenceKind
+from polysched.legality.verdict import VerdictKind
+
+RED = "#d1001f"
+INK = "#333333"
+
+VERDICT_COLORS: Mapping[VerdictKind, str] = MappingProxyType(
+    {VerdictKind.LEGAL: "#1a7f37", VerdictKind.ILLEGAL: RED, VerdictKind.UNKNOWN: "#9a6700"}
+)
+
+_MARKERS = "osD^vphX"
+
+LineStyle: TypeAlias = tuple[float, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Line:
+    """How an arrow looks; ``bend`` is the height of its arc in its lengths."""
+
+    style: LineStyle
+    color: str
+    bend: float = 0.0
+    alpha: float = 0.75
+    width: float = 0.9
+    layer: float = 2.0
+
+
+# They bend apart where several kinds join the same dots.
+_LINES: Mapping[DependenceKind, Line] = MappingProxyType(
+    {
+        DependenceKind.FLOW: Line((0, ()), "#444444"),
+        DependenceKind.ANTI: Line((0, (4, 2)), "#b35900", 0.22),
+        DependenceKind.OUTPUT: Line((0, (1, 1.5)), "#7a3e9d", -0.22),
+    }
+)
+WITNESS_LINE = Line((0, ()), RED, bend=0.12, alpha=1.0, width=2.0, layer=4.0)
+PATH_COLOR = "#2171b5"
+
+
+def line_of(kind: DependenceKind, *, reorderable: bool) -> Line:
+    """A dependence that need not be kept in this order is paler."""
+    line = _LINES[kind]
+    return replace(line, alpha=0.4) if reorderable else line
+
+
+def marker(position: int) -> str:
+    """The shape of the dots of one statement, by its position among those shown."""
+    return _MARKERS[position % len(_MARKERS)]

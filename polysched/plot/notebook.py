@@ -1,0 +1,87 @@
+"""Schedules and verdicts as HTML, which notebooks show by themselves (``_repr_html_``)."""
+
+from __future__ import annotations
+
+from html import escape
+
+from polysched.errors import LoweringError, PolyschedError
+from polysched.legality.check import check
+from polysched.legality.verdict import Verdict
+from polysched.loops.generate import generate_loops
+from polysched.loops.pseudo import print_loops
+from polysched.plot.figure import plot, svg_text
+from polysched.plot.lines import VERDICT_COLORS
+from polysched.plot.view import View
+from polysched.schedule.primitives import format_step
+from polysched.schedule.schedule import Schedule
+
+
+def schedule_html(schedule: Schedule, view: View | None = None) -> str:
+    """A schedule as HTML: the verdict, the steps, a picture, the loops.
+
+    Whatever cannot be shown is replaced by the reason: a picture without matplotlib or of a domain
+    too large, loops that cannot be generated.
+
+    Args:
+        view: what the picture shows.
+    """
+    verdict = check(schedule)
+    return "\n".join(
+        (
+            "<div>",
+            f"<b>{escape(schedule.kernel.name)}</b>",
+            _steps_html(schedule),
+            verdict_html(verdict),
+            _details("picture", _picture_html(schedule, view, verdict), is_open=True),
+            _details("loops", _loops_html(schedule), is_open=False),
+            "</div>",
+        )
+    )
+
+
+def verdict_html(verdict: Verdict) -> str:
+    """A verdict as HTML: the word in its colour; if the schedule is refused the reason."""
+    word = verdict.kind.value
+    reason = verdict.reason.removeprefix(f"{word}: ")
+    head = f'<b style="color: {VERDICT_COLORS[verdict.kind]}">{word}</b>'
+    return f"<div>{head}{_preformatted(reason) if reason else ''}</div>"
+
+
+def svg_of(schedule: Schedule, view: View | None = None, *, verdict: Verdict | None = None) -> str:
+    """The picture of a schedule as an SVG element.
+
+    Raises:
+        PlotError: matplotlib is missing, a name is unknown, or the domain is too large.
+        CallError: the sizes violate the kernel's context.
+    """
+    return svg_text(plot(schedule, view, verdict=verdict))
+
+
+def _steps_html(schedule: Schedule) -> str:
+    if not schedule.steps:
+        return "<div>as written</div>"
+    items = "".join(f"<li><code>{escape(format_step(step))}</code></li>" for step in schedule.steps)
+    return f"<ol>{items}</ol>"
+
+
+def _picture_html(schedule: Schedule, view: View | None, verdict: Verdict) -> str:
+    try:
+        return svg_of(schedule, view, verdict=verdict)
+    except PolyschedError as error:
+        return f"<i>{escape(str(error))}</i>"
+
+
+def _loops_html(schedule: Schedule) -> str:
+    try:
+        return _preformatted(print_loops(generate_loops(schedule.program)))
+    except LoweringError as error:
+        return f"<i>{escape(str(error))}</i>"
+
+
+def _details(summary: str, content: str, *, is_open: bool) -> str:
+    opened = ' open=""' if is_open else ""
+    return f"<details{opened}><summary>{summary}</summary>{content}</details>"
+
+
+def _preformatted(text: str) -> str:
+    return f'<pre style="line-height: 1.25">{escape(text)}</pre>'

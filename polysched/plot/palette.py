@@ -1,0 +1,71 @@
+"""The colours of dots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
+
+from polysched.plot.dots import Dot
+from polysched.plot.picture import Picture
+from polysched.plot.view import Color
+
+PLAIN = "#9ecae1"
+
+_TILES = (
+    "#8dd3c7",
+    "#fdb462",
+    "#80b1d3",
+    "#fccde5",
+    "#b3de69",
+    "#bebada",
+    "#ffed6f",
+    "#d9b38c",
+    "#bc80bd",
+    "#c7c7c7",
+)
+
+# So many colours further is the next tile along the first, second, ... loop over tiles: neighbours
+# differ even where there are more tiles than colours.
+_STRIDES = (1, 3, 7)
+
+ORDER_MAP = "viridis"
+
+
+def colors(picture: Picture) -> list[str]:
+    """The colour of every dot of a picture."""
+    match picture.color:
+        case Color.ORDER:
+            last = max((dot.order for dot in picture.dots), default=0)
+            shades = colormaps[ORDER_MAP]
+            return [to_hex(shades(dot.order / max(last, 1))) for dot in picture.dots]
+        case Color.TILE:
+            of_tile = _tile_colors(picture.dots)
+            return [of_tile[dot.tile] for dot in picture.dots]
+        case Color.NONE:
+            return [PLAIN] * len(picture.dots)
+
+
+def legend_tiles(picture: Picture) -> dict[tuple[int, ...], str]:
+    """The colours of the tiles in the order in which they run; empty if there are too many."""
+    found = _tile_colors(picture.dots) if picture.color is Color.TILE else {}
+    return found if len(found) <= len(_TILES) else {}
+
+
+def _tile_colors(dots: Sequence[Dot]) -> dict[tuple[int, ...], str]:
+    tiles = list(dict.fromkeys(dot.tile for dot in dots))
+    if len(tiles) <= len(_TILES):
+        return dict(zip(tiles, _TILES, strict=False))
+    return {
+        tile: _TILES[
+            sum(value * _STRIDES[i % len(_STRIDES)] for i, value in enumerate(tile)) % len(_TILES)
+        ]
+        for tile in tiles
+    }
+
+
+def is_dark(color: str) -> bool:
+    """Whether white text is easier to read on a colour than black."""
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return 0.299 * red + 0.587 * green + 0.114 * blue < 140

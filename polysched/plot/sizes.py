@@ -1,0 +1,199 @@
+"""Values for the parameters of a kernel with which a picture shows something and stays readable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import islpy as isl
+import numpy as np
+
+from polysched.dependence.relations import Dependence
+from polysched.errors import CallError, PlotError, suggestion
+from polysched.ir.extrema import greatest, least
+from polysched.ir.kernel import Kernel
+from polysched.ir.memory import check_parameters
+from polysched.ir.points import points, values
+from polysched.ir.smallest import SmallPoint
+from polysched.ir.tree import executed, path
+from polysched.legality.verdict import Occurrence, Violation
+from polysched.legality.witness import timestamp
+from polysched.plot.dimensions import loop_value
+from polysched.plot.instances import box_size, fixed_domain
+from polysched.schedule.program import Program
+
+_WANTED = (8, 12, 18, 24, 40, 72)
+"""Sizes that are tried: with the first that makes two tiles in each direction a picture is made."""
+
+_SMALLER = (6, 5, 4, 3, 2, 1)
+"""Sizes that are tried if the first of the wanted ones makes too many instances."""
+
+_READABLE = 6_000
+"""The box of all instances that a chosen size may make."""
+
+
+def chosen_sizes(
+    program: Program,
+    shown: Sequence[str],
+    at: Mapping[str, int],
+    tile: Mapping[str, Sequence[str]],
+    given: Mapping[str, int],
+    violation: Violation | None,
+) -> dict[str, int]:
+    """A value for every parameter: those given, and for the others small ones.
+
+    They satisfy the context, let every loop over tiles run twice if that takes no more than some
+    thousand instances, and keep the witness of a violation in the picture.
+
+    Raises:
+        PlotError: a name is no parameter.
+        CallError: the values given violate the context.
+    """
+    kernel = program.kernel
+    for name in given:
+        if name not in kernel.parameters:
+            raise PlotError(
+                f"kernel '{kernel.name}' has no parameter '{name}'"
+                f"{suggestion(name, kernel.parameters)}"
+            )
+    if not kernel.parameters or len(given) == len(kernel.parameters):
+        return _checked(kernel, given)
+    tried = [_near(kernel, wanted, given) for wanted in (*_WANTED, *_SMALLER)]
+    readable = [sizes for sizes in tried if _is_readable(program, shown, at, sizes)]
+    if violation is not None:
+        showing = [sizes for sizes in readable if shows(program, violation, sizes)]
+        smallest = {**dict(violation.witness.parameters), **given}
+        if not showing and shows(program, violation, smallest):
+            return _checked(kernel, smallest)
+        readable = showing or readable
+    if not readable:
+        return tried[-1]
+    return next(
+        (sizes for sizes in readable if _has_tiles(program, shown, at, tile, sizes)), readable[0]
+    )
+
+
+def _checked(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]:
+    values_of = {name: sizes[name] for name in kernel.parameters}
+    check_parameters(kernel.context, values_of)
+    return values_of
+
+
+def _near(kernel: Kernel, wanted: int, given: Mapping[str, int]) -> dict[str, int]:
+    """Values that satisfy the context, each as near to the wanted one as it can be.
+
+    Raises:
+        CallError: the values given violate the context.
+    """
+    context = kernel.context
+    for name, value in given.items():
+        context = _with_value(context, name, value)
+    if context.is_empty():
+        said = ", ".join(f"{name} = {value}" for name, value in given.items())
+        raise CallError(f"{said} violates the context {kernel.context}")
+    chosen = dict(given)
+    for name in kernel.parameters:
+        if name not in chosen:
+            chosen[name] = _nearest(context, name, wanted)
+            context = _with_value(context, name, chosen[name])
+    return {name: chosen[name] for name in kernel.parameters}
+
+
+def _with_value(context: isl.Set, name: str, value: int) -> isl.Set:
+    position = context.find_dim_by_name(isl.dim_type.param, name)
+    return context.fix_val(isl.dim_type.param, position, isl.Val(value))
+
+
+def _nearest(context: isl.Set, name: str, wanted: int) -> int:
+    """The value of a parameter next to the wanted one, the larger of two, by which some exist."""
+    position = context.find_dim_by_name(isl.dim_type.param, name)
+    alone = isl.Set.from_params(context).insert_dims(isl.dim_type.set, 0, 1)
+    alone = alone.equate(isl.dim_type.param, position, isl.dim_type.set, 0)
+    alone = alone.project_out(isl.dim_type.param, 0, alone.dim(isl.dim_type.param))
+    above = least(alone.lower_bound_val(isl.dim_type.set, 0, isl.Val(wanted)), 0)
+    below = greatest(alone.upper_bound_val(isl.dim_type.set, 0, isl.Val(wanted)), 0)
+    nearest = above if above is not None else below
+    assert nearest is not None, "the context holds some value of every parameter"
+    return nearest
+
+
+def _is_readable(
+    program: Program, shown: Sequence[str], at: Mapping[str, int], sizes: Mapping[str, int]
+) -> bool:
+    total = [box_size(fixed_domain(program, name, at), sizes) for name in shown]
+    return sum(total) <= _READABLE and max(total, default=0) > 0
+
+
+def _has_tiles(
+    program: Program,
+    shown: Sequence[str],
+    at: Mapping[str, int],
+    tile: Mapping[str, Sequence[str]],
+    sizes: Mapping[str, int],
+) -> bool:
+    """Whether every loop over tiles has two values or more."""
+    for name in shown:
+        domain = fixed_domain(program, name, at)
+        rows = points(domain, sizes) if tile[name] else None
+        for loop in tile[name]:
+            function = loop_value(program, name, loop)
+            if function is not None and rows is not None:
+                reached = np.unique(values(function, rows, sizes))
+                if len(reached) < 2 and loop not in at:
+                    return False
+    return True
+
+
+def shows(program: Program, violation: Violation, sizes: Mapping[str, int]) -> bool:
+    """Whether the witness of a violation is one at other sizes too.
+
+    It is if both instances exist there, run when the witness says, and one still depends on the
+    other. A witness of a single instance has to exist only.
+    """
+    witness = violation.witness
+    pair = [one for one in (witness.source, witness.sink) if one is not None]
+    if dict(witness.parameters) == dict(sizes):
+        return True
+    return all(_runs(program, one, sizes) for one in pair) and (
+        len(pair) < 2
+        or violation.dependence is None
+        or any(_relates(one, violation, sizes) for one in program.dependences)
+    )
+
+
+def _runs(program: Program, one: Occurrence, sizes: Mapping[str, int]) -> bool:
+    statement = program.statements.get(one.statement)
+    if statement is None:
+        return False
+    point = SmallPoint(_in_order(statement.domain, sizes), one.instance)
+    if not _holds(statement.domain, point):
+        return False
+    around = path(executed(program.tree), one.statement)
+    return one.new is None or timestamp(around, statement, point) == one.new
+
+
+def _relates(dependence: Dependence, violation: Violation, sizes: Mapping[str, int]) -> bool:
+    source, sink = violation.witness.source, violation.witness.sink
+    if (
+        sink is None
+        or dependence.kind is not violation.dependence
+        or dependence.array != violation.array
+        or (dependence.source.statement, dependence.sink.statement)
+        != (source.statement, sink.statement)
+    ):
+        return False
+    pairs = dependence.relation.wrap().flatten()
+    return _holds(pairs, SmallPoint(_in_order(pairs, sizes), (*source.instance, *sink.instance)))
+
+
+def _in_order(domain: isl.Set, sizes: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    count = domain.dim(isl.dim_type.param)
+    names = [str(domain.get_dim_name(isl.dim_type.param, position)) for position in range(count)]
+    return tuple((name, sizes[name]) for name in names)
+
+
+def _holds(domain: isl.Set, point: SmallPoint) -> bool:
+    for position, (_, value) in enumerate(point.parameters):
+        domain = domain.fix_val(isl.dim_type.param, position, isl.Val(value))
+    for position, value in enumerate(point.values):
+        domain = domain.fix_val(isl.dim_type.set, position, isl.Val(value))
+    return not domain.is_empty()

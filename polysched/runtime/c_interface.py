@@ -1,0 +1,179 @@
+"""A kernel's interface in C: the names that it may have there, and its header."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from polysched.errors import ExportError
+from polysched.ir.dtypes import NumberKind
+from polysched.ir.kernel import Array, Role
+from polysched.loops.c_helpers import c_type
+from polysched.loops.c_names import KEYWORDS
+from polysched.runtime.linear import display
+from polysched.runtime.signature import Signature, shape_text
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_STANDARD_INTEGERS = re.compile(r"u?int\w*_t|size_t|U?INT\w*_(MIN|MAX|C)|SIZE_MAX|NULL")
+
+_CPP_KEYWORDS = frozenset(
+    """
+    alignas alignof and and_eq asm bitand bitor catch char16_t char32_t char8_t class co_await
+    co_return co_yield compl concept const_cast consteval constexpr constinit decltype delete
+    dynamic_cast explicit export friend mutable namespace new noexcept not not_eq nullptr operator
+    or or_eq private protected public reinterpret_cast requires static_assert static_cast template
+    this thread_local throw try typeid typename using virtual wchar_t xor xor_eq
+    """.split()
+)
+
+_STATUS = (
+    "Returns 0; 1 if there is no memory for its workspace; 2 if the processor lacks an instruction "
+    "set that the code uses. After 1 and 2 nothing has been written."
+)
+_SUPPORTED = (
+    "Whether the processor and the operating system have all that the code uses: 1 or 0. The first "
+    "call of either function finds out, later ones only look."
+)
+_MEMORY = (
+    "Arrays are contiguous, the last index running fastest, each at an address that is a multiple "
+    "of its element's size (of 64: fastest). A written array overlaps no other array."
+)
+_CALLER = (
+    "All of this is up to the caller: nothing of it is checked, and what violates it is undefined."
+)
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """What a header says of the code behind it.
+
+    Attributes:
+        target: what the code is compiled for, or how it is to be compiled.
+        threads: how many threads run a call.
+        link: what to link with it.
+    """
+
+    target: str
+    threads: str
+    link: str
+
+
+def require_c_names(signature: Signature) -> None:
+    """Check that C and C++ can name the kernel, its arrays and its parameters.
+
+    Raises:
+        ExportError: a name is no identifier there, is taken by the language or, the kernel's, by
+            the C library.
+    """
+    named = [("kernel", signature.name)]
+    named += [("array", name) for name in signature.array_names]
+    named += [("parameter", name) for name in signature.parameters]
+    for what, name in named:
+        if not _IDENTIFIER.fullmatch(name):
+            raise ExportError(
+                f"{what} '{name}' has a name that C cannot write; expected the letters A to Z and "
+                "a to z, digits and '_': choose another name"
+            )
+        if name in KEYWORDS or name in _CPP_KEYWORDS or _STANDARD_INTEGERS.fullmatch(name):
+            raise ExportError(
+                f"{what} '{name}' has the name of a keyword or a standard type of C or C++; choose "
+                "another name"
+            )
+    if signature.name == "main" or hasattr(ctypes.CDLL(None), signature.name):
+        raise ExportError(
+            f"kernel '{signature.name}' has the name of a function of the C library or the "
+            "program, and would take its place; choose another name"
+        )
+
+
+def header_text(signature: Signature, linkage: Linkage) -> str:
+    """A header for C99 and C++ that declares the function and documents how to call it."""
+    name = signature.name
+    guard = f"POLYSCHED_{name}_H".upper()
+    has_booleans = any(array.dtype.kind is NumberKind.BOOLEAN for array in signature.arrays)
+    stdbool = ["#ifndef __cplusplus", "#include <stdbool.h>", "#endif"] if has_booleans else []
+    lines = [
+        *_comment([f"{signature}", "", f"Made by polysched. {_plain(linkage.target)}"]),
+        f"#ifndef {guard}",
+        f"#define {guard}",
+        "",
+        *stdbool,
+        "#include <stdint.h>",
+        "",
+        "#ifdef __cplusplus",
+        'extern "C" {',
+        "#endif",
+        "",
+        *_comment(_description(signature, linkage)),
+        f"int {name}({prototype(signature)});",
+        "",
+        *_comment([_SUPPORTED]),
+        f"int {name}_supported(void);",
+        "",
+        "#ifdef __cplusplus",
+        "}",
+        "#endif",
+        "",
+        f"#endif /* {guard} */",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def prototype(signature: Signature) -> str:
+    """The arguments of the function in C."""
+    arrays = [f"{_element(array)} *{array.name}" for array in signature.arrays]
+    return ", ".join([*arrays, *(f"int64_t {name}" for name in signature.parameters)]) or "void"
+
+
+def _element(array: Array) -> str:
+    return f"{'const ' if array.role is Role.INPUT else ''}{c_type(array.dtype)}"
+
+
+def _description(signature: Signature, linkage: Linkage) -> list[str]:
+    """What a caller has to know, a paragraph an item."""
+    paragraphs = [_STATUS]
+    if signature.arrays:
+        paragraphs += ["", _MEMORY, *_listed(map(_array, signature.arrays))]
+    promises = [
+        *(condition.text for condition in signature.conditions),
+        *(text for array in signature.arrays for text in _values(array)),
+    ]
+    if promises:
+        paragraphs += ["", "What must hold:", *_listed(promises)]
+    if signature.arrays or promises:
+        paragraphs += [_CALLER]
+    return [*paragraphs, "", linkage.threads, "", linkage.link]
+
+
+def _array(array: Array) -> str:
+    shape = shape_text(array) if array.shape else " (one element)"
+    return f"{array.name}: {array.role.value}, {c_type(array.dtype)}{shape}"
+
+
+def _values(array: Array) -> Iterator[str]:
+    """The range of an index array's values."""
+    if array.values is not None:
+        lower, upper = map(display, array.values)
+        yield f"{lower} <= value < {upper} for every value in {array.name}"
+
+
+def _listed(items: Iterable[str]) -> list[str]:
+    return [f"  {item}" for item in items]
+
+
+def _comment(paragraphs: Sequence[str]) -> list[str]:
+    """A comment of lines of at most 100 characters where there is a place to break them."""
+    lines = [line for text in paragraphs for line in _wrapped(text)]
+    return ["/*", *(f" * {line}".rstrip() for line in lines), " */"]
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, 96, subsequent_indent=" " * 4 * text.startswith(" ")) or [""]
+
+
+def _plain(text: str) -> str:
+    """Text that cannot end or open a comment."""
+    return " ".join(text.split()).replace("*", "x")

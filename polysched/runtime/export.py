@@ -1,0 +1,190 @@
+"""Kernels as files for programs in other languages, which need no Python to run them."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from polysched.codegen.exported import emit_exported_module
+from polysched.errors import ExportError, MachineError
+from polysched.loops.c import function_name, print_c
+from polysched.loops.nodes import LoopProgram
+from polysched.loops.parallel import parallel_loops
+from polysched.machine.cpuid import checkable
+from polysched.machine.description import Machine
+from polysched.machine.detect import detect_host
+from polysched.runtime.c_interface import Linkage, header_text, require_c_names
+from polysched.runtime.jit import architecture, emit_assembly, emit_object, optimized_ir
+from polysched.runtime.linker import link_shared
+from polysched.runtime.pipeline import CompileOptions
+from polysched.runtime.signature import signature_of
+
+_OPTIONS = CompileOptions(position_independent=True)
+
+_ALONE = "A call runs on the thread that calls; several threads may call at the same time."
+_TEAM = (
+    "A call runs on up to omp_get_max_threads() threads of the OpenMP runtime that the program is "
+    "linked with; inside a parallel region of the program on the calling thread alone, unless "
+    "nesting is switched on. Several threads may call at the same time. GNU's runtime does not "
+    "survive a fork: a child process must not call after its parent has."
+)
+
+
+class ExportFormat(Enum):
+    """The kinds of files, by the extension of their names."""
+
+    OBJECT = ".o"
+    LIBRARY = ".so"
+    LLVM = ".ll"
+    ASSEMBLY = ".s"
+    C = ".c"
+
+
+@dataclass(frozen=True)
+class ExportFiles:
+    """Where an export goes: the code, and a header if one is wanted."""
+
+    code: Path
+    format: ExportFormat
+    header: Path | None = None
+
+
+def export_files(code: Path, header: Path | None = None) -> ExportFiles:
+    """The files that an export is to write, as far as that can be judged before there is anything.
+
+    Raises:
+        ExportError: the extension is unknown, the folder is missing, what is there is no file, or
+            both files are the same.
+    """
+    known = {one.value: one for one in ExportFormat}
+    if code.suffix not in known:
+        raise ExportError(
+            f"cannot export to '{code}'; expected a name ending in {', '.join(known)}"
+        )
+    for path in (code, *([header] if header is not None else [])):
+        if path.exists() and not path.is_file():
+            raise ExportError(f"cannot write '{path}': it is no file")
+        if not path.absolute().parent.is_dir():
+            raise ExportError(f"cannot write '{path}': there is no folder '{path.parent}'")
+    if header is not None and header.resolve() == code.resolve():
+        raise ExportError(f"'{code}' cannot be both the code and its header; name two files")
+    return ExportFiles(code, known[code.suffix], header)
+
+
+def write_export(program: LoopProgram, machine: Machine, files: ExportFiles) -> None:
+    """Write a program as code with a C interface, and its header, in place of what is there.
+
+    No file is touched before all are made, and each appears whole or not at all.
+
+    The function is ``int NAME(arrays..., int64_t parameter...)``; see
+    :mod:`polysched.codegen.exported`.
+
+    Raises:
+        ExportError: the interface cannot have these names, a file cannot be written, or there is no
+            linker.
+        LoweringError: the program says something that has no machine code.
+        MachineError: there is no code for that machine that checks its processor.
+    """
+    signature = signature_of(program)
+    require_c_names(signature)
+    writing: list[tuple[Path, Callable[[Path], None]]] = [
+        (files.code, _code(program, machine, files.format))
+    ]
+    if files.header is not None:
+        text = header_text(signature, _linkage(program, machine, files))
+        writing.append((files.header, _text_writer(text)))
+    with contextlib.ExitStack() as stack:
+        made = [(stack.enter_context(_made(path, write)), path) for path, write in writing]
+        for new, path in made:
+            with _reported(path):
+                new.replace(path.resolve())
+
+
+def _code(program: LoopProgram, machine: Machine, kind: ExportFormat) -> Callable[[Path], None]:
+    """What writes the code, which is made now."""
+    if kind is ExportFormat.C:
+        return _text_writer(_c_text(program))
+    target = checkable(machine)
+    if architecture(target) != architecture(detect_host()):
+        raise MachineError(
+            f"machine '{machine.name}': the check of the processor can be assembled on an "
+            f"{architecture(target)} host only; export C text (.c)"
+        )
+    llvm = emit_exported_module(program, target)
+    if kind is ExportFormat.LLVM:
+        return _text_writer(optimized_ir(llvm, target, _OPTIONS))
+    if kind is ExportFormat.ASSEMBLY:
+        return _text_writer(emit_assembly(llvm, target, _OPTIONS))
+    code = emit_object(llvm, program.name, target, _OPTIONS)
+    if kind is ExportFormat.OBJECT:
+        return lambda path: _write(path, code)
+    openmp = bool(parallel_loops(program.body))
+
+    def link(path: Path) -> None:
+        objects = path.with_suffix(".o")
+        _write(objects, code)
+        link_shared(objects, path, openmp=openmp)
+
+    return link
+
+
+def _c_text(program: LoopProgram) -> str:
+    name = function_name(program)
+    if name != program.name:
+        raise ExportError(
+            f"kernel '{program.name}' has a name that its own C text uses; choose another name"
+        )
+    supported = f"int {name}_supported(void)\n{{\n    return 1;\n}}\n"
+    return f"{print_c(program)}\n{supported}"
+
+
+def _linkage(program: LoopProgram, machine: Machine, files: ExportFiles) -> Linkage:
+    """What the header says of the code."""
+    code = files.code.name
+    if files.format is ExportFormat.C:
+        return Linkage(
+            "C99, for any machine; all loops run in order.",
+            _ALONE,
+            f"Compile {code} with -ffp-contract=off; link with -lm.",
+        )
+    openmp = bool(parallel_loops(program.body))
+    libraries = "-fopenmp -lm" if openmp else "-lm"
+    link = (
+        f"{code} is linked with all that it needs."
+        if files.format is ExportFormat.LIBRARY
+        else f"Link {code} with {libraries}."
+    )
+    return Linkage(f"Compiled for {machine.name}.", _TEAM if openmp else _ALONE, link)
+
+
+def _text_writer(text: str) -> Callable[[Path], None]:
+    return lambda path: _write(path, text.encode())
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+
+
+@contextlib.contextmanager
+def _made(path: Path, write: Callable[[Path], None]) -> Iterator[Path]:
+    """What `write` makes for `path`, in a folder beside it that goes at the end."""
+    with _reported(path):
+        folder = tempfile.TemporaryDirectory(dir=path.resolve().parent, prefix=".polysched-")
+    with folder as name:
+        new = Path(name) / path.name
+        with _reported(path):
+            write(new)
+        yield new
+
+
+@contextlib.contextmanager
+def _reported(path: Path) -> Iterator[None]:
+    """Failures of the file system as errors that name the file."""
+    try:
+        yield
+    except OSError as error:
+        raise ExportError(f"cannot write '{path}': {error.strerror}") from error

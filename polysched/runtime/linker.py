@@ -1,0 +1,46 @@
+"""Shared libraries, by the system's C compiler."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+from polysched.errors import ExportError
+
+COMPILER_VARIABLE = "CC"
+_COMPILERS = ("cc", "gcc", "clang")
+
+
+def link_shared(objects: Path, library: Path, *, openmp: bool) -> None:
+    """Link an object file into a shared library, with the mathematical library and maybe OpenMP.
+
+    Raises:
+        ExportError: there is no C compiler, or it refuses; the message holds its own.
+    """
+    # Every symbol is found now, not when a program loads the library.
+    options = ["-shared", "-Wl,-z,defs", *(["-fopenmp"] if openmp else [])]
+    command = [*_compiler(), *options, "-o", str(library), str(objects), "-lm"]
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True, errors="replace")
+    except OSError as error:
+        raise ExportError(f"cannot run the C compiler '{command[0]}': {error.strerror}") from error
+    except subprocess.CalledProcessError as error:
+        raise ExportError(f"'{shlex.join(command)}' failed: {error.stderr.strip()}") from error
+
+
+def _compiler() -> list[str]:
+    """The command of the C compiler that links."""
+    chosen = os.environ.get(COMPILER_VARIABLE)
+    if chosen:
+        return shlex.split(chosen)
+    for name in _COMPILERS:
+        if shutil.which(name):
+            return [name]
+    raise ExportError(
+        f"a shared library needs a C compiler to link it, and there is none of "
+        f"{', '.join(_COMPILERS)}; install one, name one in {COMPILER_VARIABLE}, or write an "
+        "object file (.o)"
+    )

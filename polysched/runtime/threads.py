@@ -1,0 +1,192 @@
+"""Teams of threads for parallel loops: an OpenMP runtime where there is one, else Python's threads.
+
+The functions of a team, and what compiled kernels do with them, are described in
+:mod:`polysched.codegen.regions`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import functools
+import os
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from polysched.codegen.regions import TEAM
+from polysched.machine.detect import detect_host
+
+OPENMP_RUNTIMES = ("libgomp", "libomp", "libiomp5")
+
+_WORK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_PARALLEL = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32
+)
+_THREAD_NUMBER = ctypes.CFUNCTYPE(ctypes.c_int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Team:
+    """The functions of a team of threads, where machine code finds them.
+
+    Attributes:
+        name: the library that runs the threads.
+        functions: ``parallel``, ``thread_number`` and ``thread_count``.
+    """
+
+    name: str
+    functions: tuple[Any, ...] = field(repr=False)
+
+    @functools.cached_property
+    def table(self) -> ctypes.Array[ctypes.c_void_p]:
+        """The addresses of the functions, side by side."""
+        return (ctypes.c_void_p * len(self.functions))(
+            *(ctypes.cast(one, ctypes.c_void_p).value for one in self.functions)
+        )
+
+    @functools.cached_property
+    def address(self) -> int:
+        """The address of the table; it lives as long as the team."""
+        return ctypes.addressof(self.table)
+
+
+def current_team() -> Team:
+    """The team that parallel loops of this process run on.
+
+    The threads of an OpenMP runtime do not survive a fork, and libgomp waits for them for ever:
+    the child of a process that had loaded polysched's team runs on Python's threads.
+    """
+    return _team(os.getpid())
+
+
+@functools.cache
+def _team(process: int) -> Team:
+    openmp = openmp_team() if process == _first_process() else None
+    return openmp or python_team()
+
+
+@functools.cache
+def _first_process() -> int:
+    """The process that asked for a team first; its children inherit the answer."""
+    return os.getpid()
+
+
+def openmp_team() -> Team | None:
+    """The first OpenMP runtime that can be loaded, one that the process has already before others.
+
+    Two runtimes in one process have a pool of threads each, which fight for the cores.
+    """
+    for path in (*_loaded_runtimes(Path("/proc/self/maps")), *_installed_runtimes()):
+        try:
+            library = ctypes.CDLL(path)
+            return Team(path, tuple(getattr(library, name) for name in TEAM))
+        except (OSError, AttributeError):  # no library, or one of another kind
+            continue
+    return None
+
+
+def _loaded_runtimes(maps: Path) -> Iterator[str]:
+    try:
+        lines = maps.read_text(errors="replace").splitlines()
+    except OSError:
+        return
+    paths = dict.fromkeys(line[line.index("/") :] for line in lines if "/" in line)
+    for path in paths:
+        # libgomp.so.1 as well as the libgomp-a34b3233.so.1 that a wheel brings along
+        if Path(path).name.startswith(OPENMP_RUNTIMES) and ".so" in Path(path).name:
+            yield path
+
+
+def _installed_runtimes() -> Iterator[str]:
+    for name in OPENMP_RUNTIMES:
+        found = ctypes.util.find_library(name.removeprefix("lib"))
+        if found is not None:
+            yield found
+
+
+def python_team() -> Team:
+    """Threads of Python, started for each parallel loop; slow to start, the same results.
+
+    A thread that cannot be started leaves its part to the calling thread.
+    """
+    own = threading.local()
+
+    def run(work: Any, task: int, number: int, count: int) -> None:
+        outer = getattr(own, "place", (0, 1))
+        own.place = (number, count)
+        try:
+            work(task)
+        finally:
+            own.place = outer
+
+    def parallel(address: int, task: int, count: int, flags: int) -> None:
+        del flags
+        work = _WORK(address)
+        started, left = _started(
+            [functools.partial(run, work, task, number, count) for number in range(1, count)]
+        )
+        run(work, task, 0, count)
+        for part in left:
+            part()
+        for thread in started:
+            thread.join()
+
+    def thread_number() -> int:
+        return int(getattr(own, "place", (0, 1))[0])
+
+    def thread_count() -> int:
+        return int(getattr(own, "place", (0, 1))[1])
+
+    functions = (_PARALLEL(parallel), _THREAD_NUMBER(thread_number), _THREAD_NUMBER(thread_count))
+    return Team("Python threads", functions)
+
+
+def _started(
+    parts: list[Callable[[], None]],
+) -> tuple[list[threading.Thread], list[Callable[[], None]]]:
+    """Threads for as many parts as can have one, and the parts that are left."""
+    threads: list[threading.Thread] = []
+    for position, part in enumerate(parts):
+        thread = threading.Thread(target=part)
+        try:
+            thread.start()
+        except RuntimeError:  # the system grants no more threads
+            return threads, parts[position:]
+        threads.append(thread)
+    return threads, []
+
+
+class RunningCalls:
+    """Counts the calls of kernels that run in this moment: ``with running as count``."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._count = 0
+
+    def __enter__(self) -> int:
+        with self._lock:
+            self._count += 1
+            return self._count
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._count -= 1
+
+
+@functools.cache
+def running_calls() -> RunningCalls:
+    """The calls that run in this process: they share its cores."""
+    return RunningCalls()
+
+
+def usable_threads() -> int:
+    """As many threads as this process may keep busy now: physical cores within its affinity mask
+    and its control group's quota.
+    """
+    cores = detect_host().cores_usable
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, min(cores, len(os.sched_getaffinity(0))))
+    return cores

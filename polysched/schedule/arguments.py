@@ -1,0 +1,94 @@
+"""The arguments of a step: are they of the types that its record declares?"""
+
+from __future__ import annotations
+
+import reprlib
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from types import MappingProxyType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from polysched.errors import StepError
+
+_Record = TypeVar("_Record")
+
+LONGEST_NAME = 200
+"""Characters: a name beyond this is no name that anyone wrote."""
+_LARGEST_BITS = 128
+"""Of an integer that is passed on to the primitive, which has limits, and messages, of its own."""
+
+
+def with_checked_arguments(name: str, record: _Record) -> _Record:
+    """The step with each argument of the type of its field; lists become tuples.
+
+    Args:
+        name: the primitive's name, for messages.
+        record: the step, a dataclass.
+
+    Raises:
+        StepError: an argument is of another type.
+    """
+    hints = get_type_hints(type(record))
+    changed = {}
+    for one in fields(record):  # type: ignore[arg-type]
+        given = getattr(record, one.name)
+        value = tuple(given) if isinstance(given, list) else given
+        if not _fits(value, hints[one.name]):
+            expected = _described(hints[one.name])
+            raise StepError(name, f"{one.name}={_shown(given)}; expected {expected}")
+        if value is not given:
+            changed[one.name] = value
+    return replace(record, **changed) if changed else record  # type: ignore[type-var]
+
+
+def _fits(value: object, hint: Any) -> bool:
+    if isinstance(hint, types.UnionType):
+        return any(_fits(value, member) for member in get_args(hint))
+    if get_origin(hint) is tuple:
+        return isinstance(value, tuple) and _elements_fit(value, get_args(hint))
+    return _SIMPLE[hint][1](value)
+
+
+def _elements_fit(value: tuple[object, ...], hints: tuple[Any, ...]) -> bool:
+    if hints[-1] is Ellipsis:
+        return all(_fits(element, hints[0]) for element in value)
+    return len(value) == len(hints) and all(map(_fits, value, hints))
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= LONGEST_NAME
+
+
+def _is_integer(value: object) -> bool:
+    is_int = isinstance(value, int) and not isinstance(value, bool)
+    return is_int and int.bit_length(value) <= _LARGEST_BITS  # type: ignore[arg-type]
+
+
+_SIMPLE: Mapping[Any, tuple[str, Callable[[object], bool]]] = MappingProxyType(
+    {
+        str: ("a name such as 'i'", _is_name),
+        int: ("an integer", _is_integer),
+        bool: ("True or False", lambda value: isinstance(value, bool)),
+        types.NoneType: ("None", lambda value: value is None),
+    }
+)
+"""What the fields of steps are made of: how it is called, and what is one."""
+
+
+def _described(hint: Any) -> str:
+    if isinstance(hint, types.UnionType):
+        return " or ".join(map(_described, get_args(hint)))
+    if get_origin(hint) is not tuple:
+        return _SIMPLE[hint][0]
+    first, *rest = get_args(hint)
+    example = "(4, 8)" if first is int else "('i', 'j')"
+    count = "" if rest == [Ellipsis] else f" of {1 + len(rest)}"
+    return f"a tuple{count} such as {example}"
+
+
+def _shown(value: object) -> str:
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # Python refuses to write an integer of many thousands of digits
+        return f"a huge {type(value).__name__}"

@@ -1,0 +1,33 @@
+"""Steps that need to know which elements of an array are touched, and so no subscripts on data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from polysched.errors import ScheduleError
+from polysched.ir.data_dependent import outermost_loads
+from polysched.ir.printing import format_access, format_element
+from polysched.schedule.program import Program
+
+
+def require_exact_accesses(
+    program: Program, array: str, statements: Iterable[str], where: str
+) -> None:
+    """Check that statements access an array with affine subscripts only.
+
+    Args:
+        where: what the step is about, for the message: ``loop 'i'``.
+
+    Raises:
+        ScheduleError: a subscript depends on data, so the elements touched are not known.
+    """
+    for name in statements:
+        for access in program.statements[name].accesses:
+            if access.array == array and access.is_data_dependent:
+                load = outermost_loads(access.subscripts)[0]
+                raise ScheduleError(
+                    f"array '{array}' cannot have a buffer at {where}: statement '{name}' accesses "
+                    f"{format_access(access)}, and {format_element(load.array, load.subscripts)} "
+                    "is known only when the kernel runs, so which elements the buffer must hold is "
+                    f"not; buffers take arrays with affine subscripts, '{load.array}' for example"
+                )

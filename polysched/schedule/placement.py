@@ -1,0 +1,184 @@
+"""Running a producer at the start of an iteration of its consumer's loop: the tree's side of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import reduce
+
+import islpy as isl
+
+from polysched.dependence.relations import Dependence, DependenceKind
+from polysched.errors import ScheduleError
+from polysched.ir.tree import Leaf, Loop, Node, Sequence, sequence, statements
+from polysched.schedule.program import Program, counts_nothing, prefix_loops, prefix_map
+
+
+def iterations_of_use(
+    program: Program, dependences: Iterable[Dependence], producer: str, target: Loop, at: str
+) -> isl.Map:
+    """From the instances of a producer to the iterations of a loop that read what they produce.
+
+    An iteration is the tuple of the values of the loops from the outermost to ``target``.
+
+    Args:
+        dependences: which flow counts.
+        at: how the step calls the loop.
+
+    Raises:
+        ScheduleError: the loop reads nothing of the producer, or not what some instance produces.
+    """
+    consumers = frozenset(statements(target))
+    around = prefix_loops(program, target)
+    uses: isl.Map | None = None
+    for dependence in dependences:
+        if (
+            dependence.kind is DependenceKind.FLOW
+            and dependence.source.statement == producer
+            and dependence.sink.statement in consumers
+        ):
+            consumer = program.statements[dependence.sink.statement]
+            used = dependence.relation.apply_range(prefix_map(consumer, around, []))
+            uses = used if uses is None else uses.union(used)
+    if uses is None:
+        raise ScheduleError(f"no statement below loop '{at}' reads what '{producer}' produces")
+    for position, index in enumerate(program.statements[producer].indices):
+        uses = uses.set_dim_name(isl.dim_type.in_, position, index)  # translation may lose them
+    unused = program.statements[producer].domain.subtract(uses.domain())
+    if not unused.is_empty():
+        raise ScheduleError(
+            f"instances of '{producer}' would be left without a place: loop '{at}' does "
+            f"not read what {unused.sample_point()} produces; declare only what is read, or a "
+            "minimum= of the parameters if it is their smallest values at which nothing reads it"
+        )
+    return uses
+
+
+def placed(
+    program: Program,
+    nest: Node,
+    rest: Node,
+    target: Loop,
+    places: Mapping[str, isl.PwMultiAff],
+) -> Node:
+    """The tree ``rest`` in which ``nest`` runs at the start of each iteration of a loop.
+
+    The nest's loops count from 0 in each iteration where their first value there is linear in it;
+    those that the iteration fixes are dropped, and one whose name is also around it is renamed
+    ``<loop>_inner``.
+
+    Args:
+        program: gives the domains of the statements of the nest.
+        target: the loop, of the tree before the nest was taken out of it.
+        places: for each statement of the nest, from its instances to the iteration they run in, the
+            tuple of the values of the loops from the outermost to ``target``.
+    """
+    around = prefix_loops(program, target)
+    inner = _renamed(_rebased(program, nest, places), frozenset(loop.name for loop in around))
+    columns = [
+        {name: place.get_at(position) for name, place in places.items()}
+        for position in range(len(around))
+    ]
+    return _inserted(rest, min(statements(target)), columns, inner)
+
+
+def _rebased(program: Program, node: Node, places: Mapping[str, isl.PwMultiAff]) -> Node:
+    """Count the loops from the first value within one iteration of the target.
+
+    Loops that the target's iteration fixes are dropped; one that never counted anything stays, so
+    that a schedule for all sizes finds it at size 1 too.
+    """
+    match node:
+        case Leaf():
+            return node
+        case Sequence(children=children):
+            return sequence([_rebased(program, child, places) for child in children])
+        case Loop(values=values):
+            body = _rebased(program, node.body, places)
+            lowest = _lowest(program, values, places)
+            from_zero = _counted_from(program, values, lowest, places)
+            counted = replace(node, values=from_zero, body=body)
+            if counts_nothing(program, counted) and not _is_constant(program, node):
+                return body
+            # isl would lose iterations of a loop that counts from a floor or from several cases.
+            return counted if _is_linear(lowest) else replace(node, body=body)
+
+
+def _is_constant(program: Program, loop: Loop) -> bool:
+    """Whether the loop has one iteration in all, wherever it stands."""
+    reached = (
+        isl.Map.from_pw_aff(value).intersect_domain(program.statements[name].domain).range()
+        for name, value in loop.values.items()
+    )
+    return reduce(isl.Set.union, reached).is_singleton()
+
+
+def _lowest(
+    program: Program, values: Mapping[str, isl.PwAff], places: Mapping[str, isl.PwMultiAff]
+) -> isl.PwAff:
+    """The smallest value of a loop in each iteration of the target."""
+    columns = (
+        isl.Map.from_pw_multi_aff(places[name])
+        .intersect_domain(program.statements[name].domain)
+        .reverse()
+        .apply_range(isl.Map.from_pw_aff(value))
+        for name, value in values.items()
+    )
+    return reduce(isl.Map.union, columns).dim_min(0).coalesce()
+
+
+def _counted_from(
+    program: Program,
+    values: Mapping[str, isl.PwAff],
+    lowest: isl.PwAff,
+    places: Mapping[str, isl.PwMultiAff],
+) -> Mapping[str, isl.PwAff]:
+    return {
+        name: value.sub(lowest.pullback_pw_multi_aff(places[name]))
+        .gist(program.statements[name].domain)
+        .coalesce()
+        for name, value in values.items()
+    }
+
+
+def _is_linear(function: isl.PwAff) -> bool:
+    """Whether the function is one linear expression, without cases and floors."""
+    pieces = function.get_pieces()
+    return len(pieces) == 1 and not pieces[0][1].dim(isl.dim_type.div)
+
+
+def _renamed(node: Node, taken: frozenset[str]) -> Node:
+    match node:
+        case Leaf():
+            return node
+        case Sequence(children=children):
+            return sequence([_renamed(child, taken) for child in children])
+        case Loop(name=name):
+            while name in taken:
+                name += "_inner"
+            return replace(node, name=name, body=_renamed(node.body, taken | {name}))
+
+
+def _inserted(node: Node, consumer: str, columns: list[dict[str, isl.PwAff]], inner: Node) -> Node:
+    """Add the producers' columns to the loops around the consumer; put their nest into the last."""
+    match node:
+        case Loop(values=values, body=body):
+            column, *deeper = columns
+            return replace(
+                node,
+                values={**values, **column},
+                body=_inserted(body, consumer, deeper, inner)
+                if deeper
+                else sequence([inner, body]),
+            )
+        case Sequence(children=children):
+            return sequence(
+                [
+                    _inserted(child, consumer, columns, inner)
+                    if consumer in statements(child)
+                    else child
+                    for child in children
+                ]
+            )
+        case Leaf():
+            raise AssertionError("the target loop is on the consumer's path")

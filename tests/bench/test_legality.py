@@ -1,0 +1,57 @@
+import json
+
+import pytest
+
+from polysched.bench.legality import (
+    SCHEDULES,
+    CheckTime,
+    hostile,
+    measure_legality,
+    packed_matmul,
+    time_check,
+)
+from polysched.errors import BenchError
+from polysched.fuzz.campaign import Plan
+from polysched.schedule.split import Split
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_full_schedules_are_legal_and_quick(name: str) -> None:
+    measured = time_check(name, SCHEDULES[name](), 3)
+    assert (measured.what, measured.verdict, measured.runs) == (name, "legal", 3)
+    assert measured.steps >= 12
+    # Aimed at are 0.05; this bound only tells minutes from moments on a machine that is busy.
+    assert measured.cpu_seconds < 1
+    assert measured.wall_seconds >= 0
+
+
+def test_the_matmul_packs_and_keeps_a_tile_in_registers() -> None:
+    arrays = packed_matmul().program.arrays
+    assert {"A_packed", "B_packed", "C_local"} <= arrays.keys()
+
+
+def test_a_hostile_schedule_ends_in_time() -> None:
+    schedule = hostile()
+    assert sum(isinstance(step, Split) for step in schedule.steps) == 36
+    measured = time_check("hostile", schedule, 1, seconds=0.5)
+    assert measured.verdict == "unknown"
+    assert measured.wall_seconds < 20
+    # The process lives on.
+    assert time_check("again", packed_matmul(), 1).verdict == "legal"
+
+
+def test_everything_is_measured() -> None:
+    told: list[str] = []
+    result = measure_legality(Plan(seed=41, pairs=1), runs=1, limit=0.2, progress=told.append)
+    said = json.loads(json.dumps(result.as_record()))
+    assert said["random"]["pairs"] >= 1
+    assert [one["what"] for one in said["checks"]] == list(SCHEDULES)
+    assert said["hostile"]["verdict"] == "unknown"
+    assert said["hostile"]["limit_seconds"] == 0.2
+    assert isinstance(result.hostile, CheckTime)
+    assert told[-1] == "checking a hostile schedule"
+
+
+def test_no_runs() -> None:
+    with pytest.raises(BenchError, match="at least 1 run, got runs=0"):
+        measure_legality(Plan(), runs=0)

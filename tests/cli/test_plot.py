@@ -1,0 +1,116 @@
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Polysched, WriteFile
+
+
+def test_a_picture_of_a_legal_and_of_an_illegal_schedule(
+    polysched: Polysched, kernels: str, tmp_path: Path
+) -> None:
+    for name in ("legal", "illegal"):
+        path = tmp_path / f"{name}.svg"
+        result = polysched("plot", f"{kernels}:{name}", "-o", str(path))
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert result.stdout == f"{path}: wavefront, {name}\n"
+        assert f"wavefront: {name}" in path.read_text()
+
+
+def test_png(polysched: Polysched, kernels: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.png"
+    assert polysched("plot", f"{kernels}:legal", "-o", str(path)).exit_code == 0
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def drawn(polysched: Polysched, target: str, tmp_path: Path, *options: str) -> str:
+    path = tmp_path / "drawn.svg"
+    result = polysched("plot", target, "-o", str(path), *options)
+    assert (result.exit_code, result.stderr) == (0, "")
+    return path.read_text()
+
+
+def test_view(polysched: Polysched, kernels: str, tmp_path: Path) -> None:
+    target = f"{kernels}:legal"
+    options = ("--statement", "S", "--dimensions", "j, i", "--color", "tile", "--arrows", "none")
+    text = drawn(polysched, target, tmp_path, *options)
+    assert "coloured by tile (jo); 2 in the picture" in text
+    assert "tile jo = 1" in text
+    assert "flow dependence" not in text
+    text = drawn(polysched, target, tmp_path, "--at", "j=2", "--arrows", "flow,anti", "--path")
+    assert "only the instances at j = 2" in text
+    assert "order of execution" in text
+    text = drawn(polysched, target, tmp_path, "--color", "tile", "--tile", "i")
+    assert "coloured by tile (i); 8 in the picture" in text
+
+
+def test_sizes(polysched: Polysched, scale: str, tmp_path: Path) -> None:
+    assert " at n = 24" in drawn(polysched, f"{scale}:scale", tmp_path, "--size", "n=24")
+
+
+def test_schedule_file(
+    polysched: Polysched, scale: str, tmp_path: Path, write_file: WriteFile
+) -> None:
+    steps = write_file("steps.sched", "split(loop='i', factor=4)\n")
+    options = ("--schedule", steps, "--color", "tile")
+    assert "coloured by tile (io)" in drawn(polysched, f"{scale}:scale", tmp_path, *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--statement", "T"), "error: no statement 'T'"),
+        (("--dimensions", "i,k"), "error: no dimension 'k' of statement 'S'"),
+        (("--at", "k=0"), "error: no fixed dimension 'k' of statement 'S'"),
+        (("--at", "i"), "Invalid value for '--at': 'i' is not NAME=NUMBER"),
+        (("--size", "n=8"), "error: kernel 'wavefront' has no parameter 'n'"),
+        (("--color", "loops"), "'loops' is not one of 'order', 'tile', 'none'"),
+        (("--tile", "i"), "--tile says what a tile is: it needs --color tile, not order"),
+        (("--arrows", "flow,ant"), "no kind of dependence 'ant'; did you mean 'anti'"),
+        (("--arrows", "flow,none"), "no kind of dependence 'none'"),
+    ],
+)
+def test_bad_choices(
+    polysched: Polysched, kernels: str, tmp_path: Path, options: tuple[str, ...], message: str
+) -> None:
+    path = tmp_path / "a.svg"
+    result = polysched("plot", f"{kernels}:legal", "-o", str(path), *options)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert not path.exists()
+
+
+def test_bad_files(polysched: Polysched, kernels: str, tmp_path: Path) -> None:
+    target = f"{kernels}:legal"
+    result = polysched("plot", target)
+    assert (result.exit_code, "Missing option '-o'" in result.stderr) == (2, True)
+    result = polysched("plot", target, "-o", "a.bmp")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "error: cannot write a picture to 'a.bmp'; expected a name ending in .png, .svg, .pdf\n"
+    )
+    path = tmp_path / "missing" / "a.png"
+    result = polysched("plot", target, "-o", str(path))
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f"error: cannot write '{path}': {os.strerror(2)}\n",
+    )
+
+
+def test_domain_too_large(polysched: Polysched, scale: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.png"
+    result = polysched("plot", f"{scale}:scale", "-o", str(path), "--size", "n=1000000000")
+    assert result.exit_code == 2
+    assert "too large to plot: a box of 1,000,000,000 points" in result.stderr
+
+
+def test_without_matplotlib(
+    polysched: Polysched, kernels: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    result = polysched("plot", f"{kernels}:legal", "-o", str(tmp_path / "a.png"))
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "error: plotting needs matplotlib: pip install 'polysched[plot]'\n",
+    )

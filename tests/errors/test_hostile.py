@@ -1,0 +1,33 @@
+"""Hostile input never kills the process: every case ends in answers and errors of polysched."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.errors.hostile import CASES
+
+SLOW = ("coefficients", "dimensions", "remainders", "splits", "tiles")
+
+
+def survives(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.errors.hostile", name],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("alive\n")
+
+
+@pytest.mark.parametrize("name", sorted(set(CASES) - set(SLOW)))
+def test_quick_cases(name: str) -> None:
+    survives(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW)
+def test_cases_that_use_up_their_limits(name: str) -> None:
+    survives(name)

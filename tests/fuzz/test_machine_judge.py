@@ -1,0 +1,72 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from polysched.fuzz import machine_judge
+from polysched.fuzz.judgement import Finding, Judgement, Mode
+from polysched.fuzz.machine_judge import judge_machine
+from polysched.fuzz.subject import Subject
+from polysched.ir.dtypes import f32
+from polysched.ir.expressions import Constant
+from polysched.ir.kernel import Kernel
+from polysched.ir.traversal import transform
+from polysched.legality.verdict import Verdict, VerdictKind
+from polysched.schedule.schedule import Schedule
+from tests.fuzz.judging import JUDGES
+from tests.legality.kernels import matmul
+from tests.support.kernels import reductions, scale
+
+LEGAL = Verdict(VerdictKind.LEGAL)
+
+
+def judged(subject: Subject, schedule: Schedule) -> Judgement:
+    return judge_machine(subject, schedule, LEGAL, JUDGES.machine)
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        Schedule(scale()).vectorize("i", 8),
+        Schedule(reductions()).vectorize("i", 4),
+        Schedule(matmul("any")).split("k", 4).reorder("ko", "update.i", "update.j", "ki"),
+        Schedule(scale(dtype=f32)),
+    ],
+)
+def test_right_results(schedule: Schedule) -> None:
+    assert judged(Subject(schedule.kernel), schedule) == Judgement(Mode.MACHINE, VerdictKind.LEGAL)
+
+
+def changed(kernel: Kernel) -> Kernel:
+    """The same kernel but for its constants, each larger by a little."""
+    statements = {
+        name: replace(
+            statement,
+            value=transform(
+                statement.value,
+                lambda node: (
+                    replace(node, value=node.value + (1e-3 if node.dtype == f32 else 1))
+                    if isinstance(node, Constant)
+                    else None
+                ),
+            ),
+        )
+        for name, statement in kernel.statements.items()
+    }
+    return replace(kernel, statements=statements)
+
+
+@pytest.mark.parametrize("kernel", [scale(), scale(dtype=f32)])
+def test_wrong_results_are_seen(kernel: Kernel) -> None:
+    found = judged(Subject(kernel), Schedule(changed(kernel)))
+    assert found.finding is Finding.WRONG_RESULT
+    assert found.detail == "at {'n': 3}: array 'y' differs"
+
+
+def test_what_nears_an_overflow_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = Subject(scale(dtype=f32))
+    largest = np.finfo(np.float32).max
+    near = np.array([largest, 1], np.float32)
+    agrees = machine_judge._agrees
+    assert agrees(np.array([np.inf, 1], np.float32), near, subject, {"n": 2})
+    assert not agrees(np.array([2, 1], np.float32), np.array([1, 1], np.float32), subject, {"n": 2})

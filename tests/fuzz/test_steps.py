@@ -1,0 +1,50 @@
+import random
+from collections import Counter
+
+from polysched.errors import KernelError, ScheduleError
+from polysched.fuzz.kernels import random_sketch
+from polysched.fuzz.sketch import declare
+from polysched.fuzz.steps import ORDER_MAKERS, PROGRAM_MAKERS, only_reorders, random_step
+from polysched.schedule.compute_at import ComputeAt
+from polysched.schedule.primitives import PRIMITIVES
+from polysched.schedule.schedule import Schedule
+
+
+def test_every_primitive_has_a_maker() -> None:
+    """A new primitive is fuzzed only once steps.py can make it: add it to one of the tables."""
+    assert ORDER_MAKERS.keys() | PROGRAM_MAKERS.keys() == PRIMITIVES.keys()
+    assert ORDER_MAKERS.keys() & PROGRAM_MAKERS.keys() == {ComputeAt}
+
+
+def test_every_primitive_is_tried_and_fits_now_and_then() -> None:
+    tried: Counter[str] = Counter()
+    fits: Counter[str] = Counter()
+    for seed in range(400):
+        integers = random.Random(seed).randint
+        try:
+            schedule = Schedule(declare(random_sketch(integers)))
+        except KernelError:
+            continue
+        for _ in range(4):
+            step = random_step(integers, schedule, buffers=True)
+            tried[type(step).__name__] += 1
+            try:
+                schedule = schedule.then(step)
+            except ScheduleError:
+                continue
+            fits[type(step).__name__] += 1
+            reorders = all(
+                type(one) in ORDER_MAKERS and not getattr(one, "recompute", False)
+                for one in schedule.steps
+            )
+            assert only_reorders(schedule) == reorders, step
+    names = {primitive.__name__ for primitive in PRIMITIVES}
+    assert {name for name in names if tried[name] < 10} == set()
+    assert {name for name in names if fits[name] < 2} == set()
+
+
+def test_without_buffers_the_statements_stay() -> None:
+    integers = random.Random(0).randint
+    schedule = Schedule(declare(random_sketch(integers)))
+    for _ in range(60):
+        assert type(random_step(integers, schedule, buffers=False)) in ORDER_MAKERS

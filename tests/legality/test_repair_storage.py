@@ -1,0 +1,60 @@
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import i32
+from polysched.ir.kernel import Kernel
+from polysched.legality.repairs import repairs
+from polysched.schedule.compute_at import ComputeAt
+from polysched.schedule.contract import Contract
+from polysched.schedule.schedule import Schedule
+from tests.support import kernels
+from tests.support.differential import assert_agrees, spread
+
+
+def window(width: int, n: int | None = None) -> Kernel:
+    """``C[i]`` from ``t[i]`` and ``t[i + width]``."""
+    build = KernelBuilder("window")
+    size = kernels.extent(build, "n", n, minimum=width)
+    x, y = build.input("x", i32, (size + width,)), build.output("y", i32, (size,))
+    t = build.temporary("t", i32, (size + width,))
+    with build.loops(i=size + width) as i, build.statement("P"):
+        t[i] = 2 * x[i]
+    with build.loops(i=size) as i, build.statement("C"):
+        y[i] = t[i] - t[i + width]
+    return build.kernel()
+
+
+def folded(width: int, size: int, n: int | None = None) -> Schedule:
+    schedule = Schedule(window(width, n)).shift("C.i", width).fuse("P.i", "C.i")
+    return schedule.contract("t", "d0", size)
+
+
+def test_one_slot_more() -> None:
+    repair = repairs(folded(4, 3))[0]
+    assert repair.schedule.steps[-1] == Contract("t", "d0", 5)
+    assert repair.description == (
+        "contract(array='t', dimension='d0', size=5) instead of "
+        "contract(array='t', dimension='d0', size=3)"
+    )
+    assert_agrees(repair.schedule, *spread("n", values=(4, 7, 9)))
+
+
+def test_many_slots_more() -> None:
+    repair = repairs(folded(30, 2))[0]
+    assert repair.schedule.steps[-1] == Contract("t", "d0", 40)
+
+
+def test_no_more_than_there_are_elements() -> None:
+    apart = Schedule(window(2, 3)).contract("t", "d0", 2)
+    found = repairs(apart)
+    assert all(Contract("t", "d0", 5) not in repair.schedule.steps for repair in found)
+    assert found[0].description.startswith("leave out contract")
+
+
+def test_computed_again_in_every_tile() -> None:
+    schedule = Schedule(kernels.blur()).split("C.i", 4).compute_at("t", "io").parallel("io")
+    found = [
+        repair.schedule
+        for repair in repairs(schedule)
+        if ComputeAt("t", "io", recompute=True) in repair.schedule.steps
+    ]
+    assert found
+    assert_agrees(found[0], *spread("n", "m"))

@@ -1,0 +1,126 @@
+"""Wrong versions of the generation and the simplification of loops, and of what judges them."""
+
+from tests.mutants.mutant import Mutant
+
+COVERAGE = "polysched/loops/coverage.py"
+LINEAR = "polysched/ir/linear.py"
+EXECUTION = "polysched/loops/execution.py"
+GENERATE_TESTS = ("tests/loops/test_generate.py", "tests/schedule/test_split.py")
+
+MUTANTS = (
+    Mutant(
+        "last-iteration-lost",
+        "< for <=: isl's loops end one iteration early",
+        "polysched/loops/reader.py",
+        "            return bound + 1",
+        "            return bound",
+        GENERATE_TESTS,
+    ),
+    Mutant(
+        "extra-instances-accepted",
+        "loops that run too many instances are accepted",
+        COVERAGE,
+        "        elif not ran.is_equal(domain):",
+        "        elif not domain.is_subset(ran):",
+        ("tests/loops/test_coverage.py",),
+    ),
+    Mutant(
+        "repeated-instances-accepted",
+        "loops that run an instance twice are accepted",
+        COVERAGE,
+        "        if not instances.is_injective():",
+        "        if not instances.is_single_valued():",
+        ("tests/loops/test_coverage.py",),
+    ),
+    Mutant(
+        "second-copies-accepted",
+        "instances that two parts of the loops run are accepted",
+        COVERAGE,
+        "            if not both.is_empty():",
+        "            if both.is_equal(image) and both.is_empty():",
+        ("tests/loops/test_coverage.py",),
+    ),
+    Mutant(
+        "steps-not-read-back",
+        "the step of a loop is forgotten when it is read back",
+        "polysched/loops/conditions.py",
+        "return ends if loop.step == 1 else (",
+        "return ends if loop.step >= 1 else (",
+        ("tests/loops/test_coverage.py",),
+    ),
+    Mutant(
+        "else-under-the-same-mask",
+        "the lanes of an else branch are those of the then branch",
+        "polysched/loops/lanes.py",
+        "result += _collected(loop, otherwise, (*mask, inverse))",
+        "result += _collected(loop, otherwise, (*mask, condition))",
+        ("tests/loops/test_lanes.py", "tests/loops/test_interpreter.py"),
+    ),
+    Mutant(
+        "vectors-split",
+        "isl may cut a vector loop with holes into several, whose lanes do not run together",
+        "polysched/loops/schedule_tree.py",
+        "    if nest.loops[-1].kind is LoopKind.VECTOR:",
+        "    if nest.loops[-1].kind is LoopKind.UNROLLED:",
+        ("tests/schedule/test_vectorize.py::test_lanes_with_a_hole_run_together",),
+    ),
+    Mutant(
+        "lifetimes-apart",
+        "parts of a lifetime that may be one iteration's are taken to be of different ones",
+        "polysched/loops/lifetimes.py",
+        "if (low is not None and low > 0) or (high is not None and high < 0):",
+        "if (low is not None and low >= 0) or (high is not None and high <= 0):",
+        ("tests/loops/test_lifetimes.py",),
+    ),
+    Mutant(
+        "minimum-too-early",
+        "one too many: min(a, b) is taken for a although a may be b + 1",
+        LINEAR,
+        "    if high is not None and high <= 0:\n        return left if",
+        "    if high is not None and high <= 1:\n        return left if",
+        ("tests/ir/test_linear.py",),
+    ),
+    Mutant(
+        "less-or-equal-decided",
+        "<= for <: a < b is taken to hold where a may equal b",
+        LINEAR,
+        "verdict = _decide(high is not None and high < 0, low is not None and low >= 0)",
+        "verdict = _decide(high is not None and high <= 0, low is not None and low >= 0)",
+        ("tests/ir/test_linear.py",),
+    ),
+    Mutant(
+        "last-value-unknown",
+        "a loop's variable is taken to stop one short of its last value",
+        "polysched/loops/nodes.py",
+        "return low, None if high is None else high - 1",
+        "return low, None if high is None else high - 2",
+        ("tests/loops/test_nodes.py",),
+    ),
+    Mutant(
+        "floor-of-a-sum",
+        "the rest of a division is taken to be constant one number too early",
+        LINEAR,
+        "low // divisor == high // divisor:",
+        "low // divisor == (high - 1) // divisor:",
+        ("tests/ir/test_linear.py",),
+    ),
+    Mutant(
+        "lanes-in-turn",
+        "the interpreter runs a vector loop lane by lane",
+        EXECUTION,
+        "            evaluated = [assignment.evaluate(lane) for lane in active]",
+        "            evaluated = [None for _ in active]\n"
+        "            for lane in active:\n"
+        "                assignment.write(lane, assignment.evaluate(lane))\n"
+        "            active = evaluated = []",
+        ("tests/loops/test_interpreter.py",),
+    ),
+    Mutant(
+        "contributions-repeat",
+        "the last-writer run does not notice a contribution that comes twice",
+        "polysched/loops/sources.py",
+        "                if there & added:",
+        "                if there == added == frozenset():",
+        ("tests/loops/test_sources.py",),
+    ),
+)

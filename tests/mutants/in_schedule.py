@@ -1,0 +1,193 @@
+"""Wrong versions of the steps."""
+
+from tests.mutants.mutant import Mutant
+
+PROMOTE = "polysched/schedule/promote.py"
+BUFFERING = "polysched/schedule/buffering.py"
+TRANSLATION = "polysched/schedule/translation.py"
+PROMOTE_TESTS = ("tests/schedule/test_promote.py",)
+
+MUTANTS = (
+    Mutant(
+        "copy-back-forgotten",
+        "what is promoted of an array that the caller gave is written back where it is read only",
+        PROMOTE,
+        "if plan.array.role in (Role.OUTPUT, Role.INOUT):",
+        "if plan.array.role is Role.OUTPUT:",
+        ("tests/schedule/test_promote.py::test_updates_under_conditions",),
+    ),
+    Mutant(
+        "stale-copy-in",
+        "a value that another tile overwrites in between is not copied in",
+        PROMOTE,
+        "fresh = inside.subtract(foreign)",
+        "fresh = inside",
+        (
+            "tests/schedule/test_promote.py::test_a_value_that_another_tile_overwrites_must_come_from_there",
+        ),
+    ),
+    Mutant(
+        "copy-in-by-any-writer",
+        "an element that anything before has written is not copied in",
+        PROMOTE,
+        "inside = plan.same_tile(dependence)\n                foreign",
+        "inside = dependence.relation\n                foreign",
+        PROMOTE_TESTS,
+    ),
+    Mutant(
+        "values-stay-in-the-tile",
+        "a temporary is copied out only where it is read in the same tile",
+        PROMOTE,
+        "outside = _leaving_tile(plan, flow).domain()",
+        "outside = flow.relation.subtract(_leaving_tile(plan, flow)).domain()",
+        ("tests/schedule/test_promote.py::test_block_and_in_it_registers",),
+    ),
+    Mutant(
+        "outside-forgotten",
+        "dependences between a tile and the rest of the program are dropped",
+        TRANSLATION,
+        "            outside = _at_copy(plan, outside, copy_in, copy_out, source=False)\n"
+        "        result.append(outside)",
+        "            outside = _at_copy(plan, outside, copy_in, copy_out, source=False)",
+        ("tests/schedule/test_pack.py::test_packed_array_packed_again",),
+    ),
+    Mutant(
+        "wrong-copy",
+        "the sink of a dependence counts at the copy into the buffer, a write too",
+        TRANSLATION,
+        "    copy = copy_in if end.position else copy_out",
+        "    copy = copy_out if source else copy_in",
+        (
+            "tests/schedule/test_pack.py::test_the_array_must_not_be_written_before_its_tile_is_copied",
+        ),
+    ),
+    Mutant(
+        "copies-out-too-early",
+        "nothing ties the copy out of a buffer to the writes before it",
+        TRANSLATION,
+        "        if copy_out is not None and not is_read:",
+        "        if copy_out is not None and is_read:",
+        ("tests/schedule/test_promote.py::test_initialisation_inside",),
+    ),
+    Mutant(
+        "copies-in-too-late",
+        "nothing ties the reads of a buffer to the copy into it",
+        TRANSLATION,
+        "            relation = named_copy(redirect, copy_in).reverse()\n",
+        "            relation = named_copy(redirect, copy_in).reverse()\n"
+        "            if is_read:\n                continue\n",
+        ("tests/schedule/test_pack.py", *PROMOTE_TESTS),
+    ),
+    Mutant(
+        "partial-results-unstarted",
+        "nothing ties the first value of a partial result to its updates",
+        TRANSLATION,
+        "made.append(Dependence(kind, name, start, reference, relation, may=may))",
+        "assert (kind, start) != (may, relation)",
+        ("tests/schedule/test_rfactor.py",),
+    ),
+    Mutant(
+        "partial-results-used-early",
+        "nothing ties the combination of partial results to their updates",
+        TRANSLATION,
+        "name, reference, use, relation, may=may))",
+        "name, reference, use, relation.subtract(relation), may=may))",
+        ("tests/schedule/test_rfactor.py",),
+    ),
+    Mutant(
+        "buffer-too-small",
+        "a buffer has one element less than the tile needs",
+        BUFFERING,
+        "        return Constant(highest + 1)",
+        "        return Constant(highest)",
+        ("tests/schedule/test_pack.py", *PROMOTE_TESTS),
+    ),
+    Mutant(
+        "neutral-product",
+        "a product starts from 0",
+        "polysched/ir/neutral.py",
+        "            return 1.0 if dtype.is_float else 1",
+        "            return 0.0 if dtype.is_float else 0",
+        ("tests/ir/test_neutral.py", "tests/loops/test_sources.py"),
+    ),
+    Mutant(
+        "neutral-maximum",
+        "a maximum of floats starts from 0",
+        "polysched/ir/neutral.py",
+        "            return -math.inf if dtype.is_float else _lowest(dtype)",
+        "            return 0.0 if dtype.is_float else _lowest(dtype)",
+        ("tests/ir/test_neutral.py", "tests/loops/test_sources.py"),
+    ),
+    Mutant(
+        "split-upwards",
+        "ceil for floor: the chunks of a split begin one iteration early",
+        "polysched/schedule/split.py",
+        "value.scale_down_val(by).floor()",
+        "value.scale_down_val(by).ceil()",
+        ("tests/schedule/test_split.py",),
+    ),
+    Mutant(
+        "collapse-overlaps",
+        "one less than the inner extent: the pairs of a collapsed loop meet",
+        "polysched/schedule/collapse.py",
+        "    extent = highest - lowest + 1",
+        "    extent = highest - lowest",
+        ("tests/schedule/test_collapse.py",),
+    ),
+    Mutant(
+        "skew-the-other-way",
+        "a skewed loop is hurried, not delayed",
+        "polysched/schedule/skew.py",
+        "value.add(outer.values[name].scale_val(factor))",
+        "value.sub(outer.values[name].scale_val(factor))",
+        ("tests/schedule/test_skew.py",),
+    ),
+    Mutant(
+        "fused-backwards",
+        "the second of two fused bodies runs first",
+        "polysched/schedule/fuse.py",
+        "sequence([first.body, second.body])",
+        "sequence([second.body, first.body])",
+        ("tests/schedule/test_fuse.py",),
+    ),
+    Mutant(
+        "computed-at-the-last-use",
+        "a producer runs in the last iteration that uses its result",
+        "polysched/schedule/compute_at.py",
+        ".lexmin()",
+        ".lexmax()",
+        ("tests/schedule/test_compute_at.py",),
+    ),
+    Mutant(
+        "copies-of-copies",
+        "what is recomputed twice forgets which declared instances it stands for",
+        "polysched/schedule/recompute.py",
+        "if name in program.recomputed\n",
+        "if name in ()\n",
+        ("tests/schedule/test_recompute.py",),
+    ),
+    Mutant(
+        "shared-values-privatised",
+        "values that iterations share are taken for their own",
+        "polysched/schedule/privatise.py",
+        "            relation = relation.subtract(plan.same_tile(flow))",
+        "            relation = relation.subtract(relation)",
+        ("tests/schedule/test_privatise.py",),
+    ),
+    Mutant(
+        "slots-shared-one-way",
+        "of two elements in one slot only the later one is kept off the earlier one",
+        "polysched/schedule/contract.py",
+        "element.lt_map(element).union(element.gt_map(element))",
+        "element.gt_map(element)",
+        ("tests/schedule/test_contract.py",),
+    ),
+    Mutant(
+        "slots-overwritten",
+        "an element may be overwritten in its slot before it is read",
+        "polysched/schedule/contract.py",
+        "                (DependenceKind.ANTI, read, write, later),\n",
+        "",
+        ("tests/schedule/test_contract.py",),
+    ),
+)
