@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from polysched.legality.check import check
     from polysched.legality.loop_properties import explain_loops
     from polysched.legality.repairs import repairs
+    from polysched.library.matmul.call import matmul
     from polysched.lower import compile, export, show
     from polysched.runtime.kernel import CompiledKernel
     from polysched.user import Schedule
@@ -75,6 +76,7 @@ _LATER = MappingProxyType(
         "compile": "polysched.lower",
         "explain_loops": "polysched.legality.loop_properties",
         "export": "polysched.lower",
+        "matmul": "polysched.library.matmul.call",
         "repairs": "polysched.legality.repairs",
         "show": "polysched.lower",
     }
@@ -118,6 +120,7 @@ __all__ = [
     "i32",
     "i64",
     "load_machine",
+    "matmul",
     "maximum",
     "minimum",
     "not_equal",

@@ -97,7 +97,7 @@ def _candidates(module: ModuleType) -> list[str]:
         and value.__module__ == module.__name__
         and not name.startswith("_")
         and len(_required(value)) <= 1
-        and _returned(value) in (Schedule, Kernel, None)
+        and _may_return(value, Schedule, Kernel)
     ]
 
 
@@ -162,6 +162,12 @@ def _required(function: Callable[..., Any]) -> list[inspect.Parameter]:
         return []
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return [one for one in parameters if one.default is one.empty and one.kind not in variadic]
+
+
+def _may_return(function: Callable[..., Any], *kinds: type) -> bool:
+    """Whether the annotation says that a function returns one of these, or does not say."""
+    found = _returned(function)
+    return found is None or (isinstance(found, type) and issubclass(found, kinds))
 
 
 def _returned(function: Callable[..., Any]) -> object:

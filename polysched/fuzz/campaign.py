@@ -100,7 +100,7 @@ def _results(plan: Plan, explored: Explored, start: float) -> Iterator[Explored]
             busy = [worker for worker in workers if worker.seed is not None]
             if not busy:
                 return
-            ready = wait([worker.connection for worker in busy], timeout=1.0)
+            ready = wait([worker.connection for worker in busy], timeout=min(1.0, plan.patience))
             for worker in busy:
                 result = _result(worker, worker.connection in ready, plan.patience)
                 if result is not None:

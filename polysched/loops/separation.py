@@ -3,7 +3,8 @@
 Code for full tiles needs no bounds and no masks in its inner loops, so isl is asked to *isolate*
 them (the ``isolate`` option of its AST generation, Grosser, Verdoolaege, Cohen: "Polyhedral AST
 generation is more than scanning polyhedra", TOPLAS 2015). Each fixed loop's fullness is decided at
-the outermost loop at which it can be: a tail in one dimension leaves the others alone.
+the outermost loop at which it can be: a tail in one dimension leaves the others alone. A parallel
+loop is not cut in two for that, since its parts would wait for each other.
 """
 
 from __future__ import annotations
@@ -73,12 +74,14 @@ def _full_part(times: isl.Set, around: tuple[Loop, ...], position: int) -> FullT
         return None
     full = _convex(_onto(times, deciding).subtract(partial), times, deciding, position, (low, high))
     for count, index in enumerate(deciding, start=1):
+        if around[index].kind is LoopKind.PARALLEL:
+            continue
         outer = deciding[:count]
         full_here = _onto(full, outer)
         if full_here.is_disjoint(_onto(partial, outer)):
             size = full_here.dim(isl.dim_type.set)
             kept = full_here.project_out(isl.dim_type.set, index + 1, size - index - 1)
-            return FullTiles(around[index], kept.coalesce())
+            return FullTiles(around[index], _in_one_piece(kept))
     return None
 
 
@@ -94,6 +97,16 @@ def _convex(
     ]
     both = at_ends[0].intersect(at_ends[1])
     return both if both.is_equal(full) else full
+
+
+def _in_one_piece(iterations: isl.Set) -> isl.Set:
+    """The set as its convex hull if that adds nothing; coalescing does not find all of these."""
+    iterations = iterations.coalesce()
+    if iterations.n_basic_set() > 1:
+        hull = isl.Set.from_basic_set(iterations.convex_hull())
+        if hull.is_equal(iterations):
+            return hull
+    return iterations
 
 
 def _onto(times: isl.Set, kept: list[int]) -> isl.Set:

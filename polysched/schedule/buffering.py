@@ -282,7 +282,7 @@ def _reaches(last: isl.PwAff, highest: int) -> bool:
 def own_dimension(loop: Loop, array: Array) -> str:
     """The name of the dimension that an expanded buffer has for the iterations of a loop.
 
-    It is ``each_<loop>``; where the array has a dimension of that name, ``each_<loop>_2`` and so on.
+    It is ``each_<loop>``; where the array has a dimension of that name, ``each_<loop>_2``, ...
     """
     first = name = f"each_{loop.name}"
     number = 1

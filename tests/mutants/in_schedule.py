@@ -10,7 +10,7 @@ PROMOTE_TESTS = ("tests/schedule/test_promote.py",)
 MUTANTS = (
     Mutant(
         "copy-back-forgotten",
-        "what is promoted of an array that the caller gave is written back where it is read only",
+        "what is promoted of an inout array is written back only where the kernel reads it later",
         PROMOTE,
         "if plan.array.role in (Role.OUTPUT, Role.INOUT):",
         "if plan.array.role is Role.OUTPUT:",

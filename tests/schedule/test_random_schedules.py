@@ -26,7 +26,7 @@ def _takes_not_long(schedule: Schedule) -> bool:
 
 
 @settings(
-    max_examples=350,
+    max_examples=250,
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 @given(random_schedules(st.sampled_from([i32, i64, f32]).flatmap(random_kernels), steps=6))

@@ -242,6 +242,18 @@ def random_step(draw: Draw, schedule: Schedule) -> Schedule:
             (f"o{fresh}", f"p{fresh}"),
             (f"q{fresh}", f"r{fresh}"),
         ),
+        lambda: schedule.parallel(name),
+        lambda: schedule.parallel(name),
+        lambda: schedule.rfactor(
+            draw(st.sampled_from(sorted(program.statements))), name, into=f"partial{fresh}"
+        ),
+        lambda: schedule.privatise(array, name, into=f"{array}own{fresh}"),
+        lambda: schedule.contract(
+            array, _dimension(draw, program, array), factor, into=f"{array}few{fresh}"
+        ),
+        lambda: schedule.compute_at(
+            draw(st.sampled_from(sorted(program.statements))), name, recompute=True
+        ),
     ]
     chosen: Callable[[], Schedule] = draw(st.sampled_from(actions))
     return chosen()
@@ -253,6 +265,13 @@ def _reference(loop: Loop) -> str:
 
 def _one_of(draw: Draw, loop: Loop) -> str | None:
     chosen: str | None = draw(st.sampled_from([None, *statements(loop)]))
+    return chosen
+
+
+def _dimension(draw: Draw, program: Program, array: str) -> str:
+    found = program.arrays[array]
+    names = found.dimensions[found.tile :] or ("none",)
+    chosen: str = draw(st.sampled_from(names))
     return chosen
 
 

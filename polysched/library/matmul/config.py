@@ -117,9 +117,9 @@ def fitted(config: Config, sizes: Sizes) -> Config:
 
 
 def part_of(config: Config, dimension: str, extent: int) -> int:
-    """How much of a dimension a thread has: whole register tiles, as evenly as these allow."""
+    """The most of a dimension that a thread has: whole register tiles, shared out evenly."""
     tiles = -(-extent // config.inner(dimension))
-    return -(-tiles // config.threads(dimension)) * config.inner(dimension)
+    return min(extent, -(-tiles // config.threads(dimension)) * config.inner(dimension))
 
 
 def registers_needed(config: Config, machine: Machine, dtype: DType) -> int:

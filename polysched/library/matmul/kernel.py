@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from polysched.errors import KernelError
 from polysched.ir.builder import ArrayHandle, KernelBuilder
@@ -18,8 +18,7 @@ Epilogue = Callable[[KernelBuilder], Elementwise]
 """Declares the further inputs of what becomes of the sums, and returns what that is."""
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Sizes(NamedTuple):
     """``m`` rows and ``n`` columns of the product, ``k`` terms a sum, ``batch`` products."""
 
     m: int

@@ -6,7 +6,6 @@ the loops by where the operands live, and what is worth packing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -50,11 +49,12 @@ BLOCKS_OUTSIDE = "pmpnpkokonominimik"
 
 @dataclass(frozen=True)
 class Problem:
-    """A product to be planned: its sizes, the type of its operands, how ``b`` is stored."""
+    """A product to be planned: its sizes, the type of its operands, how they are stored."""
 
     sizes: Sizes
     dtype: DType = f32
     accumulator: DType | None = None
+    transpose_a: bool = False
     transpose_b: bool = False
 
     @property
@@ -76,57 +76,59 @@ def plan(problem: Problem, machine: Machine, threads: int = 1) -> Config:
         machine: where.
         threads: how many threads may run.
     """
-    sizes = problem.sizes
     config = _with_threads(problem, threads)
-    rows = part_of(replace(config, inner_m=1), "m", sizes.m)
-    columns = part_of(replace(config, inner_n=1), "n", sizes.n)
-    terms = part_of(replace(config, inner_k=1), "k", sizes.k)
-    part = Sizes(rows, columns, terms)
+    part = _part(replace(config, inner_m=1, inner_n=1, inner_k=1), problem.sizes)
     if _is_streamed(part, problem, machine):
         config = _streaming(config, part, problem, machine)
     else:
-        tile_rows, tile_columns = register_tile(part, problem.total, machine)
-        config = replace(config, inner_m=tile_rows, inner_n=tile_columns)
+        config = _with_register_tile(config, problem, machine)
         config = _with_blocks(config, part, problem, machine)
-    return fitted(config, sizes)
+    return fitted(config, problem.sizes)
 
 
-def register_tile(part: Sizes, total: DType, machine: Machine) -> tuple[int, int]:
-    """Rows and columns of the tile that suits a part best.
+def _part(config: Config, sizes: Sizes) -> Sizes:
+    """What a thread has of a product."""
+    return Sizes(*(part_of(config, d, extent) for d, extent in zip("mnk", sizes[:3], strict=True)))
+
+
+def _with_register_tile(config: Config, problem: Problem, machine: Machine) -> Config:
+    """The tile that suits the parts of threads best.
 
     Of the tiles that take nearly the fewest cycles, the one with the fewest kinds of partial tiles
     (each is code of its own), then with the fewest loads for an FMA. A tile has no more rows than a
     set of the nearest cache has ways, since the rows of ``a`` may all fall into one set.
     """
+    total, sizes = problem.total, problem.sizes
     lanes = machine.lanes(total.bits)
     nearest = machine.cache(1)
-    rows = min(part.m, nearest.associativity if nearest else 8)
-    vectors = -(-part.n // lanes)
+    rows = min(sizes.m, nearest.associativity if nearest else 8)
+    vectors = -(-sizes.n // lanes)
     candidates = [
         candidate
         for height in range(1, rows + 1)
         for width in range(1, min(vectors, machine.vector_registers) + 1)
-        if (candidate := Config(inner_m=height, inner_n=width * lanes))
+        if (candidate := replace(config, inner_m=height, inner_n=width * lanes))
         and registers_needed(candidate, machine, total) <= machine.vector_registers
     ]
-    cycles = [tile_cycles(candidate, part, total, machine) for candidate in candidates]
+    cycles = [tile_cycles(candidate, sizes, total, machine) for candidate in candidates]
     few = min(cycles) * (1 + TOLERANCE)
 
-    def rank(config: Config) -> tuple[int, float]:
-        width = config.inner_n // lanes
-        kinds = len([*_pieces(part.m, config.inner_m)]) * len([*_pieces(part.n, config.inner_n)])
-        return kinds, (config.inner_m + width) / (config.inner_m * width)
+    def rank(candidate: Config) -> tuple[int, float]:
+        height, width = candidate.inner_m, candidate.inner_n // lanes
+        part = _part(candidate, sizes)
+        kinds = len(_pieces(part.m, height)) * len(_pieces(part.n, candidate.inner_n))
+        return kinds, (height + width) / (height * width)
 
-    best = min((c for c, taken in zip(candidates, cycles, strict=True) if taken <= few), key=rank)
-    return best.inner_m, best.inner_n
+    return min((c for c, taken in zip(candidates, cycles, strict=True) if taken <= few), key=rank)
 
 
-def tile_cycles(config: Config, part: Sizes, total: DType, machine: Machine) -> int:
-    """Cycles for all register tiles of a part: what its FMAs, their operands or the latency take.
+def tile_cycles(config: Config, sizes: Sizes, total: DType, machine: Machine) -> int:
+    """Cycles for all register tiles of a thread: what its FMAs, their operands or the latency take.
 
     A machine with so many FMA units is taken to load as many vectors a cycle from the nearest
     cache; a panel of ``b`` that does not fit there comes at a fraction of that.
     """
+    part = _part(config, sizes)
     panel_bytes = part.k * config.inner_n * total.bytes
     row_cost = 1 if panel_bytes <= cache_bytes(machine, 1) // 2 else DISTANT_VECTOR
     lanes = machine.lanes(total.bits)
@@ -141,13 +143,10 @@ def tile_cycles(config: Config, part: Sizes, total: DType, machine: Machine) -> 
     return ceil(cycles / machine.fma_units)
 
 
-def _pieces(extent: int, tile: int) -> Iterator[tuple[int, int]]:
+def _pieces(extent: int, tile: int) -> list[tuple[int, int]]:
     """The sizes of tiles along a dimension, and how many have each."""
     full, rest = divmod(extent, tile)
-    if full:
-        yield tile, full
-    if rest:
-        yield rest, 1
+    return [(size, count) for size, count in ((tile, full), (rest, 1)) if size and count]
 
 
 def _with_threads(problem: Problem, threads: int) -> Config:
@@ -161,10 +160,10 @@ def _with_threads(problem: Problem, threads: int) -> Config:
         return Config(k_threads=threads)
     grids = [(rows, threads // rows) for rows in range(1, threads + 1) if threads % rows == 0]
 
-    def work(grid: tuple[int, int]) -> tuple[int, int]:
-        rows, columns = (-(-sizes.m // grid[0]), -(-sizes.n // grid[1]))
-        # b is packed once for each part of the rows, so parts of the columns come first.
-        return -(-rows // 4) * -(-columns // 16), grid[0]
+    def work(grid: tuple[int, int]) -> tuple[int, int, int]:
+        rows, columns = -(-sizes.m // grid[0]), -(-sizes.n // grid[1])
+        # All else equal, parts of columns: b is packed once for each part of the rows.
+        return -(-rows // 4) * -(-columns // 16), rows + columns, grid[0]
 
     m_threads, n_threads = min(grids, key=work)
     return Config(m_threads=m_threads, n_threads=n_threads)

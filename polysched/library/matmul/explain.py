@@ -1,0 +1,111 @@
+"""Saying in words what a config does to a problem, and why a plan has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polysched.library.matmul.config import (
+    Config,
+    fitted,
+    part_of,
+    registers_needed,
+)
+from polysched.library.matmul.plan import SMALLEST_PARALLEL, Problem, cache_bytes
+from polysched.library.matmul.schedule import tile_loops
+from polysched.machine.description import Machine
+
+_WORDS = {"m": "rows", "n": "columns", "k": "terms"}
+
+
+def explain(config: Config, problem: Problem, machine: Machine) -> str:
+    """What a config means for a problem on a machine, a line for each decision.
+
+    Args:
+        config: by hand, or from :func:`polysched.library.matmul.plan.plan`.
+        problem: the product.
+        machine: where it runs.
+    """
+    used = fitted(config, problem.sizes)
+    lines = (
+        _head(problem, machine),
+        *_adjusted(config, used),
+        _register_tile(used, problem, machine),
+        _threads(used, problem),
+        _blocks(used, problem, machine),
+        *_packing(used, problem, machine),
+        f"loops: {' '.join(tile_loops(used))} around the register tile",
+    )
+    return "\n".join(lines)
+
+
+def _head(problem: Problem, machine: Machine) -> str:
+    sizes = problem.sizes
+    batch = f"{sizes.batch} products of " if sizes.batch > 1 else ""
+    total = "" if problem.total == problem.dtype else f", summed in {problem.total}"
+    return f"{batch}{sizes.m} x {sizes.n} x {sizes.k} {problem.dtype}{total} on '{machine.name}'"
+
+
+def _adjusted(config: Config, used: Config) -> Iterator[str]:
+    for name, wanted in vars(config).items():
+        got = getattr(used, name)
+        if wanted != got:
+            what = "left out" if got is None else f"{got}"
+            yield f"{name}: {what} instead of {wanted}, which does not fit the problem or the tile"
+
+
+def _register_tile(config: Config, problem: Problem, machine: Machine) -> str:
+    lanes = machine.lanes(problem.total.bits)
+    vectors = -(-config.inner_n // lanes)
+    sums = config.inner_m * vectors
+    needed = registers_needed(config, machine, problem.total)
+    hidden = machine.fma_units * machine.fma_latency
+    latency = "hides" if sums >= hidden else "too few to hide"
+    return (
+        f"register tile: {config.inner_m} x {config.inner_n}, {sums} vectors of {lanes} as sums "
+        f"({latency} the latency of {hidden} FMAs), {needed} of {machine.vector_registers} "
+        f"registers, {config.inner_m + vectors} loads for {sums} FMAs"
+    )
+
+
+def _threads(config: Config, problem: Problem) -> str:
+    sizes = problem.sizes
+    if config.parallel_batch:
+        return f"threads: share the {sizes.batch} products"
+    extents = {"m": sizes.m, "n": sizes.n, "k": sizes.k}
+    parts = [
+        f"{config.threads(d)} parts of at most {part_of(config, d, extent)} {_WORDS[d]}"
+        for d, extent in extents.items()
+        if config.threads(d) > 1
+    ]
+    if parts:
+        added = ", sums added up at the end" if config.k_threads > 1 else ""
+        return f"threads: {' by '.join(parts)}{added}"
+    if problem.flops < SMALLEST_PARALLEL:
+        return f"threads: one; {problem.flops:,} operations are too few to wake another"
+    return "threads: one"
+
+
+def _blocks(config: Config, problem: Problem, machine: Machine) -> str:
+    asked = [f"{config.block(d)} {_WORDS[d]}" for d in "mnk" if config.block(d) is not None]
+    terms = config.k_block or part_of(config, "k", problem.sizes.k)
+    panel = terms * config.inner_n * problem.dtype.bytes
+    blocks = " by ".join(asked) or "none"
+    return (
+        f"blocks: {blocks}; a panel of b has {_kib(panel)}, the caches "
+        f"{_kib(cache_bytes(machine, 1))} and {_kib(cache_bytes(machine, 2))}"
+    )
+
+
+def _packing(config: Config, problem: Problem, machine: Machine) -> Iterator[str]:
+    sizes = problem.sizes
+    b_bytes = sizes.k * sizes.n * problem.dtype.bytes
+    tiles = -(-sizes.m // config.inner_m)
+    where = "the first two caches hold it" if b_bytes <= cache_bytes(machine, 2) else "far away"
+    read = f"{_kib(b_bytes)}, {where}, read by {tiles} tiles of rows"
+    yield f"b: {'packed into panels' if config.pack_b else 'read where it lies'} ({read})"
+    if config.pack_a:
+        yield "a: packed, so that its rows do not meet in one set of the cache"
+
+
+def _kib(count: int) -> str:
+    return f"{count / 1024:,.4g} KiB"

@@ -1,0 +1,48 @@
+from polysched.ir.dtypes import i8
+from polysched.library.matmul.config import Config
+from polysched.library.matmul.explain import explain
+from polysched.library.matmul.kernel import Sizes
+from polysched.library.matmul.plan import Problem, plan
+from polysched.machine.load import load_machine
+
+MACHINE = load_machine("skylake-avx512")
+
+
+def explained(problem: Problem, threads: int = 1) -> str:
+    return explain(plan(problem, MACHINE, threads), problem, MACHINE)
+
+
+def test_a_config() -> None:
+    text = explain(Config(inner_m=6, inner_n=64), Problem(Sizes(256, 256, 256)), MACHINE)
+    assert text.splitlines() == [
+        "256 x 256 x 256 f32 on 'skylake-avx512'",
+        "register tile: 6 x 64, 24 vectors of 16 as sums (hides the latency of 8 FMAs), 29 of 32 "
+        "registers, 10 loads for 24 FMAs",
+        "threads: one",
+        "blocks: none; a panel of b has 64 KiB, the caches 32 KiB and 1,024 KiB",
+        "b: packed into panels (256 KiB, the first two caches hold it, read by 43 tiles of rows)",
+        "loops: in im ik around the register tile",
+    ]
+
+
+def test_what_is_clipped() -> None:
+    text = explain(Config(m_threads=9, n_block=512), Problem(Sizes(12, 64, 8)), MACHINE)
+    assert "m_threads: 2 instead of 9, which does not fit the problem or the tile" in text
+    assert "n_block: left out instead of 512, which does not fit" in text
+
+
+def test_threads() -> None:
+    assert "threads: one; 4,096 operations are too few" in explained(Problem(Sizes(16, 16, 8)), 2)
+    few = explained(Problem(Sizes(64, 64, 16384)), 2)
+    assert "threads: 2 parts of at most 8192 terms, sums added up at the end" in few
+    batch = explained(Problem(Sizes(64, 64, 64, batch=32)), 2)
+    assert batch.startswith("32 products of 64 x 64 x 64")
+    assert "threads: share the 32 products" in batch
+
+
+def test_sums_of_another_type() -> None:
+    assert "8 x 8 x 8 i8, summed in i32 on" in explained(Problem(Sizes(8, 8, 8), i8))
+
+
+def test_latency_that_is_not_hidden() -> None:
+    assert "(too few to hide the latency of 8 FMAs)" in explained(Problem(Sizes(1, 64, 8)))

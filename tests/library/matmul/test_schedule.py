@@ -1,0 +1,190 @@
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polysched.codegen.assembly import hot_loop, parse
+from polysched.errors import ScheduleError
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import DType, f32, f64, i8, i16
+from polysched.ir.expressions import Expression, Index, maximum
+from polysched.ir.tree import path
+from polysched.library.matmul.config import Config
+from polysched.library.matmul.kernel import Elementwise, Sizes, matmul_kernel
+from polysched.library.matmul.plan import Problem, plan
+from polysched.machine.load import load_machine
+from polysched.schedule.parallel import Parallel
+from tests.library.matmul.products import (
+    HOST,
+    assert_product,
+    assert_right,
+    operands,
+    product,
+    scheduled,
+)
+
+SMALL = Config(inner_m=3, inner_n=32)
+SIZES = Sizes(8, 41, 13)
+BLOCKS = {"m_block": 3, "n_block": 32, "k_block": 6}
+
+FIELDS: list[dict[str, Any]] = [
+    {},
+    {"inner_k": 4},
+    {"m_block": 6},
+    {"n_block": 32},
+    {"k_block": 5},
+    BLOCKS,
+    {**BLOCKS, "inner_k": 4},
+    {"m_threads": 2},
+    {"n_threads": 2},
+    {"k_threads": 2},
+    {"m_threads": 2, "n_threads": 2},
+    {"k_threads": 3, **BLOCKS, "k_block": 2},
+    {"pack_b": False},
+    {"pack_a": True, "k_block": 5},
+]
+
+ORDERS = [
+    "".join((*(f"p{d}" for d in p), *(f"o{d}" for d in o), *(f"i{d}" for d in i)))
+    for p, o, i in zip(
+        permutations("mnk"), reversed([*permutations("mnk")]), permutations("nkm"), strict=True
+    )
+]
+
+
+def bias_and_relu(build: KernelBuilder) -> Elementwise:
+    bias = build.input("bias", f32, (SIZES.n,))
+
+    def stored(value: Expression, row: Index, column: Index) -> Expression:
+        return maximum(0, value + bias[column])
+
+    return stored
+
+
+def with_threads(config: Config) -> dict[str, int]:
+    return {"threads": 2} if "threads" in repr(scheduled(matmul_kernel(*SIZES[:3]), config)) else {}
+
+
+def is_parallel(config: Config) -> bool:
+    schedule = scheduled(matmul_kernel(*SIZES[:3]), config)
+    return any(isinstance(step, Parallel) for step in schedule.steps)
+
+
+def named(fields: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in fields.items()) or "default"
+
+
+@pytest.mark.parametrize("fields", FIELDS, ids=named)
+def test_each_field(fields: dict[str, Any]) -> None:
+    config = Config(**{**vars(SMALL), **fields})
+    options = {"threads": 2} if is_parallel(config) else {}
+    assert_product(matmul_kernel(*SIZES[:3]), config, **options)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_orders(order: str) -> None:
+    assert_product(
+        matmul_kernel(*SIZES[:3]),
+        Config(2, 1, 1, **BLOCKS, inner_m=3, inner_n=32, order=order, pack_b=False),
+        threads=2,
+    )
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"m_threads": 2}, BLOCKS, {"k_threads": 2}, {"k_block": 5}], ids=named
+)
+def test_epilogue(fields: dict[str, Any]) -> None:
+    config = Config(**{**vars(SMALL), **fields})
+    a, b = operands(SIZES)
+    bias = np.arange(SIZES.n, dtype=np.float32)
+    expected = np.maximum(product(a, b) + bias, 0)
+    options = {"threads": 3} if is_parallel(config) else {}
+    kernel = matmul_kernel(*SIZES[:3], epilogue=bias_and_relu)
+    assert_right(kernel, config, a, b, bias, expected=expected, **options)
+
+
+def test_epilogue_is_computed_at_the_tile() -> None:
+    kernel = matmul_kernel(*SIZES[:3], epilogue=bias_and_relu)
+    tree = scheduled(kernel, SMALL).program.tree
+    assert "im" in [loop.name for loop in path(tree, "epilogue")]
+
+
+def test_epilogue_is_computed_outside_of_the_blocks_of_sums() -> None:
+    kernel = matmul_kernel(*SIZES[:3], epilogue=bias_and_relu)
+    config = Config(**{**vars(SMALL), "n_block": 32, "k_block": 5})
+    tree = scheduled(kernel, config).program.tree
+    around = [loop.name for loop in path(tree, "epilogue")]
+    assert "on" in around
+    assert "ok" not in around
+
+
+@pytest.mark.parametrize("dtype", [f64, i8, i16])
+def test_types(dtype: DType) -> None:
+    assert_product(matmul_kernel(*SIZES[:3], dtype=dtype), SMALL)
+
+
+@pytest.mark.parametrize("transpose_a", [False, True])
+@pytest.mark.parametrize("transpose_b", [False, True])
+def test_transposed(transpose_a: bool, transpose_b: bool) -> None:
+    kernel = matmul_kernel(*SIZES[:3], transpose_a=transpose_a, transpose_b=transpose_b)
+    assert_product(kernel, SMALL)
+
+
+def test_batch_in_parallel() -> None:
+    config = Config(**{**vars(SMALL), "parallel_batch": True})
+    assert_product(matmul_kernel(*SIZES[:3], batch=3), config, threads=2)
+
+
+def test_batch_of_parts() -> None:
+    config = Config(**{**vars(SMALL), "m_threads": 2})
+    assert_product(matmul_kernel(*SIZES[:3], batch=2), config, threads=3)
+
+
+def test_accumulate() -> None:
+    schedule = scheduled(matmul_kernel(*SIZES[:3], accumulate=True), SMALL)
+    assert schedule.check().is_legal
+    a, b = operands(SIZES)
+    out = np.ones((SIZES.m, SIZES.n), np.float32)
+    schedule.compile()(a, b, out)
+    np.testing.assert_array_equal(out, product(a, b) + 1)
+
+
+def test_nothing_is_read_of_a_block_that_is_the_first() -> None:
+    schedule = scheduled(matmul_kernel(*SIZES[:3]), Config(**{**vars(SMALL), "k_block": 5}))
+    a, b = operands(SIZES)
+    out = np.full((SIZES.m, SIZES.n), np.nan, np.float32)
+    schedule.compile()(a, b, out)
+    np.testing.assert_array_equal(out, product(a, b))
+
+
+def test_the_hot_loop_is_fmas_and_their_loads() -> None:
+    machine = load_machine("skylake-avx512")
+    kernel = matmul_kernel(60, 256, 64)
+    schedule = scheduled(kernel, Config(inner_m=6, inner_n=64))
+    (function, *_) = [one for one in parse(schedule.show("asm", machine)) if hot_loop(one)]
+    loop = hot_loop(function)
+    assert loop is not None
+    counts = loop.counts
+    assert counts.fmas == 6 * 4
+    assert counts.spills == counts.stores == counts.shuffles == 0
+    assert counts.loads + counts.broadcasts <= 6 + 4
+
+
+def test_too_many_registers_are_refused() -> None:
+    with pytest.raises(ScheduleError, match="take a smaller inner_m or inner_n"):
+        scheduled(matmul_kernel(64, 256, 8), Config(inner_m=12, inner_n=64))
+
+
+def test_nothing_says_what_to_pack() -> None:
+    config = Config(order="pmpnpkomonokiminik", pack_b=True)
+    with pytest.raises(ScheduleError, match="pack_b copies what 'im' reads again and again, and"):
+        scheduled(matmul_kernel(64, 256, 8), config)
+
+
+TAILS = [(1, 1, 1), (1, 17, 2), (2, 16, 15), (5, 40, 17), (7, 33, 16), (13, 31, 64), (40, 15, 127)]
+
+
+@pytest.mark.parametrize("sizes", TAILS, ids=str)
+def test_tails(sizes: tuple[int, int, int]) -> None:
+    assert_product(matmul_kernel(*sizes), plan(Problem(Sizes(*sizes)), HOST))
