@@ -9,6 +9,12 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALL_SIZES = {
     "conv2d_relu.py": {"N": 1, "H": 3, "W": 13, "CI": 5, "CO": 70},
     "seidel.py": {"n": 12, "T": 5},
+    "wavefront.py": {"n": 90, "T": 5},
+}
+EXPECTED = {
+    "conv2d_relu.py": "best",
+    "seidel.py": "loop jo runs 0 before 1",
+    "wavefront.py": "gives the same result, bit for bit",
 }
 
 
@@ -20,4 +26,4 @@ def test_every_example_is_here() -> None:
 def test_example_runs(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(EXAMPLES / name))["main"](**SMALL_SIZES[name])
     printed = capsys.readouterr().out
-    assert {"conv2d_relu.py": "best", "seidel.py": "loop jo runs 0 before 1"}[name] in printed
+    assert EXPECTED[name] in printed

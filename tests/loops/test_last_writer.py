@@ -46,6 +46,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SIZES: Mapping[str, tuple[dict[str, int], dict[str, int]]] = {
     "conv2d_relu": ({"N": 1, "H": 2, "W": 7, "CI": 2, "CO": 66}, {}),
     "seidel": ({}, {"n": 11, "T": 5}),
+    "jacobi": ({}, {"n": 23, "T": 5}),
 }
 """For each kernel of the examples and the library: arguments that declare it small, parameters."""
 
