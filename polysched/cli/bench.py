@@ -16,6 +16,7 @@ from polysched.bench.legality import DEFAULT_PAIRS, LegalityResult, measure_lega
 from polysched.bench.peers_conv import convolution_peers
 from polysched.bench.race import Outcome, Rules, race
 from polysched.bench.table import HEADINGS, IS_NUMBER, markdown_table
+from polysched.cli.bench_matmul import matmul
 from polysched.cli.failures import ExitCode
 from polysched.cli.terminal import errors, output, print_error, print_json, progress
 from polysched.errors import BenchError, suggestion
@@ -45,6 +46,9 @@ def parsed_size(context: click.Context, parameter: click.Parameter, value: str) 
 @click.group("bench")
 def bench() -> None:
     """Measure speed, beside the machine's peak in the same run, and compile time."""
+
+
+bench.add_command(matmul)
 
 
 @bench.command("conv")

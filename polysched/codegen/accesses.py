@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from llvmlite import ir
 from llvmlite.ir.values import ArgumentAttributes
 
+from polysched.codegen.intrinsics import declared, mangled
 from polysched.codegen.memory import (
     BYTE,
     Addresses,
@@ -25,8 +26,6 @@ from polysched.codegen.values import (
     BIT,
     INDEX,
     Value,
-    declared,
-    mangled,
     memory_type,
     splat,
     vector_of,

@@ -10,12 +10,13 @@ from llvmlite import ir
 from polysched.codegen.emit import Emitter
 from polysched.codegen.expand import expand
 from polysched.codegen.functions import new_function
+from polysched.codegen.intrinsics import declared
 from polysched.codegen.memory import Storage
 from polysched.codegen.nesting import require_shallow
 from polysched.codegen.placement import PAGE, Placement
 from polysched.codegen.regions import Regions, Team, private_bytes, shared_arrays
 from polysched.codegen.registers import promote_registers
-from polysched.codegen.values import INDEX, declared
+from polysched.codegen.values import INDEX
 from polysched.errors import LoweringError
 from polysched.ir.kernel import Role
 from polysched.ir.linear import Intervals

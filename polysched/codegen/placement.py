@@ -8,8 +8,9 @@ from typing import Any
 from llvmlite import ir
 
 from polysched.codegen.emit import Emitter
+from polysched.codegen.intrinsics import declared
 from polysched.codegen.memory import BYTE, CACHE_LINE, Storage, row_major
-from polysched.codegen.values import INDEX, declared, element_type, stack_slot, vector_of
+from polysched.codegen.values import INDEX, element_type, stack_slot, vector_of
 from polysched.ir.expressions import Constant
 from polysched.ir.kernel import Array
 from polysched.ir.linear import Intervals, linear_form

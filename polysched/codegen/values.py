@@ -13,6 +13,8 @@ from typing import Any, TypeAlias
 
 from llvmlite import ir
 
+from polysched.codegen.exponential import exponential
+from polysched.codegen.intrinsics import constant, intrinsic
 from polysched.errors import LoweringError
 from polysched.ir.dtypes import DType, NumberKind
 from polysched.ir.expressions import Operator
@@ -79,38 +81,6 @@ def stack_slot(builder: ir.IRBuilder, type_: Any) -> Any:
     return slot
 
 
-def intrinsic(builder: ir.IRBuilder, name: str, operands: list[Any], flags: Any = ()) -> Any:
-    """A call of an overloaded intrinsic whose operands and result have one type."""
-    type_ = operands[0].type
-    suffix = mangled(type_)
-    function_type = ir.FunctionType(type_, [operand.type for operand in operands])
-    function = declared(builder.module, f"llvm.{name}.{suffix}", function_type)
-    return builder.call(function, operands, fastmath=flags)
-
-
-def declared(module: ir.Module, name: str, type_: ir.FunctionType) -> ir.Function:
-    """The declaration of a function in the module, made once."""
-    found = module.globals.get(name)
-    return found if found is not None else ir.Function(module, type_, name)
-
-
-def mangled(type_: Any) -> str:
-    """The name of a type in an intrinsic's name."""
-    if isinstance(type_, ir.VectorType):
-        return f"v{type_.count}{mangled(type_.element)}"
-    if isinstance(type_, ir.PointerType):
-        return "p0"
-    if isinstance(type_, ir.IntType):
-        return f"i{type_.width}"
-    return "f32" if isinstance(type_, ir.FloatType) else "f64"
-
-
-def _constant(type_: Any, value: int) -> Any:
-    if isinstance(type_, ir.VectorType):
-        return ir.Constant(type_, [ir.Constant(type_.element, value)] * type_.count)
-    return ir.Constant(type_, value)
-
-
 def _float_compare(predicate: str) -> Emission:
     return lambda b, v: b.fcmp_ordered(predicate, v[0], v[1])
 
@@ -127,7 +97,7 @@ _FLOAT: Mapping[Operator, Emission] = MappingProxyType(
         Operator.FMA: lambda b, v: intrinsic(b, "fma", v),
         Operator.ABSOLUTE: lambda b, v: intrinsic(b, "fabs", v),
         Operator.SQUARE_ROOT: lambda b, v: intrinsic(b, "sqrt", v),
-        Operator.EXPONENTIAL: lambda b, v: intrinsic(b, "exp", v),
+        Operator.EXPONENTIAL: lambda b, v: exponential(b, v[0]),
         Operator.LESS: _float_compare("<"),
         Operator.LESS_EQUAL: _float_compare("<="),
         Operator.EQUAL: _float_compare("=="),
@@ -138,18 +108,18 @@ _FLOAT: Mapping[Operator, Emission] = MappingProxyType(
 
 def _safe_divisor(builder: ir.IRBuilder, divisor: Any) -> tuple[Any, Any]:
     """Whether a divisor is 0, and a divisor that never is: division by 0 traps, here it gives 0."""
-    is_zero = builder.icmp_unsigned("==", divisor, _constant(divisor.type, 0))
-    return is_zero, builder.select(is_zero, _constant(divisor.type, 1), divisor)
+    is_zero = builder.icmp_unsigned("==", divisor, constant(divisor.type, 0))
+    return is_zero, builder.select(is_zero, constant(divisor.type, 1), divisor)
 
 
 def _floor_divide(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
     if _is_positive_literal(right):
         return _floor_quotient(builder, left, right)
-    zero = _constant(left.type, 0)
+    zero = constant(left.type, 0)
     is_zero, divisor = _safe_divisor(builder, right)
     # The smallest integer divided by -1 traps as well; negating wraps around.
-    is_minus_one = builder.icmp_signed("==", divisor, _constant(left.type, -1))
-    divisor = builder.select(is_minus_one, _constant(left.type, 1), divisor)
+    is_minus_one = builder.icmp_signed("==", divisor, constant(left.type, -1))
+    divisor = builder.select(is_minus_one, constant(left.type, 1), divisor)
     quotient = _floor_quotient(builder, left, divisor)
     quotient = builder.select(is_minus_one, builder.neg(left), quotient)
     return builder.select(is_zero, zero, quotient)
@@ -158,9 +128,9 @@ def _floor_divide(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
 def _floor_quotient(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
     quotient = builder.sdiv(left, right)
     remainder = builder.sub(left, builder.mul(quotient, right))
-    inexact = builder.icmp_signed("!=", remainder, _constant(left.type, 0))
-    opposite = builder.icmp_signed("<", builder.xor(remainder, right), _constant(left.type, 0))
-    lower = builder.sub(quotient, _constant(left.type, 1))
+    inexact = builder.icmp_signed("!=", remainder, constant(left.type, 0))
+    opposite = builder.icmp_signed("<", builder.xor(remainder, right), constant(left.type, 0))
+    lower = builder.sub(quotient, constant(left.type, 1))
     return builder.select(builder.and_(inexact, opposite), lower, quotient)
 
 
@@ -173,21 +143,21 @@ def _modulo(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
     if _is_positive_literal(right):
         return rest
     is_zero, _ = _safe_divisor(builder, right)
-    return builder.select(is_zero, _constant(left.type, 0), rest)
+    return builder.select(is_zero, constant(left.type, 0), rest)
 
 
 def _unsigned_divide(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
     is_zero, divisor = _safe_divisor(builder, right)
-    return builder.select(is_zero, _constant(left.type, 0), builder.udiv(left, divisor))
+    return builder.select(is_zero, constant(left.type, 0), builder.udiv(left, divisor))
 
 
 def _unsigned_modulo(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
     is_zero, divisor = _safe_divisor(builder, right)
-    return builder.select(is_zero, _constant(left.type, 0), builder.urem(left, divisor))
+    return builder.select(is_zero, constant(left.type, 0), builder.urem(left, divisor))
 
 
 def _absolute(builder: ir.IRBuilder, operand: Any) -> Any:
-    negative = builder.icmp_signed("<", operand, _constant(operand.type, 0))
+    negative = builder.icmp_signed("<", operand, constant(operand.type, 0))
     return builder.select(negative, builder.neg(operand), operand)
 
 
@@ -271,8 +241,8 @@ def emit_cast(builder: ir.IRBuilder, value: Any, source: DType, target: DType) -
 
 def _is_nonzero(builder: ir.IRBuilder, value: Any, source: DType) -> Any:
     if source.is_float:
-        return builder.fcmp_unordered("!=", value, _float_constant(value.type, 0.0))
-    return builder.icmp_unsigned("!=", value, _constant(value.type, 0))
+        return builder.fcmp_unordered("!=", value, constant(value.type, 0.0))
+    return builder.icmp_unsigned("!=", value, constant(value.type, 0))
 
 
 def _truncated(builder: ir.IRBuilder, value: Any, target: DType, type_: Any) -> Any:
@@ -281,15 +251,9 @@ def _truncated(builder: ir.IRBuilder, value: Any, target: DType, type_: Any) -> 
     beyond = lowest + (1 << target.bits)
     whole = intrinsic(builder, "trunc", [value])
     fits = builder.and_(
-        builder.fcmp_ordered(">=", whole, _float_constant(value.type, float(lowest))),
-        builder.fcmp_ordered("<", whole, _float_constant(value.type, float(beyond))),
+        builder.fcmp_ordered(">=", whole, constant(value.type, float(lowest))),
+        builder.fcmp_ordered("<", whole, constant(value.type, float(beyond))),
     )
-    safe = builder.select(fits, whole, _float_constant(value.type, 0.0))
+    safe = builder.select(fits, whole, constant(value.type, 0.0))
     converted = (builder.fptosi if target.is_signed else builder.fptoui)(safe, type_)
-    return builder.select(fits, converted, _constant(type_, lowest))
-
-
-def _float_constant(type_: Any, value: float) -> Any:
-    if isinstance(type_, ir.VectorType):
-        return ir.Constant(type_, [ir.Constant(type_.element, value)] * type_.count)
-    return ir.Constant(type_, value)
+    return builder.select(fits, converted, constant(type_, lowest))

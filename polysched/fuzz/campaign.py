@@ -16,6 +16,9 @@ from polysched.machine.load import load_machine
 PATIENCE = 300.0
 """Seconds for one seed; then its process is ended and the seed is a finding."""
 
+SEEDS_A_PROCESS = 3000
+"""Then another process goes on: isl and LLVM keep some memory of all that they have seen."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -58,6 +61,13 @@ class _Worker:
     connection: Connection
     seed: int | None = None
     since: float = 0.0
+    explored: int = 0
+
+    def end(self) -> None:
+        """Stop the process, whatever it is at."""
+        self.connection.close()
+        self.process.terminate()
+        self.process.join()
 
 
 def run(
@@ -106,13 +116,13 @@ def _results(plan: Plan, explored: Explored, start: float) -> Iterator[Explored]
                 if result is not None:
                     yield result
                     worker.seed = None
-                if not worker.process.is_alive():
+                    worker.explored += 1
+                if worker.explored >= SEEDS_A_PROCESS or not worker.process.is_alive():
+                    worker.end()
                     workers[workers.index(worker)] = _started()
     finally:
         for worker in workers:
-            worker.connection.close()
-            worker.process.terminate()
-            worker.process.join()
+            worker.end()
 
 
 def _is_enough(plan: Plan, explored: Explored, start: float) -> bool:

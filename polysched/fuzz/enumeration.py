@@ -108,7 +108,7 @@ def _touches(instances: Instances, arrays: Mapping[str, Array]) -> _Touches:
         for name, array in arrays.items()
     }
     parts, is_outside = [], False
-    rank = max(len(array.shape) for array in arrays.values())
+    rank = max((len(array.shape) for array in arrays.values()), default=0)
     for number, block in enumerate(instances.blocks):
         for position, access in enumerate(block.statement.accesses):
             columns = _elements(access, block)

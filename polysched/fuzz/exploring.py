@@ -162,9 +162,17 @@ def _applied(
 def is_meant(error: Exception) -> bool:
     """Whether a step may end in this error: it does not fit.
 
-    A step hides an error of isl's in its own; only an exceeded quota is meant to end so.
+    A step hides an error of isl's in its own; only an exceeded quota and what isl is known to fail
+    at are meant to end so.
     """
-    return isinstance(error, ScheduleError) and not isinstance(error.__context__, isl.Error)
+    if not isinstance(error, ScheduleError):
+        return False
+    inner = error.__context__
+    return not isinstance(inner, isl.Error) or any(text in str(inner) for text in ISL_FAILURES)
+
+
+ISL_FAILURES = ("original tableau does not correspond to original basic map",)
+"""Errors inside of isl that no program of ours can avoid: coalescing some unions."""
 
 
 def shown(error: Exception) -> str:

@@ -88,7 +88,7 @@ def _values(instances: Instances, function: isl.PwAff, block: Block) -> Points:
 
 
 def _table(instances: Instances, columns: list[list[Points]]) -> Points:
-    length = max(map(len, columns))
+    length = max(map(len, columns), default=0)
     result = np.zeros((instances.count, length), np.int64)
     for block, own in zip(instances.blocks, columns, strict=True):
         for place, column in enumerate(own):

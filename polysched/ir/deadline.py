@@ -21,6 +21,7 @@ import islpy as isl
 from islpy import _isl as binding
 
 _MONOTONIC_CLOCK = 1
+_PROCESSOR_TIME_OF_THREAD = 3
 _NOTIFY_BY_CALL = 2  # SIGEV_THREAD
 _POINTER_BYTES = ctypes.sizeof(ctypes.c_void_p)
 _CONTEXT_BYTES = 512
@@ -63,7 +64,7 @@ class _Timers:
 
 
 @contextmanager
-def deadline(seconds: float) -> Iterator[None]:
+def deadline(seconds: float, *, of_processor: bool = False) -> Iterator[None]:
     """Stop isl after some time; what it is computing then fails with an ``isl.Error``.
 
     Whoever uses this asks afterwards whether isl was stopped (``Context.aborted``) and lets it go
@@ -71,6 +72,7 @@ def deadline(seconds: float) -> Iterator[None]:
 
     Args:
         seconds: wall time for all that is inside; 0 sets no limit.
+        of_processor: they are processor time of this thread, which other programs do not shorten.
     """
     timers = _timers() if seconds > 0 else None
     if timers is None:
@@ -78,7 +80,8 @@ def deadline(seconds: float) -> Iterator[None]:
         return
     timer = ctypes.c_void_p()
     event = _Event(value=timers.context, notify=_NOTIFY_BY_CALL, function=timers.abort)
-    if timers.create(_MONOTONIC_CLOCK, ctypes.byref(event), ctypes.byref(timer)) != 0:
+    clock = _PROCESSOR_TIME_OF_THREAD if of_processor else _MONOTONIC_CLOCK
+    if timers.create(clock, ctypes.byref(event), ctypes.byref(timer)) != 0:
         yield
         return
     whole = int(seconds)

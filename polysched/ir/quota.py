@@ -19,12 +19,17 @@ class QuotaExceededError(PolyschedError):
 
 
 _NO_LIMIT = 2**62
+_ABSURD = (TypeError, ValueError, AttributeError)
+"""What follows where islpy hands on what a stopped isl returned: no name, no text of a number."""
+
 DEFAULT_SECONDS = 10.0
 """The wall time of a question to isl. It counts where single operations are dear: deep tilings."""
 
 
 @contextmanager
-def operation_quota(operations: int, seconds: float = DEFAULT_SECONDS) -> Iterator[None]:
+def operation_quota(
+    operations: int, seconds: float = DEFAULT_SECONDS, *, of_processor: bool = False
+) -> Iterator[None]:
     """Limit all isl calls inside together; afterwards isl works as before.
 
     Inside another quota the outer one stays in force.
@@ -32,6 +37,7 @@ def operation_quota(operations: int, seconds: float = DEFAULT_SECONDS) -> Iterat
     Args:
         operations: isl's own unit, elementary steps of its solvers; 0 sets no limit.
         seconds: wall time; 0 sets no limit.
+        of_processor: the seconds are processor time of this thread.
 
     Raises:
         QuotaExceededError: the operations are spent, or the time has passed.
@@ -42,11 +48,11 @@ def operation_quota(operations: int, seconds: float = DEFAULT_SECONDS) -> Iterat
         context.resume()
         context.reset_operations()
         context.set_max_operations(operations or _NO_LIMIT)
-    error = None
+    error: Exception | None = None
     try:
-        with deadline(seconds if outermost else 0):
+        with deadline(seconds if outermost else 0, of_processor=of_processor):
             yield
-    except isl.Error as caught:
+    except (isl.Error, PolyschedError, *_ABSURD) as caught:
         error = caught
     finally:
         limit = context.get_max_operations()

@@ -23,7 +23,7 @@ def at_most(index: Index, bound: Expression) -> tuple[Expression, ...]:
     """
     return tuple(
         form.expression() <= 0
-        for form in _not_positive(LinearForm(((index, 1),), 0).plus(linear_form(bound, {}), -1))
+        for form in not_positive(LinearForm(((index, 1),), 0).plus(linear_form(bound, {}), -1))
     )
 
 
@@ -31,11 +31,11 @@ def at_least(index: Index, bound: Expression) -> tuple[Expression, ...]:
     """The condition ``index >= bound`` in the same way, with maxima and rounding up."""
     return tuple(
         form.expression() <= 0
-        for form in _not_positive(linear_form(bound, {}).plus(LinearForm(((index, 1),), 0), -1))
+        for form in not_positive(linear_form(bound, {}).plus(LinearForm(((index, 1),), 0), -1))
     )
 
 
-def _not_positive(form: LinearForm) -> list[LinearForm]:
+def not_positive(form: LinearForm) -> list[LinearForm]:
     """Forms that are all at most 0 exactly where ``form`` is."""
     for atom, coefficient in form.terms:
         rest = form.plus(LinearForm(((atom, 1),), 0), -coefficient)
@@ -49,12 +49,12 @@ def _not_positive(form: LinearForm) -> list[LinearForm]:
             ) if coefficient == -1:
                 # rest - floor(e / d) <= 0  is  d * rest <= e, for rest is an integer
                 scaled = rest.times(int(divisor)).plus(linear_form(dividend, {}), -1)
-                return _not_positive(scaled)
+                return not_positive(scaled)
             case _:
                 continue
         return [
             simpler
             for operand in operands
-            for simpler in _not_positive(rest.plus(linear_form(operand, {}), coefficient))
+            for simpler in not_positive(rest.plus(linear_form(operand, {}), coefficient))
         ]
     return [form]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from enum import Enum
+
 import islpy as isl
 
 from polysched.errors import KernelError, LoweringError
@@ -13,6 +16,7 @@ from polysched.ir.tree import executed
 from polysched.loops.coverage import miscovered
 from polysched.loops.lifetimes import merge_lifetimes, timing
 from polysched.loops.nodes import LoopNode, LoopProgram
+from polysched.loops.peeling import peel
 from polysched.loops.reader import read_ast
 from polysched.loops.schedule_tree import isl_ast, iterator_names
 from polysched.schedule.program import Program
@@ -20,25 +24,41 @@ from polysched.schedule.program import Program
 DEFAULT_QUOTA = 4_000_000
 """Operations of isl for one program; they take it a few seconds."""
 
+ISOLATING_SECONDS = 0.5
+"""Processor time of isl for isolating full tiles and for the proof of what comes out.
+
+Most schedules take some 0.1 s of it, the dearest known ones 0.35 s. Skewed tiles of parametric size
+take minutes: there the operations are few but dear, and do not tell.
+"""
+
+
+class _Way(Enum):
+    """The ways to loops in the order in which they are tried."""
+
+    ISOLATED = "isl isolates full tiles"
+    PEELED = "isl generates whole nests, whose loops are cut afterwards"
+    TOGETHER = "isl generates whole nests"
+
 
 def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgram:
     """Turn a scheduled program into loops with full and partial tiles apart.
 
-    What isl generates is checked to run every instance exactly once. If it does not, it is asked
-    once more in a simpler way: whole nests at a time, full and partial tiles together.
+    What isl generates is checked to run every instance exactly once. If it does not, or takes too
+    long, isl is asked in a simpler way: whole nests at a time, full and partial tiles together, of
+    which the full ones are parted afterwards as far as single loops can (:func:`peel`).
 
     Args:
-        quota: what isl may spend in all, in operations. 0: no limit.
+        quota: twice what isl may spend in each way, in operations. 0: no limit.
 
     Raises:
         LoweringError: isl gave up, or made something wrong or that the loop IR cannot say.
     """
     kernel = program.kernel
     reasons = []
-    for separated in (True, False):
+    for way in _Way:
         try:
-            with operation_quota(quota // 2, DEFAULT_SECONDS / 2):
-                body = _read_back(program, separated=separated)
+            with _limit(way, quota // 2):
+                body = _read_back(program, way)
                 wrong = miscovered(body, program.statements, kernel.context)
         except (isl.Error, QuotaExceededError, KernelError) as error:
             # KernelError: a bound or subscript has a literal beyond 64 bits.
@@ -49,17 +69,24 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
         reasons.append(f"statement '{wrong.statement}': the loops {wrong.what}, an error in isl")
     raise LoweringError(
         f"kernel '{kernel.name}': no loops could be generated and proved for this schedule. "
-        f"Full and partial tiles apart: {reasons[0]}. Together: {reasons[1]}. Take other factors "
+        f"Full and partial tiles apart: {reasons[0]}. Together: {reasons[-1]}. Take other factors "
         "or another order of loops"
     )
 
 
-def _read_back(program: Program, *, separated: bool) -> LoopNode:
+def _limit(way: _Way, operations: int) -> AbstractContextManager[None]:
+    if way is _Way.ISOLATED:
+        return operation_quota(operations, ISOLATING_SECONDS, of_processor=True)
+    return operation_quota(operations, DEFAULT_SECONDS / 2)
+
+
+def _read_back(program: Program, way: _Way) -> LoopNode:
     tree = executed(program.tree)
-    ast, marks = isl_ast(program, tree, separated=separated)
+    ast, marks = isl_ast(program, tree, separated=way is _Way.ISOLATED)
     known = parameter_intervals(program.kernel.context, program.kernel.parameters)
     body = read_ast(program, ast, marks, iterator_names(tree), known)
-    return merge_lifetimes(body, known, timing(program, tree))
+    body = merge_lifetimes(body, known, timing(program, tree))
+    return peel(body, known) if way is _Way.PEELED else body
 
 
 @limited(LoweringError, "the bounds of the parameters cannot be found")

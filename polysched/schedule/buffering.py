@@ -122,7 +122,7 @@ def plan_buffer(
     array = program.arrays[array_name]
     loop = counted_loop(program, at)
     around = prefix_loops(program, loop)
-    tile_names = tuple(f"at_{outer.name}" for outer in around)
+    tile_names = _tile_names(around)
     names = [name for name in statements(loop) if users is None or name in users]
     if not may:
         require_exact_accesses(program, array_name, names, f"loop '{at}'")
@@ -177,6 +177,17 @@ def plan_buffer(
         first,
         place,
     )
+
+
+def _tile_names(around: tuple[Loop, ...]) -> tuple[str, ...]:
+    """A name for the value of each loop; loops made by different steps may be named alike."""
+    names: list[str] = []
+    for loop in around:
+        name = f"at_{loop.name}"
+        while name in names:
+            name += "_"
+        names.append(name)
+    return tuple(names)
 
 
 def _redirections(

@@ -77,6 +77,7 @@ def promote(program: Program, step: Promote) -> Program:
             "array that is only read there"
         )
     if step.lanes is not None:
+        _require_no_vector_around(plan)
         _require_few_copies(plan, step.lanes)
     copy_in = _copy(plan, f"{into}_in", _read_before_written(program, plan), outward=False)
     copy_out = _copy(plan, f"{into}_out", _read_later(program, plan), outward=True)
@@ -95,6 +96,21 @@ def promote(program: Program, step: Promote) -> Program:
             last=_nest(plan, copy_out, step.lanes) if copy_out else None,
         ),
     )
+
+
+def _require_no_vector_around(plan: Buffering) -> None:
+    """Check that copies can be vectors.
+
+    Raises:
+        ScheduleError: they would run inside a vector loop.
+    """
+    for loop in plan.around:
+        if loop.kind is LoopKind.VECTOR:
+            raise ScheduleError(
+                f"the copies of promote('{plan.array.name}') cannot be vectors, for loop "
+                f"'{plan.loop.name}' runs inside the vector loop '{loop.name}'; leave lanes= away, "
+                "or take a loop outside of it"
+            )
 
 
 def _require_few_copies(plan: Buffering, lanes: int) -> None:

@@ -105,7 +105,10 @@ class Schedule:
             history = loop_history(error.reference, self.steps, self.locations, self.programs)
             reason = error.what + (history or error.advice)
             raise StepError(format_step(step), reason, error.reference) from None
-        except (ScheduleError, QuotaExceededError, isl.Error) as error:
+        except isl.Error as error:
+            reason = f"isl gave up on it; take other factors or another order of steps ({error})"
+            raise StepError(format_step(step), reason) from None
+        except (ScheduleError, QuotaExceededError) as error:
             raise StepError(format_step(step), str(error)) from None
         return replace(
             self,

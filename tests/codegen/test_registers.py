@@ -1,4 +1,4 @@
-"""Accumulators in registers: which slots are found, and that nothing else changes."""
+"""Accumulators in registers: that slots are, and that nothing else changes."""
 
 from dataclasses import replace
 
@@ -11,35 +11,20 @@ from polysched.codegen.module import emit_module
 from polysched.codegen.registers import PromotedProgram, promote_registers
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import f32, i32
-from polysched.ir.expressions import Index, Operand, Parameter
+from polysched.ir.expressions import Index
 from polysched.ir.kernel import Kernel, Role
 from polysched.ir.reference import run_reference
-from polysched.ir.tree import LoopKind
 from polysched.loops.interpreter import interpret
-from polysched.loops.nodes import Allocate, For, If, LoopNode, LoopProgram
+from polysched.loops.nodes import Allocate, LoopNode, LoopProgram
 from polysched.lower import lower
 from polysched.machine.load import load_machine
 from polysched.runtime.jit import emit_assembly
 from polysched.schedule.schedule import Schedule
+from tests.codegen.accumulations import add, i, k, lanes, line, m, v
 from tests.codegen.test_emit import assert_runs_as_interpreted
-from tests.loops.programs import array, assign, load, loop, program, vector
+from tests.loops.programs import array, assign, load, loop, program
 from tests.support import kernels
 from tests.support.differential import arguments, assert_agrees, assert_equal, spread
-
-v, i, k, m = Index("v"), Index("i"), Index("k"), Parameter("m")
-
-
-def line(*body: LoopNode, context: str = "{ : }") -> LoopProgram:
-    arrays = [array("x", (64,), Role.INPUT, i32), array("y", (64,), Role.INOUT, i32)]
-    return program(arrays, *body, context=context)
-
-
-def add(target: Operand, source: Operand) -> LoopNode:
-    return assign("y", (target,), load("y", target, dtype=i32) + load("x", source, dtype=i32))
-
-
-def lanes(*body: LoopNode, upper: Operand = 8) -> For:
-    return replace(vector("v", 0, upper, *body), lanes=8)
 
 
 def promoted(made: LoopProgram, budget: int = 32) -> PromotedProgram:
@@ -79,20 +64,6 @@ def test_an_element_that_exists_only_if_the_loop_runs(around: bool) -> None:
     for value in (0, 1, 5):
         expected = interpret(made, given, {"m": value})
         assert_equal(interpret(changed.program, given, {"m": value}), expected, f"m = {value}")
-
-
-@pytest.mark.parametrize(("apart", "count"), [(7, 0), (8, 2), (-7, 0), (-8, 2)])
-def test_vectors_that_overlap_stay_in_memory(apart: int, count: int) -> None:
-    made = line(loop("k", 0, 9, lanes(add(v + 16, v + k)), lanes(add(v + 16 + apart, v))))
-    assert registers(made) == count
-    assert_runs_as_interpreted(made)
-
-
-def test_threads_keep_their_hands_off_registers_outside() -> None:
-    inner = loop("i", 0, 2, add(9, i))
-    threads = replace(inner, kind=LoopKind.PARALLEL)
-    assert registers(line(loop("k", 0, 9, add(3, k), threads))) == 0
-    assert registers(line(loop("k", 0, 9, add(3, k), inner))) == 2
 
 
 def test_partial_vector() -> None:
@@ -138,26 +109,7 @@ def test_outer_loop_of_any_name() -> None:
     assert_runs_as_interpreted(made)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        loop("k", 0, 9, add(k, k)),  # the place moves
-        loop("k", 0, 9, lanes(add(v, k)), add(3, k)),  # an element inside a vector
-        loop("k", 0, 9, lanes(add(v, k)), lanes(add(v + 4, k))),  # vectors that overlap
-        loop("k", 0, 9, lanes(add(2 * v, k))),  # no contiguous vector
-        loop("k", 0, 9, add(3, k), assign("y", (k,), load("x", k, dtype=i32))),  # one unknown
-        loop("k", 0, 9, If(k < 4, add(3, k))),  # perhaps never touched
-        loop("k", 0, 9, lanes(add(v, k)), lanes(add(v, k), upper=7)),  # two masks of one place
-    ],
-    ids=["moves", "inside", "overlap", "strided", "unknown", "guarded", "masks"],
-)
-def test_what_stays_in_memory(body: LoopNode) -> None:
-    made = line(body)
-    assert registers(made) == 0
-    assert_runs_as_interpreted(made)
-
-
-def test_budget() -> None:
+def test_a_region_with_more_slots_than_registers_stays_in_memory() -> None:
     made = line(loop("k", 0, 9, add(1, k), add(2, k), add(3, k)))
     assert registers(made, budget=3) == 3
     assert registers(made, budget=2) == 0

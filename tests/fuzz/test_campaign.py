@@ -1,5 +1,7 @@
 import time
 
+import pytest
+
 from polysched.fuzz import campaign
 from polysched.fuzz.campaign import Plan, run
 from polysched.fuzz.judgement import Finding
@@ -43,3 +45,21 @@ def test_a_process_that_dies_is_a_finding() -> None:
     assert result is not None
     (found,) = result.found
     assert (found.seed, found.finding, found.detail) == (3, Finding.DIED, "exit code -9")
+
+
+def test_a_process_makes_room_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """isl and LLVM keep memory, so no process lives for a whole night."""
+    started = []
+
+    def start() -> campaign._Worker:
+        started.append(original())
+        return started[-1]
+
+    original = campaign._started
+    monkeypatch.setattr(campaign, "SEEDS_A_PROCESS", 2)
+    monkeypatch.setattr(campaign, "_started", start)
+    outcome = run(Plan(seed=100, pairs=30, most_found=1))
+    assert outcome.pairs >= 30
+    assert outcome.explored.found == []
+    assert len(started) == outcome.seeds // 2 + 1
+    assert not any(worker.process.is_alive() for worker in started)

@@ -45,3 +45,13 @@ def test_a_deadline_alone() -> None:
 def test_no_deadline() -> None:
     with deadline(0):
         assert isl.Set("{ [i] : i > i }").is_empty()
+
+
+def test_processor_time_leaves_out_what_others_take() -> None:
+    with operation_quota(0, seconds=0.1, of_processor=True):
+        time.sleep(0.3)
+        assert not isl.Set("{ [i] : 0 <= i < 10 }").is_empty()
+    begin = time.thread_time()
+    with pytest.raises(QuotaExceededError), operation_quota(0, seconds=0.1, of_processor=True):
+        subtract_for_minutes()
+    assert time.thread_time() - begin < 5

@@ -51,3 +51,16 @@ def test_other_errors_of_isl_pass() -> None:
     with pytest.raises(isl.Error, match="syntax error"), operation_quota(10_000_000):
         isl.Set("{ [i] : ")
     assert isl.DEFAULT_CONTEXT.get_max_operations() == 0
+
+
+@pytest.mark.parametrize("error", [TypeError, ValueError, AttributeError])
+def test_what_follows_of_a_stopped_isl_is_an_exceeded_quota(error: type[Exception]) -> None:
+    def misread() -> None:
+        with suppress(isl.Error):
+            subtract_a_lot()
+        raise error
+
+    with pytest.raises(QuotaExceededError, match="50 operations"), operation_quota(50):
+        misread()
+    with pytest.raises(error), operation_quota(10_000_000):
+        misread()

@@ -52,3 +52,21 @@ def test_full_and_partial_together_are_everything(length: int) -> None:
     parts = separated(schedule)
     full = sum(int(part.iterations.count_val().to_python()) for part in parts)
     assert full == (length // 4 if length % 4 else 0)
+
+
+def test_a_parallel_loop_is_not_cut() -> None:
+    schedule = Schedule(kernels.grid(7, 24)).split("i", 4).reorder("io", "j", "ii")
+    (found,) = separated(schedule.unroll("ii"))
+    assert found.loop.name == "io"
+    (found,) = separated(schedule.parallel("io").unroll("ii"))
+    assert found.loop.name == "j"
+    assert found.iterations.is_equal(isl.Set("{ [0, j] : 0 <= j < 24 }"))
+
+
+def test_full_tiles_are_one_convex_set_where_they_can_be() -> None:
+    """Parts of 11 tiles, of which the last has 9 full ones: coalescing leaves two pieces."""
+    schedule = Schedule(kernels.scale(1000)).split("i", 528).split("ii", 48, into=("t", "r"))
+    (found,) = separated(schedule.vectorize("r", 16).unroll("r"))
+    assert found.loop.name == "t"
+    assert found.iterations.n_basic_set() == 1
+    assert int(found.iterations.count_val().to_python()) == 11 + 9

@@ -5,12 +5,14 @@ from tests.mutants.mutant import Mutant
 EMIT = "polysched/codegen/emit.py"
 EXPAND = "polysched/codegen/expand.py"
 REGISTERS = "polysched/codegen/registers.py"
+SLOTS = "polysched/codegen/slots.py"
 VALUES = "polysched/codegen/values.py"
 MEMORY = "polysched/codegen/memory.py"
 ACCESSES = "polysched/codegen/accesses.py"
 VECTORS = ("tests/codegen/test_emit.py", "tests/schedule/test_vectorize.py")
 UNROLLED = ("tests/codegen/test_expand.py", "tests/schedule/test_unroll.py")
-SLOTS = ("tests/codegen/test_registers.py", "tests/schedule/test_promote.py")
+ACCUMULATORS = ("tests/codegen/test_registers.py", "tests/schedule/test_promote.py")
+PLACES = ("tests/codegen/test_slots.py", *ACCUMULATORS)
 SCALARS = ("tests/codegen/test_values.py",)
 
 MUTANTS = (
@@ -108,7 +110,7 @@ MUTANTS = (
         REGISTERS,
         "                after.append(_transfer(slot, name, self.arrays[array], load=False))\n",
         "",
-        SLOTS,
+        ACCUMULATORS,
     ),
     Mutant(
         "registers-not-loaded",
@@ -116,23 +118,23 @@ MUTANTS = (
         REGISTERS,
         "                before.append(_transfer(slot, name, self.arrays[array], load=True))\n",
         "",
-        SLOTS,
+        ACCUMULATORS,
     ),
     Mutant(
         "guarded-slots",
         "an element that is touched under a condition only is read and written all the same",
-        REGISTERS,
+        SLOTS,
         "if needs_memory and (touch.guarded or not touch.certain):",
         "if needs_memory and not touch.certain:",
-        SLOTS,
+        PLACES,
     ),
     Mutant(
         "uncertain-slots",
         "an element in a loop that may not run is read and written all the same",
-        REGISTERS,
+        SLOTS,
         "if needs_memory and (touch.guarded or not touch.certain):",
         "if needs_memory and touch.guarded:",
-        ("tests/codegen/test_registers.py",),
+        PLACES,
     ),
     Mutant(
         "slots-of-empty-loops",
@@ -145,18 +147,18 @@ MUTANTS = (
     Mutant(
         "slots-overlap",
         "vectors that share an element are taken to be apart",
-        REGISTERS,
+        SLOTS,
         "        if abs(difference.constant) >= width:",
         "        if abs(difference.constant) >= width - 1:",
-        ("tests/codegen/test_registers.py",),
+        PLACES,
     ),
     Mutant(
         "threads-share-registers",
         "threads accumulate in registers of their parent",
-        REGISTERS,
+        SLOTS,
         "        and node.kind is LoopKind.PARALLEL\n",
         "        and node.kind is None\n",
-        ("tests/codegen/test_registers.py",),
+        PLACES,
     ),
     Mutant(
         "addresses-outlive-their-scope",

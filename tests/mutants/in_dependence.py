@@ -94,7 +94,7 @@ MUTANTS = (
         DECLARATIONS,
         "    if any(load.array == target.array for load in loads(right)):",
         "    if own in loads(right):",
-        ("tests/ir/test_builder.py", *TESTS),
+        ("tests/ir/test_statements.py", *TESTS),
     ),
     Mutant(
         "difference-from-the-right",
@@ -102,15 +102,15 @@ MUTANTS = (
         DECLARATIONS,
         "        if right != own or value.operator is Operator.SUBTRACT:",
         "        if right != own:",
-        ("tests/ir/test_builder.py", *TESTS),
+        ("tests/ir/test_statements.py", *TESTS),
     ),
     Mutant(
         "context-lost",
         "the domains of statements forget what is assumed of the parameters",
-        "polysched/ir/builder.py",
+        "polysched/ir/statements.py",
         "        domain = statement.domain.intersect_params(context)",
         "        domain = statement.domain",
-        ("tests/ir/test_builder.py", "tests/legality/test_bounds.py"),
+        ("tests/ir/test_statements.py", "tests/legality/test_bounds.py"),
     ),
     Mutant(
         "values-beyond-their-range",

@@ -209,3 +209,9 @@ def test_a_value_that_another_tile_overwrites_must_come_from_there() -> None:
     # A later tile writes what this one reads: its own first value is not enough.
     schedule = Schedule(build.kernel()).shift("i", 1, "second").promote("a", at="i")
     assert check(schedule).kind is VerdictKind.ILLEGAL
+
+
+def test_vectors_of_copies_inside_a_vector() -> None:
+    schedule = Schedule(kernels.matmul()).vectorize("update.i", 4)
+    with pytest.raises(ScheduleError, match="runs inside the vector loop 'iv'; leave lanes= away"):
+        schedule.promote("c", at="update.j", lanes=4)

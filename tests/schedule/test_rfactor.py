@@ -398,3 +398,25 @@ def test_a_buffer_made_inside_the_loop() -> None:
     expected = "loop 'S.ko' touches several tiles of buffer 'r_local', one for each 'at_ko'"
     with pytest.raises(ScheduleError, match=expected):
         schedule.rfactor("S", "ko")
+
+
+def test_a_combination_is_cut_again_in_loops_of_one_name() -> None:
+    """The dimension of the result and the loop around the reduction are both named ``i``."""
+    build = KernelBuilder("sums")
+    x = build.input("x", i32, (5, 64))
+    total = build.output("total", i32, (5,), dimensions="i")
+    with build.loops(i=5) as i, build.statement("init"):
+        total[i] = 0
+    with build.loops(i=5, k=64) as (i, k), build.statement("S", order="any"):
+        total[i] += x[i, k]
+    schedule = (
+        Schedule(build.kernel())
+        .split("k", 16, into=("kv", "lane"))
+        .reorder("lane", "kv")
+        .rfactor("S", "lane", order=("i", "each_lane"))
+        .split("S_combine.each_lane", 4, into=("p", "q"))
+        .reorder("q", "p")
+        .rfactor("S_combine", "q", into="f")
+    )
+    assert check(schedule).is_legal
+    assert_agrees(schedule)

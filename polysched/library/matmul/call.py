@@ -9,9 +9,11 @@ import numpy as np
 
 from polysched.errors import CallError
 from polysched.library.matmul.route import NumpyArray, Operand, Route, Shape, route
+from polysched.runtime.plan import ALIGNED, C_CONTIGUOUS, WRITEABLE
 from polysched.runtime.views import as_array
 
 _ROUTES = 512
+_WRITABLE_MATRIX = C_CONTIGUOUS | ALIGNED | WRITEABLE
 
 
 def matmul(a: Any, b: Any, out: Any = None, *, threads: int | None = None) -> NumpyArray:
@@ -74,8 +76,8 @@ def _require_output(out: Any, found: Route) -> None:
         raise CallError(f"matmul: out has shape {out.shape}; expected {found.shape}")
     if out.dtype != found.dtype:
         raise CallError(f"matmul: out has elements of type {out.dtype}; expected {found.dtype}")
-    if not out.flags.c_contiguous or not out.flags.writeable:
+    if out.flags.num & _WRITABLE_MATRIX != _WRITABLE_MATRIX:
         raise CallError(
-            "matmul: out is read-only or not contiguous in row-major order; multiply into a new "
-            "array and copy it"
+            "matmul: out is read-only, misaligned or not contiguous in row-major order; multiply "
+            "into a new array and copy it"
         )

@@ -38,6 +38,8 @@ class Config:
         parallel_batch: whether the products of a batch run in parallel.
         pack_a: whether a block of ``a`` is copied into a contiguous buffer.
         pack_b: whether a panel of ``b`` is copied into a contiguous, aligned buffer.
+        along_k: whether lanes are terms of a sum instead of columns, added up at the end of each;
+            see :mod:`polysched.library.matmul.dot`.
     """
 
     m_threads: int = 1
@@ -53,6 +55,7 @@ class Config:
     parallel_batch: bool = False
     pack_a: bool = False
     pack_b: bool = True
+    along_k: bool = False
 
     def __post_init__(self) -> None:
         """Refuse numbers and orders that mean nothing.
@@ -122,10 +125,17 @@ def part_of(config: Config, dimension: str, extent: int) -> int:
     return min(extent, -(-tiles // config.threads(dimension)) * config.inner(dimension))
 
 
+def vectors_of_sums(config: Config, machine: Machine, dtype: DType) -> int:
+    """The vectors in which the sums of a register tile are kept."""
+    if config.along_k:
+        return config.inner_m * config.inner_n
+    return config.inner_m * -(-config.inner_n // machine.lanes(dtype.bits))
+
+
 def registers_needed(config: Config, machine: Machine, dtype: DType) -> int:
-    """Vector registers of a register tile: its sums, a row of ``b``, one element of ``a``."""
-    vectors = -(-config.inner_n // machine.lanes(dtype.bits))
-    return config.inner_m * vectors + vectors + 1
+    """Vector registers of a register tile: its sums, and what is multiplied next."""
+    sums = vectors_of_sums(config, machine, dtype)
+    return sums + (config.inner_m if config.along_k else sums // config.inner_m) + 1
 
 
 def require_registers(config: Config, machine: Machine, dtype: DType) -> None:
@@ -139,13 +149,12 @@ def require_registers(config: Config, machine: Machine, dtype: DType) -> None:
     Raises:
         ScheduleError: it does not; the message names the budget.
     """
-    lanes = machine.lanes(dtype.bits)
-    vectors = -(-config.inner_n // lanes)
     needed = registers_needed(config, machine, dtype)
     if needed > machine.vector_registers:
+        sums = vectors_of_sums(config, machine, dtype)
         raise ScheduleError(
             f"matmul config: a register tile of {config.inner_m} x {config.inner_n} {dtype} needs "
-            f"{config.inner_m * vectors} vectors of {lanes} for its sums, {vectors} for a row of b "
-            f"and 1 for a: {needed} registers, and '{machine.name}' has "
+            f"{sums} vectors of {machine.lanes(dtype.bits)} for its sums and {needed - sums} for "
+            f"the operands: {needed} registers, and '{machine.name}' has "
             f"{machine.vector_registers}; take a smaller inner_m or inner_n"
         )

@@ -9,9 +9,12 @@ from polysched.library.matmul.config import (
     fitted,
     part_of,
     registers_needed,
+    vectors_of_sums,
 )
-from polysched.library.matmul.plan import SMALLEST_PARALLEL, Problem, cache_bytes
-from polysched.library.matmul.schedule import tile_loops
+from polysched.library.matmul.plan import SMALLEST_PARALLEL
+from polysched.library.matmul.problem import Problem
+from polysched.library.matmul.register_tile import cache_bytes
+from polysched.library.matmul.tiling import tile_loops
 from polysched.machine.description import Machine
 
 _WORDS = {"m": "rows", "n": "columns", "k": "terms"}
@@ -55,15 +58,16 @@ def _adjusted(config: Config, used: Config) -> Iterator[str]:
 
 def _register_tile(config: Config, problem: Problem, machine: Machine) -> str:
     lanes = machine.lanes(problem.total.bits)
-    vectors = -(-config.inner_n // lanes)
-    sums = config.inner_m * vectors
+    sums = vectors_of_sums(config, machine, problem.total)
+    rows = config.inner_n if config.along_k else sums // config.inner_m
     needed = registers_needed(config, machine, problem.total)
     hidden = machine.fma_units * machine.fma_latency
     latency = "hides" if sums >= hidden else "too few to hide"
+    along = "terms of a sum" if config.along_k else "columns"
     return (
-        f"register tile: {config.inner_m} x {config.inner_n}, {sums} vectors of {lanes} as sums "
+        f"register tile: {config.inner_m} x {config.inner_n}, {sums} vectors of {lanes} {along} "
         f"({latency} the latency of {hidden} FMAs), {needed} of {machine.vector_registers} "
-        f"registers, {config.inner_m + vectors} loads for {sums} FMAs"
+        f"registers, {config.inner_m + rows} loads for {sums} FMAs"
     )
 
 
@@ -100,12 +104,14 @@ def _packing(config: Config, problem: Problem, machine: Machine) -> Iterator[str
     sizes = problem.sizes
     b_bytes = sizes.k * sizes.n * problem.dtype.bytes
     tiles = -(-sizes.m // config.inner_m)
-    where = "the first two caches hold it" if b_bytes <= cache_bytes(machine, 2) else "far away"
-    read = f"{_kib(b_bytes)}, {where}, read by {tiles} tiles of rows"
+    level = next((n for n in (1, 2, 3) if b_bytes <= cache_bytes(machine, n)), None)
+    where = "in memory" if level is None else f"fits the L{level} cache"
+    times = "once" if tiles == 1 else f"by {tiles} tiles of rows"
+    read = f"{_kib(b_bytes)}, {where}, read {times}"
     yield f"b: {'packed into panels' if config.pack_b else 'read where it lies'} ({read})"
     if config.pack_a:
-        yield "a: packed, so that its rows do not meet in one set of the cache"
+        yield "a: a block of it packed, so that its rows do not meet in one set of the cache"
 
 
 def _kib(count: int) -> str:
-    return f"{count / 1024:,.4g} KiB"
+    return f"{count / 1024:,.0f} KiB" if count >= 10240 else f"{count / 1024:.3g} KiB"

@@ -27,7 +27,7 @@ class Sizes(NamedTuple):
     batch: int = 1
 
 
-def matmul_kernel(
+def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
     m: int,
     n: int,
     k: int,

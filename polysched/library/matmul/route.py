@@ -13,7 +13,8 @@ import numpy as np
 from polysched.errors import CallError, KernelError
 from polysched.ir.dtypes import DType, as_dtype
 from polysched.library.matmul.kernel import Sizes, accumulator_of, matmul_kernel
-from polysched.library.matmul.plan import Problem, plan
+from polysched.library.matmul.plan import plan
+from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.schedule import matmul_schedule
 from polysched.lower import compile
 from polysched.machine.description import Machine
@@ -48,8 +49,9 @@ class Route:
         dtype: of the result.
         kernel: computes it; None if there is nothing to add up.
         inner_shape: of the result as the kernel has it, which knows no vectors.
-        left: brings ``a`` into the kernel's form; None where it has it.
-        right: brings ``b`` into the kernel's form.
+        is_swapped: whether the kernel takes ``b`` first.
+        left: brings the kernel's first operand into its form; None where it has it.
+        right: the same for the second operand.
         options: further arguments of the kernel's call.
         direct: the short way, where there is one.
     """
@@ -58,6 +60,7 @@ class Route:
     dtype: np.dtype[Any]
     kernel: CompiledKernel | None = None
     inner_shape: Shape = ()
+    is_swapped: bool = False
     left: Preparation | None = None
     right: Preparation | None = None
     options: dict[str, int] | None = None
@@ -68,12 +71,14 @@ class Route:
         if self.kernel is None:
             out.fill(0)
             return
+        if self.is_swapped:
+            a, b = b, a
+        if self.direct is not None and self.direct.run(a, b, out):
+            return
         if self.left is not None:
             a = self.left(a)
         if self.right is not None:
             b = self.right(b)
-        if self.direct is not None and self.direct.run(a, b, out):
-            return
         if self.inner_shape != self.shape:
             out = out.reshape(self.inner_shape)
         if self.options is None:
@@ -91,14 +96,18 @@ class Direct:
 
     Attributes:
         call: the machine code.
-        a_writable: whether numpy lets ``a`` be written: what :func:`address` wants to know.
-        b_writable: the same of ``b``.
-        a_bytes: the length of ``a``.
-        b_bytes: the length of ``b``.
+        left: brings the first operand into row-major order; None where it is.
+        right: the same for the second operand.
+        a_writable: whether numpy lets it be written: what :func:`address` wants to know.
+        b_writable: the same of the second operand.
+        a_bytes: its length.
+        b_bytes: the length of the second operand.
         out_bytes: the length of the result.
     """
 
     call: Callable[..., int]
+    left: Preparation | None
+    right: Preparation | None
     a_writable: bool
     b_writable: bool
     a_bytes: int
@@ -107,6 +116,10 @@ class Direct:
 
     def run(self, a: NumpyArray, b: NumpyArray, out: NumpyArray) -> bool:
         """Compute, and say whether that worked: not if arrays overlap, or there is no memory."""
+        if self.left is not None:
+            a = self.left(a)
+        if self.right is not None:
+            b = self.right(b)
         left, right = address(a, self.a_writable), address(b, self.b_writable)
         target = address(out, True)
         if (
@@ -131,15 +144,25 @@ def route(a: Operand, b: Operand, threads: int | None) -> Route:
     if 0 in (sizes.m, sizes.n, sizes.k, sizes.batch):
         return Route(shape, total)
     outer = () if batch is None else (batch,)
-    left, right = _form(a, (*outer, sizes.m, sizes.k)), _form(b, (*outer, sizes.k, sizes.n))
+    is_swapped = sizes.n == 1 < sizes.m
+    if is_swapped:
+        # A matrix by a vector is the vector by the transposed matrix, whose rows become lanes.
+        a, b, sizes = b, a, sizes._replace(m=1, n=sizes.m)
+    left = _form(a, (*outer, sizes.m, sizes.k))
+    right = _form(b, (*outer, *((sizes.n, sizes.k) if is_swapped else (sizes.k, sizes.n))))
     problem = Problem(
-        sizes, dtype, transpose_a=left.is_transposed, transpose_b=right.is_transposed
+        sizes,
+        dtype,
+        transpose_a=left.is_transposed,
+        transpose_b=right.is_transposed is not is_swapped,
     )
     count = min(threads or usable_threads(), LARGEST_TEAM)
     kernel = _kernel(problem, batch is not None, count)
     options = {"threads": threads} if threads is not None and kernel.is_threaded else None
     direct = Direct(
         kernel.native.call,
+        left=None if left.is_in_order else left.prepare,
+        right=None if right.is_in_order else right.prepare,
         a_writable=bool(a.flags & WRITEABLE) or left.is_copy,
         b_writable=bool(b.flags & WRITEABLE) or right.is_copy,
         a_bytes=prod(a.shape) * a.dtype.itemsize,
@@ -151,6 +174,7 @@ def route(a: Operand, b: Operand, threads: int | None) -> Route:
         total,
         kernel,
         inner_shape=(*outer, sizes.m, sizes.n),
+        is_swapped=is_swapped,
         left=left.prepare,
         right=right.prepare,
         options=options,
@@ -210,7 +234,9 @@ def _sizes(a: Shape, b: Shape) -> tuple[Sizes, int | None, Shape]:
     """
     for name, operand in (("a", a), ("b", b)):
         if not operand:
-            raise CallError(f"matmul: '{name}' has no dimension; expected a matrix, or multiply by *")
+            raise CallError(
+                f"matmul: '{name}' has no dimension; expected a matrix, or multiply by *"
+            )
     rows, terms = (a[-2] if len(a) > 1 else 1), a[-1]
     terms_of_b, columns = (b[-2], b[-1]) if len(b) > 1 else (b[0], 1)
     if terms != terms_of_b:
@@ -241,6 +267,11 @@ class Form(NamedTuple):
     prepare: Preparation | None
     is_transposed: bool = False
     is_copy: bool = False
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether the operand's memory is the kernel's array, whatever its shape."""
+        return not (self.is_transposed or self.is_copy)
 
 
 def _form(operand: Operand, shape: Shape) -> Form:

@@ -17,9 +17,10 @@ from itertools import takewhile
 
 from polysched.errors import ScheduleError
 from polysched.ir.kernel import Kernel
-from polysched.ir.tree import path
 from polysched.library.matmul.config import Config, fitted, part_of, require_registers
+from polysched.library.matmul.dot import dot_schedule
 from polysched.library.matmul.kernel import Sizes, sizes_of
+from polysched.library.matmul.tiling import in_parallel, loops_around, tile_loops, tiled
 from polysched.machine.description import Machine
 from polysched.user import Schedule
 
@@ -40,8 +41,9 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
     sums = kernel.arrays[kernel.statements["update"].target.array]
     require_registers(config, machine, sums.dtype)
     lanes = machine.lanes(sums.dtype.bits)
+    if config.along_k:
+        return dot_schedule(kernel, config, sizes, lanes)
     loops = tile_loops(config)
-    *_, tile = (loop for loop in loops if not loop.endswith("k"))
 
     if "pk" in loops:
         schedule = _with_partial_sums(kernel, config, sizes)
@@ -50,88 +52,45 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
         schedule, first, total = Schedule(kernel), "init", sums.name
     finished = tuple(takewhile(lambda loop: not loop.endswith("k"), loops))
     if "epilogue" in kernel.statements and finished:
-        schedule = _tiled(schedule, "epilogue", config, sizes, finished)
+        schedule = tiled(schedule, "epilogue", config, sizes, finished)
         schedule = schedule.compute_at(sums.name, at=finished[-1])
-        schedule = _tiled(schedule, "update", config, sizes, loops[len(finished) :])
+        schedule = tiled(schedule, "update", config, sizes, loops[len(finished) :])
     else:
-        schedule = _tiled(schedule, "update", config, sizes, loops)
-    if first in schedule.program.statements and tile not in _loops_around(schedule, first):
+        schedule = tiled(schedule, "update", config, sizes, loops)
+    # An epilogue's loop that has one iteration in a block leaves the product none to tile.
+    around = loops_around(schedule, "update")
+    *_, tile = (loop for loop in loops if loop in around and not loop.endswith("k"))
+    if first in schedule.program.statements and tile not in loops_around(schedule, first):
         schedule = schedule.compute_at(first, at=tile)
     if config.parallel_batch:
         loops = ("batch", *loops)
-    schedule, loops = _in_parallel(schedule, loops)
+    schedule, loops = in_parallel(schedule, loops)
     schedule = schedule.promote(total, at=tile, lanes=lanes)
     schedule = _packed(schedule, config, loops, lanes)
     return _in_vectors(schedule, lanes, tile)
 
 
-def tile_loops(config: Config) -> tuple[str, ...]:
-    """The loops around the register tile that a fitted config asks for, outermost first.
-
-    Parts of ``k`` come first, wherever ``order`` has them: their sums are partial to the very end.
-    """
-    wanted = [
-        loop
-        for loop in config.loops
-        if loop.startswith("i")
-        or (loop.startswith("p") and config.threads(loop[1]) > 1)
-        or (loop.startswith("o") and config.block(loop[1]) is not None)
-    ]
-    return tuple(sorted(wanted, key=lambda loop: loop != "pk"))
-
-
 def _with_partial_sums(kernel: Kernel, config: Config, sizes: Sizes) -> Schedule:
-    """Parts of the sums, for threads, outermost; each into an array of its own."""
+    """Parts of the sums, for threads, outermost but for a batch; each into an array of its own."""
     part = part_of(config, "k", sizes.k)
-    *space, _ = kernel.statements["update"].indices
+    batch = [f"update.{index}" for index in kernel.statements["update"].indices[:-3]]
     return (
         Schedule(kernel)
         .split("update.k", part, into=("pk", "k_part"))
-        .reorder("pk", *(f"update.{index}" for index in space), "k_part")
+        .reorder(*batch, "pk", *(f"update.{index}" for index in ("m", "n")), "k_part")
         .rfactor("update", "pk")
     )
 
 
-def _tiled(
-    schedule: Schedule, statement: str, config: Config, sizes: Sizes, loops: Sequence[str]
-) -> Schedule:
-    """Cut the loops of a statement and put the pieces in order: ``loops``, then what remains."""
-    extents = {"m": sizes.m, "n": sizes.n, "k": sizes.k}
-    around = _loops_around(schedule, statement)
-    rest = {d: f"{statement}.{d}" for d in "kmn" if d in around}
-    if "pk" in around:
-        rest = {"k": "k_part", **rest}
-    loops = [loop for loop in loops if loop not in around]
-    for loop in loops:
-        level, dimension = loop
-        factor, remaining = {
-            "p": (part_of(config, dimension, extents[dimension]), f"{dimension}_part"),
-            "o": (config.block(dimension), f"{dimension}_block"),
-            "i": (config.inner(dimension), f"r{dimension}"),
-        }[level]
-        assert factor is not None
-        schedule = schedule.split(rest[dimension], factor, into=(loop, remaining))
-        rest[dimension] = remaining
-    return schedule.reorder(*loops, *rest.values())
-
-
-def _in_parallel(schedule: Schedule, loops: Sequence[str]) -> tuple[Schedule, tuple[str, ...]]:
-    """The parts of threads as one parallel loop; the schedule and the loops that it has now."""
-    parts = [loop for loop in loops if loop.startswith("p") or loop == "batch"]
-    if not parts:
-        return schedule, tuple(loops)
-    parallel, *inner = parts
-    for loop in inner:
-        schedule = schedule.collapse(parallel, loop, into=parallel + loop)
-        parallel += loop
-    return schedule.parallel(parallel), (parallel, *loops[len(parts) :])
-
-
 def _packed(schedule: Schedule, config: Config, loops: Sequence[str], lanes: int) -> Schedule:
-    """Copies of what the tiles read again and again: ``b`` by the rows, ``a`` by the columns."""
+    """Copies of what the tiles read again and again: ``b`` by the rows, ``a`` by the columns.
+
+    A transposed ``b`` is turned, since its columns become lanes; ``a`` keeps its order.
+    """
+    stored_a = schedule.program.arrays["a"].dimensions[-2:]
     wanted = {
         "b": (config.pack_b, "im", "m", ("k", "n")),
-        "a": (config.pack_a, "in", "n", ("m", "k")),
+        "a": (config.pack_a, "in", "n", stored_a),
     }
     for array, (is_wanted, reader, independent, order) in wanted.items():
         if not is_wanted:
@@ -162,16 +121,12 @@ def _in_vectors(schedule: Schedule, lanes: int, tile: str) -> Schedule:
     for statement in ("init", "update_init", "update", "update_combine", "epilogue"):
         if statement not in schedule.program.statements:
             continue
-        around = _loops_around(schedule, statement)
+        around = loops_around(schedule, statement)
         rows = [f"{statement}.{loop}" for loop in around if loop in _ROWS]
         columns = [f"{statement}.{loop}" for loop in around if loop in _COLUMNS]
         terms = [f"{statement}.{loop}" for loop in around if loop == "rk"]
         for loop in columns:
             schedule = schedule.vectorize(loop, lanes)
-        if tile in around:
+        if tile in around and terms + rows + columns:
             schedule = schedule.unroll(*terms, *rows, *columns)
     return schedule
-
-
-def _loops_around(schedule: Schedule, statement: str) -> tuple[str, ...]:
-    return tuple(loop.name for loop in path(schedule.program.tree, statement))

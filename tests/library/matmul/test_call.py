@@ -73,9 +73,13 @@ def test_empty_sums_are_written() -> None:
     assert not out.any()
 
 
+def misaligned(*shape: int) -> np.ndarray:
+    return np.zeros(4 * np.prod(shape) + 1, np.uint8)[1:].view(np.float32).reshape(shape)
+
+
 def layouts(matrix: np.ndarray) -> dict[str, np.ndarray]:
     wide = np.repeat(matrix, 2, axis=1)
-    shifted = np.zeros(matrix.nbytes + 1, np.uint8)[1:].view(matrix.dtype).reshape(matrix.shape)
+    shifted = misaligned(*matrix.shape)
     shifted[:] = matrix
     frozen = matrix.copy()
     frozen.flags.writeable = False
@@ -158,8 +162,9 @@ WRONG = [
     ((A, some(5, 3, 4)), "are stacks of () and (5,) matrices; expected equal stacks"),
     ((A, B, np.empty((2, 5), "f4")), "out has shape (2, 5); expected (2, 4)"),
     ((A, B, np.empty((2, 4))), "out has elements of type float64; expected float32"),
-    ((A, B, np.empty((4, 2), "f4").T), "out is read-only or not contiguous in row-major order"),
-    ((A, B, read_only(np.empty((2, 4), "f4"))), "out is read-only or not contiguous"),
+    ((A, B, np.empty((4, 2), "f4").T), "or not contiguous in row-major order; multiply"),
+    ((A, B, read_only(np.empty((2, 4), "f4"))), "out is read-only, misaligned or not contiguous"),
+    ((A, B, misaligned(2, 4)), "out is read-only, misaligned or not contiguous"),
     ((A, B, [0]), "out is of type list; expected a numpy array"),
 ]
 

@@ -68,7 +68,6 @@ def test_too_many_registers() -> None:
     with pytest.raises(ScheduleError) as error:
         require_registers(Config(inner_m=6, inner_n=32), AVX2, f32)
     assert str(error.value) == (
-        "matmul config: a register tile of 6 x 32 f32 needs 24 vectors of 8 for its sums, 4 for a "
-        "row of b and 1 for a: 29 registers, and 'haswell-avx2' has 16; take a smaller inner_m or "
-        "inner_n"
+        "matmul config: a register tile of 6 x 32 f32 needs 24 vectors of 8 for its sums and 5 for "
+        "the operands: 29 registers, and 'haswell-avx2' has 16; take a smaller inner_m or inner_n"
     )

@@ -2,7 +2,8 @@ from polysched.ir.dtypes import i8
 from polysched.library.matmul.config import Config
 from polysched.library.matmul.explain import explain
 from polysched.library.matmul.kernel import Sizes
-from polysched.library.matmul.plan import Problem, plan
+from polysched.library.matmul.plan import plan
+from polysched.library.matmul.problem import Problem
 from polysched.machine.load import load_machine
 
 MACHINE = load_machine("skylake-avx512")
@@ -16,11 +17,11 @@ def test_a_config() -> None:
     text = explain(Config(inner_m=6, inner_n=64), Problem(Sizes(256, 256, 256)), MACHINE)
     assert text.splitlines() == [
         "256 x 256 x 256 f32 on 'skylake-avx512'",
-        "register tile: 6 x 64, 24 vectors of 16 as sums (hides the latency of 8 FMAs), 29 of 32 "
+        "register tile: 6 x 64, 24 vectors of 16 columns (hides the latency of 8 FMAs), 29 of 32 "
         "registers, 10 loads for 24 FMAs",
         "threads: one",
         "blocks: none; a panel of b has 64 KiB, the caches 32 KiB and 1,024 KiB",
-        "b: packed into panels (256 KiB, the first two caches hold it, read by 43 tiles of rows)",
+        "b: packed into panels (256 KiB, fits the L2 cache, read by 43 tiles of rows)",
         "loops: in im ik around the register tile",
     ]
 
@@ -46,3 +47,15 @@ def test_sums_of_another_type() -> None:
 
 def test_latency_that_is_not_hidden() -> None:
     assert "(too few to hide the latency of 8 FMAs)" in explained(Problem(Sizes(1, 64, 8)))
+
+
+def test_dot_products() -> None:
+    text = explained(Problem(Sizes(4, 1024, 1024), transpose_b=True))
+    assert "register tile: 4 x 4, 16 vectors of 16 terms of a sum (hides" in text
+    assert "21 of 32 registers, 8 loads for 16 FMAs" in text
+
+
+def test_b_from_memory() -> None:
+    text = explained(Problem(Sizes(1, 8192, 8192)))
+    assert "b: read where it lies (262,144 KiB, in memory, read once)" in text
+    assert "a: a block of it packed, so that its rows do not meet" in text

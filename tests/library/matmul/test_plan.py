@@ -1,10 +1,10 @@
 import pytest
 
-from polysched.errors import ScheduleError
 from polysched.ir.dtypes import DType, f32, f64, i8
-from polysched.library.matmul.config import Config, fitted, require_registers
+from polysched.library.matmul.config import fitted, require_registers
 from polysched.library.matmul.kernel import Sizes
-from polysched.library.matmul.plan import Problem, plan, tile_cycles
+from polysched.library.matmul.plan import plan
+from polysched.library.matmul.problem import Problem
 from polysched.machine.load import load_machine
 
 MACHINES = [load_machine(name) for name in ("skylake-avx512", "haswell-avx2", "generic")]
@@ -17,10 +17,11 @@ AVX512 = MACHINES[0]
 def test_every_plan_fits(machine, dtype: DType, threads: int) -> None:
     for m, n, k in [(1, 1, 1), (3, 5, 7), (64, 64, 64), (1, 4096, 9000), (1000, 1000, 1000)]:
         sizes = Sizes(m, n, k)
-        problem = Problem(sizes, dtype)
-        config = plan(problem, machine, threads)
-        require_registers(config, machine, problem.total)
-        assert fitted(config, sizes) == config
+        for transpose_b in (False, True):
+            problem = Problem(sizes, dtype, transpose_b=transpose_b)
+            config = plan(problem, machine, threads)
+            require_registers(config, machine, problem.total)
+            assert fitted(config, sizes) == config
 
 
 def test_no_threads_for_little_work() -> None:
@@ -49,6 +50,14 @@ def test_a_large_b_is_packed_if_it_is_read_often() -> None:
     assert not plan(Problem(Sizes(1024, 64, 64)), AVX512).pack_b
 
 
+def test_a_transposed_a_is_packed_if_its_rows_fall_into_one_set() -> None:
+    config = plan(Problem(Sizes(1024, 1024, 1024), transpose_a=True), AVX512)
+    assert config.pack_a
+    assert config.m_block is not None
+    assert not plan(Problem(Sizes(1000, 1000, 1000), transpose_a=True), AVX512).pack_a
+    assert not plan(Problem(Sizes(1024, 1024, 1024)), AVX512).pack_a
+
+
 def test_a_transposed_b_is_packed() -> None:
     assert plan(Problem(Sizes(64, 64, 64), transpose_b=True), AVX512).pack_b
 
@@ -62,26 +71,18 @@ def test_b_that_is_read_once_from_memory_is_streamed() -> None:
 
 def test_long_sums_come_in_blocks() -> None:
     assert plan(Problem(Sizes(64, 64, 16384)), AVX512).k_block == 256
-    blocks = plan(Problem(Sizes(1024, 1024, 16384)), AVX512).k_block
-    assert blocks is not None
-    assert blocks * 64 * f32.bytes <= 512 * 1024
+    config = plan(Problem(Sizes(1024, 1024, 16384)), AVX512)
+    assert config.k_block is not None
+    assert config.k_block * config.inner_n * f32.bytes <= 512 * 1024
 
 
-@pytest.mark.parametrize("sizes", [(64, 64, 64), (37, 1023, 511), (13, 48, 100)])
-def test_the_tile_is_nearly_the_best_of_the_model(sizes: tuple[int, int, int]) -> None:
-    problem = Problem(Sizes(*sizes))
-    chosen = tile_cycles(plan(problem, AVX512), problem.sizes, f32, AVX512)
-    for rows in range(1, 13):
-        for vectors in range(1, 7):
-            other = Config(inner_m=rows, inner_n=16 * vectors)
-            try:
-                require_registers(other, AVX512, f32)
-            except ScheduleError:
-                continue
-            assert chosen <= 1.02 * tile_cycles(other, problem.sizes, f32, AVX512)
+def test_few_rows_by_a_transposed_b_are_dot_products() -> None:
+    config = plan(Problem(Sizes(4, 1024, 1024), transpose_b=True), AVX512)
+    assert config.along_k
+    assert not config.pack_b
+    assert not plan(Problem(Sizes(4, 1024, 1024)), AVX512).along_k
 
 
-def test_cycles_are_those_of_the_fmas_and_the_ends_of_tiles() -> None:
-    cycles = tile_cycles(Config(inner_m=8, inner_n=32), Sizes(64, 64, 64), f32, AVX512)
-    fmas = 64 * 4 * 64 // 2
-    assert fmas <= cycles <= 1.25 * fmas
+def test_threads_do_not_share_sums_that_a_grid_reads_as_cheaply() -> None:
+    config = plan(Problem(Sizes(1, 4096, 4096)), AVX512, threads=2)
+    assert (config.n_threads, config.k_threads) == (2, 1)

@@ -12,7 +12,9 @@ from polysched.ir.expressions import Expression, Index, maximum
 from polysched.ir.tree import path
 from polysched.library.matmul.config import Config
 from polysched.library.matmul.kernel import Elementwise, Sizes, matmul_kernel
-from polysched.library.matmul.plan import Problem, plan
+from polysched.library.matmul.plan import plan
+from polysched.library.matmul.problem import Problem
+from polysched.loops.last_writer import last_writer_errors
 from polysched.machine.load import load_machine
 from polysched.schedule.parallel import Parallel
 from tests.library.matmul.products import (
@@ -40,7 +42,7 @@ FIELDS: list[dict[str, Any]] = [
     {"n_threads": 2},
     {"k_threads": 2},
     {"m_threads": 2, "n_threads": 2},
-    {"k_threads": 3, **BLOCKS, "k_block": 2},
+    {"k_threads": 2, "k_block": 4},
     {"pack_b": False},
     {"pack_a": True, "k_block": 5},
 ]
@@ -60,10 +62,6 @@ def bias_and_relu(build: KernelBuilder) -> Elementwise:
         return maximum(0, value + bias[column])
 
     return stored
-
-
-def with_threads(config: Config) -> dict[str, int]:
-    return {"threads": 2} if "threads" in repr(scheduled(matmul_kernel(*SIZES[:3]), config)) else {}
 
 
 def is_parallel(config: Config) -> bool:
@@ -131,6 +129,19 @@ def test_transposed(transpose_a: bool, transpose_b: bool) -> None:
     assert_product(kernel, SMALL)
 
 
+@pytest.mark.parametrize("transpose_a", [False, True])
+def test_packed_a(transpose_a: bool) -> None:
+    config = Config(**{**vars(SMALL), "m_block": 6, "pack_a": True})
+    assert_product(matmul_kernel(*SIZES[:3], transpose_a=transpose_a), config)
+
+
+@pytest.mark.parametrize("fields", [BLOCKS, {"k_threads": 2}, {"m_threads": 2}], ids=named)
+def test_every_read_sees_the_value_it_should(fields: dict[str, Any]) -> None:
+    config = Config(**{**vars(SMALL), **fields})
+    kernel = matmul_kernel(5, 33, 7, epilogue=bias_and_relu)
+    assert not last_writer_errors(scheduled(kernel, config), {})
+
+
 def test_batch_in_parallel() -> None:
     config = Config(**{**vars(SMALL), "parallel_batch": True})
     assert_product(matmul_kernel(*SIZES[:3], batch=3), config, threads=2)
@@ -139,6 +150,25 @@ def test_batch_in_parallel() -> None:
 def test_batch_of_parts() -> None:
     config = Config(**{**vars(SMALL), "m_threads": 2})
     assert_product(matmul_kernel(*SIZES[:3], batch=2), config, threads=3)
+
+
+def test_batch_of_partial_sums() -> None:
+    config = Config(**{**vars(SMALL), "k_threads": 2})
+    assert_product(matmul_kernel(*SIZES[:3], batch=2), config, threads=2)
+
+
+def test_a_tile_of_one_element() -> None:
+    config = Config(inner_m=1, inner_n=1, inner_k=2)
+    assert_product(matmul_kernel(5, 4, 3), config)
+
+
+def test_a_block_of_one_column_and_an_epilogue() -> None:
+    config = Config(2, n_block=1, k_block=5, inner_m=3, inner_n=1, pack_b=False)
+    a, b = operands(SIZES)
+    bias = np.arange(SIZES.n, dtype=np.float32)
+    expected = np.maximum(product(a, b) + bias, 0)
+    kernel = matmul_kernel(*SIZES[:3], epilogue=bias_and_relu)
+    assert_right(kernel, config, a, b, bias, expected=expected, threads=2)
 
 
 def test_accumulate() -> None:
@@ -166,9 +196,9 @@ def test_the_hot_loop_is_fmas_and_their_loads() -> None:
     loop = hot_loop(function)
     assert loop is not None
     counts = loop.counts
-    assert counts.fmas == 6 * 4
+    assert counts.fma == 6 * 4
     assert counts.spills == counts.stores == counts.shuffles == 0
-    assert counts.loads + counts.broadcasts <= 6 + 4
+    assert counts.vector_loads + counts.broadcasts <= 6 + 4
 
 
 def test_too_many_registers_are_refused() -> None:

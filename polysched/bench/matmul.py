@@ -1,0 +1,193 @@
+"""The matrix products that are raced: their sizes, their data and the right answers."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polysched.bench.contestant import Contestant, Runner, optional_module
+from polysched.bench.race import Result
+from polysched.errors import BenchError
+from polysched.library.matmul.call import matmul
+from polysched.runtime.memory import aligned_zeros
+
+OWN = "polysched"
+
+
+@dataclass(frozen=True)
+class MatmulSize:
+    """Rows and columns of the product, and the terms of each sum."""
+
+    m: int
+    n: int
+    k: int
+
+    def __post_init__(self) -> None:
+        """Refuse an empty product."""
+        for name, extent in vars(self).items():
+            if extent < 1:
+                raise BenchError(f"matmul size: {name} must be at least 1, got {extent}")
+
+    def __str__(self) -> str:
+        return f"{self.m}x{self.n}x{self.k}"
+
+    @property
+    def flops(self) -> int:
+        """A multiplication and an addition for each term."""
+        return 2 * self.m * self.n * self.k
+
+
+SUITE = tuple(
+    MatmulSize(*extents)
+    for extents in (
+        (64, 64, 64),
+        (128, 128, 128),
+        (256, 256, 256),
+        (512, 512, 512),
+        (1024, 1024, 1024),
+        (2048, 2048, 2048),
+        (1000, 1000, 1000),
+        (37, 1023, 511),
+        (4096, 64, 64),
+        (64, 64, 16384),
+        (256, 512, 128),
+        (1, 4096, 4096),
+        (16, 4096, 4096),
+    )
+)
+"""Small, large, odd, tall, long and thin products."""
+
+
+@dataclass(frozen=True)
+class MatmulData:
+    """The operands, C-contiguous and 128-byte aligned: ``a[m, k]`` and ``b[k, n]``."""
+
+    size: MatmulSize
+    a: npt.NDArray[Any]
+    b: npt.NDArray[Any]
+
+    def output(self) -> npt.NDArray[Any]:
+        """New memory for the product."""
+        return aligned_zeros((self.size.m, self.size.n), self.a.dtype)
+
+
+def random_data(size: MatmulSize, dtype: npt.DTypeLike = np.float32, seed: int = 0) -> MatmulData:
+    """Operands drawn evenly from [-1, 1)."""
+    generator = np.random.default_rng(seed)
+
+    def uniform(*shape: int) -> npt.NDArray[Any]:
+        array = aligned_zeros(shape, dtype)
+        array[:] = generator.uniform(-1, 1, shape)
+        return array
+
+    return MatmulData(size, uniform(size.m, size.k), uniform(size.k, size.n))
+
+
+def reference(data: MatmulData) -> npt.NDArray[Any]:
+    """The right product, in float64."""
+    return data.a.astype(np.float64) @ data.b.astype(np.float64)
+
+
+def tolerance(size: MatmulSize, dtype: npt.DTypeLike = np.float32) -> float:
+    """How far a product may be from the reference whatever the order of the sums.
+
+    A sum of n products of magnitude at most 1 has a rounding error of at most about n * n / 2 units
+    in the last place of 1 (N. Higham, "Accuracy and Stability of Numerical Algorithms", section
+    3.1); the reference's own error is as large where the operands are float64.
+    """
+    return (size.k + 1) ** 2 * float(np.finfo(np.dtype(dtype)).eps)
+
+
+def contestants(data: MatmulData, threads: int) -> tuple[Contestant, ...]:
+    """polysched, numpy and torch, each called as users do, with an output to write into."""
+    return (
+        Contestant(OWN, partial(prepare_own, data, threads)),
+        Contestant("numpy", partial(prepare_numpy, data, threads)),
+        Contestant("torch", partial(prepare_torch, data, threads)),
+    )
+
+
+def prepare_own(data: MatmulData, threads: int) -> Runner:
+    """``ps.matmul``, planned and compiled by a first call."""
+    out = data.output()
+
+    def run() -> None:
+        matmul(data.a, data.b, out, threads=threads)
+
+    return _warm(Runner(run, lambda: out))
+
+
+def prepare_numpy(data: MatmulData, threads: int) -> Runner:
+    """``numpy.matmul`` with the BLAS that it comes with.
+
+    BLAS is held to so many threads for the rest of the process.
+
+    Raises:
+        UnavailableError: threadpoolctl is missing, so BLAS could not be told.
+    """
+    controller: Any = optional_module("threadpoolctl").ThreadpoolController()
+    controller.limit(limits=threads, user_api="blas")
+    out = data.output()
+    return _warm(Runner(partial(np.matmul, data.a, data.b, out=out), lambda: out))
+
+
+def prepare_torch(data: MatmulData, threads: int) -> Runner:
+    """``torch.mm``, on so many threads for the rest of the process.
+
+    Raises:
+        UnavailableError: torch is not installed.
+    """
+    torch: Any = optional_module("torch")
+    torch.set_num_threads(threads)
+    out = data.output()
+    operands = torch.from_numpy(data.a), torch.from_numpy(data.b)
+    return _warm(Runner(partial(torch.mm, *operands, out=torch.from_numpy(out)), lambda: out))
+
+
+def _warm(runner: Runner) -> Runner:
+    """The runner after a call: the race takes a long first call for a long piece of work."""
+    runner.run()
+    return runner
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """polysched's rate by that of the fastest peer, for one product."""
+
+    kernel: str
+    peer: str
+    ratio: float
+
+
+def ratios(results: Iterable[Result]) -> tuple[Ratio, ...]:
+    """How polysched stands to the fastest of its peers; products without a peer are left out."""
+    by_kernel: dict[str, list[Result]] = {}
+    for result in results:
+        by_kernel.setdefault(result.kernel, []).append(result)
+    found = []
+    for kernel, group in by_kernel.items():
+        own = [one for one in group if one.contestant == OWN]
+        peers = [one for one in group if one.contestant != OWN]
+        if own and peers:
+            best = max(peers, key=lambda one: one.fraction_of_peak)
+            ratio = own[0].fraction_of_peak / best.fraction_of_peak
+            found.append(Ratio(kernel, best.contestant, ratio))
+    return tuple(found)
+
+
+def geometric_mean(values: Sequence[Ratio]) -> float:
+    """The geometric mean of ratios.
+
+    Raises:
+        BenchError: there are none.
+    """
+    if not values:
+        raise BenchError("no product was raced against a peer, so there is no mean of ratios")
+    return math.exp(statistics.fmean(math.log(value.ratio) for value in values))

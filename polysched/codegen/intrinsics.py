@@ -1,0 +1,40 @@
+"""Calls of LLVM's intrinsics and constants, the same for scalars and for vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+
+def intrinsic(builder: ir.IRBuilder, name: str, operands: list[Any], flags: Any = ()) -> Any:
+    """A call of an overloaded intrinsic whose operands and result have one type."""
+    type_ = operands[0].type
+    suffix = mangled(type_)
+    function_type = ir.FunctionType(type_, [operand.type for operand in operands])
+    function = declared(builder.module, f"llvm.{name}.{suffix}", function_type)
+    return builder.call(function, operands, fastmath=flags)
+
+
+def declared(module: ir.Module, name: str, type_: ir.FunctionType) -> ir.Function:
+    """The declaration of a function in the module, made once."""
+    found = module.globals.get(name)
+    return found if found is not None else ir.Function(module, type_, name)
+
+
+def mangled(type_: Any) -> str:
+    """The name of a type in an intrinsic's name."""
+    if isinstance(type_, ir.VectorType):
+        return f"v{type_.count}{mangled(type_.element)}"
+    if isinstance(type_, ir.PointerType):
+        return "p0"
+    if isinstance(type_, ir.IntType):
+        return f"i{type_.width}"
+    return "f32" if isinstance(type_, ir.FloatType) else "f64"
+
+
+def constant(type_: Any, value: float) -> Any:
+    """A number as a constant of a type; of a vector type, in every lane."""
+    if isinstance(type_, ir.VectorType):
+        return ir.Constant(type_, [ir.Constant(type_.element, value)] * type_.count)
+    return ir.Constant(type_, value)

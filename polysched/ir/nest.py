@@ -1,0 +1,148 @@
+"""The loops and conditions around the statement that is being declared, and the tree they leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeAlias
+
+import islpy as isl
+
+from polysched.ir.affine import to_pw_aff, to_set
+from polysched.ir.expressions import Expression, Index, Parameter
+from polysched.ir.traversal import walk
+from polysched.ir.tree import Leaf, Loop, Node, sequence
+
+
+@dataclass
+class _OpenLoop:
+    """A loop whose body is being declared."""
+
+    index: str
+    lower: Expression
+    upper: Expression
+    step: int
+    children: list[_Child] = field(default_factory=list)
+
+
+@dataclass
+class _Condition:
+    condition: Expression
+
+
+_Child: TypeAlias = str | _OpenLoop
+"""A statement, by its name, or a loop."""
+
+
+class Nest:
+    """What is open around the next statement, and what has been declared so far, in order."""
+
+    def __init__(self) -> None:
+        self._top: list[_Child] = []
+        self._open: list[_OpenLoop | _Condition] = []
+        self._names: set[str] = set()
+
+    @property
+    def indices(self) -> tuple[str, ...]:
+        """The indices of the open loops, the outermost first."""
+        return tuple(entry.index for entry in self._open if isinstance(entry, _OpenLoop))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a loop or a condition is open."""
+        return bool(self._open)
+
+    def has_had(self, index: str) -> bool:
+        """Whether a loop, open or closed, has an index of that name."""
+        return index in self._names
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """What is opened inside is closed at the end."""
+        depth = len(self._open)
+        try:
+            yield
+        finally:
+            del self._open[depth:]
+
+    def open_loop(self, index: str, lower: Expression, upper: Expression, step: int) -> None:
+        """Open a loop from ``lower`` to ``upper``, excluded, inside all that is open."""
+        loop = _OpenLoop(index, lower, upper, step)
+        self._children().append(loop)
+        self._open.append(loop)
+        self._names.add(index)
+
+    def open_condition(self, condition: Expression) -> None:
+        """Restrict what follows to the instances at which a condition holds."""
+        self._open.append(_Condition(condition))
+
+    def add(self, statement: str) -> None:
+        """Put a statement, by its name, behind what the innermost open loop holds."""
+        self._children().append(statement)
+
+    def instances(self, space: isl.Space, *, literal: bool = False) -> isl.Set:
+        """The points of a space that all that is open leaves.
+
+        Args:
+            space: with a dimension for each open loop.
+            literal: leave out what names a parameter.
+        """
+        points = isl.Set.universe(space)
+        for entry in self._open:
+            if not (literal and _names_parameter(entry)):
+                points = points.intersect(_instances(entry, space))
+        return points
+
+    def tree(self, spaces: Mapping[str, isl.Space]) -> Node:
+        """The loop tree of all that has been declared.
+
+        Args:
+            spaces: the space of the instances of each statement.
+        """
+        return _body(self._top, spaces)
+
+    def _children(self) -> list[_Child]:
+        for entry in reversed(self._open):
+            if isinstance(entry, _OpenLoop):
+                return entry.children
+        return self._top
+
+
+def _body(children: Sequence[_Child], spaces: Mapping[str, isl.Space]) -> Node:
+    return sequence([_closed(child, spaces) for child in children])
+
+
+def _closed(child: _Child, spaces: Mapping[str, isl.Space]) -> Node:
+    if isinstance(child, str):
+        return Leaf(child)
+    values = {name: to_pw_aff(Index(child.index), spaces[name]) for name in _statements(child)}
+    return Loop(child.index, MappingProxyType(values), _body(child.children, spaces))
+
+
+def _statements(child: _Child) -> Iterator[str]:
+    if isinstance(child, str):
+        yield child
+    else:
+        for inner in child.children:
+            yield from _statements(inner)
+
+
+def _instances(entry: _OpenLoop | _Condition, space: isl.Space) -> isl.Set:
+    """The points of a space that one loop or condition leaves."""
+    if isinstance(entry, _Condition):
+        return to_set(entry.condition, space)
+    index = Index(entry.index)
+    found = to_set(entry.lower <= index, space).intersect(to_set(index < entry.upper, space))
+    if entry.step == 1:
+        return found
+    offset = to_pw_aff(index - entry.lower, space).mod_val(isl.Val(entry.step))
+    return found.intersect(offset.zero_set())
+
+
+def _names_parameter(entry: _OpenLoop | _Condition) -> bool:
+    expressions = (
+        (entry.condition,) if isinstance(entry, _Condition) else (entry.lower, entry.upper)
+    )
+    return any(isinstance(node, Parameter) for one in expressions for node in walk(one))

@@ -1,0 +1,187 @@
+"""Statements as they are declared: their names, places, values, instances and order policies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from types import MappingProxyType
+
+import islpy as isl
+
+from polysched.errors import EmptyDomainError, KernelError
+from polysched.ir.data_dependent import as_subscript
+from polysched.ir.declarations import as_reduction, bounded, require_identifier
+from polysched.ir.expressions import Expression, Index, Operand, as_expression, typed
+from polysched.ir.kernel import Access, Array, Order, Role, Statement
+from polysched.ir.limits import limited
+from polysched.ir.nest import Nest
+from polysched.ir.source import caller_location
+from polysched.ir.symbols import Symbols
+from polysched.ir.traversal import loads, walk
+
+
+class Statements:
+    """The statements of one kernel, as far as they are declared; each also goes into the nest.
+
+    Args:
+        symbols: the parameters and arrays that they may use.
+        nest: what is open around the next one.
+    """
+
+    def __init__(self, symbols: Symbols, nest: Nest) -> None:
+        self._symbols = symbols
+        self._nest = nest
+        self._declared: dict[str, Statement] = {}
+        self._label: tuple[str, Order] | None = None
+        self._degenerate: set[str] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._declared)
+
+    def written(self) -> frozenset[str]:
+        """The arrays that are assigned to."""
+        return frozenset(statement.target.array for statement in self._declared.values())
+
+    def spaces(self) -> dict[str, isl.Space]:
+        """The space of the instances of each statement, as it was declared."""
+        return {name: one.domain.get_space() for name, one in self._declared.items()}
+
+    def final(self, context: isl.Set) -> Mapping[str, Statement]:
+        """The statements in a context; parameters and assumptions may have come after them.
+
+        Raises:
+            EmptyDomainError: one has no instance, whatever the parameters are. It may have none
+                where the numbers alone say so: the inside of an image that is one pixel wide.
+        """
+        return MappingProxyType(
+            {name: self._final(statement, context) for name, statement in self._declared.items()}
+        )
+
+    def _final(self, statement: Statement, context: isl.Set) -> Statement:
+        domain = statement.domain.intersect_params(context)
+        if domain.is_empty() and statement.name not in self._degenerate:
+            where = "" if statement.location is None else f" ({statement.location})"
+            raise EmptyDomainError(
+                f"statement '{statement.name}' never runs: the bounds and conditions around it "
+                "leave it no instance, whatever the parameters are; mend these, or leave it "
+                f"out{where}"
+            )
+        return replace(statement, domain=domain)
+
+    @contextmanager
+    def labelled(self, name: str, order: Order | str) -> Iterator[None]:
+        """The one statement added inside gets a name and an order policy.
+
+        Raises:
+            KernelError: no such policy, the name is taken, a label inside a label, not one
+                statement.
+        """
+        try:
+            policy = Order(order)
+        except ValueError:
+            raise KernelError(
+                f"unknown order policy {order!r} of statement '{name}'; expected 'exact' or 'any'"
+            ) from None
+        require_identifier(name, "statement")
+        if self._label is not None:
+            raise KernelError(f"statement '{name}' is opened inside statement '{self._label[0]}'")
+        if name in self._declared:
+            raise KernelError(
+                f"a statement is named '{name}' already; names are unique in a kernel"
+            )
+        self._label = (name, policy)
+        try:
+            yield
+            if name not in self._declared:
+                raise KernelError(f"statement '{name}' holds no assignment")
+        finally:
+            self._label = None
+
+    def _next_label(self, array: Array) -> tuple[str, Order]:
+        if self._label is None:
+            name, number = array.name, 1
+            while name in self._declared:
+                number += 1
+                name = f"{array.name}_{number}"
+            return name, Order.EXACT
+        if self._label[0] in self._declared:
+            raise KernelError(f"statement '{self._label[0]}' holds more than one assignment")
+        return self._label
+
+    def subscripts(
+        self, array: Array, subscripts: Operand | tuple[Operand, ...]
+    ) -> tuple[Expression, ...]:
+        """The subscripts of an element as they are computed at this place in the nest.
+
+        Raises:
+            KernelError: not one for each dimension, or one is not quasi-affine in the indices
+                around it, the parameters and elements of inputs.
+        """
+        given = subscripts if isinstance(subscripts, tuple) else (subscripts,)
+        if len(given) != len(array.shape):
+            raise KernelError(
+                f"array '{array.name}' has {len(array.shape)} dimensions "
+                f"({', '.join(array.dimensions)}); it is subscripted with {len(given)}"
+            )
+        expressions = tuple(bounded(as_expression(subscript)) for subscript in given)
+        space = self._symbols.space("", self._nest.indices)
+        try:
+            for load in (load for expression in expressions for load in loads(expression)):
+                self._symbols.require_index_array(load)
+            with limited(KernelError, "it is too intricate"):
+                return tuple(as_subscript(expression, space) for expression in expressions)
+        except KernelError as error:
+            location = caller_location()
+            where = "" if location is None else f" ({location})"
+            raise KernelError(f"subscript of array '{array.name}': {error}{where}") from None
+
+    def add(self, array: Array, subscripts: Operand | tuple[Operand, ...], value: Operand) -> None:
+        """Add the statement that stores ``value`` in an element, at this place in the nest.
+
+        Raises:
+            KernelError: an array that is not written to, a subscript or value that cannot stand
+                here, a value of another type, a policy that is not for it.
+        """
+        if array.role is Role.INPUT:
+            raise KernelError(f"array '{array.name}' is an input; declare it inout to write to it")
+        location = caller_location()
+        name, order = self._next_label(array)
+        target = Access(array.name, self.subscripts(array, subscripts), location)
+        expression = typed(bounded(as_expression(value)), array.dtype)
+        self._require_own(name, expression)
+        if expression.dtype != array.dtype:
+            raise KernelError(
+                f"statement '{name}' stores {expression.dtype} into array '{array.name}' of "
+                f"{array.dtype}; convert with cast(value, {array.dtype})"
+            )
+        expression, reduction = as_reduction(target, expression, order)
+        if reduction is None and order is Order.ANY:
+            raise KernelError(
+                f"statement '{name}' is not a reduction: order='any' needs the form "
+                f"{target} = {target} op e with op one of + * min max"
+            )
+        indices = self._nest.indices
+        with limited(KernelError, f"the instances of statement '{name}' are too intricate"):
+            domain = self._domain(name, indices)
+            if domain.is_empty() and self._domain(name, indices, literal=True).is_empty():
+                self._degenerate.add(name)
+        self._declared[name] = Statement(
+            name, indices, domain, target, expression, reduction, location
+        )
+        self._nest.add(name)
+
+    def _require_own(self, name: str, value: Expression) -> None:
+        """Check that a statement uses only indices around it and what this kernel declares."""
+        indices = self._nest.indices
+        for node in walk(value):
+            if isinstance(node, Index) and node.name not in indices:
+                raise KernelError(
+                    f"index '{node.name}' is used in statement '{name}' outside its loop"
+                )
+            self._symbols.require_declared(name, node)
+
+    def _domain(self, name: str, indices: tuple[str, ...], *, literal: bool = False) -> isl.Set:
+        """The instances of a statement; if ``literal``, leaving out what names a parameter."""
+        points = self._nest.instances(self._symbols.space(name, indices), literal=literal)
+        return points.intersect_params(self._symbols.context()).coalesce()

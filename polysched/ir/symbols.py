@@ -1,0 +1,184 @@
+"""The names that a kernel declares: parameters, what is assumed of them, and arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import islpy as isl
+
+from polysched.errors import KernelError
+from polysched.ir.affine import instance_space, to_set
+from polysched.ir.data_dependent import as_values
+from polysched.ir.declarations import (
+    as_condition,
+    as_extent,
+    dimension_names,
+    require_identifier,
+    require_limit,
+)
+from polysched.ir.dtypes import DType, as_dtype
+from polysched.ir.expressions import Expression, Load, Operand, Parameter
+from polysched.ir.kernel import Array, Role
+from polysched.ir.limits import limited
+from polysched.ir.source import caller_location
+
+
+class Symbols:
+    """The parameters and arrays of one kernel, as far as they are declared.
+
+    Args:
+        kernel: its name, for messages.
+    """
+
+    def __init__(self, kernel: str) -> None:
+        self.kernel = kernel
+        self.parameters: list[str] = []
+        self.arrays: dict[str, Array] = {}
+        self._assumptions: list[Expression] = []
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.parameters or name in self.arrays
+
+    def kind(self, name: str) -> str:
+        """What a declared name stands for: ``"a parameter"`` or ``"an array"``."""
+        return "a parameter" if name in self.parameters else "an array"
+
+    def claim(self, name: str, what: str) -> None:
+        """Check that a name is an identifier and free.
+
+        Raises:
+            KernelError: it is not.
+        """
+        require_identifier(name, what)
+        if name in self:
+            raise KernelError(
+                f"{what} '{name}': the name is taken already in kernel '{self.kernel}'"
+            )
+
+    def space(self, statement: str = "", indices: Sequence[str] = ()) -> isl.Space:
+        """The space of a statement's instances, with the parameters declared so far."""
+        return instance_space(self.parameters, statement, indices)
+
+    def add_parameter(self, name: str, minimum: int | None, maximum: int | None) -> Parameter:
+        """Declare a parameter, whose name has been claimed.
+
+        Raises:
+            KernelError: a limit is no integer of 64 bits.
+        """
+        self.parameters.append(name)
+        parameter = Parameter(name)
+        for what, limit in (("minimum", minimum), ("maximum", maximum)):
+            require_limit(name, what, limit)
+        if minimum is not None:
+            self._assumptions.append(parameter >= minimum)
+        if maximum is not None:
+            self._assumptions.append(parameter <= maximum)
+        return parameter
+
+    def assume(self, condition: Expression) -> None:
+        """Add a condition over the parameters to the context.
+
+        Raises:
+            KernelError: the condition is not affine, or not over the parameters alone.
+        """
+        checked = as_condition("assume", condition)
+        with limited(KernelError, "the condition of assume(...) is too intricate"):
+            to_set(checked, self.space())
+        self._assumptions.append(condition)
+
+    def context(self) -> isl.Set:
+        """The values of the parameters at which all assumptions hold.
+
+        Raises:
+            KernelError: there are none.
+        """
+        space = isl.Space.create_from_names(
+            isl.DEFAULT_CONTEXT, set=[], params=list(self.parameters)
+        )
+        context = isl.Set.universe(space)
+        for assumption in self._assumptions:
+            context = context.intersect(to_set(assumption, space))
+        context = context.params()
+        if context.is_empty():
+            raise KernelError(
+                f"the assumptions about the parameters of kernel '{self.kernel}' contradict each "
+                f"other: no values satisfy {' and '.join(map(str, self._assumptions))}"
+            )
+        return context
+
+    def add_array(
+        self,
+        name: str,
+        dtype: DType | str,
+        shape: Any,
+        role: Role,
+        dimensions: str | None,
+        values: tuple[Operand, Operand] | None,
+    ) -> Array:
+        """Declare an array.
+
+        Args:
+            shape: its extents, or the one extent, affine in the parameters.
+            dimensions: the names of its dimensions in one text.
+            values: the range of its elements, the upper end excluded.
+
+        Raises:
+            KernelError: the name is taken, or one of the others is not what it has to be.
+        """
+        self.claim(name, "array")
+        given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+        space = self.space()
+        try:
+            with limited(KernelError, "it is too intricate"):
+                extents = tuple(as_extent(extent, space) for extent in given)
+        except KernelError as error:
+            raise KernelError(f"shape of array '{name}': {error}") from None
+        names = dimension_names(name, dimensions, len(extents))
+        element_type = as_dtype(dtype)
+        array = Array(
+            name,
+            element_type,
+            extents,
+            role,
+            names,
+            location=caller_location(),
+            values=None if values is None else as_values(name, element_type, values, space),
+        )
+        self.arrays[name] = array
+        return array
+
+    def require_index_array(self, load: Load) -> None:
+        """Check that the array of a load in a subscript is an input of this kernel.
+
+        Raises:
+            KernelError: it is not.
+        """
+        array = self.arrays.get(load.array)
+        if array is None:
+            raise KernelError(
+                f"'{load}' reads an array that kernel '{self.kernel}' does not declare"
+            )
+        if array.role is not Role.INPUT:
+            raise KernelError(
+                f"'{load}' reads {array.role.value} '{array.name}', which the kernel writes, so "
+                "nothing is known of its values; expected elements of an input, declared with "
+                "values=(lower, upper)"
+            )
+
+    def require_declared(self, statement: str, node: Expression) -> None:
+        """Check that a node of what a statement computes names no one else's parameter or array.
+
+        Raises:
+            KernelError: it does.
+        """
+        if isinstance(node, Parameter) and node.name not in self.parameters:
+            raise KernelError(
+                f"statement '{statement}' uses parameter '{node.name}', which kernel "
+                f"'{self.kernel}' does not declare"
+            )
+        if isinstance(node, Load) and node.array not in self.arrays:
+            raise KernelError(
+                f"statement '{statement}' reads array '{node.array}', which kernel "
+                f"'{self.kernel}' does not declare"
+            )

@@ -1,0 +1,145 @@
+"""How a reduction of a matrix along one of its axes runs, whatever it computes.
+
+Both functions take a kernel of statements ``init`` and ``update``, the loops ``result`` and
+``term``, and an array of results with the dimension ``at``. Along the last axis lanes are terms of
+one result, and partial results are folded at its end; along the first axis lanes are results of
+their own. A large matrix is shared among threads: by results if there are enough of them, else by
+terms, with partial results for each thread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.errors import ScheduleError
+from polysched.library.folding import VECTORS, in_vectors, vectors_for
+from polysched.user import Schedule
+
+WORTH_THREADS = 1 << 17
+"""Elements from which on a second thread gains more than its start costs."""
+
+BLOCK = 8
+"""Rows that are added to a vector of results before it is stored."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """A matrix of ``results`` by ``terms``, in vectors of ``lanes``, for a number of threads.
+
+    Raises:
+        ScheduleError: there are no threads.
+    """
+
+    results: int
+    terms: int
+    lanes: int
+    threads: int
+
+    def __post_init__(self) -> None:
+        if self.threads < 1:
+            raise ScheduleError(f"threads is {self.threads}; expected at least 1")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to combine."""
+        return not self.results or not self.terms
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether more than one thread is to run."""
+        return self.threads > 1 and self.results * self.terms >= WORTH_THREADS
+
+
+def along_last(schedule: Schedule, size: Size, rows: int = 1) -> Schedule:
+    """Terms of a result are neighbours in memory; ``init`` and ``update`` are in one ``result``.
+
+    Args:
+        schedule: that of the kernel, without steps.
+        size: of the matrix.
+        rows: how many results are computed together, to share what their terms have in common.
+    """
+    if size.is_empty:
+        return schedule
+    rows = min(rows, size.results)
+    tiles = -(-size.results // rows)
+    if size.is_shared and tiles < size.threads:
+        schedule, terms = _parts_of_terms(schedule, size)
+        return in_vectors(schedule, "update", "part_term", size.lanes, _vectors(terms, size))
+    vectors = min(_vectors(size.terms, size), max(1, VECTORS // rows))
+    outermost = "result"
+    if rows > 1:
+        schedule = schedule.split("result", rows, into=("tile", "row"))
+        schedule = schedule.distribute("row", after="init")
+        outermost = "tile"
+    if size.is_shared:
+        schedule = schedule.parallel(outermost)
+    inner = ("row",) if rows > 1 else ()
+    return in_vectors(schedule, "update", "term", size.lanes, vectors, inner)
+
+
+def along_first(schedule: Schedule, size: Size) -> Schedule:
+    """Results are neighbours in memory; ``init`` and ``update`` are in nests of their own."""
+    if size.is_empty:
+        return schedule
+    if size.results == 1:  # a vector in memory, whichever way it is declared
+        return along_last(schedule.reorder("update.result", "term"), size)
+    schedule = schedule.vectorize("init.result", size.lanes)
+    share = -(-size.results // size.threads)
+    if size.is_shared and share >= BLOCK * size.lanes:
+        share = -(-share // size.lanes) * size.lanes
+        schedule = (
+            schedule.split("update.result", share, into=("part", "part_result"))
+            .reorder("part", "term", "part_result")
+            .parallel("part")
+        )
+        return _in_blocks(schedule, "term", "part_result", size.lanes)
+    loop = "term"
+    if size.is_shared:
+        schedule, _ = _parts_of_terms(schedule, size)
+        loop = "part_term"
+        schedule = schedule.vectorize("of_thread_init.at", size.lanes)
+        schedule = schedule.vectorize("of_thread_combine.at", size.lanes)
+    vectors = -(-size.results // size.lanes)
+    if vectors > VECTORS:
+        return _in_blocks(schedule, loop, "result", size.lanes)
+    return _in_registers(schedule, loop, vectors, size.lanes)
+
+
+def _vectors(terms: int, size: Size) -> int:
+    return vectors_for(terms, size.lanes)
+
+
+def _parts_of_terms(schedule: Schedule, size: Size) -> tuple[Schedule, int]:
+    """A partial result for each thread, over ``part_term``; and the most terms that one has."""
+    share = -(-size.terms // size.threads)
+    schedule = schedule.split("update.term", share, into=("part", "part_term"))
+    return schedule.rfactor("update", "part", into="of_thread").parallel("update.part"), share
+
+
+def _in_blocks(schedule: Schedule, term: str, result: str, lanes: int) -> Schedule:
+    """Several rows at a time, each read from one end to the other."""
+    array = schedule.program.statements["update"].target.array
+    return (
+        schedule.split(f"update.{term}", BLOCK, into=("block", "row"))
+        .reorder("block", f"update.{result}", "row")
+        .vectorize(f"update.{result}", lanes)
+        .promote(array, at=f"update.{result}", lanes=lanes)
+        .unroll("row")
+    )
+
+
+def _in_registers(schedule: Schedule, term: str, vectors: int, lanes: int) -> Schedule:
+    """All results in registers, several times over if there are few of them."""
+    copies = VECTORS // vectors
+    if copies == 1:
+        return schedule.vectorize("update.result", lanes).unroll("update.result")
+    schedule = (
+        schedule.split(f"update.{term}", copies, into=("block", "row"))
+        .reorder("row", "block", "update.result")
+        .rfactor("update", "row")
+        .distribute("update.row", after="update_init")
+        .reorder("block", "update.row", "update.result")
+    )
+    for loop in ("update_init.at", "update.result", "update_combine.at"):
+        schedule = schedule.vectorize(loop, lanes)
+    return schedule.unroll("update_init.row", "update_init.at", "update.row", "update.result")

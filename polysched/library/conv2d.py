@@ -1,0 +1,211 @@
+"""Convolutions of any size, stride and dilation, with or without bias and ReLU.
+
+Images are stored as NHWC and filters as HWIO, so that output channels are lanes. The register tile
+is a block of neighbouring pixels by a few vectors of channels; its sums stay in registers for the
+whole reduction. The measured choices behind it are those of :mod:`polysched.library.convolution`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.errors import KernelError, ScheduleError
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import DType, f32
+from polysched.ir.expressions import maximum
+from polysched.ir.kernel import Kernel
+from polysched.ir.tree import path
+from polysched.library.extents import extents_of
+from polysched.machine.description import Machine
+from polysched.user import Schedule
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """The size of a convolution; ``height`` and ``width`` are those of the output.
+
+    Attributes:
+        images: how many.
+        height: rows of an output image.
+        width: columns of an output image.
+        channels_in: of the input.
+        channels_out: of the output.
+        filter_height: rows of the filter.
+        filter_width: columns of the filter.
+        stride: distance of neighbouring output pixels in the input, in both directions.
+        dilation: distance of neighbouring filter taps in the input, in both directions.
+    """
+
+    images: int
+    height: int
+    width: int
+    channels_in: int
+    channels_out: int
+    filter_height: int = 3
+    filter_width: int = 3
+    stride: int = 1
+    dilation: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what is no size.
+
+        Raises:
+            KernelError: a field is not positive; the message names it.
+        """
+        for name, value in vars(self).items():
+            if value < 1:
+                raise KernelError(f"conv2d: {name} is {value}; expected a positive number")
+
+    @property
+    def input_height(self) -> int:
+        """Rows of an input image."""
+        return (self.height - 1) * self.stride + (self.filter_height - 1) * self.dilation + 1
+
+    @property
+    def input_width(self) -> int:
+        """Columns of an input image."""
+        return (self.width - 1) * self.stride + (self.filter_width - 1) * self.dilation + 1
+
+
+def conv2d(
+    size: Convolution, *, bias: bool = False, relu: bool = False, dtype: DType = f32
+) -> Kernel:
+    """The kernel of a convolution without padding; the order of the sums is free.
+
+    ``out[n, y, x, c] = bias[c] + the sum over ky, kx, k of filter[ky, kx, k, c] *
+    input[n, y*stride + ky*dilation, x*stride + kx*dilation, k]``, and 0 instead of what is
+    negative if ``relu``. Arrays, C-contiguous: ``input[images, input_height, input_width,
+    channels_in]``, ``filter[filter_height, filter_width, channels_in, channels_out]``,
+    ``bias[channels_out]`` if there is one, ``out[images, height, width, channels_out]``. The
+    statements are ``init``, ``update`` and, with ``relu``, ``finish``.
+
+    Args:
+        size: all the sizes.
+        bias: whether a bias is added.
+        relu: whether negative results become 0.
+        dtype: elements of all arrays.
+    """
+    build = KernelBuilder("conv2d")
+    extents = (size.images, size.height, size.width, size.channels_out)
+    input_shape = (size.images, size.input_height, size.input_width, size.channels_in)
+    filter_shape = (size.filter_height, size.filter_width, size.channels_in, size.channels_out)
+    input = build.input("input", dtype, input_shape, dimensions="n y x k")
+    filter = build.input("filter", dtype, filter_shape, dimensions="ky kx k c")
+    offset = build.input("bias", dtype, (size.channels_out,)) if bias else None
+    out = build.output("out", dtype, extents, dimensions="n y x c")
+    sums = build.temporary("sums", dtype, extents, dimensions="n y x c") if relu else out
+    space = dict(zip("nyxc", extents, strict=True))
+    taps = {"ky": size.filter_height, "kx": size.filter_width, "k": size.channels_in}
+    with build.loops(**space) as (n, y, x, c), build.statement("init"):
+        sums[n, y, x, c] = 0 if offset is None else offset[c]
+    with (
+        build.loops(**space, **taps) as (n, y, x, c, ky, kx, k),
+        build.statement("update", order="any"),
+    ):
+        row, column = (at * size.stride + tap * size.dilation for at, tap in ((y, ky), (x, kx)))
+        sums[n, y, x, c] += filter[ky, kx, k, c] * input[n, row, column, k]
+    if relu:
+        with build.loops(**space) as (n, y, x, c), build.statement("finish"):
+            out[n, y, x, c] = maximum(0, sums[n, y, x, c])
+    return build.kernel()
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The register tile: ``rows`` by ``columns`` pixels, and vectors of ``lanes`` channels."""
+
+    rows: int
+    columns: int
+    vectors: int
+    lanes: int
+
+    @property
+    def channels(self) -> int:
+        """The channels of a tile."""
+        return self.vectors * self.lanes
+
+
+def tile_for(height: int, width: int, channels: int, machine: Machine, dtype: DType) -> Tile:
+    """The register tile of an output: of four vectors of channels, six pixels, with 32 registers.
+
+    Three quarters of the registers hold sums, an eighth the filter, the others pixels. What does
+    not divide is cut in parts of nearly one size: 100 channels in vectors of 16 are 64 and 36.
+    """
+    lanes = min(machine.lanes(dtype.bits), 1 << (channels - 1).bit_length())
+    sums = machine.vector_registers * 3 // 4
+    vectors = _even_part(-(-channels // lanes), machine.vector_registers // 8)
+    columns = _even_part(width, sums // vectors)
+    rows = _even_part(height, sums // (vectors * columns))
+    return Tile(rows, columns, vectors, lanes)
+
+
+def _even_part(extent: int, most: int) -> int:
+    """The largest of as few parts as have at most ``most``, when they are nearly equal."""
+    parts = -(-extent // most)
+    return -(-extent // parts)
+
+
+WORTH_THREADS = 1 << 20
+"""Multiplications from which on a second thread gains more than its start costs."""
+
+
+def conv2d_schedule(kernel: Kernel, machine: Machine, threads: int = 1) -> Schedule:
+    """Schedule a kernel of :func:`conv2d`.
+
+    Args:
+        kernel: the convolution.
+        machine: whose vectors and registers are used.
+        threads: for how many threads; a small convolution gets one.
+
+    Raises:
+        ScheduleError: it is another kernel, or there are no threads.
+    """
+    if threads < 1:
+        raise ScheduleError(f"conv2d: threads is {threads}; expected at least 1")
+    out = extents_of(kernel, "out", "n y x c", "conv2d")
+    taps = extents_of(kernel, "filter", "ky kx k c", "conv2d")
+    tile = tile_for(out["y"], out["x"], out["c"], machine, kernel.arrays["out"].dtype)
+    schedule = _tiled(Schedule(kernel), tile)
+
+    pixels = out["n"] * out["y"] * out["x"]
+    work = pixels * out["c"] * taps["ky"] * taps["kx"] * taps["k"]
+    if threads > 1 and work >= WORTH_THREADS:
+        schedule = schedule.collapse("update.n", "y_tile", into="rows").parallel("rows")
+    if out["c"] > tile.channels and pixels > _REUSED * tile.rows * tile.columns:
+        schedule = schedule.pack("filter", at="c_tile", order=("ky", "kx", "k", "c"))
+        schedule = schedule.vectorize("filter_packed.c", tile.lanes)
+    for statement in kernel.statements:
+        inner = [f"{statement}.{loop}" for loop in _inside(schedule, statement)]
+        schedule = schedule.vectorize(inner[-1], tile.lanes).unroll(*inner)
+    return schedule.unroll("update.k", factor=2) if taps["k"] > 1 else schedule
+
+
+_REUSED = 8
+"""Tiles of pixels from which on a copy of the filter's part for some channels pays."""
+
+
+def _tiled(schedule: Schedule, tile: Tile) -> Schedule:
+    """Tiles of the output, the reduction inside, its sums in a buffer that becomes registers."""
+    has_epilogue = "finish" in schedule.kernel.statements
+    statement = "finish" if has_epilogue else "update"
+    for loop, factor in (("c", tile.channels), ("x", tile.columns), ("y", tile.rows)):
+        pair = (f"{loop}_tile", f"{loop}_in")
+        schedule = schedule.split(f"{statement}.{loop}", factor, into=pair)
+    tiles, inside = ("c_tile", f"{statement}.n", "y_tile", "x_tile"), ("y_in", "x_in", "c_in")
+    if not has_epilogue:
+        schedule = schedule.reorder(*tiles, *_TAPS, *inside).compute_at("init", at="x_tile")
+        return schedule.promote("out", at="x_tile", lanes=tile.lanes)
+    schedule = schedule.reorder(*tiles, *inside).compute_at("sums", at="x_tile")
+    pixels = [f"update.{loop}" for loop in _inside(schedule, "update")]
+    return schedule.reorder(*(f"update.{tap}" for tap in _TAPS), *pixels).promote(
+        "sums", at="x_tile"
+    )
+
+
+_TAPS = ("ky", "kx", "k")
+
+
+def _inside(schedule: Schedule, statement: str) -> list[str]:
+    """The loops over a register tile's rows, columns and channels, in this order."""
+    loops = [loop.name for loop in path(schedule.program.tree, statement)]
+    return [loop for loop in loops[loops.index("x_tile") + 1 :] if loop not in _TAPS]

@@ -1,0 +1,92 @@
+"""Reductions in the lanes of vectors: several vectors of partial results, folded at the end.
+
+A sum in one register waits for every addition to end before the next one starts; in several
+vectors as many additions are under way as the machine can take. All steps are public primitives and
+need a reduction declared with ``order="any"``.
+"""
+
+from __future__ import annotations
+
+from polysched.user import Schedule
+
+VECTORS = 8
+"""Vectors of partial results: two units that take four cycles each are busy then."""
+
+
+def vectors_for(extent: int, lanes: int) -> int:
+    """How many vectors of partial results a reduction of ``extent`` terms fills."""
+    return max(1, min(VECTORS, -(-extent // lanes)))
+
+
+def in_vectors(
+    schedule: Schedule,
+    statement: str,
+    loop: str,
+    lanes: int,
+    vectors: int = VECTORS,
+    rows: tuple[str, ...] = (),
+) -> Schedule:
+    """Run a reduction's innermost loop in vectors of partial results.
+
+    Folding in halves, down to one lane, was measured too: it takes no less time than adding the
+    lanes of the last vector one after another, and three times the time to prove and compile.
+
+    before::
+
+        for k in 0..n: out[] = out[] + f(k)
+
+    after ``in_vectors(schedule, "S", "k", 16, 8)``::
+
+        vectors at in 0..128: out_partial[at] = 0
+        for k_vectors in 0..ceil(n / 128):
+          vectors at in 0..128: out_partial[at] = out_partial[at] + f(128*k_vectors + at)
+        vector at in 0..16: S_folded[at] = the sum of out_partial[16*(0..8) + at]
+        for at in 0..16: out[] = out[] + S_folded[at]
+
+    Args:
+        schedule: one in which ``loop`` holds nothing but ``statement``.
+        statement: a reduction; no loop around it has the name of a dimension of its array.
+        loop: the innermost loop around it.
+        lanes: elements of a vector.
+        vectors: how many vectors.
+        rows: the loops next around it that are written out inside of it, so that several results
+            share what they read; they hold the statement only, and the dimensions of its array.
+    """
+    lane, count = f"{loop}_lane", f"{loop}_vectors"
+    at, first, combine = f"{statement}.{lane}", f"{statement}_init", f"{statement}_combine"
+    inner = [f"{statement}.{row}" for row in rows]
+    schedule = (
+        schedule.split(f"{statement}.{loop}", lanes * vectors, into=(count, lane))
+        .reorder(at, f"{statement}.{count}", *inner)
+        .rfactor(statement, lane, order=_contiguous(schedule, statement, lane))
+        .distribute(at, after=first)
+        .reorder(f"{statement}.{count}", *inner, at)
+        .vectorize(f"{first}.{lane}", lanes)
+        .vectorize(at, lanes)
+        .unroll(*inner, f"{first}.{lane}", at)
+    )
+    partials = f"each_{lane}"
+    dimensions = _dimensions(schedule, combine) if rows else ()
+    for dimension in dimensions:
+        schedule = schedule.unroll(f"{first}.{dimension}", f"{combine}.{dimension}")
+    if vectors == 1:
+        return schedule.unroll(f"{combine}.{partials}")
+    folded = f"{statement}_folded"
+    return (
+        schedule.split(f"{combine}.{partials}", lanes, into=("each_vector", lane))
+        .reorder(f"{combine}.{lane}", f"{combine}.each_vector")
+        .rfactor(combine, lane, into=folded, order=_contiguous(schedule, combine, lane))
+        .vectorize(f"{combine}.{lane}", lanes)
+        .unroll(f"{combine}.each_vector", f"{folded}_combine.each_{lane}")
+    )
+
+
+def _contiguous(schedule: Schedule, statement: str, loop: str) -> tuple[str, ...]:
+    """The dimensions of partial results: those of the array, then the loop's own."""
+    return (*_dimensions(schedule, statement), f"each_{loop}")
+
+
+def _dimensions(schedule: Schedule, statement: str) -> tuple[str, ...]:
+    """The dimensions in memory of the array that a statement writes."""
+    array = schedule.program.arrays[schedule.program.statements[statement].target.array]
+    return array.dimensions[array.tile :]

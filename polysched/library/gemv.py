@@ -1,0 +1,80 @@
+"""A matrix times a vector: every element of the matrix is used once, so it is read as it lies.
+
+``y = A x``: lanes are terms of a sum, whose partial results are folded at the end of a row.
+``y = A^T x``: lanes are elements of ``y``; a few rows at a time are added to a vector of them, so
+that the matrix is read row by row and ``y`` not too often.
+"""
+
+from __future__ import annotations
+
+from polysched.errors import KernelError
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import DType, f32
+from polysched.ir.kernel import Kernel
+from polysched.library.axes import Size, along_first, along_last
+from polysched.library.extents import extents_of
+from polysched.machine.description import Machine
+from polysched.user import Schedule
+
+ROWS = 4
+"""Rows of ``A x`` that share the elements of ``x`` that they read."""
+
+
+def gemv_kernel(rows: int, columns: int, *, transpose: bool = False, dtype: DType = f32) -> Kernel:
+    """The kernel ``y = A x``, or ``y = A^T x``; the order of each sum is free.
+
+    Arrays, C-contiguous: ``a[rows, columns]``; ``x[columns]`` and ``y[rows]``, or the other way
+    round if transposed. The statements are ``init`` and ``update``. An empty sum is 0.
+
+    Args:
+        rows: rows of ``a`` as it is stored.
+        columns: columns of ``a`` as it is stored.
+        transpose: whether the product is that with the transposed matrix.
+        dtype: elements of all arrays.
+
+    Raises:
+        KernelError: a size is negative.
+    """
+    for name, size in {"rows": rows, "columns": columns}.items():
+        if size < 0:
+            raise KernelError(f"gemv: {name} is {size}; expected 0 or more")
+    terms, results = (rows, columns) if transpose else (columns, rows)
+    build = KernelBuilder("gemv_transposed" if transpose else "gemv")
+    names = "term result" if transpose else "result term"
+    a = build.input("a", dtype, (rows, columns), dimensions=names)
+    x = build.input("x", dtype, (terms,))
+    y = build.output("y", dtype, (results,), dimensions="at")
+    if transpose:
+        with build.loops(result=results) as result, build.statement("init"):
+            y[result] = 0
+        with (
+            build.loops(term=terms, result=results) as (term, result),
+            build.statement("update", order="any"),
+        ):
+            y[result] += a[term, result] * x[term]
+        return build.kernel()
+    with build.loops(result=results) as result:
+        with build.statement("init"):
+            y[result] = 0
+        with build.loops(term=terms) as term, build.statement("update", order="any"):
+            y[result] += a[result, term] * x[term]
+    return build.kernel()
+
+
+def gemv_schedule(kernel: Kernel, machine: Machine, threads: int = 1) -> Schedule:
+    """Schedule a kernel of :func:`gemv_kernel`.
+
+    Args:
+        kernel: the product.
+        machine: whose vectors are used.
+        threads: for how many threads; a small matrix gets one.
+
+    Raises:
+        ScheduleError: it is another kernel, or there are no threads.
+    """
+    extents = extents_of(kernel, "a", "result term", "gemv_kernel")
+    lanes = machine.lanes(kernel.arrays["a"].dtype.bits)
+    size = Size(extents["result"], extents["term"], lanes, threads)
+    if kernel.arrays["a"].dimensions[-1] == "term":
+        return along_last(Schedule(kernel), size, ROWS)
+    return along_first(Schedule(kernel), size)

@@ -1,0 +1,61 @@
+"""Products whose lanes are terms of the sums: a row of ``a`` by a row of a transposed ``b``.
+
+Where both operands are contiguous along ``k``, a few rows are multiplied as dot products are: each
+sum is a vector of partial sums, which are added up at its end. A product of few rows with a
+transposed ``b``, or of a matrix and a vector, is read once and as it lies that way.
+"""
+
+from __future__ import annotations
+
+from polysched.errors import ScheduleError
+from polysched.ir.kernel import Kernel
+from polysched.library.matmul.config import Config
+from polysched.library.matmul.kernel import Sizes
+from polysched.library.matmul.tiling import in_parallel, loops_around, tile_loops, tiled
+from polysched.user import Schedule
+
+
+def dot_schedule(kernel: Kernel, config: Config, sizes: Sizes, lanes: int) -> Schedule:
+    """Schedule a product for a fitted config with ``along_k``, in vectors of ``lanes``.
+
+    Of the config, the threads of ``m`` and ``n`` and the register tile count; ``inner_k`` is the
+    number of vectors that are written out one after another.
+
+    Raises:
+        ScheduleError: the config asks for blocks, packing or parts of the sums.
+    """
+    wanted = [loop for loop in tile_loops(config) if loop.startswith("o") or loop == "pk"]
+    if wanted or config.pack_a or config.pack_b:
+        raise ScheduleError(
+            "matmul config: along_k=True reads the operands once, where they lie; leave blocks and "
+            "k_threads away, and set pack_a and pack_b to False"
+        )
+    loops = tuple(loop for loop in tile_loops(config) if loop != "ik")
+    schedule = tiled(Schedule(kernel), "update", config, sizes, loops)
+    schedule = (
+        schedule.split("update.k", lanes, into=("ik", "lane"))
+        .reorder("lane", "ik")
+        .rfactor("update", "lane", order=(*_space(kernel), "each_lane"))
+    )
+    tile = loops[-1]
+    if "init" in schedule.program.statements:
+        schedule = schedule.compute_at("init", at=tile)
+    if config.parallel_batch:
+        loops = ("batch", *loops)
+    schedule, _ = in_parallel(schedule, loops)
+    schedule = schedule.vectorize("lane", lanes)
+    if config.inner_k > 1:
+        schedule = schedule.unroll("ik", factor=config.inner_k)
+    for statement in ("init", "update_init", "update", "update_combine"):
+        if statement in schedule.program.statements:
+            around = loops_around(schedule, statement)
+            fixed = [loop for loop in around if loop in {"m", "n", "rm", "rn", "each_lane"}]
+            for loop in fixed:
+                schedule = schedule.unroll(f"{statement}.{loop}")
+    if "epilogue" in schedule.program.statements:
+        schedule = schedule.vectorize("epilogue.n", lanes)
+    return schedule
+
+
+def _space(kernel: Kernel) -> tuple[str, ...]:
+    return kernel.arrays[kernel.statements["update"].target.array].dimensions

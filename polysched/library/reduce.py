@@ -1,0 +1,129 @@
+"""Sums, products, extrema and dot products along an axis of a matrix.
+
+Along the last axis lanes are terms of one result, and partial results are folded at its end; along
+the first axis lanes are results of their own. A large matrix is shared among threads: by results
+if there are enough of them, else by terms, with partial results for each thread.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from polysched.errors import KernelError
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import DType, f32
+from polysched.ir.expressions import Constant, Operator, operation
+from polysched.ir.kernel import Kernel
+from polysched.ir.neutral import neutral_element
+from polysched.library.axes import Size, along_first, along_last
+from polysched.library.extents import extents_of
+from polysched.machine.description import Machine
+from polysched.user import Schedule
+
+
+class Combine(enum.Enum):
+    """What becomes of the elements along the axis."""
+
+    SUM = "sum"
+    PRODUCT = "product"
+    MAXIMUM = "max"
+    MINIMUM = "min"
+    DOT = "dot"
+
+
+class Axis(enum.Enum):
+    """Along which axis of a matrix is reduced."""
+
+    FIRST = "first"
+    LAST = "last"
+
+
+_OPERATORS: Mapping[Combine, Operator] = MappingProxyType(
+    {
+        Combine.SUM: Operator.ADD,
+        Combine.PRODUCT: Operator.MULTIPLY,
+        Combine.MAXIMUM: Operator.MAXIMUM,
+        Combine.MINIMUM: Operator.MINIMUM,
+        Combine.DOT: Operator.ADD,
+    }
+)
+
+
+def reduce_kernel(
+    combine: Combine,
+    results: int,
+    terms: int,
+    *,
+    axis: Axis = Axis.LAST,
+    dtype: DType = f32,
+) -> Kernel:
+    """The kernel ``out[result] = combine over term of x``; the order of the terms is free.
+
+    Arrays, C-contiguous: ``x[results, terms]`` for the last axis, ``x[terms, results]`` for the
+    first, for a dot product ``y`` of the same shape, and ``out[results]``. The statements are
+    ``init`` and ``update``. Without terms the result is 0 (sum, dot product), 1 (product), or
+    beyond all numbers: infinity, or the first or last number of an integer type. NaN makes any
+    result NaN, as in numpy. Integers wrap around.
+
+    Args:
+        combine: what becomes of the terms.
+        results: the number of results.
+        terms: the number of terms of each.
+        axis: the axis that goes away.
+        dtype: elements of all arrays.
+
+    Raises:
+        KernelError: a size is negative.
+    """
+    for name, size in {"results": results, "terms": terms}.items():
+        if size < 0:
+            raise KernelError(f"reduce: {name} is {size}; expected 0 or more")
+    is_last = axis is Axis.LAST
+    shape, names = (
+        ((results, terms), "result term") if is_last else ((terms, results), "term result")
+    )
+    build = KernelBuilder(f"reduce_{combine.value}")
+    x = build.input("x", dtype, shape, dimensions=names)
+    y = build.input("y", dtype, shape, dimensions=names) if combine is Combine.DOT else None
+    out = build.output("out", dtype, (results,), dimensions="at")
+    operator = _OPERATORS[combine]
+    start = Constant(0, dtype) if operator is Operator.ADD else neutral_element(operator, dtype)
+    if is_last:
+        with build.loops(result=results) as result:
+            with build.statement("init"):
+                out[result] = start
+            with build.loops(term=terms) as term, build.statement("update", order="any"):
+                at = (result, term)
+                value = x[at] if y is None else x[at] * y[at]
+                out[result] = operation(operator, out[result], value)
+        return build.kernel()
+    with build.loops(result=results) as result, build.statement("init"):
+        out[result] = start
+    with (
+        build.loops(term=terms, result=results) as (term, result),
+        build.statement("update", order="any"),
+    ):
+        at = (term, result)
+        value = x[at] if y is None else x[at] * y[at]
+        out[result] = operation(operator, out[result], value)
+    return build.kernel()
+
+
+def reduce_schedule(kernel: Kernel, machine: Machine, threads: int = 1) -> Schedule:
+    """Schedule a kernel of :func:`reduce_kernel`.
+
+    Args:
+        kernel: the reduction.
+        machine: whose vectors are used.
+        threads: for how many threads; a small matrix gets one.
+
+    Raises:
+        ScheduleError: it is another kernel, or there are no threads.
+    """
+    extents = extents_of(kernel, "x", "result term", "reduce_kernel")
+    lanes = machine.lanes(kernel.arrays["x"].dtype.bits)
+    size = Size(extents["result"], extents["term"], lanes, threads)
+    along = along_last if kernel.arrays["x"].dimensions[-1] == "term" else along_first
+    return along(Schedule(kernel), size)

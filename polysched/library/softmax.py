@@ -1,0 +1,95 @@
+"""Softmax of the rows of a matrix, in three passes over a row that stays in the cache.
+
+The largest element of a row is subtracted first, so that no exponential overflows; the sum is taken
+while the exponentials are computed, and multiplied with as its reciprocal.
+"""
+
+from __future__ import annotations
+
+import math
+
+from polysched.errors import KernelError
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import DType, f32
+from polysched.ir.expressions import exp, maximum
+from polysched.ir.kernel import Kernel
+from polysched.library.axes import Size
+from polysched.library.extents import extents_of
+from polysched.library.folding import in_vectors, vectors_for
+from polysched.machine.description import Machine
+from polysched.user import Schedule
+
+_REGISTERS_OF_POWER = 16
+"""Vector registers that an exponential takes, most of them for its constants."""
+
+
+def softmax_kernel(rows: int, columns: int, *, dtype: DType = f32) -> Kernel:
+    """The kernel ``out[row, column] = exp(x[row, column]) / sum over k of exp(x[row, k])``.
+
+    Arrays, C-contiguous: ``x[rows, columns]`` and ``out[rows, columns]``. The order of the sum is
+    free. The result is NaN in all of a row that holds NaN or infinity, or nothing but -infinity.
+
+    Args:
+        rows: rows, each with a softmax of its own.
+        columns: elements of a row.
+        dtype: elements of both arrays, f32 or f64.
+
+    Raises:
+        KernelError: a size is negative, or the type has no exponential function.
+    """
+    for name, size in {"rows": rows, "columns": columns}.items():
+        if size < 0:
+            raise KernelError(f"softmax: {name} is {size}; expected 0 or more")
+    if not dtype.is_float:
+        raise KernelError(f"softmax: elements of type {dtype}; expected f32 or f64")
+    build = KernelBuilder("softmax")
+    x = build.input("x", dtype, (rows, columns), dimensions="row column")
+    out = build.output("out", dtype, (rows, columns))
+    largest = build.temporary("largest", dtype, (rows,), dimensions="at")
+    total = build.temporary("total", dtype, (rows,), dimensions="at")
+    factor = build.temporary("factor", dtype, (rows,), dimensions="at")
+    with build.loops(row=rows) as row:
+        with build.statement("no_maximum"):
+            largest[row] = -math.inf
+        with build.loops(column=columns) as column, build.statement("maximum", order="any"):
+            largest[row] = maximum(largest[row], x[row, column])
+        with build.statement("no_sum"):
+            total[row] = 0
+        with build.loops(column=columns) as column:
+            with build.statement("power"):
+                out[row, column] = exp(x[row, column] - largest[row])
+            with build.statement("sum", order="any"):
+                total[row] += out[row, column]
+        with build.statement("invert"):
+            factor[row] = 1 / total[row]
+        with build.loops(column=columns) as column, build.statement("scale"):
+            out[row, column] = out[row, column] * factor[row]
+    return build.kernel()
+
+
+def softmax_schedule(kernel: Kernel, machine: Machine, threads: int = 1) -> Schedule:
+    """Schedule a kernel of :func:`softmax_kernel`.
+
+    Args:
+        kernel: the softmax.
+        machine: whose vectors are used.
+        threads: for how many threads; a small matrix gets one.
+
+    Raises:
+        ScheduleError: it is another kernel, or there are no threads.
+    """
+    extents = extents_of(kernel, "x", "row column", "softmax_kernel")
+    lanes = machine.lanes(kernel.arrays["x"].dtype.bits)
+    size = Size(extents["row"], extents["column"], lanes, threads)
+    schedule = Schedule(kernel)
+    if size.is_empty:
+        return schedule
+    if size.is_shared:
+        schedule = schedule.parallel("row")
+    for temporary in ("largest", "total", "factor"):
+        schedule = schedule.promote(temporary, at="row")
+    vectors = vectors_for(size.terms, lanes)
+    schedule = in_vectors(schedule, "maximum", "column", lanes, vectors)
+    powers = max(1, min(vectors, machine.vector_registers // _REGISTERS_OF_POWER))
+    schedule = in_vectors(schedule, "sum", "column", lanes, powers)
+    return schedule.vectorize("scale.column", lanes)

@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+
+from polysched.bench.contestant import UnavailableError
+from polysched.bench.matmul import (
+    SUITE,
+    MatmulSize,
+    Ratio,
+    contestants,
+    geometric_mean,
+    random_data,
+    ratios,
+    reference,
+    tolerance,
+)
+from polysched.bench.race import Result
+from polysched.errors import BenchError
+
+TINY = MatmulSize(5, 9, 7)
+
+
+def result(kernel: str, contestant: str, fraction: float) -> Result:
+    return Result(kernel, contestant, fraction, 1.0, 1.0, 1, 0.0)
+
+
+def test_sizes() -> None:
+    assert str(TINY) == "5x9x7"
+    assert TINY.flops == 2 * 5 * 9 * 7
+    assert len(set(SUITE)) == len(SUITE) == 13
+
+
+def test_an_empty_product_is_refused() -> None:
+    with pytest.raises(BenchError, match="matmul size: k must be at least 1, got 0"):
+        MatmulSize(1, 1, 0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_data(dtype: type) -> None:
+    data = random_data(TINY, dtype)
+    for array, shape in ((data.a, (5, 7)), (data.b, (7, 9)), (data.output(), (5, 9))):
+        assert array.shape == shape
+        assert array.dtype == dtype
+        assert array.ctypes.data % 128 == 0
+    assert np.abs(data.a).max() <= 1
+    expected = [[sum(x * y for x, y in zip(row, column, strict=True)) for column in data.b.T]
+                for row in data.a.astype(np.float64)]  # fmt: skip
+    np.testing.assert_allclose(reference(data), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_contestants_are_right(threads: int) -> None:
+    data = random_data(TINY)
+    for contestant in contestants(data, threads):
+        try:
+            runner = contestant.prepare()
+        except UnavailableError:
+            assert contestant.name == "torch"
+            continue
+        runner.output().fill(0)
+        runner.run()
+        error = np.abs(runner.output() - reference(data)).max()
+        assert error <= tolerance(TINY)
+
+
+def test_ratios_are_to_the_fastest_peer() -> None:
+    results = [
+        result("x", "numpy", 0.25),
+        result("x", "polysched", 0.5),
+        result("x", "torch", 0.4),
+        result("y", "polysched", 0.5),
+    ]
+    assert ratios(results) == (Ratio("x", "torch", 0.5 / 0.4),)
+
+
+def test_geometric_mean() -> None:
+    assert geometric_mean([Ratio("x", "p", 0.5), Ratio("y", "p", 8.0)]) == pytest.approx(2)
+    with pytest.raises(BenchError, match="no product was raced against a peer"):
+        geometric_mean([])

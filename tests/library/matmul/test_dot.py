@@ -1,0 +1,84 @@
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polysched.codegen.assembly import hot_loop, parse
+from polysched.errors import ScheduleError
+from polysched.ir.dtypes import DType, f64, i8
+from polysched.library.matmul.config import Config
+from polysched.library.matmul.kernel import matmul_kernel
+from polysched.machine.load import load_machine
+from tests.library.matmul.products import (
+    assert_product,
+    assert_right,
+    operands,
+    product,
+    scheduled,
+)
+from tests.library.matmul.test_kernel import SIZES as SMALL
+from tests.library.matmul.test_kernel import bias_and_relu
+
+DOT = Config(inner_m=2, inner_n=4, pack_b=False, along_k=True)
+
+
+def dot(**changes: Any) -> Config:
+    return Config(**{**vars(DOT), **changes})
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (1, 9, 16), (3, 7, 15), (5, 4, 40), (4, 10, 127)])
+def test_tails(sizes: tuple[int, int, int]) -> None:
+    assert_product(matmul_kernel(*sizes, transpose_b=True), DOT)
+
+
+@pytest.mark.parametrize("dtype", [f64, i8])
+def test_types(dtype: DType) -> None:
+    assert_product(matmul_kernel(3, 6, 37, dtype=dtype, transpose_b=True), DOT)
+
+
+def test_several_vectors_at_a_time() -> None:
+    assert_product(matmul_kernel(1, 6, 100, transpose_b=True), dot(inner_k=2))
+
+
+@pytest.mark.parametrize("name", ["m_threads", "n_threads"])
+def test_threads(name: str) -> None:
+    assert_product(matmul_kernel(6, 13, 40, transpose_b=True), dot(**{name: 2}), threads=2)
+
+
+def test_batch() -> None:
+    kernel = matmul_kernel(1, 6, 40, transpose_b=True, batch=3)
+    assert_product(kernel, dot(parallel_batch=True), threads=2)
+
+
+def test_operands_that_are_not_transposed() -> None:
+    assert_product(matmul_kernel(3, 6, 37, transpose_a=True), DOT)
+
+
+def test_epilogue() -> None:
+    a, b = operands(SMALL)
+    bias = np.arange(SMALL.n, dtype=np.float32)
+    kernel = matmul_kernel(*SMALL[:3], transpose_b=True, epilogue=bias_and_relu)
+    expected = np.maximum(product(a, b) + bias, 0)
+    assert_right(kernel, DOT, a, np.ascontiguousarray(b.T), bias, expected=expected)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"k_block": 16}, {"m_block": 2}, {"k_threads": 2}, {"pack_b": True}]
+)
+def test_what_it_has_no_use_for(fields: dict[str, Any]) -> None:
+    kernel = matmul_kernel(8, 8, 64, transpose_b=True)
+    with pytest.raises(ScheduleError, match="along_k=True reads the operands once, where they lie"):
+        scheduled(kernel, dot(**fields))
+
+
+def test_the_hot_loop_is_fmas_and_their_loads() -> None:
+    kernel = matmul_kernel(4, 32, 256, transpose_b=True)
+    text = scheduled(kernel, dot(inner_m=4)).show("asm", load_machine("skylake-avx512"))
+    (loop, *_) = [found for one in parse(text) if (found := hot_loop(one)) is not None]
+    assert loop.counts.fma == 4 * 4
+    assert loop.counts.spills == loop.counts.stores == loop.counts.shuffles == 0
+
+
+def test_registers() -> None:
+    with pytest.raises(ScheduleError, match="needs 36 vectors of 16 for its sums and 7 for"):
+        scheduled(matmul_kernel(6, 6, 64, transpose_b=True), dot(inner_m=6, inner_n=6))

@@ -1,0 +1,54 @@
+import pytest
+
+from polysched.errors import ScheduleError
+from polysched.ir.dtypes import f32
+from polysched.library.matmul.config import Config, require_registers
+from polysched.library.matmul.kernel import Sizes
+from polysched.library.matmul.problem import Problem
+from polysched.library.matmul.register_tile import (
+    cache_bytes,
+    part_sizes,
+    tile_cycles,
+    with_register_tile,
+)
+from polysched.machine.load import load_machine
+
+AVX512 = load_machine("skylake-avx512")
+
+
+@pytest.mark.parametrize("sizes", [(64, 64, 64), (37, 1023, 511), (13, 48, 100)])
+def test_the_tile_is_nearly_the_best_of_the_model(sizes: tuple[int, int, int]) -> None:
+    problem = Problem(Sizes(*sizes))
+    chosen = tile_cycles(with_register_tile(Config(), problem, AVX512), problem.sizes, f32, AVX512)
+    for rows in range(1, 13):
+        for vectors in range(1, 7):
+            other = Config(inner_m=rows, inner_n=16 * vectors)
+            try:
+                require_registers(other, AVX512, f32)
+            except ScheduleError:
+                continue
+            assert chosen <= 1.02 * tile_cycles(other, problem.sizes, f32, AVX512)
+
+
+def test_cycles_are_those_of_the_fmas_and_the_ends_of_tiles() -> None:
+    cycles = tile_cycles(Config(inner_m=8, inner_n=32), Sizes(64, 64, 64), f32, AVX512)
+    fmas = 64 * 4 * 64 // 2
+    assert fmas <= cycles <= 1.25 * fmas
+
+
+def test_no_more_rows_than_a_set_of_the_cache_has_ways() -> None:
+    nearest = AVX512.cache(1)
+    assert nearest is not None
+    config = with_register_tile(Config(), Problem(Sizes(1000, 16, 1000)), AVX512)
+    assert config.inner_m <= nearest.associativity
+
+
+def test_parts() -> None:
+    config = Config(m_threads=2, n_threads=3, inner_m=6, inner_n=64)
+    assert part_sizes(config, Sizes(100, 200, 50)) == Sizes(54, 128, 50)
+
+
+def test_caches() -> None:
+    assert [cache_bytes(AVX512, level) for level in (1, 2)] == [32 * 1024, 1024 * 1024]
+    bare = load_machine("generic")
+    assert cache_bytes(bare, 3) >= cache_bytes(bare, 1) > 0

@@ -1,0 +1,76 @@
+"""The choices; that every one computes what it should is tested with the kernels."""
+
+from __future__ import annotations
+
+import pytest
+
+from polysched.errors import ScheduleError
+from polysched.ir.tree import path
+from polysched.library.axes import WORTH_THREADS, Size, along_first, along_last
+from polysched.library.gemv import gemv_kernel
+from polysched.library.reduce import Axis, Combine, reduce_kernel
+from polysched.user import Schedule
+
+
+def loops(schedule: Schedule) -> list[str]:
+    return [loop.name for loop in path(schedule.program.tree, "update")]
+
+
+def matrix(results: int, terms: int, axis: Axis) -> Schedule:
+    return Schedule(reduce_kernel(Combine.SUM, results, terms, axis=axis))
+
+
+@pytest.mark.parametrize(("results", "terms"), [(0, 5), (5, 0)])
+def test_nothing_is_left_as_it_is(results: int, terms: int) -> None:
+    size = Size(results, terms, 16, 2)
+    assert along_last(matrix(results, terms, Axis.LAST), size).steps == ()
+    assert along_first(matrix(results, terms, Axis.FIRST), size).steps == ()
+
+
+def test_rows_share_a_tile() -> None:
+    schedule = along_last(Schedule(gemv_kernel(9, 100)), Size(9, 100, 16, 1), 4)
+    assert loops(schedule) == ["tile", "term_vectors", "row", "term_lane", "term_lanev"]
+    schedule = along_last(Schedule(gemv_kernel(1, 100)), Size(1, 100, 16, 1), 4)
+    assert loops(schedule)[0] == "result"
+
+
+@pytest.mark.parametrize(
+    ("results", "inner"),
+    [
+        (8, ["block", "row", "result"]),
+        (128, ["term", "result"]),
+        (129, ["block", "result", "row"]),
+    ],
+)
+def test_along_first_keeps_few_results_in_registers(results: int, inner: list[str]) -> None:
+    schedule = along_first(matrix(results, 100, Axis.FIRST), Size(results, 100, 16, 1))
+    assert [loop for loop in loops(schedule) if loop != "resultv"] == inner
+
+
+@pytest.mark.parametrize(
+    ("results", "parallel"),
+    [(1, "part"), (2, "result"), (100, "result")],
+)
+def test_threads_along_last(results: int, parallel: str) -> None:
+    terms = WORTH_THREADS // results + 1
+    schedule = along_last(matrix(results, terms, Axis.LAST), Size(results, terms, 16, 2))
+    assert f"parallel {parallel} " in schedule.show("loops")
+
+
+@pytest.mark.parametrize(("results", "is_partial"), [(20, True), (1000, False)])
+def test_threads_along_first(results: int, is_partial: bool) -> None:
+    terms = WORTH_THREADS // results + 1
+    schedule = along_first(matrix(results, terms, Axis.FIRST), Size(results, terms, 16, 2))
+    assert "parallel part " in schedule.show("loops")
+    assert ("of_thread" in schedule.program.arrays) == is_partial
+
+
+def test_small_matrices_get_one_thread() -> None:
+    assert not Size(100, 1000, 16, 8).is_shared
+    assert Size(1000, 1000, 16, 8).is_shared
+    assert not Size(1000, 1000, 16, 1).is_shared
+
+
+def test_no_threads() -> None:
+    with pytest.raises(ScheduleError, match=r"threads is -1; expected at least 1"):
+        Size(1, 1, 16, -1)

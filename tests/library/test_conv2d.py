@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from polysched.codegen.assembly import hot_loop, parse
+from polysched.errors import KernelError, ScheduleError
+from polysched.ir.dtypes import DType, f32, f64
+from polysched.ir.memory import AnyArray
+from polysched.legality.check import check
+from polysched.library.conv2d import Convolution, Tile, conv2d, conv2d_schedule, tile_for
+from polysched.library.convolution import conv2d_relu
+from polysched.lower import compile, show
+from polysched.machine.load import load_machine
+from polysched.user import Schedule
+from tests.support.differential import NO_CACHE
+
+MACHINE = load_machine("skylake-avx512")
+
+
+def operands(size: Convolution, dtype: DType) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Small integers, whose sums of products are exact in any order."""
+    generator = np.random.default_rng(size.width)
+    shapes: tuple[tuple[int, ...], ...] = (
+        (size.images, size.input_height, size.input_width, size.channels_in),
+        (size.filter_height, size.filter_width, size.channels_in, size.channels_out),
+        (size.channels_out,),
+    )
+    input, filter, bias = (
+        generator.integers(-4, 5, shape).astype(dtype.numpy()) for shape in shapes
+    )
+    return input, filter, bias
+
+
+def expected(size: Convolution, input: AnyArray, filter: AnyArray) -> AnyArray:
+    """One shifted, strided matrix product for each tap."""
+    shape = (size.images, size.height, size.width, size.channels_out)
+    total: AnyArray = np.zeros(shape, input.dtype)
+    for ky, kx in product(range(size.filter_height), range(size.filter_width)):
+        first = (ky * size.dilation, kx * size.dilation)
+        rows, columns = (
+            slice(start, start + (count - 1) * size.stride + 1, size.stride)
+            for start, count in zip(first, (size.height, size.width), strict=True)
+        )
+        total += input[:, rows, columns] @ filter[ky, kx]
+    return total
+
+
+def assert_right(
+    size: Convolution,
+    *,
+    bias: bool = False,
+    relu: bool = False,
+    dtype: DType = f32,
+    threads: int = 1,
+) -> None:
+    input, filter, offset = operands(size, dtype)
+    kernel = conv2d(size, bias=bias, relu=relu, dtype=dtype)
+    schedule = conv2d_schedule(kernel, MACHINE, threads)
+    assert check(schedule).is_legal
+    right = expected(size, input, filter)
+    right = right + offset if bias else right
+    right = np.maximum(right, 0) if relu else right
+    inputs = (input, filter, offset) if bias else (input, filter)
+    np.testing.assert_array_equal(compile(schedule, cache=NO_CACHE)(*inputs), right)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("dilation", [1, 2])
+@pytest.mark.parametrize("filter", [(1, 1), (3, 3), (5, 3)], ids=str)
+def test_filters_strides_and_dilations(filter: tuple[int, int], stride: int, dilation: int) -> None:
+    assert_right(Convolution(2, 5, 9, 3, 20, *filter, stride, dilation), bias=True, relu=True)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("relu", [False, True])
+def test_bias_and_relu(bias: bool, relu: bool) -> None:
+    assert_right(Convolution(2, 3, 11, 5, 70), bias=bias, relu=relu)
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 8, 15, 16, 17, 33, 65, 100])
+def test_channels_that_do_not_divide(channels: int) -> None:
+    assert_right(Convolution(1, 3, 7, 2, channels), relu=True)
+
+
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (1, 13), (13, 1), (7, 7), (4, 2), (5, 6)])
+def test_images_that_do_not_divide(height: int, width: int) -> None:
+    assert_right(Convolution(1, height, width, 3, 64), bias=True)
+
+
+@pytest.mark.parametrize("relu", [False, True])
+def test_filter_is_packed_where_it_is_read_often(relu: bool) -> None:
+    size = Convolution(2, 12, 12, 4, 150)
+    assert_right(size, relu=relu)
+    schedule = conv2d_schedule(conv2d(size, relu=relu), MACHINE)
+    assert "filter_packed" in schedule.program.arrays
+
+
+def test_double_precision() -> None:
+    assert_right(Convolution(1, 5, 7, 3, 37), bias=True, relu=True, dtype=f64)
+
+
+@pytest.mark.parametrize("relu", [False, True])
+def test_threads(relu: bool) -> None:
+    size = Convolution(2, 21, 30, 16, 70)
+    assert_right(size, relu=relu, threads=2)
+    schedule = conv2d_schedule(conv2d(size, relu=relu), MACHINE, 2)
+    assert "parallel rows" in show(schedule, "loops")
+
+
+def test_nan_reaches_the_pixels_that_read_it() -> None:
+    size = Convolution(1, 5, 5, 2, 16)
+    input, filter, _ = operands(size, f32)
+    input[0, 1, 2, 0] = np.nan
+    schedule = conv2d_schedule(conv2d(size, relu=True), MACHINE)
+    out = compile(schedule, cache=NO_CACHE)(input, filter)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(out, np.maximum(expected(size, input, filter), 0))
+
+
+@pytest.mark.parametrize(
+    ("height", "width", "channels", "tile"),
+    [
+        (80, 100, 128, Tile(1, 6, 4, 16)),
+        (7, 7, 64, Tile(1, 4, 4, 16)),
+        (8, 2, 64, Tile(3, 2, 4, 16)),
+        (9, 100, 80, Tile(1, 8, 3, 16)),
+        (1, 1, 3, Tile(1, 1, 1, 4)),
+        (50, 50, 1, Tile(1, 17, 1, 1)),
+    ],
+)
+def test_tile(height: int, width: int, channels: int, tile: Tile) -> None:
+    assert tile_for(height, width, channels, MACHINE, f32) == tile
+
+
+def test_tile_of_a_machine_with_few_registers() -> None:
+    """Nothing is spilled: 12 sums, two vectors of the filter and a pixel."""
+    machine = load_machine("haswell-avx2")
+    assert tile_for(80, 100, 128, machine, f32) == Tile(1, 6, 2, 8)
+    schedule = conv2d_schedule(conv2d(Convolution(1, 8, 96, 32, 128)), machine)
+    loop = hot_loop(parse(show(schedule, "asm", machine))[0])
+    assert loop is not None
+    assert (loop.counts.accumulators, loop.counts.spills, loop.counts.stores) == (12, 0, 0)
+
+
+def test_hot_loop() -> None:
+    """24 sums in registers; what is multiplied is loaded once, for two channels of the input."""
+    schedule = conv2d_schedule(conv2d(Convolution(1, 8, 96, 32, 128), relu=True), MACHINE)
+    loop = hot_loop(parse(show(schedule, "asm", MACHINE))[0])
+    assert loop is not None
+    counts = loop.counts
+    assert (counts.fma, counts.accumulators, counts.widest_register) == (48, 24, "zmm")
+    assert (counts.vector_loads, counts.broadcasts) == (8, 12)
+    assert (counts.spills, counts.stores, counts.gathers, counts.masked) == (0, 0, 0, 0)
+
+
+def test_without_a_schedule() -> None:
+    """The kernel alone means what the schedule computes."""
+    size = Convolution(1, 2, 3, 2, 3, 2, 1, 2, 3)
+    input, filter, _ = operands(size, f32)
+    out = compile(Schedule(conv2d(size)), cache=NO_CACHE)(input, filter)
+    np.testing.assert_array_equal(out, expected(size, input, filter))
+
+
+def test_refusals() -> None:
+    with pytest.raises(KernelError, match=r"conv2d: stride is 0; expected a positive number"):
+        Convolution(1, 2, 3, 4, 5, stride=0)
+    with pytest.raises(ScheduleError, match=r"no array 'out' with the dimensions n y x c .*conv2d"):
+        conv2d_schedule(conv2d_relu(), MACHINE)
+    with pytest.raises(ScheduleError, match=r"conv2d: threads is 0; expected at least 1"):
+        conv2d_schedule(conv2d(Convolution(1, 2, 3, 4, 5)), MACHINE, 0)
