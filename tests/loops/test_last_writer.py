@@ -5,6 +5,7 @@ import typing
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
@@ -19,6 +20,11 @@ from polysched.ir.dtypes import i32
 from polysched.ir.expressions import Constant, cast
 from polysched.ir.kernel import Kernel, Role
 from polysched.legality.check import check
+from polysched.library.conv2d import Convolution
+from polysched.library.matmul.config import Config
+from polysched.library.matmul.kernel import matmul_kernel
+from polysched.library.matmul.schedule import matmul_schedule
+from polysched.library.reduce import Combine
 from polysched.loops.declared_flow import declared_flow
 from polysched.loops.execution import IterationOrder, ascending, descending, shuffled
 from polysched.loops.generate import generate_loops
@@ -34,6 +40,7 @@ from polysched.loops.nodes import (
     block,
     map_children,
 )
+from polysched.machine.load import load_machine
 from polysched.schedule.parallel import Parallel
 from polysched.schedule.rfactor import Rfactor
 from polysched.schedule.schedule import Schedule
@@ -41,12 +48,17 @@ from tests.legality.kernels import producer_consumer
 from tests.support import kernels
 from tests.support.differential import in_registers
 
+MACHINE = load_machine("skylake-avx512")
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
-SIZES: Mapping[str, tuple[dict[str, int], dict[str, int]]] = {
+SIZES: Mapping[str, tuple[dict[str, Any], dict[str, int]]] = {
     "conv2d_relu": ({"N": 1, "H": 2, "W": 7, "CI": 2, "CO": 66}, {}),
     "seidel": ({}, {"n": 11, "T": 5}),
     "jacobi": ({}, {"n": 23, "T": 5}),
+    "conv2d": ({"size": Convolution(1, 2, 7, 3, 35, 3, 2, stride=2), "bias": True}, {}),
+    "gemv_kernel": ({"rows": 19, "columns": 37}, {}),
+    "reduce_kernel": ({"combine": Combine.SUM, "results": 5, "terms": 150}, {}),
+    "softmax_kernel": ({"rows": 3, "columns": 37}, {}),
 }
 """For each kernel of the examples and the library: arguments that declare it small, parameters."""
 
@@ -82,6 +94,7 @@ def shipped() -> list[Any]:
         for name, module in modules()
         for kernel_name, make in returning(Kernel, module).items()
         for schedule_name, schedule in returning(Schedule, module).items()
+        if not schedule_name.startswith("_")
     ]
 
 
@@ -89,14 +102,30 @@ def shipped() -> list[Any]:
 @pytest.mark.parametrize(("kernel", "sizes", "schedule"), shipped())
 def test_examples_and_library(
     kernel: Callable[..., Kernel],
-    sizes: tuple[dict[str, int], dict[str, int]] | None,
-    schedule: Callable[[Kernel], Schedule],
+    sizes: tuple[dict[str, Any], dict[str, int]] | None,
+    schedule: Callable[..., Schedule],
 ) -> None:
     assert sizes is not None, f"give kernel '{kernel.__name__}' an entry in SIZES"
     declared, parameters = sizes
-    scheduled = schedule(kernel(**declared))
+    is_tuned = "machine" in signature(schedule).parameters
+    tuned = {"machine": MACHINE, "threads": 2} if is_tuned else {}
+    scheduled = schedule(kernel(**declared), **tuned)
     found = last_writer_errors(scheduled, parameters)
     assert (not found) == check(scheduled).is_legal, "\n".join(map(str, found))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "config",
+    [
+        Config(inner_m=2, inner_n=32),
+        Config(m_threads=2, inner_m=3, inner_n=16, k_block=8, pack_b=True),
+        Config(k_threads=2, inner_m=2, inner_n=16),
+    ],
+)
+def test_matrix_product(config: Config) -> None:
+    scheduled = matmul_schedule(matmul_kernel(7, 35, 19), config, MACHINE)
+    assert last_writer_errors(scheduled, {}) == ()
 
 
 def texts(found: tuple[Mismatch, ...]) -> list[str]:
