@@ -165,6 +165,10 @@ def _call_node(line: _Line) -> ast.Call:
         raise line.error(
             1, f"the line has {len(line.text):,} characters; expected at most {LONGEST_LINE:,}"
         )
+    if "\0" in line.text:  # versions of Python differ in what they say of it
+        raise line.error(
+            line.text.index("\0") + 1, f"a null character; expected {_EXAMPLE} on a line"
+        )
     try:
         with warnings.catch_warnings():
             # What Python only warns of, such as '\d' in a text, is no step either.
@@ -175,7 +179,7 @@ def _call_node(line: _Line) -> ast.Call:
         column = min(max(error.offset or 1, 1) + indent, len(line.text) + 1)
         raise line.error(column, f"{error.msg}; expected {_EXAMPLE} on a line") from None
     except (ValueError, RecursionError, MemoryError):
-        # A null character, or brackets and signs nested deeper than Python's parser goes.
+        # Brackets and signs nested deeper than Python's parser goes.
         raise line.error(1, f"the line cannot be read; expected {_EXAMPLE}") from None
     if not isinstance(node, ast.Call):
         raise line.error(line.column(node), f"expected {_EXAMPLE}")

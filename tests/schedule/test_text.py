@@ -151,7 +151,7 @@ def test_the_place_is_shown() -> None:
         ("split(**{})", 7, "split: '**' cannot stand in a step"),
         ("split('\\d', 4)", 7, "invalid escape sequence '\\d'"),
         ("split('ä', ö)", 12, "ö is a name without quotes"),
-        ("split('i', '\0')", 1, "null bytes"),
+        ("split('i', '\0')", 13, "a null character"),
         ("(" * 300, 201, "too many nested parentheses"),
         ("-" * 1990 + "1", 1, "expected one step such as"),
         ("x" * 2001, 1, "the line has 2,001 characters; expected at most 2,000"),
