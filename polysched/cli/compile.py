@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from polysched.cli.options import machine_option, output_option
 from polysched.cli.schedule_file import load_scheduled_target, schedule_option
 from polysched.cli.terminal import output
 from polysched.lower import export
@@ -16,26 +17,14 @@ from polysched.runtime.export import export_files
 @click.command("compile")
 @click.argument("target")
 @schedule_option
-@click.option(
-    "-o",
-    "--output",
-    "file",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="FILE",
-    help="Where to write the code; ends in .o, .so, .ll, .s or .c.",
-)
+@output_option("Where to write the code; ends in .o, .so, .ll, .s or .c.")
 @click.option(
     "--header",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Where to write a header for C and C++, which says how to call the function.",
 )
-@click.option(
-    "--machine",
-    metavar="MACHINE",
-    help="What to generate code for: a name (see 'polysched machine'), a .toml file, or 'host'.",
-)
+@machine_option
 @click.option(
     "--guard",
     is_flag=True,

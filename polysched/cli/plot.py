@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from polysched.cli.inputs import parsed_sizes
+from polysched.cli.options import output_option
 from polysched.cli.schedule_file import load_scheduled_target, schedule_option
 from polysched.cli.terminal import output
 from polysched.dependence.relations import DependenceKind
@@ -47,15 +48,7 @@ def _kinds(
 @click.command("plot")
 @click.argument("target")
 @schedule_option
-@click.option(
-    "-o",
-    "--output",
-    "file",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="FILE",
-    help="Where to write the picture; ends in .png, .svg or .pdf.",
-)
+@output_option("Where to write the picture; ends in .png, .svg or .pdf.")
 @click.option(
     "--statement",
     "statements",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from polysched.cli.options import machine_option
 from polysched.cli.schedule_file import load_scheduled_target, schedule_option
 from polysched.cli.terminal import print_code
 from polysched.codegen.assembly import hot_loop, parse
@@ -22,11 +23,7 @@ _LEXERS = {"c": "c", "llvm": "llvm", "asm": "gas"}
 @click.option(
     "--stage", type=click.Choice(list(STAGES)), required=True, help="What to print; see above."
 )
-@click.option(
-    "--machine",
-    metavar="MACHINE",
-    help="What to generate code for: a name (see 'polysched machine'), a .toml file, or 'host'.",
-)
+@machine_option
 @click.option(
     "--summary", is_flag=True, help="With --stage asm: only count the hot loop's instructions."
 )
