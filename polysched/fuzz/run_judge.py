@@ -6,9 +6,10 @@ import numpy as np
 
 from polysched.errors import KernelError, LoweringError
 from polysched.fuzz.judgement import NO_LOOPS, Finding, Judgement, Mode
+from polysched.fuzz.storage_judge import spoilt_read
 from polysched.fuzz.subject import Subject
 from polysched.ir.tree import LoopKind, loops
-from polysched.legality.verdict import Verdict, VerdictKind
+from polysched.legality.verdict import Cause, Verdict
 from polysched.loops.execution import IterationOrder, ascending, descending, shuffled
 from polysched.loops.generate import generate_loops
 from polysched.loops.interpreter import interpret
@@ -21,6 +22,9 @@ SIZES = (0, 1, 2, 3, 5)
 """Values of the parameters, as far as there are not too many instances."""
 
 MOST_INSTANCES = 250
+LARGEST_WITNESS = 2000
+"""Instances of the scheduled program at the sizes of a witness, at most, to be run there."""
+
 RUNS = 3
 """Sizes at which one schedule runs, at most."""
 
@@ -28,8 +32,9 @@ RUNS = 3
 def judge_run(subject: Subject, schedule: Schedule, verdict: Verdict) -> Judgement:
     """What the loops compute, at some sizes, and what each of their reads sees.
 
-    Of an accepted schedule everything must be right. A refused one of which nothing is wrong is
-    remarked: at other sizes it may be.
+    Of an accepted schedule everything must be right. Where tiles spoil each other's memory, some
+    read must see it at the sizes of the witness. Of other refused ones of which nothing is wrong
+    that is remarked: at other sizes it may be.
     """
     try:
         program = generate_loops(schedule.program)
@@ -38,19 +43,28 @@ def judge_run(subject: Subject, schedule: Schedule, verdict: Verdict) -> Judgeme
     wrong = _wrong(subject, schedule.program, program)
     if verdict.is_legal and wrong:
         return Judgement(Mode.RUN, verdict.kind, Finding.WRONG_RESULT, wrong)
-    if verdict.kind is VerdictKind.ILLEGAL and not wrong and not _at_fault(verdict):
-        return Judgement(Mode.RUN, verdict.kind, remark="refused, perhaps legal")
-    return Judgement(Mode.RUN, verdict.kind)
+    violation = verdict.violation
+    if violation is None or violation.in_kernel or wrong:
+        return Judgement(Mode.RUN, verdict.kind)
+    if violation.cause in _BY_VALUES and not _is_parallel(schedule.program):
+        sizes = dict(violation.witness.parameters)
+        if spoilt_read(schedule.program, sizes, LARGEST_WITNESS) == "":
+            return Judgement(Mode.RUN, verdict.kind, Finding.REFUSED_LEGAL, f"right at {sizes}")
+    return Judgement(Mode.RUN, verdict.kind, remark="refused, perhaps legal")
 
 
-def _at_fault(verdict: Verdict) -> bool:
-    return verdict.violation is not None and verdict.violation.in_kernel
+_BY_VALUES = (Cause.TWO_TILES, Cause.OVERWRITTEN)
+"""Causes of which a read that sees another value is the only proof."""
+
+
+def _is_parallel(program: Program) -> bool:
+    return any(loop.kind is LoopKind.PARALLEL for loop in loops(program.tree))
 
 
 def _wrong(subject: Subject, scheduled: Program, program: LoopProgram) -> str:
     """The first thing that is wrong at any size; empty if nothing is."""
     orders: list[IterationOrder] = [ascending]
-    if any(loop.kind is LoopKind.PARALLEL for loop in loops(scheduled.tree)):
+    if _is_parallel(scheduled):
         orders += [descending, shuffled(len(scheduled.statements))]
     for sizes in subject.affordable(SIZES, MOST_INSTANCES, RUNS):
         run = subject.run(sizes)

@@ -19,9 +19,9 @@ from polysched.ir.tree import executed
 from polysched.legality.bounds import bounds_violation, undefined_violation
 from polysched.legality.explain import explain
 from polysched.legality.once import once_violation
-from polysched.legality.order import keeps
+from polysched.legality.order import demanded, keeps
 from polysched.legality.order_violation import order_violation
-from polysched.legality.storage import storage_violation
+from polysched.legality.storage import UndecidedError, storage_violation
 from polysched.legality.verdict import (
     Checked,
     GuiltyStep,
@@ -59,7 +59,7 @@ def check(
     try:
         with spending.question():
             violation = kernel_violation(schedule.programs[0]) or find_violation(schedule.program)
-    except QuotaExceededError as error:
+    except (QuotaExceededError, UndecidedError) as error:
         return Verdict(VerdictKind.UNKNOWN, reason=str(error))
     except isl.Error as error:
         return Verdict(VerdictKind.UNKNOWN, reason=f"isl gave up: {error}")
@@ -92,12 +92,15 @@ def find_violation(program: Program) -> Violation | None:
 def _is_legal(program: Program) -> bool:
     """Whether there is no violation: the same demands, without a search for the witness."""
     tree = executed(program.tree)
-    return (
-        keeps(tree, program.dependences)
-        and once_violation(program, tree) is None
-        and storage_violation(program, tree) is None
-        and bounds_violation(program, _made(program)) is None
-    )
+    try:
+        return (
+            keeps(tree, demanded(program.dependences))
+            and once_violation(program, tree) is None
+            and storage_violation(program, tree) is None
+            and bounds_violation(program, _made(program)) is None
+        )
+    except UndecidedError:
+        return False
 
 
 def _made(program: Program) -> list[Statement]:

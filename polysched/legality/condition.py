@@ -20,7 +20,9 @@ from polysched.ir.printing import format_expression
 from polysched.ir.quota import DEFAULT_SECONDS, QuotaExceededError, operation_quota
 from polysched.ir.tree import executed
 from polysched.legality.check import DEFAULT_QUOTA, check
-from polysched.legality.order import broken_dependences
+from polysched.legality.order import broken_dependences, demanded
+from polysched.legality.storage import UndecidedError, storage_faults
+from polysched.schedule.program import Program
 from polysched.schedule.schedule import Schedule
 
 
@@ -56,18 +58,11 @@ def legality_condition(
         return None
     try:
         with operation_quota(quota, seconds):
-            broken = broken_dependences(
-                executed(schedule.program.tree), schedule.program.dependences
-            )
-            illegal = reduce(
-                isl.Set.union,
-                (place.relation.params() for _, places in broken for place in places),
-                kernel.context.subtract(kernel.context),
-            )
+            illegal = _illegal_parameters(schedule.program)
             allowed = kernel.context.subtract(illegal).coalesce()
             if allowed.is_empty() or illegal.is_empty():
                 return None
-    except (QuotaExceededError, isl.Error):
+    except (QuotaExceededError, UndecidedError, isl.Error):
         return None
     try:
         restricted = _under(kernel, allowed, schedule)
@@ -76,6 +71,27 @@ def legality_condition(
     if not check(restricted, quota=quota, seconds=seconds).is_legal:
         return None
     return Condition(from_set(_overlapping(allowed, kernel.context)), allowed, restricted)
+
+
+def _illegal_parameters(program: Program) -> isl.Set:
+    """The values for which some pair of instances runs in the wrong order or spoils the memory.
+
+    Raises:
+        UndecidedError: whether the memory is spoilt cannot be told.
+    """
+    tree = executed(program.tree)
+    nowhere = program.kernel.context.subtract(program.kernel.context)
+    broken = reduce(
+        isl.Set.union,
+        (
+            place.relation.params()
+            for _, found in broken_dependences(tree, demanded(program.dependences))
+            for place in found
+        ),
+        nowhere,
+    )
+    faults = storage_faults(program, tree) if broken.is_empty() else ()
+    return reduce(isl.Set.union, (fault.instances.params() for fault in faults), broken)
 
 
 def _overlapping(allowed: isl.Set, context: isl.Set) -> isl.Set:

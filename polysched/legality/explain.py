@@ -149,16 +149,23 @@ def sentence(violation: Violation) -> str:
         case Cause.SAME_TIME:
             return f"The schedule runs {source.name} and {sink.name} at the same time."
         case Cause.OVERWRITTEN:
-            return _overwritten_sentence(violation, source, sink)
+            return f"{sink.name} would overwrite {sink.touched} before {source.name} reads it."
         case Cause.TWO_TILES:
             return (
-                f"{_life(violation)} {source.name} and {sink.name} run in one iteration but need "
-                f"different tiles ({_joined(source.tile)}) and ({_joined(sink.tile)})."
+                f"Buffer {violation.array} has memory for one tile at a time: {sink.name} "
+                f"overwrites {sink.touched} for tile ({_joined(sink.tile)}) before {source.name} "
+                f"has read it for tile ({_joined(source.tile)})."
+            )
+        case Cause.INTERRUPTED:
+            return (
+                f"Both tiles add to the element; {sink.name} reads it before what {source.name} "
+                f"has read is written back, and the other way round: one addition is lost."
             )
         case _:
             return (
-                f"{_life(violation)} {source.name} and {sink.name} run in different iterations: "
-                "the value is gone when it is read."
+                f"Each iteration of parallel loop {violation.loop} has a buffer {violation.array} "
+                f"of its own, and {source.name} and {sink.name} run in different ones: the value "
+                "is not there when it is read."
             )
 
 
@@ -195,24 +202,6 @@ def _together_sentence(violation: Violation, source: Occurrence, sink: Occurrenc
     return f"{together}, or in either order: {source.name} must run before {sink.name}."
 
 
-def _overwritten_sentence(violation: Violation, source: Occurrence, sink: Occurrence) -> str:
-    if violation.dependence is DependenceKind.ANTI:
-        return f"{sink.name} would overwrite {sink.touched} before {source.name} reads it."
-    return (
-        f"{source.name} would overwrite {source.touched} after {sink.name} has written it; when "
-        f"the two came to share this memory, {source.name} ran first."
-    )
-
-
-def _life(violation: Violation) -> str:
-    if violation.loop is None:
-        return f"Buffer {violation.array} has memory for one tile."
-    return (
-        f"Buffer {violation.array} has memory for one tile and lives for one iteration of loop "
-        f"{violation.loop}."
-    )
-
-
 def _single_sentence(violation: Violation, source: Occurrence) -> str:
     match violation.cause:
         case Cause.OUTSIDE:
@@ -228,7 +217,7 @@ def _single_sentence(violation: Violation, source: Occurrence) -> str:
             )
         case Cause.LIFETIME:
             return (
-                f"{_life(violation)} {source.name} reads an element that nothing there has written."
+                f"{source.name} reads {source.touched}, which nothing has written into this memory."
             )
         case Cause.ADDED:
             return f"The schedule runs {source.name}, which is no instance of the kernel."

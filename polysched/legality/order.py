@@ -63,6 +63,11 @@ def pairs_of(dependence: Dependence) -> Pairs:
     )
 
 
+def demanded(dependences: Iterable[Dependence]) -> list[Dependence]:
+    """The dependences that every order must keep: not those of elements that only share memory."""
+    return [one for one in dependences if not one.storage]
+
+
 def merged(dependences: Iterable[Dependence]) -> list[Pairs]:
     """The demands of all the dependences, those of one kind between two statements united."""
     united: dict[tuple[str, str, bool, bool], Pairs] = {}

@@ -10,7 +10,7 @@ import islpy as isl
 from polysched.dependence.relations import DependenceKind
 from polysched.ir.smallest import SmallPoint, smallest_pair
 from polysched.ir.tree import Node
-from polysched.legality.order import Break, broken_dependences, keeps
+from polysched.legality.order import Break, broken_dependences, demanded, keeps
 from polysched.legality.verdict import Cause, Violation, ViolationKind, Witness
 from polysched.legality.witness import occurrences
 from polysched.schedule.program import Program
@@ -29,13 +29,15 @@ _RANK = {DependenceKind.FLOW: 0, DependenceKind.OUTPUT: 1, DependenceKind.ANTI: 
 def order_violation(program: Program, tree: Node) -> Violation | None:
     """The smallest pair of instances that the executed tree does not keep apart as it must.
 
-    At equal parameters a flow dependence is shown before an output, that before an anti.
+    What merely shares memory is judged with the storage. At equal parameters a flow dependence is
+    shown before an output, that before an anti.
     """
-    if keeps(tree, program.dependences):
+    dependences = demanded(program.dependences)
+    if keeps(tree, dependences):
         return None
     found = [
         (dependence, places, smallest_pair(_united(places)))
-        for dependence, places in broken_dependences(tree, program.dependences)
+        for dependence, places in broken_dependences(tree, dependences)
     ]
     dependence, places, (source, sink) = min(
         found,
@@ -47,12 +49,9 @@ def order_violation(program: Program, tree: Node) -> Violation | None:
         ),
     )
     place = next(place for place in places if _holds(place, source, sink))
-    what, cause = _TOGETHER.get(place.cause, ViolationKind.ORDER), place.cause
-    if dependence.storage and what is ViolationKind.ORDER:
-        what, cause = ViolationKind.STORAGE, Cause.OVERWRITTEN
     return Violation(
-        what=what,
-        cause=cause,
+        what=_TOGETHER.get(place.cause, ViolationKind.ORDER),
+        cause=place.cause,
         witness=Witness(
             source.parameters,
             *occurrences(program, (dependence.source, dependence.sink), (source, sink)),

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from polysched.errors import ScheduleError
 from polysched.ir.tree import LoopKind, Sequence, executed, path, statements
-from polysched.legality.order import keeps
+from polysched.legality.order import demanded, keeps
 from polysched.legality.repair import Case, StepEdit, replace_step
 from polysched.legality.within import loop_reference
 from polysched.schedule.distribute import Distribute
@@ -84,6 +84,6 @@ def _legal_parts(
             changed = transform(program, part)
         except ScheduleError:  # there is a vector loop inside this part
             continue
-        if keeps(executed(changed.tree), changed.dependences):
+        if keeps(executed(changed.tree), demanded(changed.dependences)):
             program = changed
             yield part

@@ -12,7 +12,7 @@ from polysched.errors import ScheduleError
 from polysched.ir.quota import QuotaExceededError, operation_quota
 from polysched.ir.tree import executed
 from polysched.legality.check import check
-from polysched.legality.order import keeps
+from polysched.legality.order import demanded, keeps
 from polysched.legality.repair import Case, Edit, OrderEdit, Repair, apply_edit
 from polysched.legality.repair_copies import copies_for_lanes, copies_for_threads
 from polysched.legality.repair_order import (
@@ -173,7 +173,7 @@ def _keeps_order(program: Program) -> bool:
     """A quick look, which finds no witness: most candidates fail here."""
     try:
         with operation_quota(QUESTION_QUOTA):
-            return keeps(executed(program.tree), program.dependences)
+            return keeps(executed(program.tree), demanded(program.dependences))
     except (QuotaExceededError, isl.Error):
         return False
 

@@ -17,8 +17,8 @@ _REDUCTION = (
     "Give each its own partial result with rfactor(), or choose a loop that the element depends on."
 )
 _STORAGE = (
-    "A buffer has memory for one tile and lives for one iteration of the loops around it. Make it "
-    "at an outer loop, or keep the loops that make and use a tile together."
+    "A buffer has memory for one tile at a time, and each iteration of a parallel loop around has "
+    "its own. Make it at an outer loop, or keep the loops that make and use a tile together."
 )
 
 HELP: Mapping[Cause, str] = MappingProxyType(
@@ -39,6 +39,8 @@ HELP: Mapping[Cause, str] = MappingProxyType(
         Cause.LIFETIME: _STORAGE,
         Cause.OVERWRITTEN: "Elements that share memory must not be needed at the same time. Keep "
         "more of them apart: contract() to a larger size, or let the reader run sooner.",
+        Cause.INTERRUPTED: "A tile of a reduction that is free in its order is copied into its "
+        "buffer, updated and copied back at one go. Keep these loops together.",
         Cause.OUTSIDE: "An access must stay inside its array for all parameters of the context. "
         "Make the array larger, the loops shorter, or assume() what holds of the parameters.",
         Cause.NEVER_WRITTEN: "Outputs and temporaries start undefined. Write the element first, or "

@@ -1,154 +1,325 @@
-"""Storage: one piece of memory serves all the tiles of a buffer, one tile after the other.
+"""Storage: elements that share memory, the tiles of a buffer or what a step has contracted.
 
-Dependences relate the elements of one tile only, as if every tile had memory of its own. The memory
-is allocated where :mod:`polysched.schedule.lifetime` says, anew in every iteration of the loops
-around that node. So two things are demanded, and together they suffice:
+Dependences relate the accesses to one element, as if every element had memory of its own. What the
+memory demands besides is judged by values. A value begins at its *root*, a write ``p`` that does
+not read what it overwrites, and lives until its last read ``r``, through all the updates that carry
+it on (:func:`polysched.dependence.values.root_flows`). A write ``w`` to another element in the same
+place spoils it if and only if it may come in between::
 
-1. One iteration holds one tile: the values of those loops determine the tile.
-2. A tile's values are made and used in one iteration: before every read of an element, the same
-   iteration writes that element (and not as another instance of a reduction that is free in its
-   order, for that may come later).
+    spoilt(r -> w) = value^-1(r -> p) . (met(p -> w) - before^-1(w -> p)) - before(r -> w)
 
-By 2 the last writer of what is read lies in the reader's iteration: the iteration holds a writer w
-before the reader; the program's last writer comes after w and before the reader, and order is kept.
-The contiguous lifetimes are also what makes a reduction free in its order right across tiles: what
-one tile adds, from its copy in to its copy out, is not interrupted by another.
+A write of the same value, copied from one element of an array that nobody writes, spoils nothing.
+``before`` holds the pairs that the executed tree keeps in that order. Tiles of a reduction that is
+free in its order may swap, but each must add its part at one go: between the copy into a buffer and
+the copy out of it no other tile may do the same.
+
+Mostly none of this has to be asked: a buffer's lifetimes are contiguous, and the dependences that
+``contract`` added are kept.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import product
+
 import islpy as isl
 
 from polysched.dependence.relations import Dependence, DependenceKind, Reference
-from polysched.ir.kernel import Array, access_relation
-from polysched.ir.smallest import smallest_pair
+from polysched.dependence.values import root_flows
+from polysched.errors import ScheduleError
+from polysched.ir.expressions import Load
+from polysched.ir.kernel import Access, Array, access_relation
+from polysched.ir.smallest import SmallPoint, smallest_pair, smallest_point
 from polysched.ir.tree import Loop, Node
+from polysched.legality.order import Break, Pairs, breaks, keeps
 from polysched.legality.verdict import Cause, Violation, ViolationKind, Witness
-from polysched.legality.witness import occurrence, occurrences
-from polysched.schedule.lifetime import lifetime, references_to, tile_map
-from polysched.schedule.program import Program, prefix_map
+from polysched.legality.witness import occurrence
+from polysched.schedule.elements import meant_elements
+from polysched.schedule.lifetime import in_one_iteration, lifetime, references_to
+from polysched.schedule.program import Program
+
+
+class UndecidedError(ScheduleError):
+    """What is needed to judge the storage of an array is not known."""
+
+
+@dataclass(frozen=True, eq=False)
+class StorageFault:
+    """Everything that is wrong with the storage of an array in one way.
+
+    Attributes:
+        around: the loops of which each iteration has memory of its own.
+        ends: the references that meet; a single one reads what nothing has written.
+        instances: their pairs; of a single one its instances.
+        place: where both run at once, if that is what is wrong.
+    """
+
+    array: Array
+    cause: Cause
+    around: tuple[Loop, ...]
+    ends: tuple[Reference, ...]
+    instances: isl.Map | isl.Set
+    place: Break | None = None
+
+    @cached_property
+    def smallest(self) -> tuple[SmallPoint, ...]:
+        """The smallest instances, one for each end."""
+        if isinstance(self.instances, isl.Map):
+            return smallest_pair(self.instances)
+        return (smallest_point(self.instances),)
+
+    @property
+    def rank(self) -> tuple[tuple[int, ...], ...]:
+        """For the choice of a witness: a value that is lost, then the smallest numbers."""
+        parameters = tuple(value for _, value in self.smallest[0].parameters)
+        is_lost = self.place is None
+        return ((not is_lost, *parameters), *(point.values for point in self.smallest))
 
 
 def storage_violation(program: Program, tree: Node) -> Violation | None:
-    """Two instances that would meet the wrong tile in a buffer's memory, or find it gone."""
+    """Two instances of which one spoils the memory that the other needs, the smallest there are.
+
+    Args:
+        tree: the program's tree as it is executed; it keeps the order of everything else.
+
+    Raises:
+        UndecidedError: whether the memory is spoilt cannot be told.
+    """
     for array in program.arrays.values():
-        life = lifetime(program, tree, array) if array.tile else None
-        if life is None:
-            continue
-        around = life.position.around
-        if not life.one_tile:
-            return _two_tiles(program, array, around)
-        lost = _lost_value(program, array, around)
-        if lost is not None:
-            return lost
+        faults = list(_array_faults(program, tree, array))
+        if faults:
+            return _violation(program, min(faults, key=lambda fault: fault.rank))
     return None
 
 
-def _two_tiles(program: Program, array: Array, around: tuple[Loop, ...]) -> Violation:
-    references = references_to(program, array)
-    for first in references:
-        for second in references:
-            prefixes = [
-                prefix_map(program.statements[reference.statement], around, [])
-                for reference in (first, second)
-            ]
-            together = prefixes[0].apply_range(prefixes[1].reverse())
-            tiles = [tile_map(program, array, reference) for reference in (first, second)]
-            apart = together.subtract(tiles[0].apply_range(tiles[1].reverse()))
-            if not apart.is_empty():
-                ends = (first, second)
-                return _violation(program, array, around, Cause.TWO_TILES, ends, apart)
-    raise AssertionError("an iteration with two tiles has two references that touch them")
+def storage_faults(program: Program, tree: Node) -> Iterator[StorageFault]:
+    """All that is wrong with the storage, under the same conditions."""
+    for array in program.arrays.values():
+        yield from _array_faults(program, tree, array)
 
 
-def _lost_value(program: Program, array: Array, around: tuple[Loop, ...]) -> Violation | None:
-    for read in references_to(program, array):
+def _violation(program: Program, fault: StorageFault) -> Violation:
+    shown = [
+        occurrence(program, end, point)
+        for end, point in zip(fault.ends, fault.smallest, strict=True)
+    ]
+    witness = Witness(fault.smallest[0].parameters, *shown)
+    name = fault.array.name
+    if fault.place is None:
+        loop = fault.around[-1].name if fault.around else None
+        return Violation(ViolationKind.STORAGE, fault.cause, witness, array=name, loop=loop)
+    kind = ViolationKind.VECTOR if fault.cause is Cause.LANES else ViolationKind.PARALLEL
+    output = DependenceKind.OUTPUT
+    return Violation(kind, fault.cause, witness, output, name, loop=fault.place.loop)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """An array whose elements share memory.
+
+    Attributes:
+        around: the loops of which each iteration has memory of its own.
+        elements: for each reference, from its instances to the elements that it means.
+        places: the same to the places in memory.
+        values: from the root of each value to its reads.
+    """
+
+    program: Program
+    tree: Node
+    array: Array
+    around: tuple[Loop, ...]
+    elements: Mapping[Reference, isl.Map]
+    places: Mapping[Reference, isl.Map]
+    values: tuple[Dependence, ...]
+
+    @property
+    def writes(self) -> list[Reference]:
+        return [one for one in self.elements if not one.position]
+
+    def met(self, one: Reference, other: Reference) -> isl.Map:
+        """The instances of two references that touch different elements in one place."""
+        place, element = (
+            of[one].apply_range(of[other].reverse()) for of in (self.places, self.elements)
+        )
+        ends = (one.statement, other.statement)
+        return in_one_iteration(place.subtract(element), ends, self.around)
+
+    def fault(
+        self,
+        cause: Cause,
+        ends: tuple[Reference, ...],
+        instances: isl.Map | isl.Set,
+        place: Break | None = None,
+    ) -> Iterator[StorageFault]:
+        """The fault that there is if there are such instances."""
+        if not instances.is_empty():
+            yield StorageFault(self.array, cause, self.around, ends, instances, place)
+
+
+def _array_faults(program: Program, tree: Node, array: Array) -> Iterator[StorageFault]:
+    life = lifetime(program, tree, array) if array.tile else None
+    apart = [one for one in program.dependences if one.storage and one.array == array.name]
+    if (life is None or life.is_contiguous) and keeps(tree, apart):
+        return
+    elements = meant_elements(program, array)
+    if elements is None or (apart and array.name not in program.folded):
+        raise UndecidedError(_undecided(program, array))
+    shared = _Shared(
+        program,
+        tree,
+        array,
+        life.position.around if life else (),
+        elements,
+        {one: _places(program, array, one) for one in elements},
+        root_flows(array.name, program.statements, program.dependences),
+    )
+    yield from _lost(shared)
+    yield from _spoilt(shared)
+    yield from _stored_at_once(shared)
+    yield from _interrupted(shared)
+
+
+def _undecided(program: Program, array: Array) -> str:
+    references = [
+        program.statements[one.statement].accesses[one.position]
+        for one in references_to(program, array)
+    ]
+    if any(access.is_data_dependent for access in references):
+        return (
+            f"subscripts of '{array.name}' depend on data, and its tiles take turns in one piece "
+            "of memory: nobody knows which values are still needed. Make the buffer at an outer "
+            "loop, or keep the loops that make and use a tile together"
+        )
+    return (
+        f"elements in '{array.name}' share memory since a contract() before the copy was made, and "
+        "run in another order now: contract after that step, or to a larger size"
+    )
+
+
+def _places(program: Program, array: Array, reference: Reference) -> isl.Map:
+    statement = program.statements[reference.statement]
+    relation = access_relation(statement, statement.accesses[reference.position])
+    return relation.project_out(isl.dim_type.out, 0, array.tile)
+
+
+def _lost(shared: _Shared) -> Iterator[StorageFault]:
+    """A read in whose memory nothing, or nothing of that iteration, has been written."""
+    for read in shared.elements:
         if not read.position:
             continue
-        flows = [
-            dependence
-            for dependence in program.dependences
-            if dependence.kind is DependenceKind.FLOW and dependence.sink == read
-        ]
-        uncovered = _uncovered(program, around, read, flows)
-        if not uncovered.is_empty():
-            return _uncovered_read(program, array, around, read, flows, uncovered)
-    return None
+        unfed = shared.program.statements[read.statement].domain
+        for value in shared.values:
+            if value.sink == read:
+                unfed = unfed.subtract(value.relation.range())
+                ends = (value.source.statement, read.statement)
+                kept = in_one_iteration(value.relation, ends, shared.around)
+                gone = value.relation.subtract(kept)
+                yield from shared.fault(Cause.LIFETIME, (value.source, read), gone)
+        yield from shared.fault(Cause.LIFETIME, (read,), unfed)
 
 
-def _uncovered(
-    program: Program, around: tuple[Loop, ...], read: Reference, flows: list[Dependence]
-) -> isl.Map:
-    """What a read may touch of all that its own iteration has not written: instance to element."""
-    reader = program.statements[read.statement]
-    access = reader.accesses[read.position]
-    instances, elements = reader.domain, access_relation(reader, access)
-    for flow in flows:
-        writer = program.statements[flow.source.statement]
-        # A write that may go elsewhere covers nothing.
-        if flow.reorderable or writer.target.is_data_dependent:
+def _spoilt(shared: _Shared) -> Iterator[StorageFault]:
+    """A write to another element that may come between a value's root and a read of it."""
+    cause = Cause.OVERWRITTEN if shared.array.name in shared.program.folded else Cause.TWO_TILES
+    for value, write in product(shared.values, shared.writes):
+        root, read = value.source, value.sink
+        met = shared.met(root, write).intersect_domain(value.relation.domain())
+        met = _with_other_values(shared.program, root.statement, write.statement, met)
+        not_before = _unordered(shared.tree, write, root, met.reverse())
+        between = value.relation.reverse().apply_range(not_before.reverse())
+        spoilt = _unordered(shared.tree, read, write, between)
+        yield from shared.fault(cause, (read, write), spoilt)
+
+
+def _with_other_values(program: Program, one: str, other: str, pairs: isl.Map) -> isl.Map:
+    """The pairs of writes without those that copy one element of an array that is never written."""
+    elements = [_copied_input(program, name) for name in (one, other)]
+    if elements[0] is None or elements[1] is None:
+        return pairs
+    return pairs.subtract(elements[0].apply_range(elements[1].reverse()))
+
+
+def _copied_input(program: Program, name: str) -> isl.Map | None:
+    """From instances of a statement to the element it copies of an array that is never written."""
+    statement = program.statements[name]
+    written = {other.target.array for other in program.statements.values()}
+    if not isinstance(statement.value, Load) or statement.value.array in written:
+        return None
+    copied = Access(statement.value.array, statement.value.subscripts)
+    return None if copied.is_data_dependent else access_relation(statement, copied)
+
+
+def _stored_at_once(shared: _Shared) -> Iterator[StorageFault]:
+    """Two threads, or lanes, that store in one place, though nobody reads what stays there."""
+    domains = {one: shared.program.statements[one.statement].domain for one in shared.writes}
+    unread = {
+        write: reduce(
+            isl.Set.subtract,
+            (value.relation.domain() for value in shared.values if value.source == write),
+            domain,
+        )
+        for write, domain in domains.items()
+    }
+    for one, other in product(shared.writes, shared.writes):
+        met = shared.met(one, other).intersect_domain(unread[one]).intersect_range(unread[other])
+        pairs = Pairs(one.statement, other.statement, met, reorderable=True)
+        if not met.is_empty():
+            for place in breaks(shared.tree, pairs):
+                is_vector = place.cause is Cause.REDUCTION_LANES
+                cause = Cause.LANES if is_vector else Cause.THREADS
+                yield from shared.fault(cause, (one, other), place.relation, place)
+
+
+def _interrupted(shared: _Shared) -> Iterator[StorageFault]:
+    """Two tiles that update one element of a reduction, neither of them at one go."""
+    program, tree = shared.program, shared.tree
+    free = [one for one in program.dependences if one.reorderable]
+    for flow in free:
+        out, into = flow.source.statement, flow.sink.statement
+        if (
+            flow.kind is not DependenceKind.FLOW
+            or out == into
+            or not _are_copies(shared, into, out)
+        ):
             continue
-        inside = _in_one_iteration(flow, around)
-        if access.is_data_dependent:
-            written = access_relation(writer, writer.target)
-            elements = elements.subtract(inside.reverse().apply_range(written))
-        else:
-            instances = instances.subtract(inside.range())
-    return elements.intersect_domain(instances)
+        one_tile = _same_instance(program, into, out)
+        late = one_tile.apply_range(_unordered(tree, flow.source, flow.sink, flow.relation))
+        for anti in free:
+            if (anti.source, anti.sink) != (flow.sink, flow.source):
+                continue
+            back = _unordered(tree, anti.sink, anti.source, anti.relation.reverse()).reverse()
+            both = late.intersect(back.apply_range(one_tile.reverse()))
+            yield from shared.fault(Cause.INTERRUPTED, (flow.sink, flow.sink), both)
 
 
-def _uncovered_read(
-    program: Program,
-    array: Array,
-    around: tuple[Loop, ...],
-    read: Reference,
-    flows: list[Dependence],
-    uncovered: isl.Map,
-) -> Violation:
-    for flow in sorted(flows, key=lambda flow: flow.reorderable):
-        writer = program.statements[flow.source.statement]
-        meeting = access_relation(writer, writer.target).apply_range(uncovered.reverse())
-        lost = flow.relation.intersect(meeting)
-        if not lost.is_empty():
-            ends = (flow.source, read)
-            return _violation(program, array, around, Cause.LIFETIME, ends, lost)
-    point, element = smallest_pair(uncovered)
-    return Violation(
-        ViolationKind.STORAGE,
-        Cause.LIFETIME,
-        Witness(point.parameters, occurrence(program, read, point, element.values)),
-        array=array.name,
-        loop=_innermost(around),
+def _are_copies(shared: _Shared, into: str, out: str) -> bool:
+    """Whether two statements copy into the buffer and out of it, element by element."""
+    name, statements = shared.array.name, shared.program.statements
+    return statements[into].target.array == name and any(
+        read.array == name for read in statements[out].reads
     )
 
 
-def _in_one_iteration(flow: Dependence, around: tuple[Loop, ...]) -> isl.Map:
-    relation = flow.relation
-    for loop in around:
-        values = loop.values
-        same = values[flow.source.statement].eq_map(values[flow.sink.statement])
-        relation = relation.intersect(same)
-    return relation
+def _same_instance(program: Program, one: str, other: str) -> isl.Map:
+    """The pairs of instances of two copies that are about one element of one tile."""
+    first, second = (program.statements[name].domain for name in (one, other))
+    same = isl.Map.identity(first.get_space().map_from_set()).intersect_domain(first)
+    return same.set_tuple_name(isl.dim_type.out, other).intersect_range(second)
 
 
-def _violation(
-    program: Program,
-    array: Array,
-    around: tuple[Loop, ...],
-    cause: Cause,
-    ends: tuple[Reference, Reference],
-    pairs: isl.Map,
-) -> Violation:
-    source, sink = smallest_pair(pairs)
-    if cause is Cause.LIFETIME:
-        shown = occurrences(program, ends, (source, sink))
-    else:
-        shown = occurrence(program, ends[0], source), occurrence(program, ends[1], sink)
-    witness = Witness(source.parameters, *shown)
-    return Violation(
-        ViolationKind.STORAGE, cause, witness, array=array.name, loop=_innermost(around)
-    )
+def _unordered(tree: Node, source: Reference, sink: Reference, pairs: isl.Map) -> isl.Map:
+    """The pairs of which the tree does not keep the source before the sink.
 
-
-def _innermost(around: tuple[Loop, ...]) -> str | None:
-    return around[-1].name if around else None
+    An instance that reads and writes does so in this order.
+    """
+    within = source.statement == sink.statement
+    reads_first = within and source.position > 0 and not sink.position
+    if reads_first:
+        pairs = pairs.subtract(isl.Map.identity(pairs.get_space()))
+    nothing = pairs.subtract(pairs)
+    if pairs.is_empty():
+        return nothing
+    demanded = Pairs(source.statement, sink.statement, pairs, reads_first=reads_first)
+    return reduce(isl.Map.union, (place.relation for place in breaks(tree, demanded)), nothing)

@@ -47,6 +47,7 @@ class Cause(Enum):
     TWO_TILES = "one piece of memory holds two tiles of the buffer at once"
     LIFETIME = "the buffer has lost the value, or never had it, where it is read"
     OVERWRITTEN = "another element that shares the memory is written while the value is needed"
+    INTERRUPTED = "two tiles of a buffer add to one element, neither of them at one go"
     OUTSIDE = "the element lies outside the array"
     NEVER_WRITTEN = "nothing is written to the element before"
     LOST = "the instance does not run"

@@ -9,8 +9,9 @@ dependence), or ``r`` stays before ``w`` (an anti dependence). Which of the two 
 order in which the program runs ``w`` and ``p`` at this step; so where ``w`` runs between ``p`` and
 ``r``, the dependence is broken now, and a later step that moves ``w`` behind ``r`` mends it.
 
-The final schedule is therefore judged exactly for this orientation; one that would be right with
-two values in the opposite order is refused.
+Where these dependences are broken, the values may still be apart in the opposite order: that is
+decided where legality is decided, by the elements that the references mean, which the program
+keeps (:attr:`Program.folded`).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from polysched.ir.kernel import Access, Array, Role, Statement, access_relation
 from polysched.ir.linear import simplify
 from polysched.ir.traversal import transform
 from polysched.ir.tree import Leaf, Loop, Node, Sequence, executed, statements
+from polysched.schedule.elements import meant_elements
 from polysched.schedule.lifetime import references_to
 from polysched.schedule.program import Program, require_positive
 
@@ -78,6 +80,7 @@ def contract(program: Program, step: Contract) -> Program:
         size = max(1, min(size, int(extent.value)))
     shape = (*array.shape[:position], Constant(size), *array.shape[position + 1 :])
     conflicts = _sharing(program, array, position, size)
+    elements = meant_elements(program, array) or {}
     dependences = (*program.dependences, *_kept_apart(program, array, conflicts))
     arrays = {name: kept for name, kept in program.arrays.items() if name != array.name}
     return replace(
@@ -90,6 +93,7 @@ def contract(program: Program, step: Contract) -> Program:
         dependences=tuple(
             replace(one, array=into) if one.array == array.name else one for one in dependences
         ),
+        folded={**program.folded, into: elements},
     )
 
 

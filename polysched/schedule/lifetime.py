@@ -2,7 +2,9 @@
 
 A buffer's elements are named by tile and position, its memory has positions alone. So the memory is
 allocated anew wherever the tile may change: at the outermost place where one iteration of the loops
-around holds one tile.
+around holds one tile, if each iteration writes what it reads. Otherwise tiles take turns in one
+piece of memory, outside of all loops but those that are parallel, of which every iteration has its
+own.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polysched.dependence.relations import Reference
+from polysched.dependence.relations import DependenceKind, Reference
 from polysched.ir.affine import to_pw_aff
 from polysched.ir.expressions import Expression
 from polysched.ir.kernel import Array, access_relation
@@ -22,16 +24,22 @@ from polysched.schedule.program import Program, prefix_map
 
 @dataclass(frozen=True, eq=False)
 class Lifetime:
-    """Where a buffer is born; ``one_tile`` says whether an iteration around holds one tile only."""
+    """Where a buffer is born.
+
+    Attributes:
+        position: the node at whose every execution the memory is new, and undefined.
+        is_contiguous: whether an iteration of the loops around holds one tile only and writes, of
+            that tile, whatever it reads. Then nothing can go wrong with the memory: the last writer
+            of what is read lies in the reader's iteration, and what one tile adds to a reduction
+            free in its order is not interrupted by another.
+    """
 
     position: TreePosition
-    one_tile: bool
+    is_contiguous: bool
 
 
 def lifetime(program: Program, tree: Node, array: Array) -> Lifetime | None:
-    """The outermost node at which one iteration of the loops around holds one tile of a buffer.
-
-    Where there is none, the deepest node around all the users of the buffer; None without users.
+    """Where the memory of a buffer is born; None if nothing uses it.
 
     Args:
         tree: the program's tree as it is executed.
@@ -39,15 +47,17 @@ def lifetime(program: Program, tree: Node, array: Array) -> Lifetime | None:
     users = frozenset(reference.statement for reference in references_to(program, array))
     if not users:
         return None
-    *outer, deepest = positions_around(tree, users)
-    if not holds_one_tile(program, array, deepest.around):
-        return Lifetime(deepest, one_tile=False)
-    found = deepest
-    for position in reversed(outer):
+    positions = list(positions_around(tree, users))
+    found = None
+    for position in reversed(positions):
         if not holds_one_tile(program, array, position.around):
             break
         found = position
-    return Lifetime(found, one_tile=True)
+    if found is not None and is_covered(program, array, found.around):
+        return Lifetime(found, is_contiguous=True)
+    parallel = [one for one in positions[-1].around if one.kind is LoopKind.PARALLEL]
+    shared = next(one for one in positions if all(loop in one.around for loop in parallel))
+    return Lifetime(shared, is_contiguous=False)
 
 
 def positions_around(
@@ -97,6 +107,47 @@ def holds_one_tile(program: Program, array: Array, around: tuple[Loop, ...]) -> 
             return False
         held = own if held is None else held.union(own)
     return held is None or bool(held.is_single_valued())
+
+
+def is_covered(program: Program, array: Array, around: tuple[Loop, ...]) -> bool:
+    """Whether before every read of an element the same iteration of the loops writes it.
+
+    Not as another instance of a reduction that is free in its order, for that may come later; and
+    a write whose subscripts depend on data may go elsewhere.
+    """
+    return all(
+        unwritten(program, around, read).is_empty()
+        for read in references_to(program, array)
+        if read.position
+    )
+
+
+def unwritten(program: Program, around: tuple[Loop, ...], read: Reference) -> isl.Map:
+    """What a read may touch of all that its own iteration has not written: instance to element."""
+    reader = program.statements[read.statement]
+    access = reader.accesses[read.position]
+    instances, elements = reader.domain, access_relation(reader, access)
+    for flow in program.dependences:
+        if flow.kind is not DependenceKind.FLOW or flow.sink != read or flow.reorderable:
+            continue
+        writer = program.statements[flow.source.statement]
+        if writer.target.is_data_dependent:
+            continue
+        inside = in_one_iteration(flow.relation, (flow.source.statement, read.statement), around)
+        if access.is_data_dependent:
+            written = access_relation(writer, writer.target)
+            elements = elements.subtract(inside.reverse().apply_range(written))
+        else:
+            instances = instances.subtract(inside.range())
+    return elements.intersect_domain(instances)
+
+
+def in_one_iteration(pairs: isl.Map, ends: tuple[str, str], around: tuple[Loop, ...]) -> isl.Map:
+    """The pairs of instances of two statements that lie in one iteration of the loops."""
+    source, sink = ends
+    for loop in around:
+        pairs = pairs.intersect(loop.values[source].eq_map(loop.values[sink]))
+    return pairs
 
 
 def _are_loop_values(

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import islpy as isl
 
-from polysched.dependence.relations import Dependence, memory_dependences
+from polysched.dependence.relations import Dependence, Reference, memory_dependences
 from polysched.errors import LoopReferenceError, ScheduleError, suggestion
 from polysched.ir.extrema import greatest, least
 from polysched.ir.kernel import Array, Kernel, Statement
@@ -29,6 +29,9 @@ class Program:
     Attributes:
         recomputed: for each statement whose instances a step has copied (recomputation), the
             relation from its instances to the declared instances that they are.
+        folded: for each array in which a step lets elements share memory, for each reference to it,
+            the relation from instances to the elements that are meant. A later step that has other
+            references go there leaves it as it is; it then does not fit any more.
     """
 
     kernel: Kernel
@@ -37,6 +40,7 @@ class Program:
     dependences: tuple[Dependence, ...]
     tree: Node
     recomputed: Mapping[str, isl.Map] = field(default_factory=dict)
+    folded: Mapping[str, Mapping[Reference, isl.Map]] = field(default_factory=dict)
 
     def with_tree(self, tree: Node) -> Program:
         """The same program in another order."""

@@ -3,6 +3,7 @@
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import f32, i32
 from polysched.ir.kernel import Kernel
+from polysched.schedule.schedule import Schedule
 
 
 def copy_shifted(row: int, column: int) -> Kernel:
@@ -76,3 +77,26 @@ def windows() -> Kernel:
         with build.statement("T"):
             o[i, k] = t[i, k // 2]
     return build.kernel()
+
+
+def overlapping_sums() -> Kernel:
+    """``S: y[i + k] += x[i, k]`` in any order: neighbours add to one element."""
+    build = KernelBuilder("overlapping")
+    n = build.parameter("n")
+    x, y = build.input("x", i32, (n, 2)), build.inout("y", i32, (n + 1,))
+    with build.loops(i=n, k=2) as (i, k), build.statement("S", order="any"):
+        y[i + k] += x[i, k]
+    return build.kernel()
+
+
+def interrupted_sums() -> Schedule:
+    """Tiles of :func:`overlapping_sums` that take turns in their buffer, but not in ``y``.
+
+    Each element is copied out one step after it has been copied in: after the next tile has read
+    the same element of ``y``, and just before that tile needs its place in the buffer.
+    """
+    schedule = Schedule(overlapping_sums()).promote("y", "i").distribute("i")
+    for statement, inner in (("y_local_in", "d0"), ("S", "k"), ("y_local_out", "d0")):
+        schedule = schedule.collapse(f"{statement}.i", f"{statement}.{inner}", "t")
+    schedule = schedule.fuse("y_local_in.t", "S.t").shift("y_local_out.t", 1)
+    return schedule.fuse("y_local_in.t", "y_local_out.t")

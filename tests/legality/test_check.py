@@ -162,11 +162,11 @@ ILLEGAL: dict[str, tuple[Callable[[], Schedule], ViolationKind, Cause, int]] = {
         Cause.TWO_TILES,
         1,
     ),
-    "a lifetime cut short": (
-        lambda: Schedule(windows()).promote("t", "i").collapse("i", "k", "ik"),
+    "all tiles at once": (
+        lambda: Schedule(windows()).promote("t", "i").distribute("k").distribute("i"),
         ViolationKind.STORAGE,
-        Cause.LIFETIME,
-        1,
+        Cause.TWO_TILES,
+        2,
     ),
     "a copy before what it copies": (
         lambda: Schedule(matmul()).promote("C", "update.j").shift("update.j", 1, "update"),
@@ -271,8 +271,8 @@ def test_what_steps_have_made_is_judged_whatever_it_is() -> None:
 
 
 def test_a_step_that_spoils_the_storage_is_the_guilty_one() -> None:
-    schedule = Schedule(windows()).promote("t", "i").collapse("i", "k", "ik").split("ik", 2)
+    schedule = Schedule(windows()).promote("t", "i").distribute("k").distribute("i").reverse("S.k")
     violation = check(schedule).violation
     assert violation is not None
     assert violation.guilty is not None
-    assert violation.guilty.index == 1
+    assert violation.guilty.index == 2

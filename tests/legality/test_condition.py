@@ -104,4 +104,4 @@ def test_a_condition_on_the_order_says_nothing_where_the_storage_is_wrong() -> N
             o[i, k] = t[i, k // 2]
     backwards = Schedule(build.kernel()).reverse("x")
     assert str(legality_condition(backwards)) == "n == 2"
-    assert legality_condition(backwards.promote("t", "i").collapse("i", "k", "ik")) is None
+    assert legality_condition(backwards.promote("t", "i").distribute("k").distribute("i")) is None

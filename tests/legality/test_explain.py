@@ -7,7 +7,7 @@ from polysched.ir.dtypes import i32
 from polysched.legality.check import check
 from polysched.legality.explain import describe
 from polysched.schedule.schedule import Schedule
-from tests.legality.kernels import copy_shifted, matmul, windows
+from tests.legality.kernels import copy_shifted, interrupted_sums, matmul, windows
 from tests.legality.test_check import seidel_with_copy
 
 
@@ -62,26 +62,34 @@ def test_two_tiles_in_one_memory() -> None:
         "illegal: vectorize(loop='update.j', lanes=4) breaks the lifetime of buffer C_local    "
         "(FILE)",
         "  with N = 2:",
-        "  update[0,0,0] writes C_local[0,0] of tile (0, 0)    was at (i=0, j=0, k=0)    now at "
-        "(i=0, j=0, k=0, jv=0)",
-        "  update[0,1,0] writes C_local[0,0] of tile (0, 1)    was at (i=0, j=1, k=0)    now at "
-        "(i=0, j=0, k=0, jv=1)",
-        "  Buffer C_local has memory for one tile and lives for one iteration of loop j. "
-        "update[0,0,0] and update[0,1,0] run in one iteration but need different tiles (0, 0) and "
-        "(0, 1).",
+        "  update[0,0,0] reads C_local[0,0] of tile (0, 0)           was at (i=0, j=0, k=0)    now "
+        "at (i=0, j=0, k=0, jv=0)",
+        "  C_local_in[0,1,0,1] writes C_local[0,0] of tile (0, 1)                              now "
+        "at (i=0, j=0, d0=0, d1=0, jv=1)",
+        "  Buffer C_local has memory for one tile at a time: C_local_in[0,1,0,1] overwrites "
+        "C_local[0,0] for tile (0, 1) before update[0,0,0] has read it for tile (0, 0).",
     ]
 
 
-def test_a_value_that_is_gone() -> None:
-    schedule = Schedule(windows()).promote("t", "i").collapse("i", "k", "ik")
+def test_all_tiles_at_once() -> None:
+    schedule = Schedule(windows()).promote("t", "i").distribute("k").distribute("i")
     assert explanation(schedule) == [
-        "illegal: collapse(outer='i', inner='k', into='ik') breaks the lifetime of buffer t_local"
-        "    (FILE)",
+        "illegal: distribute(loop='i') breaks the lifetime of buffer t_local    (FILE)",
         "  with N = 2:",
-        "  S[0,0] writes t_local[0,0] of tile (0)    was at (i=0, k=0)    now at (ik=0)",
-        "  T[0,1] reads t_local[0,0] of tile (0)     was at (i=0, k=1)    now at (ik=1)",
-        "  Buffer t_local has memory for one tile and lives for one iteration of loop ik. S[0,0] "
-        "and T[0,1] run in different iterations: the value is gone when it is read.",
+        "  T[0,0] reads t_local[0,0] of tile (0)     was at (i=0, k=0)    now at (i=0, k=0)",
+        "  S[1,0] writes t_local[0,0] of tile (1)    was at (i=1, k=0)    now at (i=1, k=0)",
+        "  Buffer t_local has memory for one tile at a time: S[1,0] overwrites t_local[0,0] for "
+        "tile (1) before T[0,0] has read it for tile (0).",
+    ]
+
+
+def test_an_addition_that_is_lost() -> None:
+    assert explanation(interrupted_sums())[1:] == [
+        "  with n = 2:",
+        "  y_local_in[0,1] reads y[1]    now at (t=1)",
+        "  y_local_in[1,1] reads y[1]    now at (t=2)",
+        "  Both tiles add to the element; y_local_in[1,1] reads it before what y_local_in[0,1] has "
+        "read is written back, and the other way round: one addition is lost.",
     ]
 
 

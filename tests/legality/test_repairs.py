@@ -147,9 +147,9 @@ OFFERED: dict[str, tuple[Callable[[], Schedule], list[str]]] = {
         lambda: Schedule(prefix()).vectorize("i", 8),
         ["leave out vectorize(loop='i', lanes=8)"],
     ),
-    "a buffer that lives too short": (
-        lambda: Schedule(windows()).promote("t", "i").collapse("i", "k", "ik"),
-        ["leave out collapse(outer='i', inner='k', into='ik')"],
+    "tiles that take turns": (
+        lambda: Schedule(windows()).promote("t", "i").distribute("k").distribute("i"),
+        ["leave out distribute(loop='i')"],
     ),
     "two faults that have nothing to do with each other": (
         lambda: Schedule(two_sums()).reverse("S.i").reverse("T.i"),

@@ -7,7 +7,9 @@ CHECK = "polysched/legality/check.py"
 BOUNDS = "polysched/legality/bounds.py"
 ONCE = "polysched/legality/once.py"
 STORAGE = "polysched/legality/storage.py"
+LIFETIME = "polysched/schedule/lifetime.py"
 ORDER_TESTS = ("tests/legality/test_order.py", "tests/legality/test_check.py")
+CONTRACT_TESTS = "tests/schedule/test_contract.py"
 STORAGE_TESTS = ("tests/legality/test_storage.py", "tests/legality/test_check.py")
 
 MUTANTS = (
@@ -189,32 +191,96 @@ MUTANTS = (
     ),
     Mutant(
         "two-tiles-accepted",
-        "one piece of memory may hold two tiles at a time",
+        "tiles that take turns in one piece of memory are not looked at",
         STORAGE,
-        "        if not life.one_tile:",
-        "        if not array.tile:",
+        "if (life is None or life.is_contiguous) and keeps(tree, apart):",
+        "if keeps(tree, apart):",
         STORAGE_TESTS,
+    ),
+    Mutant(
+        "values-spoilt-before-they-are-made",
+        "of a value only the reads are guarded, as if writes before its root were harmful too",
+        STORAGE,
+        "not_before = _unordered(shared.tree, write, root, met.reverse())",
+        "not_before = met.reverse()",
+        (*STORAGE_TESTS, CONTRACT_TESTS),
+    ),
+    Mutant(
+        "values-spoilt-after-the-root",
+        "a write that may come after the root of a value is harmless",
+        STORAGE,
+        "        spoilt = _unordered(shared.tree, read, write, between)\n",
+        "        spoilt = between.subtract(between)\n",
+        (*STORAGE_TESTS, CONTRACT_TESTS),
+    ),
+    Mutant(
+        "one-element-spoils-itself",
+        "the instances that touch one element are taken to touch different ones",
+        STORAGE,
+        "return in_one_iteration(place.subtract(element), ends, self.around)",
+        "return in_one_iteration(place, ends, self.around)",
+        (*STORAGE_TESTS, CONTRACT_TESTS),
+    ),
+    Mutant(
+        "interrupted-additions",
+        "tiles may add to one element at the same time",
+        STORAGE,
+        "    yield from _interrupted(shared)\n",
+        "",
+        STORAGE_TESTS,
+    ),
+    Mutant(
+        "unfed-reads",
+        "a read that nothing feeds is accepted",
+        STORAGE,
+        "        yield from shared.fault(Cause.LIFETIME, (read,), unfed)\n",
+        "",
+        STORAGE_TESTS,
+    ),
+    Mutant(
+        "copies-of-anything-are-alike",
+        "two copies are taken to have one value whatever they copy",
+        STORAGE,
+        "    return pairs.subtract(elements[0].apply_range(elements[1].reverse()))\n",
+        "    return pairs.subtract(pairs)\n",
+        (*STORAGE_TESTS, "tests/schedule/test_pack.py"),
+    ),
+    Mutant(
+        "copies-of-what-is-written",
+        "a copy of an array that is written in between has the same value",
+        STORAGE,
+        "not isinstance(statement.value, Load) or statement.value.array in written:",
+        "not isinstance(statement.value, Load):",
+        (*STORAGE_TESTS, CONTRACT_TESTS),
+    ),
+    Mutant(
+        "meaning-outlives-its-references",
+        "what a contracted array means is trusted after its references have changed",
+        "polysched/schedule/elements.py",
+        "    return known if is_complete else None\n",
+        "    return known\n",
+        (CONTRACT_TESTS,),
     ),
     Mutant(
         "may-writes-cover",
         "a read is taken to be covered by a write that may go elsewhere",
-        STORAGE,
-        "if flow.reorderable or writer.target.is_data_dependent:",
-        "if flow.reorderable:",
+        LIFETIME,
+        "        if writer.target.is_data_dependent:\n            continue\n",
+        "",
         STORAGE_TESTS,
     ),
     Mutant(
         "other-lifetimes-cover",
         "a read is taken to be covered by a write in another lifetime of the buffer",
-        STORAGE,
-        "inside = _in_one_iteration(flow, around)",
-        "inside = flow.relation",
-        STORAGE_TESTS,
+        LIFETIME,
+        "        pairs = pairs.intersect(loop.values[source].eq_map(loop.values[sink]))\n",
+        "        pass\n",
+        (*STORAGE_TESTS, "tests/schedule/test_lifetime.py"),
     ),
     Mutant(
         "tiles-of-each-statement",
         "every statement alone touches one tile: two of them may touch two",
-        "polysched/schedule/lifetime.py",
+        LIFETIME,
         "    return held is None or bool(held.is_single_valued())",
         "    return True",
         (*STORAGE_TESTS, "tests/schedule/test_lifetime.py"),

@@ -1,0 +1,121 @@
+"""Judging the storage of a scheduled program by running it twice, without checker and dependences.
+
+Once every element has memory of its own, once elements share memory as the program has it. Both
+times all instances run in the order of the schedule, and every write leaves its name behind. The
+storage is wrong if and only if some read sees another name. A copy of an element that is never
+written passes the element's name on: which of two copies is read then does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from polysched.dependence.relations import Reference
+from polysched.fuzz.instances import Block, Instances, Sizes, list_instances
+from polysched.fuzz.timing import ranks, times
+from polysched.ir.expressions import Load
+from polysched.ir.kernel import Access
+from polysched.ir.points import evaluate_many, points
+from polysched.ir.tree import executed
+from polysched.schedule.program import Program
+
+Place: TypeAlias = tuple[str, tuple[int, ...]]
+Memory: TypeAlias = dict[Place, Hashable]
+
+
+@dataclass(frozen=True)
+class _Touch:
+    """What one access of one instance touches: an element, and its place in memory."""
+
+    element: Place
+    place: Place
+
+
+def spoilt_read(program: Program, sizes: Sizes, most: int) -> str | None:
+    """The first read that sees the value of another element; empty if there is none.
+
+    Args:
+        program: without parallel loops and without accesses that depend on data.
+        most: instances of the program.
+
+    Returns:
+        None if there are more instances.
+    """
+    ranges = {name: (value, value) for name, value in sizes.items()}
+    kernel = replace(program.kernel, statements=program.statements)
+    instances = list_instances(kernel, ranges, most)
+    if instances is None:
+        return None
+    touched = {block.statement.name: _touches(program, block, sizes) for block in instances.blocks}
+    apart: Memory = {}
+    shared: Memory = {}
+    for together in _moments(instances, program):
+        writes = []
+        for block, row in together:
+            target, *reads = touched[block.statement.name][row]
+            seen = [
+                (apart.get(one.element, one.element), shared.get(one.place, one.element))
+                for one in reads
+            ]
+            for one, (own, other) in zip(reads, seen, strict=True):
+                if own != other:
+                    return f"{block.statement.name} reads {one.element} of {own}, finds {other}"
+            writes.append((target, _name(program, block, row, reads)))
+        for target, name in writes:
+            apart[target.element] = shared[target.place] = name
+    return ""
+
+
+def _name(program: Program, block: Block, row: int, reads: list[_Touch]) -> Hashable:
+    written = {statement.target.array for statement in program.statements.values()}
+    value = block.statement.value
+    if isinstance(value, Load) and value.array not in written:
+        return reads[0].element
+    return block.statement.name, row
+
+
+def _moments(instances: Instances, program: Program) -> Iterator[list[tuple[Block, int]]]:
+    """The instances in the order of the schedule, the lanes of one vector together."""
+    order = ranks(times(instances, executed(program.tree)).rows)
+    everything = [(block, row) for block in instances.blocks for row in range(block.count)]
+    by_time = np.argsort(order, kind="stable")
+    start = 0
+    while start < len(by_time):
+        end = start + int(np.searchsorted(order[by_time[start:]], order[by_time[start]], "right"))
+        yield [everything[number] for number in by_time[start:end]]
+        start = end
+
+
+def _touches(program: Program, block: Block, sizes: Sizes) -> list[list[_Touch]]:
+    """For every instance what it writes, then what it reads."""
+    columns = [
+        _of_access(program, block, Reference(block.statement.name, position), access, sizes)
+        for position, access in enumerate(block.statement.accesses)
+    ]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _of_access(
+    program: Program, block: Block, reference: Reference, access: Access, sizes: Sizes
+) -> list[_Touch]:
+    table = np.empty((block.count, len(access.subscripts)), np.int64)
+    for dimension, subscript in enumerate(access.subscripts):
+        table[:, dimension] = evaluate_many(subscript, block.variables)
+    array = program.arrays[access.array]
+    places = [tuple(row) for row in table[:, array.tile :].tolist()]
+    elements = [tuple(row) for row in table.tolist()]
+    meant = program.folded.get(access.array, {}).get(reference)
+    if meant is not None:
+        rows = points(meant.wrap().flatten().reset_tuple_id(), sizes).tolist()
+        count = len(block.statement.indices)
+        by_instance = {tuple(row[:count]): tuple(row[count:]) for row in rows}
+        indices = np.stack([block.variables[name] for name in block.statement.indices], axis=1)
+        elements = [by_instance[tuple(row)] for row in indices.tolist()]
+    return [
+        _Touch((access.array, element), (access.array, place))
+        for element, place in zip(elements, places, strict=True)
+    ]
