@@ -1,4 +1,12 @@
 """Frontends: other ways to write a kernel, each a translation into `polysched.ir.Kernel`.
 
-To come: einsum expressions, C with `#pragma scop`, Python functions, Halide-style Funcs.
+======== ======================================================= ==================================
+package  takes                                                   used as
+======== ======================================================= ==================================
+scop     C text with ``#pragma scop``                            ``polysched check kernel.c``
+python   plain functions over arrays and ``range`` loops         ``@polysched.kernel``
+einsum   contractions such as ``"bij,bjk->bik"``                 ``polysched.einsum``
+linalg   affine maps and iterator types, as in MLIR              ``linalg.generic``
+halide   Func, Var, RDom and directives, as in Halide            ``halide.Pipeline``
+======== ======================================================= ==================================
 """

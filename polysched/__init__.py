@@ -28,6 +28,7 @@ from polysched.errors import (
     PolyschedError,
     ScheduleError,
 )
+from polysched.ir.bit_packing import pack_bits, unpack_bits
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import (
     DType,
@@ -56,14 +57,19 @@ from polysched.ir.expressions import (
     sqrt,
 )
 from polysched.ir.kernel import Kernel
+from polysched.ir.saturation import saturate
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 
 if TYPE_CHECKING:
+    from polysched.frontends.einsum.call import einsum
+    from polysched.frontends.python.decorator import kernel
+    from polysched.frontends.python.labels import statement
     from polysched.legality.check import check
     from polysched.legality.loop_properties import explain_loops
     from polysched.legality.repairs import repairs
     from polysched.library.matmul.call import matmul
+    from polysched.library.transpose.call import transpose
     from polysched.lower import compile, export, show
     from polysched.runtime.kernel import CompiledKernel
     from polysched.user import Schedule
@@ -74,11 +80,15 @@ _LATER = MappingProxyType(
         "Schedule": "polysched.user",
         "check": "polysched.legality.check",
         "compile": "polysched.lower",
+        "einsum": "polysched.frontends.einsum.call",
         "explain_loops": "polysched.legality.loop_properties",
         "export": "polysched.lower",
+        "kernel": "polysched.frontends.python.decorator",
         "matmul": "polysched.library.matmul.call",
         "repairs": "polysched.legality.repairs",
         "show": "polysched.lower",
+        "statement": "polysched.frontends.python.labels",
+        "transpose": "polysched.library.transpose.call",
     }
 )
 """The checker, LLVM and the runtime are loaded when they are first used: a third of the import."""
@@ -108,6 +118,7 @@ __all__ = [
     "cast",
     "check",
     "compile",
+    "einsum",
     "equal",
     "exp",
     "explain_loops",
@@ -119,17 +130,23 @@ __all__ = [
     "i16",
     "i32",
     "i64",
+    "kernel",
     "load_machine",
     "matmul",
     "maximum",
     "minimum",
     "not_equal",
+    "pack_bits",
     "repairs",
+    "saturate",
     "select",
     "show",
     "sqrt",
+    "statement",
+    "transpose",
     "u8",
     "u16",
     "u32",
     "u64",
+    "unpack_bits",
 ]

@@ -84,6 +84,20 @@ class ExportError(PolyschedError):
     """An export that cannot be made as asked: its names, its files, its linker."""
 
 
+class FrontendError(PolyschedError):
+    """A source text of a frontend that is malformed, or says what a kernel cannot say.
+
+    Attributes:
+        reason: the message without the place and the line of the source.
+        location: the place (`polysched.ir.source.SourceLocation`), None where there is none.
+    """
+
+    def __init__(self, message: str, reason: str | None = None, location: object = None) -> None:
+        super().__init__(message)
+        self.reason = message if reason is None else reason
+        self.location = location
+
+
 class TargetError(PolyschedError):
     """A file, or a name in it, that gives the command line no kernel or schedule."""
 

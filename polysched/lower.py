@@ -27,6 +27,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
+from polysched.codegen.c_function import CFunction
 from polysched.codegen.module import emit_module
 from polysched.dependence.printing import format_dependences
 from polysched.errors import PolyschedError, suggestion
@@ -97,6 +98,7 @@ def export(
     header: str | Path | None = None,
     machine: Machine | str | None = None,
     guard: bool = False,
+    c_function: CFunction | None = None,
 ) -> None:
     """Prove a schedule legal and write its code for programs that need no Python.
 
@@ -113,6 +115,8 @@ def export(
         machine: what to compile for, as in :func:`compile`; code for another one than this may be
             made as long as both are 64-bit x86. C text is the same for all.
         guard: as in :func:`compile`.
+        c_function: the C function whose place the code takes, by its own signature, in place of the
+            two functions above.
 
     Raises:
         IllegalScheduleError: the schedule breaks a dependence; the message holds the witness.
@@ -123,7 +127,7 @@ def export(
     """
     files = export_files(Path(path), None if header is None else Path(header))
     target = _machine(machine)
-    write_export(_proved(schedule, target, guard=guard), target, files)
+    write_export(_proved(schedule, target, guard=guard), target, files, c_function)
 
 
 def _proved(schedule: Schedule, machine: Machine, *, guard: bool) -> LoopProgram:

@@ -43,6 +43,12 @@ class Contestant:
     prepare: Callable[[], Runner]
 
 
+def warm(runner: Runner) -> Runner:
+    """The runner after a call: the race takes a long first call for a long piece of work."""
+    runner.run()
+    return runner
+
+
 def optional_module(name: str) -> ModuleType:
     """Import a library that only the bench uses.
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polysched.bench.contestant import Contestant, Runner, optional_module
+from polysched.bench.contestant import Contestant, Runner, optional_module, warm
 from polysched.bench.race import Result
 from polysched.errors import BenchError
 from polysched.library.matmul.call import matmul
@@ -121,7 +121,7 @@ def prepare_own(data: MatmulData, threads: int) -> Runner:
     def run() -> None:
         matmul(data.a, data.b, out, threads=threads)
 
-    return _warm(Runner(run, lambda: out))
+    return warm(Runner(run, lambda: out))
 
 
 def prepare_numpy(data: MatmulData, threads: int) -> Runner:
@@ -135,7 +135,7 @@ def prepare_numpy(data: MatmulData, threads: int) -> Runner:
     controller: Any = optional_module("threadpoolctl").ThreadpoolController()
     controller.limit(limits=threads, user_api="blas")
     out = data.output()
-    return _warm(Runner(partial(np.matmul, data.a, data.b, out=out), lambda: out))
+    return warm(Runner(partial(np.matmul, data.a, data.b, out=out), lambda: out))
 
 
 def prepare_torch(data: MatmulData, threads: int) -> Runner:
@@ -148,13 +148,7 @@ def prepare_torch(data: MatmulData, threads: int) -> Runner:
     torch.set_num_threads(threads)
     out = data.output()
     operands = torch.from_numpy(data.a), torch.from_numpy(data.b)
-    return _warm(Runner(partial(torch.mm, *operands, out=torch.from_numpy(out)), lambda: out))
-
-
-def _warm(runner: Runner) -> Runner:
-    """The runner after a call: the race takes a long first call for a long piece of work."""
-    runner.run()
-    return runner
+    return warm(Runner(partial(torch.mm, *operands, out=torch.from_numpy(out)), lambda: out))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,9 @@ from polysched.bench.legality import DEFAULT_PAIRS, LegalityResult, measure_lega
 from polysched.bench.peers_conv import convolution_peers
 from polysched.bench.race import Outcome, Rules, race
 from polysched.bench.table import HEADINGS, IS_NUMBER, markdown_table
+from polysched.cli.bench_bitcast import bitcast
 from polysched.cli.bench_matmul import matmul
+from polysched.cli.bench_transpose import transpose
 from polysched.cli.failures import ExitCode
 from polysched.cli.terminal import errors, output, print_error, print_json, progress
 from polysched.errors import BenchError, suggestion
@@ -48,7 +50,9 @@ def bench() -> None:
     """Measure speed, beside the machine's peak in the same run, and compile time."""
 
 
+bench.add_command(bitcast)
 bench.add_command(matmul)
+bench.add_command(transpose)
 
 
 @bench.command("conv")

@@ -24,6 +24,7 @@ from polysched.bench.matmul import (
 from polysched.bench.race import Result, Rules, Withdrawn, race
 from polysched.bench.table import markdown_table
 from polysched.cli.failures import ExitCode
+from polysched.cli.options import race_options
 from polysched.cli.terminal import errors, print_error, progress
 from polysched.errors import BenchError
 from polysched.machine.load import load_machine
@@ -66,14 +67,7 @@ def _extents(value: str) -> tuple[int, int, int]:
 )
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--type", "dtype", type=click.Choice(list(_TYPES)), default="f32", show_default=True)
-@click.option("--rounds", type=click.IntRange(min=1), default=15, show_default=True)
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
-    default=5.0,
-    show_default=True,
-    help="Budget of the timed part of each shape.",
-)
+@race_options("each shape")
 @click.pass_context
 def matmul(
     context: click.Context,

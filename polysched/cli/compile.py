@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from polysched.cli.options import machine_option, output_option
-from polysched.cli.schedule_file import load_scheduled_target, schedule_option
+from polysched.cli.schedule_file import function_option, load_scheduled_target, schedule_option
 from polysched.cli.terminal import output
 from polysched.lower import export
 from polysched.machine.load import load_machine
@@ -17,6 +17,7 @@ from polysched.runtime.export import export_files
 @click.command("compile")
 @click.argument("target")
 @schedule_option
+@function_option
 @output_option("Where to write the code; ends in .o, .so, .ll, .s or .c.")
 @click.option(
     "--header",
@@ -34,6 +35,7 @@ from polysched.runtime.export import export_files
 def compile_command(
     target: str,
     schedule_file: str | None,
+    function: str | None,
     file: Path,
     header: Path | None,
     machine: str | None,
@@ -60,20 +62,27 @@ def compile_command(
     set that the code uses, which NAME_supported tells beforehand (1 or 0). After 1 and 2 nothing
     has been written. Sizes, alignment and overlap are not checked; the header says what must hold.
 
+    Of a C file the function has the signature that it has there, so that the code can take its
+    place in the program: FILE.o is linked instead of what the C compiler makes of the function.
+    Where it would return 1 or 2 it writes a line to the error output and aborts.
+
     Code with parallel loops runs on the threads of an OpenMP runtime, omp_get_max_threads() of
     them: link it with -fopenmp or -lgomp. Other code needs no more than -lm.
 
     \b
     polysched compile examples/conv2d_relu.py:tutorial -o conv.o --header conv.h
     polysched compile my_kernel.py:fast -o libfast.so --machine skylake-avx512
+    polysched compile gemm.c --function gemm --schedule gemm.sched -o gemm.o
 
     \b
     Exit codes: 0 success, 1 illegal, 2 bad input, 3 legality unknown.
     """
     export_files(file, header)
-    schedule = load_scheduled_target(target, schedule_file).schedule
+    loaded = load_scheduled_target(target, schedule_file, function)
+    schedule = loaded.schedule
+    c_function = None if loaded.program is None else loaded.program.c_function()
     chosen = load_machine(machine)
-    export(schedule, file, header=header, machine=chosen, guard=guard)
+    export(schedule, file, header=header, machine=chosen, guard=guard, c_function=c_function)
     output().print(f"{file}: {schedule.kernel.name} for {chosen.name}")
     if header is not None:
         output().print(f"{header}: header for C and C++")

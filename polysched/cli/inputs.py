@@ -12,6 +12,8 @@ from polysched.ir.evaluate import evaluate
 from polysched.ir.kernel import Array, Kernel, Role
 from polysched.ir.memory import AnyArray, check_parameters, concrete_shape
 from polysched.ir.printing import values_text
+from polysched.ir.strides import concrete_strides
+from polysched.runtime.buffers import buffer_shape, buffer_type
 from polysched.runtime.memory import aligned_zeros
 
 
@@ -68,10 +70,11 @@ def parameter_values(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]
 
 
 def random_arrays(kernel: Kernel, parameters: Mapping[str, int], seed: int) -> dict[str, AnyArray]:
-    """All argument arrays by name, 64-byte aligned: random values, zeros in outputs.
+    """All argument arrays by name, 64-byte aligned, strides as declared: random values, zeros in
+    outputs.
 
     Floating-point values are drawn evenly from [-1, 1), integers from their declared range of
-    values or else from [-8, 8) or [0, 16).
+    values or else from [-8, 8) or [0, 16); packed ones take any value of their type.
 
     Raises:
         CallError: there is not that much memory, or a declared range of values is empty.
@@ -81,18 +84,22 @@ def random_arrays(kernel: Kernel, parameters: Mapping[str, int], seed: int) -> d
     for name, array in kernel.arrays.items():
         if array.role is Role.TEMPORARY:
             continue
-        arrays[name] = _empty(array, concrete_shape(array.shape, parameters))
+        arrays[name] = _empty(array, parameters)
         arrays[name][...] = (
             0
             if array.role is Role.OUTPUT
+            else generator.integers(0, 256, arrays[name].shape, dtype=np.uint8)
+            if array.is_packed
             else _random(generator, array, arrays[name].shape, parameters)
         )
     return arrays
 
 
-def _empty(array: Array, shape: tuple[int, ...]) -> AnyArray:
+def _empty(array: Array, parameters: Mapping[str, int]) -> AnyArray:
+    shape = buffer_shape(array, concrete_shape(array.shape, parameters))
+    strides = None if array.is_packed else concrete_strides(array, shape, parameters)
     try:
-        return aligned_zeros(shape, array.dtype.numpy())
+        return aligned_zeros(shape, buffer_type(array), strides=strides)
     except (MemoryError, ValueError) as error:
         raise CallError(
             f"array '{array.name}' of shape {shape} does not fit into memory: {error}"

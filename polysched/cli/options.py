@@ -31,3 +31,20 @@ def machine_option(command: _Command) -> _Command:
         help="What to generate code for: a name (see 'polysched machine'), a .toml file, or "
         "'host'.",
     )(command)
+
+
+def race_options(part: str) -> Callable[[_Command], _Command]:
+    """Give a command of races the options ``--rounds`` and ``--seconds``.
+
+    Args:
+        part: what the seconds are for, ``"each shape"``.
+    """
+    rounds = click.option("--rounds", type=click.IntRange(min=1), default=15, show_default=True)
+    seconds = click.option(
+        "--seconds",
+        type=click.FloatRange(min=0, min_open=True),
+        default=5.0,
+        show_default=True,
+        help=f"Budget of the timed part of {part}.",
+    )
+    return lambda command: rounds(seconds(command))

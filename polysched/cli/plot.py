@@ -9,7 +9,7 @@ import click
 
 from polysched.cli.inputs import parsed_sizes
 from polysched.cli.options import output_option
-from polysched.cli.schedule_file import load_scheduled_target, schedule_option
+from polysched.cli.schedule_file import function_option, load_scheduled_target, schedule_option
 from polysched.cli.terminal import output
 from polysched.dependence.relations import DependenceKind
 from polysched.errors import suggestion
@@ -48,6 +48,7 @@ def _kinds(
 @click.command("plot")
 @click.argument("target")
 @schedule_option
+@function_option
 @output_option("Where to write the picture; ends in .png, .svg or .pdf.")
 @click.option(
     "--statement",
@@ -102,7 +103,13 @@ def _kinds(
     help="The kinds of dependences to show, or none.",
 )
 @click.option("--path", "has_path", is_flag=True, help="Join the dots in the order of execution.")
-def plot_command(target: str, schedule_file: str | None, file: Path, **choices: Any) -> None:
+def plot_command(
+    target: str,
+    schedule_file: str | None,
+    function: str | None,
+    file: Path,
+    **choices: Any,
+) -> None:
     """Draw a schedule's instances, dependences and order. It need not be legal.
 
     A dot is an instance of a statement, or several that differ in dimensions not shown only. Arrows
@@ -123,7 +130,7 @@ def plot_command(target: str, schedule_file: str | None, file: Path, **choices: 
         )
     picture_format(file)
     require_matplotlib()
-    shown = picture(load_scheduled_target(target, schedule_file).schedule, view)
+    shown = picture(load_scheduled_target(target, schedule_file, function).schedule, view)
     save(drawn(shown), file)
     sizes = "".join(f", {name} = {value}" for name, value in shown.parameters.items())
     output().print(f"{file}: {shown.kernel}{sizes}, {shown.verdict.kind.value}")

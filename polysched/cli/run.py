@@ -15,7 +15,7 @@ import numpy as np
 from polysched.cli.comparison import Comparison, compare
 from polysched.cli.failures import ExitCode
 from polysched.cli.inputs import parameter_values, parsed_sizes, random_arrays
-from polysched.cli.schedule_file import load_scheduled_target, schedule_option
+from polysched.cli.schedule_file import function_option, load_scheduled_target, schedule_option
 from polysched.cli.terminal import output, print_error, print_json, progress
 from polysched.cli.work import floating_point_operations, instance_counts
 from polysched.ir.kernel import Kernel, Role
@@ -23,6 +23,7 @@ from polysched.ir.memory import AnyArray
 from polysched.ir.reference import run_reference
 from polysched.lower import compile
 from polysched.runtime.kernel import CompiledKernel
+from polysched.runtime.memory import aligned_copy
 
 REFERENCE_LIMIT = 200_000
 """Statement instances that the reference interpreter is asked to run: a few seconds."""
@@ -63,6 +64,7 @@ class Report:
 @click.command("run")
 @click.argument("target")
 @schedule_option
+@function_option
 @click.option(
     "--size",
     "sizes",
@@ -91,6 +93,7 @@ def run_command(
     context: click.Context,
     target: str,
     schedule_file: str | None,
+    function: str | None,
     sizes: dict[str, int],
     repeat: int,
     seed: int,
@@ -108,7 +111,7 @@ def run_command(
     \b
     Exit codes: 0 success, 1 illegal or wrong result, 2 bad input, 3 legality unknown.
     """
-    schedule = load_scheduled_target(target, schedule_file).schedule
+    schedule = load_scheduled_target(target, schedule_file, function).schedule
     kernel = schedule.kernel
     parameters = parameter_values(kernel, sizes)
     arrays = random_arrays(kernel, parameters, seed)
@@ -141,7 +144,7 @@ def _timed(
     """The results of a call, and the seconds of `repeat` calls from the same inputs after it."""
     changed = [name for name in arrays if kernel.arrays[name].role is Role.INOUT]
     written = [name for name in arrays if kernel.arrays[name].is_written]
-    own = {name: array.copy() if name in written else array for name, array in arrays.items()}
+    own = {n: aligned_copy(array) if n in written else array for n, array in arrays.items()}
     seconds = []
     for _ in range(repeat + 1):
         for name in changed:

@@ -24,14 +24,26 @@ def schedule_option(command: _Command) -> _Command:
     )(command)
 
 
-def load_scheduled_target(text: str, schedule_file: str | None) -> Target:
+def function_option(command: _Command) -> _Command:
+    """Give a command the option ``--function NAME``, passed to it as `function`."""
+    return click.option(
+        "--function",
+        metavar="NAME",
+        help="Of a C file: the function whose region between '#pragma scop' and '#pragma endscop', "
+        "or whose body, is meant; FILE.c:NAME says the same.",
+    )(command)
+
+
+def load_scheduled_target(
+    text: str, schedule_file: str | None, function: str | None = None
+) -> Target:
     """The schedule that TARGET means, with the steps of the file if there is one.
 
     Raises:
-        TargetError: TARGET means no schedule and no kernel.
+        TargetError, FrontendError: TARGET means no schedule and no kernel.
         ScheduleError: the file cannot be read, or a line of it is no step that fits.
     """
-    target = load_target(text)
+    target = load_target(text, function)
     if schedule_file is None:
         return target
     schedule = apply_file(target.schedule, schedule_file)

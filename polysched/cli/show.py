@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from polysched.cli.options import machine_option
-from polysched.cli.schedule_file import load_scheduled_target, schedule_option
+from polysched.cli.schedule_file import function_option, load_scheduled_target, schedule_option
 from polysched.cli.terminal import print_code
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.dependence.graph import format_components, format_dot, statement_graph
@@ -20,6 +20,7 @@ _LEXERS = {"c": "c", "llvm": "llvm", "asm": "gas"}
 @click.command("show")
 @click.argument("target")
 @schedule_option
+@function_option
 @click.option(
     "--stage", type=click.Choice(list(STAGES)), required=True, help="What to print; see above."
 )
@@ -43,12 +44,11 @@ _LEXERS = {"c": "c", "llvm": "llvm", "asm": "gas"}
 def show_command(
     target: str,
     schedule_file: str | None,
+    function: str | None,
     stage: str,
     machine: str | None,
     summary: bool,
-    dot: bool,
-    scheduled: bool,
-    relations: bool,
+    **graph: bool,
 ) -> None:
     """Print a schedule at one stage of the flow. It need not be legal.
 
@@ -72,17 +72,17 @@ def show_command(
     if summary and stage != "asm":
         raise click.UsageError(f"--summary counts instructions: it needs --stage asm, not {stage}")
     for name, given, does in (
-        ("--dot", dot, "draws the statement graph"),
-        ("--scheduled", scheduled, "chooses which dependences are shown"),
-        ("--relations", relations, "shows the dependences exactly"),
+        ("--dot", graph["dot"], "draws the statement graph"),
+        ("--scheduled", graph["scheduled"], "chooses which dependences are shown"),
+        ("--relations", graph["relations"], "shows the dependences exactly"),
     ):
         if given and stage != "deps":
             raise click.UsageError(f"{name} {does}: it needs --stage deps, not {stage}")
-    if dot and relations:
+    if graph["dot"] and graph["relations"]:
         raise click.UsageError("--relations adds to the table, and --dot prints none")
-    schedule = load_scheduled_target(target, schedule_file).schedule
+    schedule = load_scheduled_target(target, schedule_file, function).schedule
     if stage == "deps":
-        click.echo(_dependences(schedule, dot=dot, scheduled=scheduled, relations=relations))
+        click.echo(_dependences(schedule, **graph))
         return
     text = show(schedule, stage, machine)
     if summary:

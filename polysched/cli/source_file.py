@@ -9,10 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import polysched
+from polysched import frontends
 from polysched.errors import PolyschedError, TargetError
 from polysched.ir.source import SourceLocation
 
-_PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
+_OWN_FOLDERS = tuple(
+    Path(str(package.__file__)).resolve().parent for package in (polysched, frontends)
+)
 _MODULE_NAME = "polysched_target"
 """The module's name; not ``__main__``, so that the main part of a script does not run."""
 
@@ -83,5 +87,7 @@ def _message(error: BaseException) -> str:
 
 
 def _is_users(filename: str) -> bool:
-    is_frozen = filename.startswith("<")
-    return not is_frozen and not Path(filename).resolve().is_relative_to(_PACKAGE_FOLDER)
+    if filename.startswith("<"):
+        return False
+    path = Path(filename).resolve()
+    return not any(path.is_relative_to(folder) for folder in _OWN_FOLDERS)

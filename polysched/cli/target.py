@@ -1,4 +1,4 @@
-"""TARGET of the command line, ``FILE.py[:NAME]``: which schedule it means."""
+"""TARGET of the command line, ``FILE.py[:NAME]`` or ``FILE.c[:FUNCTION]``: which schedule it is."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
+from polysched.cli.c_target import is_c_target, load_c_target
 from polysched.cli.source_file import load_source_file, users_code
 from polysched.errors import TargetError, suggestion
+from polysched.frontends.scop import CProgram
 from polysched.ir.kernel import Kernel
 from polysched.schedule.schedule import Schedule
 
@@ -20,14 +22,20 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True)
 class Target:
-    """A schedule that the user named: `label` says how, for messages."""
+    """A schedule that the user named: `label` says how, for messages.
+
+    ``program`` is the C file that its kernel was read from, None if it was none.
+    """
 
     label: str
     schedule: Schedule
+    program: CProgram | None = None
 
 
-def load_target(text: str) -> Target:
-    """The schedule that ``FILE.py[:NAME]`` means.
+def load_target(text: str, function: str | None = None) -> Target:
+    """The schedule that ``FILE.py[:NAME]`` or ``FILE.c[:FUNCTION]`` means.
+
+    The latter is what the function computes, or the region that it holds, unscheduled.
 
     NAME is a `Schedule`, a `Kernel` (taken unscheduled), or a function that makes one of these,
     whose parameters all have defaults or all but one, which then gets the file's only kernel: its
@@ -37,7 +45,13 @@ def load_target(text: str) -> Target:
     Raises:
         TargetError: there is no such file or name, the name is something else, or the choice is
             not clear.
+        FrontendError: a C file says what no kernel can.
     """
+    if is_c_target(text):
+        program = load_c_target(text, function)
+        return Target(text, Schedule(program.kernel), program)
+    if function is not None:
+        raise TargetError(f"--function {function} is for C files; expected FILE.py:NAME")
     path, name = _parted(text)
     module = load_source_file(path)
     if name is None:

@@ -6,7 +6,13 @@ from collections.abc import Mapping
 
 import islpy as isl
 
-from polysched.ir.expressions import Expression, Operation, Operator
+from polysched.ir.expressions import (
+    LIBRARY_BINARY,
+    LIBRARY_UNARY,
+    Expression,
+    Operation,
+    Operator,
+)
 from polysched.ir.extrema import greatest, least
 from polysched.ir.kernel import Kernel
 from polysched.ir.points import at_parameters, points
@@ -30,6 +36,9 @@ FLOPS = {
     Operator.SQUARE_ROOT: 1,
     Operator.EXPONENTIAL: 1,
     Operator.FMA: 2,
+    Operator.NUMBER_MINIMUM: 1,
+    Operator.NUMBER_MAXIMUM: 1,
+    **dict.fromkeys(LIBRARY_UNARY | LIBRARY_BINARY, 1),
 }
 
 

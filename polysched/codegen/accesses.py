@@ -6,13 +6,15 @@ Store Intrinsics" and "Masked Vector Gather and Scatter Intrinsics".
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from llvmlite import ir
 from llvmlite.ir.values import ArgumentAttributes
 
+from polysched.codegen.bits.accesses import PackedAccesses
 from polysched.codegen.intrinsics import declared, mangled
 from polysched.codegen.memory import (
     BYTE,
@@ -22,17 +24,19 @@ from polysched.codegen.memory import (
     element_offset,
     known_alignment,
 )
+from polysched.codegen.streaming import can_stream, stream
 from polysched.codegen.values import (
     BIT,
     INDEX,
     Value,
+    element_type,
     memory_type,
     splat,
     vector_of,
     widened,
 )
 from polysched.errors import LoweringError
-from polysched.ir.dtypes import DType
+from polysched.ir.dtypes import DType, NumberKind
 from polysched.ir.expressions import Expression
 from polysched.ir.kernel import Access
 
@@ -55,16 +59,27 @@ ValueOf: TypeAlias = Callable[[Expression, Lanes | None], Value]
 class Accesses:
     """Emits loads and stores of arrays in memory."""
 
-    def __init__(self, builder: ir.IRBuilder, addresses: Addresses, value_of: ValueOf) -> None:
+    def __init__(
+        self,
+        builder: ir.IRBuilder,
+        addresses: Addresses,
+        value_of: ValueOf,
+        features: Set[str] = frozenset(),
+    ) -> None:
         self.builder = builder
         self.addresses = addresses
         self.value_of = value_of
+        self.packed = PackedAccesses(builder, addresses, features)
 
     def load(
         self, storage: Storage, subscripts: tuple[Expression, ...], lanes: Lanes | None
     ) -> Value:
         """The element, or one element a lane; a scalar where all lanes read the same."""
         dtype = storage.array.dtype
+        if storage.array.is_packed:
+            wide = self.load_wide(storage, subscripts, lanes, dtype.container.bits)
+            type_ = vector_of(element_type(dtype), wide.lanes)
+            return Value(self.builder.trunc(wide.ir, type_), dtype, wide.lanes)
         offset = element_offset(storage, subscripts, lanes.variable if lanes else None)
         if lanes is None or offset.lane == 0:
             pointer = self.addresses.address(storage, offset)
@@ -77,6 +92,21 @@ class Accesses:
             loaded = self._gather(storage, subscripts, lanes)
         return Value(from_memory(self.builder, loaded, dtype), dtype, lanes.count)
 
+    def load_wide(
+        self,
+        storage: Storage,
+        subscripts: tuple[Expression, ...],
+        lanes: Lanes | None,
+        container: int,
+    ) -> Value:
+        """The element of a packed array, or one a lane, as signed integers of so many bits."""
+        values = functools.partial(self._value_in, lanes)
+        loaded, count = self.packed.load(storage, subscripts, lanes, container, values)
+        return Value(loaded, DType(NumberKind.SIGNED, container), count)
+
+    def _value_in(self, lanes: Lanes | None, expression: Expression) -> Value:
+        return self.value_of(expression, lanes)
+
     def store(
         self, storage: Storage, target: Access, value: Value, lanes: Lanes | None, statement: str
     ) -> None:
@@ -86,19 +116,23 @@ class Accesses:
             LoweringError: all lanes write the same element.
         """
         dtype = storage.array.dtype
-        stored = to_memory(self.builder, value.ir, dtype)
-        if lanes is None:
-            offset = element_offset(storage, target.subscripts, None)
-            pointer = self.addresses.address(storage, offset)
-            self.builder.store(stored, pointer).align = dtype.bytes
-            return
-        stored = widened(self.builder, Value(stored, dtype, value.lanes), lanes.count)
-        offset = element_offset(storage, target.subscripts, lanes.variable)
-        if offset.lane == 0 and lanes.mask is None:
+        offset = element_offset(storage, target.subscripts, lanes.variable if lanes else None)
+        if lanes is not None and offset.lane == 0 and lanes.mask is None:
             raise LoweringError(
                 f"statement '{statement}': all lanes of vector loop '{lanes.variable}' write the "
                 f"one element {target}; vectorise another loop"
             )
+        if storage.array.is_packed:
+            element = widened(self.builder, value, lanes.count if lanes else None)
+            values = functools.partial(self._value_in, lanes)
+            self.packed.store(storage, target.subscripts, element, lanes, values)
+            return
+        stored = to_memory(self.builder, value.ir, dtype)
+        if lanes is None:
+            pointer = self.addresses.address(storage, offset)
+            self.builder.store(stored, pointer).align = dtype.bytes
+            return
+        stored = widened(self.builder, Value(stored, dtype, value.lanes), lanes.count)
         if offset.lane == 1:
             self._store_contiguous(storage, offset, stored, lanes)
         else:
@@ -160,7 +194,10 @@ class Accesses:
         pointer = self.addresses.address(storage, offset)
         alignment = known_alignment(storage, offset)
         if lanes.mask is None:
-            self.builder.store(stored, pointer).align = alignment
+            if storage.array.streamed and can_stream(stored):
+                stream(self.builder, stored, pointer, alignment)
+            else:
+                self.builder.store(stored, pointer).align = alignment
             return
         signature = ir.FunctionType(ir.VoidType(), [stored.type, pointer.type, lanes.mask.type])
         name = f"llvm.masked.store.{mangled(stored.type)}.p0"
@@ -189,16 +226,22 @@ def all_lanes(count: int) -> Any:
 
 
 def from_memory(builder: ir.IRBuilder, loaded: Any, dtype: DType) -> Any:
-    """A loaded element as a value: a boolean's byte becomes a bit."""
-    if dtype.bits != 1:
+    """A loaded element as a value: a boolean's byte becomes a bit, a container what it holds."""
+    if dtype.is_odd:
+        count = loaded.type.count if isinstance(loaded.type, ir.VectorType) else None
+        return builder.trunc(loaded, vector_of(element_type(dtype), count))
+    if dtype.kind is not NumberKind.BOOLEAN:
         return loaded
     zero = ir.Constant(loaded.type, None if isinstance(loaded.type, ir.VectorType) else 0)
     return builder.icmp_unsigned("!=", loaded, zero)
 
 
 def to_memory(builder: ir.IRBuilder, value: Any, dtype: DType) -> Any:
-    """A value as it is stored: a boolean's bit becomes a byte."""
-    if dtype.bits != 1:
+    """A value as it is stored: a boolean's bit becomes a byte, an odd integer its container."""
+    if dtype.kind is not NumberKind.BOOLEAN and not dtype.is_odd:
         return value
     count = value.type.count if isinstance(value.type, ir.VectorType) else None
+    if dtype.is_odd:
+        extend = builder.sext if dtype.is_signed else builder.zext
+        return extend(value, vector_of(memory_type(dtype), count))
     return builder.zext(value, vector_of(BYTE, count))

@@ -10,17 +10,20 @@ caller checks that written arrays overlap no other.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 from llvmlite import ir
 
 from polysched.codegen.accesses import Accesses, Lanes, lane_numbers
+from polysched.codegen.intrinsics import emit_prefetch
 from polysched.codegen.memory import (
     Addresses,
     Storage,
+    element_offset,
 )
+from polysched.codegen.transposition import Transposition, emit_transposition
 from polysched.codegen.values import (
     BIT,
     INDEX,
@@ -32,7 +35,8 @@ from polysched.codegen.values import (
     widened,
 )
 from polysched.errors import LoweringError
-from polysched.ir.dtypes import boolean, i64
+from polysched.ir.cache_lines import line_offsets
+from polysched.ir.dtypes import DType, boolean, i64
 from polysched.ir.expressions import (
     Cast,
     Constant,
@@ -46,7 +50,16 @@ from polysched.ir.kernel import Access, Array
 from polysched.ir.linear import Intervals, interval, linear_form
 from polysched.ir.traversal import loads
 from polysched.ir.tree import LoopKind
-from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode, variable_interval
+from polysched.loops.nodes import (
+    Allocate,
+    Assign,
+    Block,
+    For,
+    If,
+    LoopNode,
+    Prefetch,
+    variable_interval,
+)
 
 
 class RunsParallel(Protocol):
@@ -63,8 +76,10 @@ class Emitter:
         builder: positioned in the function's first block after the storage is set up.
         parameters: LLVM values of the kernel's parameters.
         storages: places of the arrays in memory.
-        registers: stack slots, which LLVM turns into SSA values, of the register arrays.
+        registers: stack slots, which LLVM turns into SSA values, of the register arrays; of a
+            register tile one for each of its vectors.
         known: intervals of the parameters.
+        features: LLVM's names of the instruction sets that may be used by name.
     """
 
     def __init__(
@@ -74,6 +89,7 @@ class Emitter:
         storages: dict[str, Storage],
         registers: dict[str, tuple[Array, Any]],
         known: Intervals,
+        features: Set[str] = frozenset(),
     ) -> None:
         self.builder = builder
         self.parameters = parameters
@@ -81,15 +97,19 @@ class Emitter:
         self.registers = registers
         self.known: Intervals = known
         self.variables: dict[str, Any] = {}
+        self.contract = True
         self.regions: RunsParallel | None = None
         self.addresses = Addresses(builder, self.index)
-        self.accesses = Accesses(builder, self.addresses, self.value)
+        self.features = features
+        self.accesses = Accesses(builder, self.addresses, self.value, features)
 
     # -- control flow ----------------------------------------------------------------------------
 
     def node(self, node: LoopNode) -> None:
         """Emit a node and all below."""
         match node:
+            case Transposition():
+                self._transposition(node)
             case Block(children=children):
                 for child in children:
                     self.node(child)
@@ -154,12 +174,22 @@ class Emitter:
         }
         self.variables = {**outer, node.variable: variable}
         with self._scope():
+            for request in node.prefetches:
+                self._prefetch(request)
             self.node(node.body)
         self.known, self.variables = outer_known, outer
         following = builder.add(variable, INDEX(node.step), flags=("nsw",))
         variable.add_incoming(following, builder.block)
         builder.cbranch(builder.icmp_signed("<", following, upper), body, after)
         builder.position_at_end(after)
+
+    def _prefetch(self, request: Prefetch) -> None:
+        """Ask for the cache lines of a box."""
+        storage = self.storages[request.array]
+        for place in line_offsets(request.extents, storage.array.dtype.bytes):
+            at = tuple(one + offset for one, offset in zip(request.start, place, strict=True))
+            offset = element_offset(storage, at, None)
+            emit_prefetch(self.builder, self.addresses.address(storage, offset), request.level)
 
     # -- statements ------------------------------------------------------------------------------
 
@@ -260,7 +290,7 @@ class Emitter:
             case Load():
                 return self._load(expression, lanes)
             case Cast(operand=operand, type=dtype):
-                inner = self.value(operand, lanes)
+                inner = self._converted_from(operand, dtype, lanes)
                 converted = emit_cast(self.builder, inner.ir, inner.dtype, dtype)
                 return Value(converted, dtype, inner.lanes)
             case Operation(operator=operator, operands=operands):
@@ -268,16 +298,42 @@ class Emitter:
                 width = next((v.lanes for v in values if v.lanes is not None), None)
                 given = [widened(self.builder, v, width) for v in values]
                 dtype = values[-1].dtype
-                result = emit_operator(self.builder, operator, dtype, given)
+                result = emit_operator(self.builder, operator, dtype, given, contract=self.contract)
                 return Value(result, expression.dtype or dtype, width)
         raise LoweringError(f"expression {expression} has no machine code")
 
+    def _converted_from(self, operand: Expression, target: DType, lanes: Lanes | None) -> Value:
+        """The operand of a conversion; what is packed goes straight into lanes of the result."""
+        if isinstance(operand, Load) and operand.array in self.storages:
+            storage = self.storages[operand.array]
+            if storage.array.is_packed:
+                wanted = min(target.container.bits, 32) if target != boolean else 8
+                container = max(operand.type.container.bits, wanted)
+                return self.accesses.load_wide(storage, operand.subscripts, lanes, container)
+        return self.value(operand, lanes)
+
     def _load(self, load: Load, lanes: Lanes | None) -> Value:
         if load.array in self.registers:
-            _, slot = self.registers[load.array]
+            slot = self._slot(load.array, load.subscripts)
             loaded = self.builder.load(slot, typ=slot.allocated_type)
             return Value(loaded, load.type, _lanes_of(slot))
         return self.accesses.load(self.storages[load.array], load.subscripts, lanes)
+
+    def _slot(self, array: str, subscripts: tuple[Expression, ...]) -> Any:
+        """The register of an array, of a register tile that which its first subscript names."""
+        _, slot = self.registers[array]
+        if not isinstance(slot, tuple):
+            return slot
+        vector = subscripts[0]
+        assert isinstance(vector, Constant)
+        return slot[int(vector.value)]
+
+    def _transposition(self, node: Transposition) -> None:
+        (_, rows), (_, columns) = self.registers[node.rows], self.registers[node.columns]
+        vectors = [self.builder.load(slot, typ=slot.allocated_type) for slot in rows]
+        transposed = emit_transposition(self.builder, vectors, node.strategy)
+        for vector, slot in zip(transposed, columns, strict=True):
+            self.builder.store(vector, slot)
 
     # -- stores ----------------------------------------------------------------------------------
 
@@ -290,7 +346,7 @@ class Emitter:
         self.accesses.store(storage, target, value, lanes, node.statement)
 
     def _store_register(self, target: Access, value: Value, lanes: Lanes | None) -> None:
-        _, slot = self.registers[target.array]
+        slot = self._slot(target.array, target.subscripts)
         width = _lanes_of(slot)
         new = widened(self.builder, value, width)
         if lanes is not None and lanes.mask is not None and width is not None:

@@ -86,7 +86,13 @@ def _expand_loop(node: For, values: dict[str, Expression], known: Intervals) -> 
         inner = {**known, node.variable: reached}
         shadowed = {name: value for name, value in values.items() if name != node.variable}
         body = _expand(node.body, shadowed, inner)
-        return body if body == Block(()) else replace(node, lower=lower, upper=upper, body=body)
+        if body == Block(()):
+            return body
+        asked = tuple(
+            replace(one, start=tuple(_substituted(at, shadowed, inner) for at in one.start))
+            for one in node.prefetches
+        )
+        return replace(node, lower=lower, upper=upper, body=body, prefetches=asked)
     copies = []
     for here in _iterations(node, lower, upper, known):
         body = _expand(node.body, {**values, node.variable: here}, known)

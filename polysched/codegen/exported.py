@@ -51,6 +51,11 @@ def emit_exported_module(program: LoopProgram, machine: Machine) -> str:
         LoweringError: the program says something that has no machine code.
         ExportError: it has the name of a function that it calls.
     """
+    return str(build_exported_module(program, machine))
+
+
+def build_exported_module(program: LoopProgram, machine: Machine) -> ir.Module:
+    """The module of `emit_exported_module`, which functions may be added to; raises as that."""
     is_threaded = bool(parallel_loops(program.body))
     if is_threaded and program.name in (_MOST_THREADS, *TEAM):
         raise ExportError(
@@ -65,7 +70,7 @@ def emit_exported_module(program: LoopProgram, machine: Machine) -> str:
     kernel.linkage = "internal"
     check = emit_processor_check(module, program.name, questions(machine.enabled_features))
     _emit_entry(module, program, kernel, check, is_threaded=is_threaded)
-    return str(module)
+    return module
 
 
 def _emit_entry(

@@ -16,6 +16,18 @@ def intrinsic(builder: ir.IRBuilder, name: str, operands: list[Any], flags: Any 
     return builder.call(function, operands, fastmath=flags)
 
 
+def emit_prefetch(builder: ir.IRBuilder, pointer: Any, level: int) -> None:
+    """Ask for the data of a cache line, for reading, to be in the cache of a level from 1 to 3.
+
+    LLVM counts the other way: 3 keeps a line in all caches, 1 only in the farthest.
+    """
+    number = ir.IntType(32)
+    types = [pointer.type, number, number, number]
+    function_type = ir.FunctionType(ir.VoidType(), types)
+    function = declared(builder.module, f"llvm.prefetch.{mangled(pointer.type)}", function_type)
+    builder.call(function, [pointer, number(0), number(4 - level), number(1)])
+
+
 def declared(module: ir.Module, name: str, type_: ir.FunctionType) -> ir.Function:
     """The declaration of a function in the module, made once."""
     found = module.globals.get(name)
@@ -31,6 +43,14 @@ def mangled(type_: Any) -> str:
     if isinstance(type_, ir.IntType):
         return f"i{type_.width}"
     return "f32" if isinstance(type_, ir.FloatType) else "f64"
+
+
+def element_bits(type_: Any) -> int:
+    """The bits of an element of a vector type, or of a number of any other."""
+    element = type_.element if isinstance(type_, ir.VectorType) else type_
+    if isinstance(element, ir.IntType):
+        return int(element.width)
+    return 64 if isinstance(element, ir.DoubleType) else 32
 
 
 def constant(type_: Any, value: float) -> Any:

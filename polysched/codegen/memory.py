@@ -34,7 +34,8 @@ class Storage:
     Attributes:
         array: the array.
         base: LLVM pointer to the first element.
-        strides: elements from one index to the next for each stored dimension: a literal or an i64.
+        strides: elements from one index to the next for each stored dimension: a literal or an
+            i64; of a packed array bits (:mod:`polysched.codegen.bits.layout`).
         alignment: known alignment of ``base`` in bytes.
     """
 

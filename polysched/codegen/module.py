@@ -16,8 +16,12 @@ from polysched.codegen.nesting import require_shallow
 from polysched.codegen.placement import PAGE, Placement
 from polysched.codegen.regions import Regions, Team, private_bytes, shared_arrays
 from polysched.codegen.registers import promote_registers
+from polysched.codegen.streamed_arrays import require_streams
+from polysched.codegen.streaming import emit_fence
+from polysched.codegen.tiles import form_tiles
 from polysched.codegen.values import INDEX
 from polysched.errors import LoweringError
+from polysched.ir.expressions import LIBRARY_BINARY, LIBRARY_UNARY
 from polysched.ir.kernel import Role
 from polysched.ir.linear import Intervals
 from polysched.loops.generate import parameter_intervals
@@ -26,11 +30,13 @@ from polysched.loops.parallel import parallel_loops, without_parallel_loops
 from polysched.loops.usage import accessed_arrays
 from polysched.machine.description import Machine
 
+_LIBRARY = [operator.value for operator in LIBRARY_UNARY | LIBRARY_BINARY]
+
 CALLED = frozenset(
     """
-    aligned_alloc free memcpy memmove memset exp expf fma fmaf fmod fmodf floor floorf trunc truncf
+    aligned_alloc free memcpy memmove memset exp expf fma fmaf ceil ceilf floor floorf trunc truncf
     """.split()
-)
+) | {name + suffix for name in _LIBRARY for suffix in ("", "f")}
 """Functions of the C library that the machine code may call: a kernel must not take their place."""
 
 INT32 = ir.IntType(32)
@@ -59,14 +65,20 @@ def build_module(program: LoopProgram, machine: Machine) -> ir.Module:
     expanded = replace(program, body=expand(program.body, known))
     require_shallow(expanded)
     promoted = promote_registers(expanded, known, machine.vector_registers)
+    promoted = form_tiles(promoted, machine.vector_registers)
+    require_streams(promoted.program)
     module = ir.Module(name=program.name)
     module.triple = machine.triple
-    _emit_function(module, promoted.program, promoted.registers, known)
+    _emit_function(module, promoted.program, promoted.registers, known, machine.enabled_features)
     return module
 
 
 def _emit_function(
-    module: ir.Module, program: LoopProgram, registers: tuple[str, ...], known: Intervals
+    module: ir.Module,
+    program: LoopProgram,
+    registers: tuple[str, ...],
+    known: Intervals,
+    features: frozenset[str],
 ) -> None:
     arguments = [array for array in program.arrays.values() if array.role is not Role.TEMPORARY]
     is_threaded = bool(parallel_loops(program.body))
@@ -98,12 +110,15 @@ def _emit_function(
     if not isinstance(shared, int) or not isinstance(private, int):
         workspace = _allocated(place, place.sum(shared, place.product(threads, private)))
         storages |= place.carved(sized, workspace)
-    emitter = Emitter(builder, parameters, storages, slots, known)
+    emitter = Emitter(builder, parameters, storages, slots, known, features)
+    emitter.contract = program.contract
     if is_threaded:
         first = _NOWHERE if workspace is None else place.behind(workspace, shared)
         crew = Team(team, threads, first, place.sum(private, 0))
         emitter.regions = Regions(program, registers, crew, module, known)
     emitter.node(program.body)
+    if any(storage.array.streamed for storage in storages.values()):
+        emit_fence(builder)
     if workspace is not None:
         free = declared(module, "free", ir.FunctionType(ir.VoidType(), [_POINTER]))
         builder.call(free, [workspace])

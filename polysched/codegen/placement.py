@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
 
+from polysched.codegen.bits.layout import bit_strides
 from polysched.codegen.emit import Emitter
 from polysched.codegen.intrinsics import declared
 from polysched.codegen.memory import BYTE, CACHE_LINE, Storage, row_major
 from polysched.codegen.values import INDEX, element_type, stack_slot, vector_of
-from polysched.ir.expressions import Constant
+from polysched.ir.expressions import Constant, Expression
 from polysched.ir.kernel import Array
 from polysched.ir.linear import Intervals, linear_form
 
@@ -51,18 +53,24 @@ class Placement:
         self.emitter = Emitter(builder, parameters, {}, {}, known)
 
     def argument(self, array: Array, pointer: Any, alignment: int | None = None) -> Storage:
-        """An array at a pointer: contiguous, aligned to its elements if nothing else is known."""
-        strides = row_major(self._extents(array), self._multiply)
+        """An array at a pointer, aligned to its elements if nothing else is known."""
+        if array.is_packed:
+            in_bits = bit_strides(self.builder, array, self._extents(array), self._multiply)
+            return Storage(array, pointer, in_bits, alignment or 1)
+        strides = (
+            row_major(self._extents(array), self._multiply)
+            if array.strides is None
+            else self._numbers(array.strides)
+        )
         return Storage(array, pointer, strides, alignment or array.dtype.bytes)
 
     def register(self, array: Array) -> Any:
-        """A stack slot that LLVM turns into SSA values."""
-        lanes = None
-        if array.shape:
-            (extent,) = array.shape
-            assert isinstance(extent, Constant)
-            lanes = int(extent.value)
-        return stack_slot(self.builder, vector_of(element_type(array.dtype), lanes))
+        """A stack slot that LLVM turns into SSA values; of a register tile one a vector."""
+        *vectors, lanes = (_literal(extent) for extent in (Constant(1), *array.shape))
+        type_ = vector_of(element_type(array.dtype), lanes if array.shape else None)
+        if len(array.shape) < 2:
+            return stack_slot(self.builder, type_)
+        return tuple(stack_slot(self.builder, type_) for _ in range(vectors[-1]))
 
     def sized(self, array: Array) -> Sized:
         """What memory a temporary or buffer needs."""
@@ -136,7 +144,11 @@ class Placement:
 
     def _extents(self, array: Array) -> tuple[Any, ...]:
         """The extents of an array, each a literal or an i64; below 0 where nothing runs, maybe."""
-        forms = [linear_form(extent, self.emitter.known) for extent in array.stored_shape]
+        return self._numbers(array.stored_shape)
+
+    def _numbers(self, expressions: Sequence[Expression]) -> tuple[Any, ...]:
+        """The values of expressions over the parameters, each a literal or an i64."""
+        forms = [linear_form(one, self.emitter.known) for one in expressions]
         return tuple(
             form.constant if form.is_constant else self.emitter.index(form.expression())
             for form in forms
@@ -144,6 +156,11 @@ class Placement:
 
     def _not_negative(self, extent: Any) -> Any:
         return max(extent, 0) if isinstance(extent, int) else self.larger(extent, 0)
+
+
+def _literal(extent: Expression) -> int:
+    assert isinstance(extent, Constant)
+    return int(extent.value)
 
 
 def _i64(number: Any) -> Any:

@@ -33,6 +33,7 @@ from polysched.codegen.emit import Emitter
 from polysched.codegen.functions import new_function
 from polysched.codegen.memory import BYTE, Storage
 from polysched.codegen.placement import Placement
+from polysched.codegen.streaming import emit_fence
 from polysched.codegen.values import INDEX
 from polysched.ir.kernel import Array, Role
 from polysched.ir.linear import Intervals
@@ -179,9 +180,12 @@ class Regions:
             for register in self.registers
             if register in accessed
         }
-        inner = Emitter(builder, parameters, storages, slots, emitter.known)
+        inner = Emitter(builder, parameters, storages, slots, emitter.known, emitter.features)
+        inner.contract = emitter.contract
         inner.variables = variables
         inner.counted(node, lower, upper)
+        if any(storage.array.streamed for storage in storages.values()):
+            emit_fence(builder)
         builder.ret_void()
         return function
 

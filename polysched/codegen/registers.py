@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from polysched.codegen.slots import Slot, assigns, find_slots, is_read, slot_of, surely_runs
+from polysched.errors import LoweringError
 from polysched.ir.expressions import Constant, Expression, Index, Load
 from polysched.ir.kernel import Access, Array, Role
 from polysched.ir.linear import Intervals
@@ -65,6 +66,7 @@ class _Promoter:
             case Allocate(array=array, body=body):
                 slots = find_slots(array, body, known, self.budget, needs_memory=False)
                 if slots is not None:
+                    _require_not_prefetched(array, body)
                     names = self._named(array, slots)
                     renamed = _renamed(body, array, names, needs_memory=False)
                     inner: LoopNode = self.visit(renamed, known)
@@ -87,7 +89,8 @@ class _Promoter:
         for array in written:
             if array in self.registers or array in own or not is_read(node.body, array):
                 continue
-            slots = find_slots(array, node, known, self.budget, needs_memory=True)
+            along = self.arrays[array].lane_dimension
+            slots = find_slots(array, node, known, self.budget, needs_memory=True, along=along)
             if slots is None:
                 continue
             names = self._named(array, slots)
@@ -95,7 +98,7 @@ class _Promoter:
                 before.append(_transfer(slot, name, self.arrays[array], load=True))
                 after.append(_transfer(slot, name, self.arrays[array], load=False))
                 names_of[name] = self.registers[name]
-            renamed = _renamed(node, array, names, needs_memory=True)
+            renamed = _renamed(node, array, names, needs_memory=True, along=along)
             assert isinstance(renamed, For)
             node = renamed
         node = replace(node, body=self.visit(node.body, inner))
@@ -122,23 +125,35 @@ class _Promoter:
         return names
 
 
+def _require_not_prefetched(array: str, body: LoopNode) -> None:
+    for node in walk_nodes(body):
+        if isinstance(node, For) and any(one.array == array for one in node.prefetches):
+            raise LoweringError(
+                f"loop '{node.loop}' prefetches array '{array}', which is kept in registers; leave "
+                "the prefetch away"
+            )
+
+
 def _renamed(
     node: LoopNode,
     array: str,
     names: dict[Slot, str],
     *,
     needs_memory: bool,
+    along: int = -1,
     vector: For | None = None,
 ) -> LoopNode:
     """The node with accesses to an array replaced by accesses to its slots' registers."""
     match node:
         case For(kind=LoopKind.VECTOR):
-            body = _renamed(node.body, array, names, needs_memory=needs_memory, vector=node)
+            body = _renamed(
+                node.body, array, names, needs_memory=needs_memory, along=along, vector=node
+            )
             return replace(node, body=body)
         case Assign(target=target, value=value):
 
             def register(access: Access) -> Access:
-                slot = slot_of(access, vector, needs_memory=needs_memory)
+                slot = slot_of(access, vector, needs_memory=needs_memory, along=along)
                 assert slot is not None
                 lane: tuple[Expression, ...] = ()
                 if slot.vector is not None:
@@ -164,24 +179,25 @@ def _renamed(
             return map_children(
                 node,
                 lambda child: _renamed(
-                    child, array, names, needs_memory=needs_memory, vector=vector
+                    child, array, names, needs_memory=needs_memory, along=along, vector=vector
                 ),
             )
 
 
 def _transfer(slot: Slot, name: str, array: Array, *, load: bool) -> LoopNode:
     """Read a slot into its register array, or write it back."""
-    place = tuple(form.expression() for form in slot.place)
+    place = [form.expression() for form in slot.place]
     lane: tuple[Expression, ...] = ()
     variable = f"{name}.lane"  # no identifier, so no loop of the program has that name
     if slot.vector is not None:
         index = Index(variable)
         lane = (index,)
-        place = (*place[:-1], place[-1] + index)
+        place[array.lane_dimension] += index
     if load:
-        assign = Assign("load", (), Access(name, lane), Load(array.name, place, array.dtype))
+        assign = Assign("load", (), Access(name, lane), Load(array.name, tuple(place), array.dtype))
     else:
-        assign = Assign("store", (), Access(array.name, place), Load(name, lane, array.dtype))
+        target = Access(array.name, tuple(place))
+        assign = Assign("store", (), target, Load(name, lane, array.dtype))
     if slot.vector is None:
         return assign
     lanes = slot.vector

@@ -71,7 +71,13 @@ class _Context:
 
 
 def find_slots(
-    array: str, region: LoopNode, known: Intervals, budget: int, *, needs_memory: bool
+    array: str,
+    region: LoopNode,
+    known: Intervals,
+    budget: int,
+    *,
+    needs_memory: bool,
+    along: int = -1,
 ) -> list[Slot] | None:
     """The slots of an array in a region, None if its accesses are not of that form.
 
@@ -80,6 +86,7 @@ def find_slots(
         budget: the most slots that are of use.
         needs_memory: whether slots are read before the region and written back after it, which
             has to touch nothing that the region itself does not.
+        along: the array's `Array.lane_dimension`.
     """
     if _touched_by_threads(region, array):
         return None
@@ -96,12 +103,13 @@ def find_slots(
             is_write=touch.is_write,
             bound=touch.bound,
             needs_memory=needs_memory,
+            along=along,
         )
         if slot is None:
             return None
         found[slot] = None
     slots = list(found)
-    if not slots or len(slots) > budget or not _all_apart(slots):
+    if not slots or len(slots) > budget or not _all_apart(slots, along):
         return None
     return slots
 
@@ -187,6 +195,7 @@ def slot_of(
     is_write: bool = False,
     bound: frozenset[str] = frozenset(),
     needs_memory: bool,
+    along: int = -1,
 ) -> Slot | None:
     """The slot of an access; None if it moves inside the region or is no element or vector.
 
@@ -197,6 +206,7 @@ def slot_of(
         vector: the vector loop around the access.
         bound: the variables of the loops around it inside the region.
         needs_memory: as for :func:`find_slots`.
+        along: as for :func:`find_slots`.
     """
     lane = Index(vector.variable) if vector else None
     place = []
@@ -215,7 +225,7 @@ def slot_of(
     if is_write and vector is not None and not any(steps):
         return None  # which lane writes the element, the mask decides at run time
     if any(steps):
-        if steps[-1] != 1 or any(steps[:-1]):
+        if steps.pop(along) != 1 or any(steps):
             return None
         assert vector is not None
         if not needs_memory:
@@ -229,23 +239,23 @@ def slot_of(
     return Slot(access.array, tuple(place), lanes)
 
 
-def _all_apart(slots: list[Slot]) -> bool:
+def _all_apart(slots: list[Slot], along: int) -> bool:
     return all(
-        _apart(one, other) for index, one in enumerate(slots) for other in slots[index + 1 :]
+        _apart(one, other, along) for index, one in enumerate(slots) for other in slots[index + 1 :]
     )
 
 
-def _apart(one: Slot, other: Slot) -> bool:
+def _apart(one: Slot, other: Slot, along: int) -> bool:
     """Whether two different slots provably share no element."""
-    last = len(one.place) - 1
+    lanes = along + len(one.place)
     for position, (a, b) in enumerate(zip(one.place, other.place, strict=True)):
         difference = a.plus(b, -1)
         if not difference.is_constant or difference.constant == 0:
             continue
-        if position < last:
+        if position != lanes:
             return True
-        lanes = (one if difference.constant < 0 else other).vector
-        width = 1 if lanes is None else lanes.count
+        vector = (one if difference.constant < 0 else other).vector
+        width = 1 if vector is None else vector.count
         if abs(difference.constant) >= width:
             return True
     return False

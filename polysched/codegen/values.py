@@ -13,14 +13,17 @@ from typing import Any, TypeAlias
 
 from llvmlite import ir
 
+from polysched.codegen.c_library import library_call
 from polysched.codegen.exponential import exponential
 from polysched.codegen.intrinsics import constant, intrinsic
 from polysched.errors import LoweringError
 from polysched.ir.dtypes import DType, NumberKind
-from polysched.ir.expressions import Operator
+from polysched.ir.expressions import LIBRARY_BINARY, LIBRARY_UNARY, Operator
 
 CONTRACT = ("contract",)
-"""The only freedom taken with floating point: a * b + c may round once."""
+"""The only freedom taken with floating point, unless the kernel forbids it: a * b + c may round
+once.
+"""
 
 INDEX = ir.IntType(64)
 BIT = ir.IntType(1)
@@ -47,8 +50,8 @@ def element_type(dtype: DType) -> Any:
 
 
 def memory_type(dtype: DType) -> Any:
-    """The LLVM type of an element of ``dtype`` in an array."""
-    return ir.IntType(8) if dtype.bits == 1 else element_type(dtype)
+    """The LLVM type of an element of ``dtype`` in an array that is not packed."""
+    return ir.IntType(8) if dtype.kind is NumberKind.BOOLEAN else element_type(dtype.container)
 
 
 def vector_of(type_: Any, lanes: int | None) -> Any:
@@ -85,6 +88,26 @@ def _float_compare(predicate: str) -> Emission:
     return lambda b, v: b.fcmp_ordered(predicate, v[0], v[1])
 
 
+def _number_minimum(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    """Of two zeros the right one, as in the C library of GNU on x86; C allows either."""
+    is_left = builder.fcmp_ordered("<", left, right)
+    return _unless_nan(builder, is_left, left, right)
+
+
+def _number_maximum(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    is_left = builder.fcmp_ordered(">", left, right)
+    return _unless_nan(builder, is_left, left, right)
+
+
+def _unless_nan(builder: ir.IRBuilder, is_left: Any, left: Any, right: Any) -> Any:
+    is_nan = builder.fcmp_unordered("uno", right, right)
+    return builder.select(builder.or_(is_left, is_nan), left, right)
+
+
+def _call(operator: Operator) -> Emission:
+    return lambda b, v: library_call(b, operator.value, v)
+
+
 _FLOAT: Mapping[Operator, Emission] = MappingProxyType(
     {
         Operator.ADD: lambda b, v: b.fadd(v[0], v[1], flags=CONTRACT),
@@ -98,10 +121,25 @@ _FLOAT: Mapping[Operator, Emission] = MappingProxyType(
         Operator.ABSOLUTE: lambda b, v: intrinsic(b, "fabs", v),
         Operator.SQUARE_ROOT: lambda b, v: intrinsic(b, "sqrt", v),
         Operator.EXPONENTIAL: lambda b, v: exponential(b, v[0]),
+        Operator.NUMBER_MINIMUM: lambda b, v: _number_minimum(b, v[0], v[1]),
+        Operator.NUMBER_MAXIMUM: lambda b, v: _number_maximum(b, v[0], v[1]),
+        Operator.FLOOR: lambda b, v: intrinsic(b, "floor", v),
+        Operator.CEILING: lambda b, v: intrinsic(b, "ceil", v),
+        Operator.TRUNCATE: lambda b, v: intrinsic(b, "trunc", v),
+        **{operator: _call(operator) for operator in LIBRARY_UNARY | LIBRARY_BINARY},
         Operator.LESS: _float_compare("<"),
         Operator.LESS_EQUAL: _float_compare("<="),
         Operator.EQUAL: _float_compare("=="),
         Operator.NOT_EQUAL: lambda b, v: b.fcmp_unordered("!=", v[0], v[1]),
+    }
+)
+
+_UNCONTRACTED: Mapping[Operator, Emission] = MappingProxyType(
+    {
+        **_FLOAT,
+        Operator.ADD: lambda b, v: b.fadd(v[0], v[1]),
+        Operator.SUBTRACT: lambda b, v: b.fsub(v[0], v[1]),
+        Operator.MULTIPLY: lambda b, v: b.fmul(v[0], v[1]),
     }
 )
 
@@ -156,6 +194,25 @@ def _unsigned_modulo(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
     return builder.select(is_zero, constant(left.type, 0), builder.urem(left, divisor))
 
 
+def _quotient(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    if _is_positive_literal(right):
+        return builder.sdiv(left, right)
+    is_zero, divisor = _safe_divisor(builder, right)
+    # The smallest integer divided by -1 traps as well; negating wraps around.
+    is_minus_one = builder.icmp_signed("==", divisor, constant(left.type, -1))
+    divisor = builder.select(is_minus_one, constant(left.type, 1), divisor)
+    quotient = builder.select(is_minus_one, builder.neg(left), builder.sdiv(left, divisor))
+    return builder.select(is_zero, constant(left.type, 0), quotient)
+
+
+def _remainder(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    rest = builder.sub(left, builder.mul(_quotient(builder, left, right), right))
+    if _is_positive_literal(right):
+        return rest
+    is_zero, _ = _safe_divisor(builder, right)
+    return builder.select(is_zero, constant(left.type, 0), rest)
+
+
 def _absolute(builder: ir.IRBuilder, operand: Any) -> Any:
     negative = builder.icmp_signed("<", operand, constant(operand.type, 0))
     return builder.select(negative, builder.neg(operand), operand)
@@ -180,6 +237,8 @@ _SIGNED: Mapping[Operator, Emission] = MappingProxyType(
         **_SHARED_INTEGER,
         Operator.FLOOR_DIVIDE: lambda b, v: _floor_divide(b, v[0], v[1]),
         Operator.MODULO: lambda b, v: _modulo(b, v[0], v[1]),
+        Operator.QUOTIENT: lambda b, v: _quotient(b, v[0], v[1]),
+        Operator.REMAINDER: lambda b, v: _remainder(b, v[0], v[1]),
         Operator.MINIMUM: lambda b, v: intrinsic(b, "smin", v),
         Operator.MAXIMUM: lambda b, v: intrinsic(b, "smax", v),
         Operator.ABSOLUTE: lambda b, v: _absolute(b, v[0]),
@@ -193,6 +252,8 @@ _UNSIGNED: Mapping[Operator, Emission] = MappingProxyType(
         **_SHARED_INTEGER,
         Operator.FLOOR_DIVIDE: lambda b, v: _unsigned_divide(b, v[0], v[1]),
         Operator.MODULO: lambda b, v: _unsigned_modulo(b, v[0], v[1]),
+        Operator.QUOTIENT: lambda b, v: _unsigned_divide(b, v[0], v[1]),
+        Operator.REMAINDER: lambda b, v: _unsigned_modulo(b, v[0], v[1]),
         Operator.MINIMUM: lambda b, v: intrinsic(b, "umin", v),
         Operator.MAXIMUM: lambda b, v: intrinsic(b, "umax", v),
         Operator.ABSOLUTE: lambda b, v: v[0],
@@ -203,16 +264,25 @@ _UNSIGNED: Mapping[Operator, Emission] = MappingProxyType(
 
 
 def emit_operator(
-    builder: ir.IRBuilder, operator: Operator, dtype: DType, operands: list[Any]
+    builder: ir.IRBuilder,
+    operator: Operator,
+    dtype: DType,
+    operands: list[Any],
+    *,
+    contract: bool = True,
 ) -> Any:
     """The LLVM value of an operator on operands of element type ``dtype`` and one width.
+
+    Args:
+        contract: whether a * b + c may round once.
 
     Raises:
         LoweringError: the operator has no code for that type.
     """
     if operator is Operator.SELECT:
         return builder.select(*operands)
-    table = _FLOAT if dtype.is_float else _SIGNED if dtype.is_signed else _UNSIGNED
+    floats = _FLOAT if contract else _UNCONTRACTED
+    table = floats if dtype.is_float else _SIGNED if dtype.is_signed else _UNSIGNED
     if operator not in table:
         raise LoweringError(f"'{operator.value}' has no machine code for values of type {dtype}")
     return table[operator](builder, operands)

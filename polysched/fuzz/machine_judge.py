@@ -14,7 +14,9 @@ from polysched.loops.generate import generate_loops
 from polysched.lower import compile
 from polysched.machine.description import Machine
 from polysched.runtime.cache import ObjectCache
+from polysched.schedule.prefetch import Prefetch
 from polysched.schedule.schedule import Schedule
+from polysched.schedule.transpose import Transpose
 
 SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17)
 """Values of the parameters: nothing, one, primes, and one less and more than lanes."""
@@ -30,6 +32,13 @@ ROUNDINGS = 4
 """Roundings of one statement instance, at most, that an order or an FMA may change."""
 
 
+_REQUESTS = (Transpose, Prefetch)
+"""Steps that ask of the code what only the code generator can tell to be impossible."""
+
+NOT_TO_BE_HAD = "accepted, but the code asked for cannot be had"
+"""A remark: a tile that cannot be formed, a buffer without memory; polysched says so."""
+
+
 def judge_machine(
     subject: Subject, schedule: Schedule, verdict: Verdict, machine: Machine
 ) -> Judgement:
@@ -43,6 +52,8 @@ def judge_machine(
     except LoweringError as error:
         if not _has_loops(schedule):
             return Judgement(Mode.MACHINE, verdict.kind, remark=NO_LOOPS)
+        if any(isinstance(step, _REQUESTS) for step in schedule.steps):
+            return Judgement(Mode.MACHINE, verdict.kind, remark=NOT_TO_BE_HAD)
         return Judgement(Mode.MACHINE, verdict.kind, Finding.NO_CODE, str(error))
     threads = {"threads": THREADS} if compiled.is_threaded else {}
     for sizes in subject.affordable(SIZES, MOST_INSTANCES, RUNS):

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from polysched.fuzz.randomness import Integers, chance, choose
 from polysched.ir.kernel import Role
-from polysched.ir.tree import Loop, LoopKind, Node, path, statements
+from polysched.ir.tree import Loop, LoopKind, Node, TransposeStrategy, path, statements
 from polysched.ir.tree import Sequence as TreeSequence
 from polysched.schedule.collapse import Collapse
 from polysched.schedule.compute_at import ComputeAt
@@ -19,6 +19,8 @@ from polysched.schedule.distribute import Distribute
 from polysched.schedule.fuse import Fuse
 from polysched.schedule.pack import Pack
 from polysched.schedule.parallel import Parallel
+from polysched.schedule.partition import Partition
+from polysched.schedule.prefetch import Prefetch
 from polysched.schedule.primitives import Step
 from polysched.schedule.privatise import Privatise
 from polysched.schedule.program import Program
@@ -30,7 +32,9 @@ from polysched.schedule.schedule import Schedule
 from polysched.schedule.shift import Shift
 from polysched.schedule.skew import Skew
 from polysched.schedule.split import Split
+from polysched.schedule.stream import Stream
 from polysched.schedule.tile import Tile
+from polysched.schedule.transpose import Transpose
 from polysched.schedule.unroll import Unroll
 from polysched.schedule.vectorize import Vectorize
 
@@ -176,6 +180,17 @@ def _parallel(choosing: Choosing) -> Step:
     return Parallel(choosing.loop())
 
 
+def _partition(choosing: Choosing) -> Step:
+    parts, unit = choose(choosing.integers, [2, 3, 1, 5]), choose(choosing.integers, [1, 2, 4])
+    return Partition(choosing.loop(), parts, unit, choosing.name("r"))
+
+
+def _prefetch(choosing: Choosing) -> Step:
+    array = choosing.array()
+    ahead, level = choose(choosing.integers, [1, 2, 8]), choosing.integers(1, 3)
+    return Prefetch(array, choosing.at(array), ahead, level)
+
+
 def _privatise(choosing: Choosing) -> Step:
     array = choosing.array(written=True, role=Role.TEMPORARY)
     at = choosing.at(array)
@@ -230,11 +245,30 @@ def _split(choosing: Choosing) -> Step:
     return Split(choosing.loop(), choose(choosing.integers, [2, 3, 1, 4]), into)
 
 
+def _stream(choosing: Choosing) -> Step:
+    return Stream(choosing.array(written=True))
+
+
 def _tile(choosing: Choosing) -> Step:
     outer, inner = choosing.two()
     factors = choosing.integers(1, 3), choosing.integers(1, 3)
     names = choosing.name("o"), choosing.name("p")
     return Tile((outer, inner), factors, names, (choosing.name("n"), choosing.name("m")))
+
+
+def _transpose(choosing: Choosing) -> Step:
+    """Of a vector loop inside an unrolled one, if there are such."""
+    nests = [path(choosing.program.tree, one) for one in choosing.program.statements]
+    pairs = [
+        (f"{statement}.{loop.name}", f"{statement}.{across.name}")
+        for statement, nest in zip(choosing.program.statements, nests, strict=True)
+        for loop in nest
+        for across in nest
+        if loop.kind is LoopKind.VECTOR and across.kind is LoopKind.UNROLLED
+    ]
+    loop, across = choose(choosing.integers, pairs or [choosing.two()])
+    strategy = choose(choosing.integers, [one.value for one in TransposeStrategy])
+    return Transpose(loop, across, strategy)
 
 
 def _unroll(choosing: Choosing) -> Step:
@@ -267,6 +301,9 @@ ORDER_MAKERS: Mapping[type[Any], Maker] = MappingProxyType(
         Parallel: _parallel,
         Vectorize: _vectorize,
         Unroll: _unroll,
+        Partition: _partition,
+        Prefetch: _prefetch,
+        Transpose: _transpose,
         ComputeAt: _compute_at,
     }
 )
@@ -280,6 +317,7 @@ PROGRAM_MAKERS: Mapping[type[Any], Maker] = MappingProxyType(
         ComputeAt: _recompute,
         Privatise: _privatise,
         Rfactor: _rfactor,
+        Stream: _stream,
     }
 )
 """The primitives that change statements and arrays (compute_at with recomputation)."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from polysched.errors import KernelError
 from polysched.ir.expressions import Load, Operand
 from polysched.ir.kernel import Array
-from polysched.ir.source import caller_location
 from polysched.ir.statements import Statements
 
 
@@ -24,7 +23,7 @@ class ArrayHandle:
             self.array.name,
             self.statements.subscripts(self.array, subscripts),
             self.array.dtype,
-            caller_location(),
+            self.statements.here(),
             self.array.values,
         )
 

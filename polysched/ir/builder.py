@@ -33,8 +33,10 @@ from polysched.ir.expressions import Expression, Index, Operand, Parameter
 from polysched.ir.kernel import Kernel, Order, Role
 from polysched.ir.limits import DEEPEST_NEST, limited
 from polysched.ir.nest import Nest
-from polysched.ir.source import caller_location
+from polysched.ir.packing import Rows
+from polysched.ir.source import SourceLocation, caller_location
 from polysched.ir.statements import Statements
+from polysched.ir.strides import require_apart
 from polysched.ir.symbols import Symbols
 
 __all__ = ["ArrayHandle", "KernelBuilder"]
@@ -82,31 +84,65 @@ class KernelBuilder:
         *,
         dimensions: str | None = None,
         values: tuple[Operand, Operand] | None = None,
+        rows: Rows | str | None = None,
+        strides: Any = None,
     ) -> ArrayHandle:
         """An array that the kernel only reads. ``dimensions`` names them, e.g. ``"rx rz ry c"``.
 
         ``values=(lower, upper)`` says that every element v of an integer array has
         ``lower <= v < upper``, affine in the parameters. Every call checks it. Elements of such an
         array may stand in subscripts, as in ``x[idx[i] + 1]``.
+
+        ``strides`` gives for each dimension the distance from one index to the next, in elements
+        and affine in the parameters: ``input("a", f32, (m, k), strides=(lda, 1))``. Without it the
+        array is contiguous in row-major order. No two elements may share memory, which
+        :meth:`kernel` proves; here it takes an ``assume(lda >= k)``. What hangs on a product of
+        parameters, such as ``lda`` times ``m``, every call checks.
+
+        An integer of odd width, ``"i4"``, is packed: ``rows="padded"`` or ``"contiguous"`` says
+        where its rows begin (:mod:`polysched.ir.packing`). Calls take a buffer of bytes, as
+        :func:`polysched.pack_bits` makes it.
         """
-        return self._declare(name, dtype, shape, Role.INPUT, dimensions, values)
+        return self._declare(name, dtype, shape, Role.INPUT, dimensions, values, rows, strides)
 
     def output(
-        self, name: str, dtype: DType | str, shape: Any, *, dimensions: str | None = None
+        self,
+        name: str,
+        dtype: DType | str,
+        shape: Any,
+        *,
+        dimensions: str | None = None,
+        rows: Rows | str | None = None,
+        strides: Any = None,
     ) -> ArrayHandle:
-        """An array whose elements the kernel defines; what it held before is never read."""
-        return self._declare(name, dtype, shape, Role.OUTPUT, dimensions)
+        """An array whose elements the kernel defines; what it held before is never read.
+
+        What lies between elements with ``strides`` is never written.
+        """
+        return self._declare(
+            name, dtype, shape, Role.OUTPUT, dimensions, rows=rows, strides=strides
+        )
 
     def inout(
-        self, name: str, dtype: DType | str, shape: Any, *, dimensions: str | None = None
+        self,
+        name: str,
+        dtype: DType | str,
+        shape: Any,
+        *,
+        dimensions: str | None = None,
+        rows: Rows | str | None = None,
+        strides: Any = None,
     ) -> ArrayHandle:
         """An array that the kernel reads and updates in place."""
-        return self._declare(name, dtype, shape, Role.INOUT, dimensions)
+        return self._declare(name, dtype, shape, Role.INOUT, dimensions, rows=rows, strides=strides)
 
     def temporary(
         self, name: str, dtype: DType | str, shape: Any, *, dimensions: str | None = None
     ) -> ArrayHandle:
-        """An array of the kernel's own, undefined at the start and gone at the end."""
+        """An array of the kernel's own, undefined at the start and gone at the end.
+
+        Integers of odd width have a byte, or 2 or 4, each to themselves there.
+        """
         return self._declare(name, dtype, shape, Role.TEMPORARY, dimensions)
 
     @contextmanager
@@ -114,7 +150,8 @@ class KernelBuilder:
         """Open a nest of loops, the first outermost: ``loops(i=n, j=(i0, i1))``.
 
         A bound is an extent (from 0), a pair ``(lower, upper)`` (the upper end excluded) or a
-        triple with a positive literal step. It may use parameters and the indices of loops around
+        triple with a literal step, as of Python's ``range``: ``loops(i=(n - 1, -1, -1))`` counts
+        down from ``n - 1`` to 0. It may use parameters and the indices of loops around
         (a name given earlier in the same call can be used as ``Index("name")``).
 
         Yields:
@@ -152,11 +189,27 @@ class KernelBuilder:
         with self._statements.labelled(name, order):
             yield
 
+    @contextmanager
+    def located(self, location: SourceLocation) -> Iterator[None]:
+        """What is declared inside was written at ``location``: for frontends.
+
+        Without it they are where the user's Python is that declares them.
+        """
+        with self._statements.located(location), self._symbols.located(location):
+            yield
+
+    def is_reached(self) -> bool:
+        """Whether a statement declared at this place would run, for some parameters."""
+        with limited(KernelError, "the bounds and conditions here are too intricate"):
+            points = self._nest.instances(self._symbols.space("", self._nest.indices))
+            return not points.intersect_params(self._symbols.context()).is_empty()
+
     def kernel(self) -> Kernel:
         """The kernel declared so far.
 
         Raises:
-            KernelError: no statement, an output that no statement writes, a contradictory context.
+            KernelError: no statement, an output that no statement writes, a contradictory context,
+                strides with which two elements may share memory.
         """
         if not self._statements:
             raise KernelError(f"kernel '{self.name}' has no statements")
@@ -171,6 +224,8 @@ class KernelBuilder:
                 )
         with limited(KernelError, f"kernel '{self.name}' cannot be declared"):
             context = self._symbols.context()
+            for array in self._symbols.arrays.values():
+                require_apart(array, context, self._symbols.parameters)
             return Kernel(
                 name=self.name,
                 parameters=tuple(self._symbols.parameters),
@@ -189,8 +244,12 @@ class KernelBuilder:
         role: Role,
         dimensions: str | None,
         values: tuple[Operand, Operand] | None = None,
+        rows: Rows | str | None = None,
+        strides: Any = None,
     ) -> ArrayHandle:
-        array = self._symbols.add_array(name, dtype, shape, role, dimensions, values)
+        array = self._symbols.add_array(
+            name, dtype, shape, role, dimensions, values, rows=rows, strides=strides
+        )
         return ArrayHandle(array, self._statements)
 
     def _open_loop(self, name: str, bound: Bound) -> None:

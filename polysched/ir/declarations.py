@@ -31,10 +31,10 @@ _REDUCIBLE = frozenset(
 
 
 def loop_bounds(name: str, bound: Bound) -> tuple[Expression, Expression, int]:
-    """The lower end, the upper end (excluded) and the step that a bound means.
+    """The first value, the end (excluded) and the step that a bound means, as of Python's `range`.
 
     Raises:
-        KernelError: it is no extent, pair or triple, or the step is no positive literal.
+        KernelError: it is no extent, pair or triple, or the step is no literal other than 0.
     """
     ends = bound if isinstance(bound, tuple) else (0, bound)
     if not 2 <= len(ends) <= 3:
@@ -43,9 +43,9 @@ def loop_bounds(name: str, bound: Bound) -> tuple[Expression, Expression, int]:
         )
     lower, upper = ends[:2]
     step = ends[2] if len(ends) == 3 else 1
-    if not isinstance(step, int) or isinstance(step, bool) or not 1 <= step < 2**63:
+    if not isinstance(step, int) or isinstance(step, bool) or not 1 <= abs(step) < 2**63:
         raise KernelError(
-            f"step of loop '{name}' is {step}; expected a positive integer literal of 64 bits"
+            f"step of loop '{name}' is {step}; expected an integer literal of 64 bits, not 0"
         )
     for what, end in (("lower", lower), ("upper", upper)):
         if end is None or (isinstance(end, float) and math.isinf(end)):

@@ -1,7 +1,14 @@
-"""Element types of arrays and expressions."""
+"""Element types of arrays and expressions.
+
+Integers have any width from 1 to 32 bits, or 64. Those that are no whole power of two of bytes
+(``i4``, ``u5``, ``i12``) are *odd*: where they have a place of their own - a temporary, a register,
+a numpy array of values - they lie in the next larger one, their *container*, with the sign
+extended. As arguments of kernels they are packed, see :mod:`polysched.ir.packing`.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 
@@ -47,12 +54,34 @@ class DType:
         return self.kind is NumberKind.SIGNED
 
     @property
+    def is_odd(self) -> bool:
+        """Whether values are integers of a width that no numpy type has."""
+        return self.is_integer and self.bits not in (8, 16, 32, 64)
+
+    @property
+    def container(self) -> DType:
+        """The type in which a value lies alone: the narrowest that numpy has; mostly itself."""
+        if not self.is_odd:
+            return self
+        return DType(self.kind, max(8, 1 << (self.bits - 1).bit_length()))
+
+    @property
+    def lowest(self) -> int:
+        """The smallest integer of the type."""
+        return -(1 << (self.bits - 1)) if self.is_signed else 0
+
+    @property
+    def highest(self) -> int:
+        """The largest integer of the type."""
+        return self.lowest + (1 << self.bits) - 1
+
+    @property
     def bytes(self) -> int:
-        """Bytes that one element takes in an array; a boolean takes one."""
-        return max(1, self.bits // 8)
+        """Bytes that one element takes where it has a place of its own; a boolean takes one."""
+        return max(1, self.container.bits // 8)
 
     def numpy(self) -> np.dtype[np.generic]:
-        """The numpy type with the same layout."""
+        """The numpy type with the same layout; of an odd width that of its container."""
         if self.kind is NumberKind.BOOLEAN:
             return np.dtype(np.bool_)
         letter = "f" if self.is_float else self.kind.value
@@ -75,7 +104,18 @@ u64 = DType(NumberKind.UNSIGNED, 64)
 boolean = DType(NumberKind.BOOLEAN, 1)
 
 ALL_DTYPES = (f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, boolean)
-_BY_NAME = {dtype.name: dtype for dtype in ALL_DTYPES}
+"""The types that numpy has too."""
+
+ODD_DTYPES = tuple(
+    DType(kind, bits)
+    for kind in (NumberKind.SIGNED, NumberKind.UNSIGNED)
+    for bits in range(1, 32)
+    if bits not in (8, 16)
+)
+"""The integers of odd widths: ``i1`` to ``i31``, ``u1`` to ``u31``."""
+
+_BY_NAME = {dtype.name: dtype for dtype in (*ALL_DTYPES, *ODD_DTYPES)}
+_INTEGER = re.compile(r"[iu][0-9]+")
 _BY_NUMPY = {dtype.numpy(): dtype for dtype in ALL_DTYPES}
 
 
@@ -83,9 +123,10 @@ def as_dtype(what: DType | str | type | np.dtype[np.generic]) -> DType:
     """Return the element type that ``what`` names.
 
     Accepts a :class:`DType`, its short name (``"f32"``), a numpy type or its name (``"float32"``).
+    Short names count bits, here as in ``"i8"``: ``"i4"`` has four, unlike numpy's name.
 
     Raises:
-        KernelError: no element type has that name.
+        KernelError: no element type has that name, or no integers are that wide.
     """
     if isinstance(what, DType):
         return what
@@ -97,5 +138,10 @@ def as_dtype(what: DType | str | type | np.dtype[np.generic]) -> DType:
     except TypeError:
         found = None
     if found is None:
-        raise KernelError(f"unknown element type {what!r}{suggestion(str(what), _BY_NAME)}")
+        if isinstance(what, str) and _INTEGER.fullmatch(what):
+            raise KernelError(
+                f"element type '{what}' has {what[1:]} bits; integers have 1 to 32 bits, or 64"
+            )
+        known = [dtype.name for dtype in ALL_DTYPES]
+        raise KernelError(f"unknown element type {what!r}{suggestion(str(what), known)}")
     return found

@@ -18,7 +18,7 @@ from typing import TypeAlias
 import numpy as np
 
 from polysched.errors import KernelError
-from polysched.ir.dtypes import DType, boolean, i64
+from polysched.ir.dtypes import DType, as_dtype, boolean, i64
 from polysched.ir.source import SourceLocation
 
 
@@ -38,6 +38,31 @@ class Operator(Enum):
     ABSOLUTE = "abs"
     SQUARE_ROOT = "sqrt"
     EXPONENTIAL = "exp"
+    QUOTIENT = "quotient"
+    REMAINDER = "remainder"
+    NUMBER_MINIMUM = "fmin"
+    NUMBER_MAXIMUM = "fmax"
+    FLOOR = "floor"
+    CEILING = "ceil"
+    TRUNCATE = "trunc"
+    LOGARITHM = "log"
+    LOGARITHM_2 = "log2"
+    LOGARITHM_10 = "log10"
+    EXPONENTIAL_2 = "exp2"
+    SINE = "sin"
+    COSINE = "cos"
+    TANGENT = "tan"
+    ARC_SINE = "asin"
+    ARC_COSINE = "acos"
+    ARC_TANGENT = "atan"
+    HYPERBOLIC_SINE = "sinh"
+    HYPERBOLIC_COSINE = "cosh"
+    HYPERBOLIC_TANGENT = "tanh"
+    CUBE_ROOT = "cbrt"
+    POWER = "pow"
+    ARC_TANGENT_2 = "atan2"
+    HYPOTENUSE = "hypot"
+    FLOAT_REMAINDER = "fmod"
     LESS = "<"
     LESS_EQUAL = "<="
     EQUAL = "=="
@@ -50,8 +75,49 @@ class Operator(Enum):
 
 COMPARISONS = frozenset({Operator.LESS, Operator.LESS_EQUAL, Operator.EQUAL, Operator.NOT_EQUAL})
 LOGICAL = frozenset({Operator.AND, Operator.OR, Operator.NOT})
-FLOAT_ONLY = frozenset({Operator.SQUARE_ROOT, Operator.EXPONENTIAL, Operator.FMA, Operator.DIVIDE})
-INTEGER_ONLY = frozenset({Operator.FLOOR_DIVIDE, Operator.MODULO})
+LIBRARY_BINARY = frozenset(
+    {Operator.POWER, Operator.ARC_TANGENT_2, Operator.HYPOTENUSE, Operator.FLOAT_REMAINDER}
+)
+"""Functions of two operands that are calls of the C library's; the value is the C name."""
+LIBRARY_UNARY = frozenset(
+    {
+        Operator.LOGARITHM,
+        Operator.LOGARITHM_2,
+        Operator.LOGARITHM_10,
+        Operator.EXPONENTIAL_2,
+        Operator.SINE,
+        Operator.COSINE,
+        Operator.TANGENT,
+        Operator.ARC_SINE,
+        Operator.ARC_COSINE,
+        Operator.ARC_TANGENT,
+        Operator.HYPERBOLIC_SINE,
+        Operator.HYPERBOLIC_COSINE,
+        Operator.HYPERBOLIC_TANGENT,
+        Operator.CUBE_ROOT,
+    }
+)
+"""Functions of one operand that are calls of the C library's; the value is the C name."""
+FLOAT_ONLY = (
+    frozenset(
+        {
+            Operator.SQUARE_ROOT,
+            Operator.EXPONENTIAL,
+            Operator.FMA,
+            Operator.DIVIDE,
+            Operator.NUMBER_MINIMUM,
+            Operator.NUMBER_MAXIMUM,
+            Operator.FLOOR,
+            Operator.CEILING,
+            Operator.TRUNCATE,
+        }
+    )
+    | LIBRARY_UNARY
+    | LIBRARY_BINARY
+)
+INTEGER_ONLY = frozenset(
+    {Operator.FLOOR_DIVIDE, Operator.MODULO, Operator.QUOTIENT, Operator.REMAINDER}
+)
 INFIX = frozenset(
     {
         Operator.ADD,
@@ -415,9 +481,13 @@ def select(condition: Operand, if_true: Operand, if_false: Operand) -> Expressio
     return operation(Operator.SELECT, condition, if_true, if_false)
 
 
-def cast(value: Operand, dtype: DType) -> Expression:
-    """Convert a value to ``dtype``: float to integer truncates, narrower integers wrap."""
-    operand = as_expression(value)
+def cast(value: Operand, dtype: DType | str) -> Expression:
+    """Convert a value to ``dtype``: float to integer truncates, narrower integers wrap.
+
+    Raises:
+        KernelError: no element type has that name, or a literal does not fit it.
+    """
+    operand, target = as_expression(value), as_dtype(dtype)
     if operand.dtype is None:
-        return typed(operand, dtype)
-    return operand if operand.dtype == dtype else Cast(operand, dtype)
+        return typed(operand, target)
+    return operand if operand.dtype == target else Cast(operand, target)

@@ -11,7 +11,8 @@ import islpy as isl
 from polysched.ir.affine import instance_space, literal, to_pw_aff
 from polysched.ir.data_dependent import is_data_dependent, may_relation
 from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Expression, Operator
+from polysched.ir.expressions import Constant, Expression, Operator
+from polysched.ir.packing import Rows
 from polysched.ir.source import SourceLocation
 from polysched.ir.traversal import loads
 from polysched.ir.tree import Node
@@ -36,6 +37,14 @@ class Array:
 
     ``values`` is the range, its upper end excluded, of the values of an index array: an input of
     integers whose elements may stand in subscripts. Every call checks it.
+
+    ``rows`` says how the elements of a packed argument lie (:mod:`polysched.ir.packing`); None of
+    arrays whose elements take whole bytes.
+
+    ``strides`` holds the distance, in elements, from one index of each dimension to the next,
+    affine in the parameters (:mod:`polysched.ir.strides`); None for row-major order without gaps.
+
+    ``streamed``: whole vectors are written past the caches.
     """
 
     name: str
@@ -46,6 +55,14 @@ class Array:
     tile: int = 0
     location: SourceLocation | None = field(default=None, compare=False)
     values: tuple[Expression, Expression] | None = None
+    rows: Rows | None = None
+    strides: tuple[Expression, ...] | None = None
+    streamed: bool = False
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether elements share bytes."""
+        return self.rows is not None
 
     @property
     def is_written(self) -> bool:
@@ -56,6 +73,15 @@ class Array:
     def stored_shape(self) -> tuple[Expression, ...]:
         """The extents that take memory."""
         return self.shape[self.tile :]
+
+    @property
+    def lane_dimension(self) -> int:
+        """The dimension along which elements are neighbours in memory, else the last one.
+
+        Counted from the end: -1 is the last one.
+        """
+        strides = self.strides or ()
+        return strides.index(Constant(1)) - len(strides) if Constant(1) in strides else -1
 
 
 @dataclass(frozen=True)
@@ -130,7 +156,11 @@ class Statement:
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A kernel as declared: what is computed, and the order in which the program says it."""
+    """A kernel as declared: what is computed, and the order in which the program says it.
+
+    ``contract`` says whether ``a * b + c`` of floating-point numbers may round once; else machine
+    code rounds each operation by itself, as a C compiler does with ``-ffp-contract=off``.
+    """
 
     name: str
     parameters: tuple[str, ...]
@@ -139,6 +169,7 @@ class Kernel:
     statements: Mapping[str, Statement]
     body: Node
     location: SourceLocation | None = None
+    contract: bool = True
 
 
 def access_relation(statement: Statement, access: Access) -> isl.Map:

@@ -113,11 +113,23 @@ def _floor(form: LinearForm, divisor: int, known: Intervals) -> LinearForm:
     low, high = interval(rest, known)
     if low is not None and high is not None and low // divisor == high // divisor:
         return result.plus(LinearForm((), low // divisor))
+    rest = _without_remainder(rest, divisor, known)
     common = gcd(divisor, *(c for _, c in rest.terms))
     rest = LinearForm(tuple((atom, c // common) for atom, c in rest.terms), rest.constant // common)
     if divisor == common:
         return result.plus(rest)
     return result.plus(LinearForm(((rest.expression() // (divisor // common), 1),), 0))
+
+
+def _without_remainder(form: LinearForm, divisor: int, known: Intervals) -> LinearForm:
+    """A form with the same quotient: of ``64 i + j`` by 128, where j is from 0 to 63, ``64 i``."""
+    for step in sorted({gcd(divisor, c) for _, c in form.terms}, reverse=True):
+        terms = tuple((atom, c) for atom, c in form.terms if c % step)
+        small = LinearForm(terms, form.constant % step)
+        low, high = interval(small, known)
+        if low is not None and high is not None and low >= 0 and high < step:
+            return form.plus(small, -1)
+    return form
 
 
 def _extremum(

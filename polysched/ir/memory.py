@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import islpy as isl
@@ -11,14 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysched.errors import CallError, KernelError
+from polysched.ir.bit_packing import Overflow, pack_bits, unpack_bits, unused_bits
 from polysched.ir.dtypes import DType
 from polysched.ir.evaluate import evaluate
 from polysched.ir.expressions import Expression
 from polysched.ir.kernel import Array, Role
 from polysched.ir.limits import limited
+from polysched.ir.packing import Rows, byte_shape
 from polysched.ir.points import at_parameters
 from polysched.ir.printing import values_text
-from polysched.ir.scalar import Scalar
+from polysched.ir.scalar import Scalar, wrapper
 from polysched.ir.value_range import require_values
 
 AnyArray: TypeAlias = NDArray[Any]
@@ -29,9 +31,14 @@ POISON_BYTE = 0xA5
 
 @dataclass(frozen=True)
 class Memory:
-    """Arrays by name. Elements are read and written only inside the arrays."""
+    """Arrays by name. Elements are read and written only inside the arrays.
+
+    Those of a packed argument lie each in a container of its own; ``buffers`` holds what was given
+    for it, whose unused bits stay as they are.
+    """
 
     arrays: dict[str, AnyArray]
+    buffers: Mapping[str, AnyArray] = field(default_factory=dict)
 
     def read(self, name: str, position: tuple[int, ...]) -> Scalar:
         """The element at ``position`` as a numpy scalar.
@@ -79,7 +86,8 @@ def undefined(shape: tuple[int, ...], dtype: DType) -> AnyArray:
     if dtype.is_float:
         array.fill(np.nan)
     elif dtype.is_integer:
-        array.fill(np.frombuffer(bytes([POISON_BYTE]) * dtype.bytes, array.dtype)[0])
+        poison = int.from_bytes(bytes([POISON_BYTE]) * dtype.bytes, "little")
+        array.fill(wrapper(dtype)(poison))
     else:
         array.fill(True)
     return array
@@ -116,15 +124,30 @@ def argument_memory(
         if name not in arrays or arrays[name].role is Role.TEMPORARY:
             raise CallError(f"'{name}' is not an argument array")
     memory = {}
+    buffers = {}
     for name, array in arrays.items():
         shape = concrete_shape(array.stored_shape, parameters)
-        if name in given:
+        if name in given and array.rows is not None:
+            buffers[name] = _checked_buffer(array, array.rows, given[name], shape)
+            memory[name] = unpack_bits(buffers[name], array.dtype, shape, rows=array.rows)
+        elif name in given:
             memory[name] = _checked_copy(array, given[name], shape, parameters)
         elif array.role in (Role.INPUT, Role.INOUT):
             raise CallError(f"array '{name}' is missing; expected {array.dtype} of shape {shape}")
         else:
             memory[name] = undefined(shape, array.dtype)
-    return Memory(memory)
+    return Memory(memory, buffers)
+
+
+def _checked_buffer(array: Array, rows: Rows, given: AnyArray, shape: tuple[int, ...]) -> AnyArray:
+    expected = byte_shape(array.dtype, shape, rows)
+    if given.shape != expected or given.dtype != np.uint8:
+        raise CallError(
+            f"array '{array.name}': expected a buffer of uint8 of shape {expected}, for "
+            f"{array.dtype} of shape {shape} with {rows.value} rows; got {given.dtype} of shape "
+            f"{given.shape}"
+        )
+    return given.copy()
 
 
 def _checked_copy(
@@ -143,5 +166,16 @@ def _checked_copy(
 
 
 def results(arrays: Mapping[str, Array], memory: Memory) -> dict[str, AnyArray]:
-    """The arrays that the caller sees written, by name."""
-    return {name: memory.arrays[name] for name, array in arrays.items() if array.is_written}
+    """The arrays that the caller sees written, by name; packed ones as buffers."""
+    return {name: _result(array, memory) for name, array in arrays.items() if array.is_written}
+
+
+def _result(array: Array, memory: Memory) -> AnyArray:
+    values = memory.arrays[array.name]
+    if array.rows is None:
+        return values
+    buffer = pack_bits(values, array.dtype, rows=array.rows, overflow=Overflow.WRAP)
+    if array.name in memory.buffers:
+        unused = unused_bits(array.dtype, values.shape, array.rows)
+        buffer |= memory.buffers[array.name] & unused
+    return buffer

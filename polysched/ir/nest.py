@@ -18,7 +18,7 @@ from polysched.ir.tree import Leaf, Loop, Node, sequence
 
 @dataclass
 class _OpenLoop:
-    """A loop whose body is being declared."""
+    """A loop whose body is being declared; with a negative step it counts down."""
 
     index: str
     lower: Expression
@@ -68,7 +68,10 @@ class Nest:
             del self._open[depth:]
 
     def open_loop(self, index: str, lower: Expression, upper: Expression, step: int) -> None:
-        """Open a loop from ``lower`` to ``upper``, excluded, inside all that is open."""
+        """Open a loop from ``lower`` to ``upper``, excluded, inside all that is open.
+
+        With a negative step it counts down: ``upper`` is then the smaller end, excluded too.
+        """
         loop = _OpenLoop(index, lower, upper, step)
         self._children().append(loop)
         self._open.append(loop)
@@ -111,13 +114,17 @@ class Nest:
 
 
 def _body(children: Sequence[_Child], spaces: Mapping[str, isl.Space]) -> Node:
-    return sequence([_closed(child, spaces) for child in children])
+    # A loop without statements does nothing.
+    return sequence([_closed(child, spaces) for child in children if any(_statements(child))])
 
 
 def _closed(child: _Child, spaces: Mapping[str, isl.Space]) -> Node:
     if isinstance(child, str):
         return Leaf(child)
-    values = {name: to_pw_aff(Index(child.index), spaces[name]) for name in _statements(child)}
+    index = Index(child.index)
+    # Iterations run in ascending order of a loop's values.
+    time = index if child.step > 0 else -index
+    values = {name: to_pw_aff(time, spaces[name]) for name in _statements(child)}
     return Loop(child.index, MappingProxyType(values), _body(child.children, spaces))
 
 
@@ -134,10 +141,13 @@ def _instances(entry: _OpenLoop | _Condition, space: isl.Space) -> isl.Set:
     if isinstance(entry, _Condition):
         return to_set(entry.condition, space)
     index = Index(entry.index)
-    found = to_set(entry.lower <= index, space).intersect(to_set(index < entry.upper, space))
-    if entry.step == 1:
+    down = entry.step < 0
+    started = index <= entry.lower if down else entry.lower <= index
+    goes_on = entry.upper < index if down else index < entry.upper
+    found = to_set(started, space).intersect(to_set(goes_on, space))
+    if abs(entry.step) == 1:
         return found
-    offset = to_pw_aff(index - entry.lower, space).mod_val(isl.Val(entry.step))
+    offset = to_pw_aff(index - entry.lower, space).mod_val(isl.Val(abs(entry.step)))
     return found.intersect(offset.zero_set())
 
 

@@ -142,8 +142,17 @@ def _joined(expressions: Sequence[Expression]) -> str:
 
 
 def format_array(array: Array) -> str:
-    """The name, element type and stored extents of an array, ``conv_local: f32[5, 64]``."""
-    return f"{array.name}: {array.dtype}[{_joined(array.stored_shape)}]"
+    """The name, element type, stored extents and strides, ``a: f32[m, k] strides (lda, 1)``."""
+    rows = f" {array.rows.value}" if array.rows is not None and len(array.shape) > 1 else ""
+    return f"{array.name}: {array.dtype}[{_joined(array.stored_shape)}]{rows}{strides_text(array)}"
+
+
+def strides_text(array: Array) -> str:
+    """The strides as they are declared, `` strides (lda, 1)``; nothing of a contiguous array."""
+    if not array.strides:
+        return ""
+    comma = "," if len(array.strides) == 1 else ""
+    return f" strides ({_joined(array.strides)}{comma})"
 
 
 def format_declarations(arrays: Sequence[Array]) -> list[str]:

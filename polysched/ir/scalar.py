@@ -18,8 +18,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from polysched.ir.c_library import library_function
 from polysched.ir.dtypes import DType, NumberKind, i64
 from polysched.ir.expressions import (
+    LIBRARY_BINARY,
+    LIBRARY_UNARY,
     Cast,
     Constant,
     Expression,
@@ -210,6 +213,25 @@ def _modulo(left: int, right: int) -> int:
     return left % right if right else 0
 
 
+def _quotient(left: int, right: int) -> int:
+    if not right:
+        return 0
+    whole = abs(left) // abs(right)
+    return whole if (left < 0) == (right < 0) else -whole
+
+
+def _remainder(left: int, right: int) -> int:
+    return left - _quotient(left, right) * right if right else 0
+
+
+def _number_minimum(left: Scalar, right: Scalar) -> Scalar:
+    return left if left < right or np.isnan(right) else right
+
+
+def _number_maximum(left: Scalar, right: Scalar) -> Scalar:
+    return left if left > right or np.isnan(right) else right
+
+
 def _select(condition: bool, if_true: Scalar, if_false: Scalar) -> Scalar:
     return if_true if condition else if_false
 
@@ -234,6 +256,8 @@ _INTEGER: Mapping[Operator, Callable[..., Scalar]] = MappingProxyType(
         **_COMMON,
         Operator.FLOOR_DIVIDE: _floor_divide,
         Operator.MODULO: _modulo,
+        Operator.QUOTIENT: _quotient,
+        Operator.REMAINDER: _remainder,
         Operator.MINIMUM: min,
         Operator.MAXIMUM: max,
         Operator.AND: lambda left, right: left and right,
@@ -251,6 +275,13 @@ _FLOAT: Mapping[Operator, Callable[..., Scalar]] = MappingProxyType(
         Operator.FMA: fused_multiply_add,
         Operator.SQUARE_ROOT: np.sqrt,
         Operator.EXPONENTIAL: np.exp,
+        Operator.NUMBER_MINIMUM: _number_minimum,
+        Operator.NUMBER_MAXIMUM: _number_maximum,
+        Operator.FLOOR: np.floor,
+        Operator.CEILING: np.ceil,
+        Operator.TRUNCATE: np.trunc,
+        **{operator: library_function(operator.value, 1) for operator in LIBRARY_UNARY},
+        **{operator: library_function(operator.value, 2) for operator in LIBRARY_BINARY},
     }
 )
 
@@ -263,5 +294,6 @@ _LEAVES_RANGE = frozenset(
         Operator.NEGATE,
         Operator.ABSOLUTE,
         Operator.FLOOR_DIVIDE,
+        Operator.QUOTIENT,
     }
 )

@@ -23,10 +23,14 @@ class SourceLocation:
         return f"{self.file}:{self.line}{column}"
 
 
-def caller_location() -> SourceLocation | None:
-    """The innermost line on the call stack outside polysched: the user's line."""
+def caller_location(*folders: str) -> SourceLocation | None:
+    """The innermost line on the call stack outside polysched: the user's line.
+
+    Args:
+        folders: further ones, each with a separator at the end, in which no user's line is.
+    """
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE_FOLDER):
+    while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE_FOLDER, *folders)):
         if frame.f_back is None:
             return None
         frame = frame.f_back

@@ -16,7 +16,7 @@ from polysched.ir.expressions import Expression, Index, Operand, as_expression, 
 from polysched.ir.kernel import Access, Array, Order, Role, Statement
 from polysched.ir.limits import limited
 from polysched.ir.nest import Nest
-from polysched.ir.source import caller_location
+from polysched.ir.source import SourceLocation, caller_location
 from polysched.ir.symbols import Symbols
 from polysched.ir.traversal import loads, walk
 
@@ -35,9 +35,23 @@ class Statements:
         self._declared: dict[str, Statement] = {}
         self._label: tuple[str, Order] | None = None
         self._degenerate: set[str] = set()
+        self._place: SourceLocation | None = None
 
     def __bool__(self) -> bool:
         return bool(self._declared)
+
+    @contextmanager
+    def located(self, location: SourceLocation) -> Iterator[None]:
+        """What is declared inside was written at that place, and not where Python runs."""
+        before, self._place = self._place, location
+        try:
+            yield
+        finally:
+            self._place = before
+
+    def here(self) -> SourceLocation | None:
+        """The place in the user's text at which a thing is declared now."""
+        return self._place or caller_location()
 
     def written(self) -> frozenset[str]:
         """The arrays that are assigned to."""
@@ -132,7 +146,7 @@ class Statements:
             with limited(KernelError, "it is too intricate"):
                 return tuple(as_subscript(expression, space) for expression in expressions)
         except KernelError as error:
-            location = caller_location()
+            location = self.here()
             where = "" if location is None else f" ({location})"
             raise KernelError(f"subscript of array '{array.name}': {error}{where}") from None
 
@@ -145,7 +159,7 @@ class Statements:
         """
         if array.role is Role.INPUT:
             raise KernelError(f"array '{array.name}' is an input; declare it inout to write to it")
-        location = caller_location()
+        location = self.here()
         name, order = self._next_label(array)
         target = Access(array.name, self.subscripts(array, subscripts), location)
         expression = typed(bounded(as_expression(value)), array.dtype)

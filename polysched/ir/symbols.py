@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import islpy as isl
@@ -21,7 +22,9 @@ from polysched.ir.dtypes import DType, as_dtype
 from polysched.ir.expressions import Expression, Load, Operand, Parameter
 from polysched.ir.kernel import Array, Role
 from polysched.ir.limits import limited
-from polysched.ir.source import caller_location
+from polysched.ir.packing import Rows, as_rows
+from polysched.ir.source import SourceLocation, caller_location
+from polysched.ir.strides import as_strides
 
 
 class Symbols:
@@ -36,6 +39,7 @@ class Symbols:
         self.parameters: list[str] = []
         self.arrays: dict[str, Array] = {}
         self._assumptions: list[Expression] = []
+        self._place: SourceLocation | None = None
 
     def __contains__(self, name: str) -> bool:
         return name in self.parameters or name in self.arrays
@@ -43,6 +47,15 @@ class Symbols:
     def kind(self, name: str) -> str:
         """What a declared name stands for: ``"a parameter"`` or ``"an array"``."""
         return "a parameter" if name in self.parameters else "an array"
+
+    @contextmanager
+    def located(self, location: SourceLocation) -> Iterator[None]:
+        """What is declared inside was written at that place, and not where Python runs."""
+        before, self._place = self._place, location
+        try:
+            yield
+        finally:
+            self._place = before
 
     def claim(self, name: str, what: str) -> None:
         """Check that a name is an identifier and free.
@@ -115,6 +128,8 @@ class Symbols:
         role: Role,
         dimensions: str | None,
         values: tuple[Operand, Operand] | None,
+        rows: Rows | str | None = None,
+        strides: Any = None,
     ) -> Array:
         """Declare an array.
 
@@ -122,6 +137,8 @@ class Symbols:
             shape: its extents, or the one extent, affine in the parameters.
             dimensions: the names of its dimensions in one text.
             values: the range of its elements, the upper end excluded.
+            rows: how the elements of a packed argument lie.
+            strides: see :func:`polysched.ir.strides.as_strides`; None for row-major order.
 
         Raises:
             KernelError: the name is taken, or one of the others is not what it has to be.
@@ -136,14 +153,26 @@ class Symbols:
             raise KernelError(f"shape of array '{name}': {error}") from None
         names = dimension_names(name, dimensions, len(extents))
         element_type = as_dtype(dtype)
+        layout = None
+        if role is not Role.TEMPORARY:  # whose elements have a container each
+            layout = as_rows(f"array '{name}'", element_type, len(extents), rows)
+        if layout is not None and values is not None:
+            raise KernelError(
+                f"array '{name}' of {element_type} is packed, and the values of packed arrays "
+                f"cannot be checked at calls; declare an index array of {element_type.container}"
+            )
         array = Array(
             name,
             element_type,
             extents,
             role,
             names,
-            location=caller_location(),
+            location=self._place or caller_location(),
             values=None if values is None else as_values(name, element_type, values, space),
+            rows=layout,
+            strides=None
+            if strides is None
+            else as_strides(name, element_type, strides, names, space),
         )
         self.arrays[name] = array
         return array

@@ -33,12 +33,38 @@ class LoopKind(Enum):
         return self in (LoopKind.SEQUENTIAL, LoopKind.PARALLEL)
 
 
+class TransposeStrategy(Enum):
+    """How a tile of vectors is transposed whose lanes lie rows apart in memory."""
+
+    ELTWISE = "eltwise"
+    """Rows in registers; every element is extracted and inserted."""
+    SHUFFLE_1D = "shuffle_1d"
+    """Rows in registers; one shuffle of the whole tile as one vector."""
+    GATHER = "gather"
+    """No tile: each vector is gathered or scattered on its own."""
+    NETWORK = "network"
+    """Rows in registers; stages of two-input shuffles."""
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """An array that each iteration of a loop asks for: what that ``distance`` later reads of it, to
+    be in the cache of a ``level``.
+    """
+
+    array: str
+    distance: int
+    level: int
+
+
 @dataclass(frozen=True, eq=False)
 class Loop:
     """A named loop. ``values`` maps every statement below to its value as a function of the
     instance.
 
-    A vector loop's values are lane numbers from 0 to ``lanes`` - 1.
+    A vector loop's values are lane numbers from 0 to ``lanes`` - 1; ``transposition`` says how its
+    accesses are made whose lanes lie rows apart, None leaves it to the code generator. Of the
+    arrays in ``prefetches`` a sequential loop asks for what a later iteration reads.
     """
 
     name: str
@@ -46,6 +72,8 @@ class Loop:
     body: Node
     kind: LoopKind = LoopKind.SEQUENTIAL
     lanes: int = 1
+    transposition: TransposeStrategy | None = None
+    prefetches: tuple[Ahead, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

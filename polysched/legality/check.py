@@ -1,8 +1,8 @@
 """The one checker: is the scheduled program the kernel, in another order?
 
 It judges the final program: that it runs every instance once and keeps every dependence (order,
-vectors, storage), and that every access is inside its array. Of the declared kernel it proves that
-it stays inside its arrays and reads nothing undefined.
+vectors, storage, bytes that threads share), and that every access is inside its array. Of the
+declared kernel it proves that it stays inside its arrays and reads nothing undefined.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from polysched.legality.explain import explain
 from polysched.legality.once import once_violation
 from polysched.legality.order import demanded, keeps
 from polysched.legality.order_violation import order_violation
+from polysched.legality.shared_bytes import shared_byte_violation
 from polysched.legality.storage import UndecidedError, storage_violation
 from polysched.legality.verdict import (
     Checked,
@@ -85,6 +86,7 @@ def find_violation(program: Program) -> Violation | None:
         once_violation(program, tree)
         or order_violation(program, tree)
         or storage_violation(program, tree)
+        or shared_byte_violation(program, tree)
         or bounds_violation(program, _made(program))
     )
 
@@ -97,6 +99,7 @@ def _is_legal(program: Program) -> bool:
             keeps(tree, demanded(program.dependences))
             and once_violation(program, tree) is None
             and storage_violation(program, tree) is None
+            and shared_byte_violation(program, tree) is None
             and bounds_violation(program, _made(program)) is None
         )
     except UndecidedError:

@@ -38,6 +38,8 @@ def _headline(violation: Violation) -> str:
     subject = _subject(violation)
     array = violation.array
     match violation.what:
+        case ViolationKind.PARALLEL if violation.cause is Cause.SHARED_BYTE:
+            return f"{subject} lets elements in one byte of {array} be touched at once"
         case ViolationKind.ORDER | ViolationKind.VECTOR | ViolationKind.PARALLEL:
             kind = f"{_dependence(violation)} dependence on {array}"
             if violation.what is ViolationKind.VECTOR:
@@ -146,6 +148,14 @@ def sentence(violation: Violation) -> str:
             )
         case Cause.LANES | Cause.REDUCTION_LANES | Cause.THREADS | Cause.REDUCTION_THREADS:
             return _together_sentence(violation, source, sink)
+        case Cause.SHARED_BYTE:
+            first, second = _value(source, violation.loop), _value(sink, violation.loop)
+            return (
+                f"Iterations {first} and {second} of parallel loop {violation.loop} may run at "
+                f"once: {source.touched} and {sink.touched} lie in one byte, which is written as a "
+                "whole; split the loop by a multiple of 8, or let each thread have whole rows that "
+                "are padded."
+            )
         case Cause.SAME_TIME:
             return f"The schedule runs {source.name} and {sink.name} at the same time."
         case Cause.OVERWRITTEN:

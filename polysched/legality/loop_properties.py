@@ -20,6 +20,7 @@ from polysched.ir.linear import Interval
 from polysched.ir.quota import DEFAULT_SECONDS, QuotaExceededError
 from polysched.ir.tree import Loop, LoopKind, Node, executed, loops, statements
 from polysched.legality.order import breaks, pairs_of
+from polysched.legality.shared_bytes import sharing_pairs, sharing_relations
 from polysched.legality.within import Within, dependences_within, loop_reference
 from polysched.schedule.program import Program, prefix_loops
 from polysched.schedule.schedule import Schedule
@@ -44,6 +45,8 @@ class Obstacle:
             either may come first, but not both at once.
         distances: the least and the greatest number of iterations from source to sink in the loop,
             and for a permutation in the loop inside it too; None where no literal bounds it.
+        shared_byte: whether it is no dependence, but elements of a packed array in one byte, which
+            one of the two writes.
     """
 
     kind: DependenceKind
@@ -53,6 +56,7 @@ class Obstacle:
     reduction: bool
     distances: tuple[Interval, ...]
     may: bool = False
+    shared_byte: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,9 @@ def _report(program: Program, loop: Loop, shared: Budget) -> LoopReport:
         depth=len(prefix_loops(program, loop)) - 1,
         kind=loop.kind,
         statements=statements(loop),
-        serial=ask(lambda demands: _obstacles(_carried(loop, demands), loop)),
+        serial=ask(
+            lambda demands: _obstacles(_carried(loop, demands), loop) or _in_one_byte(program, loop)
+        ),
         lanes=lanes,
         scalar=scalar,
         inner=loop_reference(program, inner) if inner else None,
@@ -150,6 +156,24 @@ def _carried(loop: Loop, demands: list[Within]) -> Iterator[Within]:
     """The pairs with their ends in different iterations."""
     for one in demands:
         yield replace(one, pairs=one.apart(loop))
+
+
+def _in_one_byte(program: Program, loop: Loop) -> tuple[Obstacle, ...]:
+    """What threads would touch at once though no dependence joins it."""
+    around = prefix_loops(program, loop)[:-1]
+    sharing = sharing_relations(program)
+    return tuple(
+        Obstacle(
+            DependenceKind.FLOW if sink.position else DependenceKind.OUTPUT,
+            program.statements[source.statement].target.array,
+            source.statement,
+            sink.statement,
+            False,
+            (distance(pairs, loop.values[source.statement], loop.values[sink.statement]),),
+            shared_byte=True,
+        )
+        for source, sink, pairs in sharing_pairs(program, loop, around, sharing)
+    )
 
 
 def _turned_round(inner: Loop, demands: list[Within]) -> Iterator[Within]:

@@ -78,6 +78,11 @@ def format_obstacle(obstacle: Obstacle) -> str:
     """An obstacle as text, ``flow on A from S to T, distance (1, -1)``."""
     free = " (a reduction, free in its order)" if obstacle.reduction else ""
     may = "may " if obstacle.may else ""
+    if obstacle.shared_byte:
+        return (
+            f"one byte of {obstacle.array} for {obstacle.source} and {obstacle.sink}, "
+            f"{format_distances(obstacle.distances)}"
+        )
     return (
         f"{may}{obstacle.kind.value} on {obstacle.array} from {obstacle.source} to {obstacle.sink}"
         f"{free}, {format_distances(obstacle.distances)}"

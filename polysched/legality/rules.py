@@ -33,6 +33,9 @@ HELP: Mapping[Cause, str] = MappingProxyType(
         "loop that carries no dependence, distribute() it, or give each iteration its own copy of "
         "a scratch array with privatise().",
         Cause.REDUCTION_THREADS: _REDUCTION,
+        Cause.SHARED_BYTE: "Threads must not touch one byte of a packed array that is written. "
+        "Split the loop by a multiple of 8 and run the outer one in parallel, or declare the array "
+        "with rows='padded' and run a loop over rows in parallel.",
         Cause.SAME_TIME: "Two instances of a statement got one timestamp. Take the guilty step "
         "back.",
         Cause.TWO_TILES: _STORAGE,

@@ -1,8 +1,8 @@
 """Loop programs as one self-contained C99 function.
 
 The function is ``int NAME(arrays..., parameters...)``: the argument arrays in declaration order,
-row-major, then the parameters as ``int64_t``. It returns 0, or 1 if its workspace cannot be
-allocated; nothing has been written then.
+row-major or with their strides, then the parameters as ``int64_t``. It returns 0, or 1 if its
+workspace cannot be allocated; nothing has been written then.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 
+from polysched.errors import LoweringError
 from polysched.ir.expressions import (
     Constant,
     Expression,
@@ -29,6 +30,7 @@ from polysched.loops.c_helpers import WORKSPACE, Helper, c_type, helper_for, hel
 from polysched.loops.c_names import c_names
 from polysched.loops.lanes import MaskedAssign, masked_assigns
 from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode, LoopProgram, walk
+from polysched.loops.pseudo import format_prefetch
 from polysched.loops.usage import accessed_arrays, lasting_temporaries
 
 # Buffers of a constant size up to this many bytes stand on the stack.
@@ -53,8 +55,10 @@ def print_c(program: LoopProgram) -> str:
     The arithmetic is that of :mod:`polysched.ir.scalar`, except that ``exp`` is the C library's.
 
     Raises:
-        LoweringError: a vector loop whose body has no vector meaning.
+        LoweringError: a vector loop whose body has no vector meaning, or integers of a width that
+            C does not have.
     """
+    _require_c_types(program)
     helpers = _helpers(program)
     names = c_names(program, {helper.name for helper in helpers})
     printer = _Printer(program, CExpressions(program.arrays, names.arrays, names.variables))
@@ -63,6 +67,23 @@ def print_c(program: LoopProgram) -> str:
         parts.append(WORKSPACE)
     parts.append("\n".join(printer.function(names.function)) + "\n")
     return "\n".join(parts)
+
+
+def _require_c_types(program: LoopProgram) -> None:
+    for array in program.arrays.values():
+        if array.dtype.is_odd:
+            raise LoweringError(
+                f"array '{array.name}' holds integers of {array.dtype.bits} bits ({array.dtype}), "
+                "which C does not have; compile to an object, a library or LLVM IR instead"
+            )
+    for root, _ in _expressions(program):
+        for node in walk_expression(root):
+            dtype = None if isinstance(node, Load) else node.dtype
+            if dtype is not None and dtype.is_odd:
+                raise LoweringError(
+                    f"'{node}' is an integer of {dtype.bits} bits ({dtype}), which C does not "
+                    "have; compile to an object, a library or LLVM IR instead"
+                )
 
 
 def function_name(program: LoopProgram) -> str:
@@ -90,6 +111,7 @@ def _expressions(program: LoopProgram) -> Iterator[tuple[Expression, bool]]:
     """All expressions, and whether each is a subscript."""
     for array in program.arrays.values():
         yield from ((extent, False) for extent in array.stored_shape)
+        yield from ((stride, True) for stride in array.strides or ())
     for node in walk(program.body):
         match node:
             case For(lower=lower, upper=upper):
@@ -181,7 +203,9 @@ class _Printer:
                 ]
             case For(body=body, kind=kind):
                 note = " /* unrolled */" if kind is LoopKind.UNROLLED else ""
-                return [f"{self.loop_head(node)}{note}", *_indented(self.lines(body)), "}"]
+                asked = [f"/* {format_prefetch(one)} */" for one in node.prefetches]
+                inner = _indented([*asked, *self.lines(body)])
+                return [f"{self.loop_head(node)}{note}", *inner, "}"]
             case If(condition=condition, then=then, otherwise=otherwise):
                 result = [self.if_head([condition]), *_indented(self.lines(then))]
                 if otherwise is not None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from types import MappingProxyType
 
 from polysched.ir.dtypes import DType, i64
 from polysched.ir.expressions import (
+    LIBRARY_BINARY,
+    LIBRARY_UNARY,
     Cast,
     Constant,
     Expression,
@@ -31,6 +35,12 @@ _LIBRARY: Mapping[Operator, str] = MappingProxyType(
         Operator.SQUARE_ROOT: "sqrt",
         Operator.EXPONENTIAL: "exp",
         Operator.FMA: "fma",
+        Operator.NUMBER_MINIMUM: "fmin",
+        Operator.NUMBER_MAXIMUM: "fmax",
+        Operator.FLOOR: "floor",
+        Operator.CEILING: "ceil",
+        Operator.TRUNCATE: "trunc",
+        **{operator: operator.value for operator in LIBRARY_UNARY | LIBRARY_BINARY},
     }
 )
 
@@ -51,8 +61,13 @@ class CExpressions:
         return self._within(expression, Precedence.WHOLE)
 
     def element(self, array: str, subscripts: Sequence[Expression]) -> str:
-        """An element of a row-major array."""
-        flat = flat_index(subscripts, self.arrays[array].stored_shape)
+        """An element of an array."""
+        declared = self.arrays[array]
+        flat = (
+            flat_index(subscripts, declared.stored_shape)
+            if declared.strides is None
+            else strided_index(subscripts, declared.strides)
+        )
         return f"{self.array_names[array]}[{replace(self, in_subscript=True).text(flat)}]"
 
     def _within(self, expression: Expression, context: Precedence) -> str:
@@ -143,6 +158,15 @@ def flat_index(subscripts: Sequence[Expression], shape: Sequence[Expression]) ->
     for subscript, extent in zip(subscripts[1:], shape[1:], strict=True):
         flat = flat * extent + subscript
     return flat
+
+
+def strided_index(subscripts: Sequence[Expression], strides: Sequence[Expression]) -> Expression:
+    """The position of an element in an array with strides."""
+    terms = [
+        subscript if stride == Constant(1) else subscript * stride
+        for subscript, stride in zip(subscripts, strides, strict=True)
+    ]
+    return reduce(add, terms) if terms else Constant(0)
 
 
 def c_constant(value: Number, dtype: DType) -> str:

@@ -49,13 +49,24 @@ _WORDS: Mapping[Operator, str] = MappingProxyType(
         Operator.ABSOLUTE: "absolute",
         Operator.FLOOR_DIVIDE: "floor_divide",
         Operator.MODULO: "modulo",
+        Operator.QUOTIENT: "quotient",
+        Operator.REMAINDER: "remainder",
         Operator.MINIMUM: "minimum",
         Operator.MAXIMUM: "maximum",
     }
 )
 
 _WRAPPING = frozenset({Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY, Operator.NEGATE})
-_ALWAYS = frozenset({Operator.FLOOR_DIVIDE, Operator.MODULO, Operator.MINIMUM, Operator.MAXIMUM})
+_ALWAYS = frozenset(
+    {
+        Operator.FLOOR_DIVIDE,
+        Operator.MODULO,
+        Operator.QUOTIENT,
+        Operator.REMAINDER,
+        Operator.MINIMUM,
+        Operator.MAXIMUM,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -205,6 +216,20 @@ def _modulo(dtype: DType) -> list[str]:
     ]
 
 
+def _quotient(dtype: DType) -> list[str]:
+    if not dtype.is_signed:
+        return _floor_divide(dtype)
+    return [
+        f"return b == 0 ? 0 : b == -1 ? {_negated(dtype)} : ({c_type(dtype)})(a / b);",
+    ]
+
+
+def _remainder(dtype: DType) -> list[str]:
+    if not dtype.is_signed:
+        return _modulo(dtype)
+    return [f"return b == 0 || b == -1 ? 0 : ({c_type(dtype)})(a % b);"]
+
+
 def _smallest(left: str, right: str) -> Callable[[DType], list[str]]:
     return lambda dtype: [f"return a < b ? {left} : {right};"]
 
@@ -231,6 +256,8 @@ _INTEGER_BODIES: Mapping[Operator, Callable[[DType], list[str]]] = MappingProxyT
         Operator.ABSOLUTE: _absolute,
         Operator.FLOOR_DIVIDE: _floor_divide,
         Operator.MODULO: _modulo,
+        Operator.QUOTIENT: _quotient,
+        Operator.REMAINDER: _remainder,
         Operator.MINIMUM: _smallest("a", "b"),
         Operator.MAXIMUM: _smallest("b", "a"),
     }

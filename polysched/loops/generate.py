@@ -18,6 +18,7 @@ from polysched.loops.lifetimes import merge_lifetimes, timing
 from polysched.loops.nodes import LoopNode, LoopProgram
 from polysched.loops.peeling import peel
 from polysched.loops.reader import read_ast
+from polysched.loops.requests import requests
 from polysched.loops.schedule_tree import isl_ast, iterator_names
 from polysched.schedule.program import Program
 
@@ -65,7 +66,14 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
             reasons.append(str(error))
             continue
         if wrong is None:
-            return LoopProgram(kernel.name, kernel.parameters, kernel.context, program.arrays, body)
+            return LoopProgram(
+                kernel.name,
+                kernel.parameters,
+                kernel.context,
+                program.arrays,
+                body,
+                kernel.contract,
+            )
         reasons.append(f"statement '{wrong.statement}': the loops {wrong.what}, an error in isl")
     raise LoweringError(
         f"kernel '{kernel.name}': no loops could be generated and proved for this schedule. "
@@ -84,7 +92,9 @@ def _read_back(program: Program, way: _Way) -> LoopNode:
     tree = executed(program.tree)
     ast, marks = isl_ast(program, tree, separated=way is _Way.ISOLATED)
     known = parameter_intervals(program.kernel.context, program.kernel.parameters)
-    body = read_ast(program, ast, marks, iterator_names(tree), known)
+    iterators = iterator_names(tree)
+    asked = requests(program, tree, iterators)
+    body = read_ast(program, ast, marks, iterators, known, asked)
     body = merge_lifetimes(body, known, timing(program, tree))
     return peel(body, known) if way is _Way.PEELED else body
 

@@ -21,7 +21,19 @@ import islpy as isl
 from polysched.ir.expressions import Expression
 from polysched.ir.kernel import Access, Array
 from polysched.ir.linear import UNBOUNDED, Interval, Intervals, interval, linear_form
-from polysched.ir.tree import LoopKind
+from polysched.ir.tree import LoopKind, TransposeStrategy
+
+
+@dataclass(frozen=True)
+class Prefetch:
+    """A box of an array that is asked for, to be in a cache of a ``level``: from the subscripts in
+    ``start``, which may lie outside of the array, with these extents.
+    """
+
+    array: str
+    start: tuple[Expression, ...]
+    extents: tuple[int, ...]
+    level: int
 
 
 @dataclass(frozen=True)
@@ -30,7 +42,9 @@ class For:
 
     The variable of a vector loop numbers lanes: ``0 <= lower``, ``upper <= lanes``. ``values`` are
     literal bounds of the variable outside of which nothing runs, whatever ``lower`` and ``upper``
-    say; they are given for unrolled loops.
+    say; they are given for unrolled loops. ``transposition`` is what the schedule says of a vector
+    loop's accesses whose lanes lie rows apart. ``prefetches`` are made at the start of every
+    iteration; no value depends on them.
     """
 
     variable: str
@@ -42,6 +56,8 @@ class For:
     body: LoopNode
     lanes: int = 1
     values: Interval = UNBOUNDED
+    transposition: TransposeStrategy | None = None
+    prefetches: tuple[Prefetch, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,7 +112,7 @@ class LoopProgram:
     ``arrays`` holds arguments, kernel temporaries (live over the whole call; their role is
     TEMPORARY and no ``Allocate`` names them) and buffers (named by an ``Allocate``). Of a buffer
     only ``Array.stored_shape`` takes memory, and its accesses have subscripts for these dimensions
-    only.
+    only. ``contract`` is the kernel's: whether ``a * b + c`` may round once.
     """
 
     name: str
@@ -104,6 +120,7 @@ class LoopProgram:
     context: isl.Set
     arrays: Mapping[str, Array]
     body: LoopNode
+    contract: bool = True
 
 
 def block(children: Iterator[LoopNode] | list[LoopNode] | tuple[LoopNode, ...]) -> LoopNode:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from polysched.ir.expressions import Constant, Expression, Index, Parameter
 from polysched.ir.kernel import Role
+from polysched.ir.linear import simplify
 from polysched.ir.printing import (
     format_access,
     format_array,
@@ -26,7 +27,16 @@ from polysched.ir.printing import (
     format_expression,
     format_header,
 )
-from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode, LoopProgram
+from polysched.loops.nodes import (
+    Allocate,
+    Assign,
+    Block,
+    For,
+    If,
+    LoopNode,
+    LoopProgram,
+    Prefetch,
+)
 from polysched.loops.usage import lasting_temporaries
 
 _INDENT = "  "
@@ -49,7 +59,8 @@ def _lines(program: LoopProgram, node: LoopNode) -> list[str]:
     match node:
         case For(variable=variable, kind=kind, body=body):
             head = f"{kind.value} {variable} in {_range(node)}:"
-            return [head, *_indented(program, body)]
+            asked = [f"{_INDENT}{format_prefetch(one)}" for one in node.prefetches]
+            return [head, *asked, *_indented(program, body)]
         case If(condition=condition, then=then, otherwise=otherwise):
             lines = [f"if {format_expression(condition)}:", *_indented(program, then)]
             if otherwise is not None:
@@ -61,6 +72,18 @@ def _lines(program: LoopProgram, node: LoopNode) -> list[str]:
             return [f"allocate {format_array(program.arrays[name])}", *_lines(program, body)]
         case Assign(target=target, value=value):
             return [f"{format_access(target)} = {format_expression(value)}"]
+
+
+def format_prefetch(request: Prefetch) -> str:
+    """A request as text: ``prefetch b[k + 8, 0..32]``."""
+    box = ", ".join(
+        format_expression(start)
+        if extent == 1
+        else f"{_bound(start)}..{_bound(simplify(start + extent, {}))}"
+        for start, extent in zip(request.start, request.extents, strict=True)
+    )
+    level = "" if request.level == 1 else f" to level {request.level}"
+    return f"prefetch {request.array}[{box}]{level}"
 
 
 def _indented(program: LoopProgram, body: LoopNode) -> list[str]:

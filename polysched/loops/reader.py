@@ -45,6 +45,7 @@ from polysched.loops.isl_ast import (
     operator_kind,
 )
 from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode, block
+from polysched.loops.requests import Request
 from polysched.loops.schedule_tree import BufferLifetime, Nest, mark_number
 from polysched.schedule.program import Program, value_range
 
@@ -55,6 +56,7 @@ def read_ast(
     marks: list[Nest | BufferLifetime],
     iterators: list[str],
     known: Intervals,
+    requests: Mapping[int, tuple[Request, ...]],
 ) -> LoopNode:
     """The loop IR of an AST.
 
@@ -62,11 +64,12 @@ def read_ast(
         marks: what the marks in it stand for.
         iterators: the names of its iterators by depth.
         known: intervals of the parameters.
+        requests: what loops of the tree, by identity, ask for ahead.
 
     Raises:
         LoweringError: isl made something that the loop IR cannot say.
     """
-    return _Reader(program, marks, iterators).node(node, _Scope({}, known, None))
+    return _Reader(program, marks, iterators, requests).node(node, _Scope({}, known, None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,12 +91,17 @@ class _Reader:
     """Turns isl's AST into the loop IR."""
 
     def __init__(
-        self, program: Program, marks: list[Nest | BufferLifetime], iterators: list[str]
+        self,
+        program: Program,
+        marks: list[Nest | BufferLifetime],
+        iterators: list[str],
+        requests: Mapping[int, tuple[Request, ...]],
     ) -> None:
         self.program = program
         self.marks = marks
         self.taken = frozenset((*program.kernel.parameters, *program.arrays))
         self.iterators = iterators
+        self.requests = requests
 
     def node(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
         kind = node_kind(node)
@@ -138,7 +146,11 @@ class _Reader:
         body = self.node(node.for_get_body(), inner)
         unrolled = loop.kind is LoopKind.UNROLLED
         values = value_range(self.program, loop) if unrolled else UNBOUNDED
-        return For(variable, loop.name, lower, upper, step, loop.kind, body, loop.lanes, values)
+        kind, lanes, strategy = loop.kind, loop.lanes, loop.transposition
+        made = For(variable, loop.name, lower, upper, step, kind, body, lanes, values, strategy)
+        asked = self.requests.get(id(loop), ())
+        requests = tuple(one.made(made, scope.values, inner.known) for one in asked)
+        return replace(made, prefetches=requests) if requests else made
 
     def _bound(self, scope: _Scope, iterator: str, value: Expression) -> _Scope:
         return replace(scope, values={**scope.values, iterator: value})

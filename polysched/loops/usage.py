@@ -5,11 +5,11 @@ from __future__ import annotations
 from polysched.ir.expressions import Expression
 from polysched.ir.kernel import Array, Role
 from polysched.ir.traversal import loads
-from polysched.loops.nodes import Allocate, Assign, If, LoopNode, LoopProgram, walk
+from polysched.loops.nodes import Allocate, Assign, For, If, LoopNode, LoopProgram, walk
 
 
 def accessed_arrays(body: LoopNode) -> frozenset[str]:
-    """The arrays that ``body`` reads or writes."""
+    """The arrays that ``body`` reads, writes or asks for ahead."""
     found: set[str] = set()
     for node in walk(body):
         match node:
@@ -19,6 +19,8 @@ def accessed_arrays(body: LoopNode) -> frozenset[str]:
                     found |= _read(subscript)
             case If(condition=condition):
                 found |= _read(condition)
+            case For(prefetches=prefetches):
+                found |= {one.array for one in prefetches}
     return frozenset(found)
 
 

@@ -7,10 +7,13 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from polysched.errors import ExportError
-from polysched.ir.dtypes import NumberKind
+from polysched.ir.dtypes import NumberKind, u8
 from polysched.ir.kernel import Array, Role
+from polysched.ir.packing import Rows
+from polysched.ir.printing import strides_text
 from polysched.loops.c_helpers import c_type
 from polysched.loops.c_names import KEYWORDS
 from polysched.runtime.linear import display
@@ -41,8 +44,21 @@ _MEMORY = (
     "Arrays are contiguous, the last index running fastest, each at an address that is a multiple "
     "of its element's size (of 64: fastest). A written array overlaps no other array."
 )
+_STRIDES = (
+    "Where strides are given, in elements, an element lies at the sum of its indices, each times "
+    "its stride, apart from all others. What is between the elements is neither read nor written, "
+    "and may belong to others."
+)
 _CALLER = (
     "All of this is up to the caller: nothing of it is checked, and what violates it is undefined."
+)
+
+
+_ROWS = MappingProxyType(
+    {
+        Rows.PADDED: "and every row begins at a byte",
+        Rows.CONTIGUOUS: "and the next row begins at the bit behind it",
+    }
 )
 
 
@@ -129,14 +145,16 @@ def prototype(signature: Signature) -> str:
 
 
 def _element(array: Array) -> str:
-    return f"{'const ' if array.role is Role.INPUT else ''}{c_type(array.dtype)}"
+    element = c_type(u8 if array.is_packed else array.dtype)
+    return f"{'const ' if array.role is Role.INPUT else ''}{element}"
 
 
 def _description(signature: Signature, linkage: Linkage) -> list[str]:
     """What a caller has to know, a paragraph an item."""
     paragraphs = [_STATUS]
     if signature.arrays:
-        paragraphs += ["", _MEMORY, *_listed(map(_array, signature.arrays))]
+        memory = f"{_MEMORY} {_STRIDES}" if signature.has_strides else _MEMORY
+        paragraphs += ["", memory, *_listed(map(_array, signature.arrays))]
     promises = [
         *(condition.text for condition in signature.conditions),
         *(text for array in signature.arrays for text in _values(array)),
@@ -149,8 +167,14 @@ def _description(signature: Signature, linkage: Linkage) -> list[str]:
 
 
 def _array(array: Array) -> str:
+    if array.rows is not None:
+        return (
+            f"{array.name}: {array.role.value}, {array.dtype}{shape_text(array)} packed in bytes; "
+            f"element k of a row takes the {array.dtype.bits} bits from bit {array.dtype.bits} k "
+            f"on, its lowest bit first, {_ROWS[array.rows]}"
+        )
     shape = shape_text(array) if array.shape else " (one element)"
-    return f"{array.name}: {array.role.value}, {c_type(array.dtype)}{shape}"
+    return f"{array.name}: {array.role.value}, {c_type(array.dtype)}{shape}{strides_text(array)}"
 
 
 def _values(array: Array) -> Iterator[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from polysched.codegen.c_function import CFunction, emit_c_function
 from polysched.codegen.exported import emit_exported_module
 from polysched.errors import ExportError, MachineError
 from polysched.loops.c import function_name, print_c
@@ -75,13 +76,18 @@ def export_files(code: Path, header: Path | None = None) -> ExportFiles:
     return ExportFiles(code, known[code.suffix], header)
 
 
-def write_export(program: LoopProgram, machine: Machine, files: ExportFiles) -> None:
+def write_export(
+    program: LoopProgram,
+    machine: Machine,
+    files: ExportFiles,
+    c_function: CFunction | None = None,
+) -> None:
     """Write a program as code with a C interface, and its header, in place of what is there.
 
     No file is touched before all are made, and each appears whole or not at all.
 
     The function is ``int NAME(arrays..., int64_t parameter...)``; see
-    :mod:`polysched.codegen.exported`.
+    :mod:`polysched.codegen.exported`. With `c_function` it is that function instead.
 
     Raises:
         ExportError: the interface cannot have these names, a file cannot be written, or there is no
@@ -90,9 +96,15 @@ def write_export(program: LoopProgram, machine: Machine, files: ExportFiles) -> 
         MachineError: there is no code for that machine that checks its processor.
     """
     signature = signature_of(program)
-    require_c_names(signature)
+    if c_function is None:
+        require_c_names(signature)
+    elif files.format is ExportFormat.C or files.header is not None:
+        raise ExportError(
+            f"the C program has the text and the declaration of '{c_function.name}' already; "
+            "expected a file ending in .o, .so, .ll or .s, and no header"
+        )
     writing: list[tuple[Path, Callable[[Path], None]]] = [
-        (files.code, _code(program, machine, files.format))
+        (files.code, _code(program, machine, files.format, c_function))
     ]
     if files.header is not None:
         text = header_text(signature, _linkage(program, machine, files))
@@ -104,7 +116,9 @@ def write_export(program: LoopProgram, machine: Machine, files: ExportFiles) -> 
                 new.replace(path.resolve())
 
 
-def _code(program: LoopProgram, machine: Machine, kind: ExportFormat) -> Callable[[Path], None]:
+def _code(
+    program: LoopProgram, machine: Machine, kind: ExportFormat, c_function: CFunction | None
+) -> Callable[[Path], None]:
     """What writes the code, which is made now."""
     if kind is ExportFormat.C:
         return _text_writer(_c_text(program))
@@ -114,7 +128,11 @@ def _code(program: LoopProgram, machine: Machine, kind: ExportFormat) -> Callabl
             f"machine '{machine.name}': the check of the processor can be assembled on an "
             f"{architecture(target)} host only; export C text (.c)"
         )
-    llvm = emit_exported_module(program, target)
+    llvm = (
+        emit_exported_module(program, target)
+        if c_function is None
+        else emit_c_function(program, target, c_function)
+    )
     if kind is ExportFormat.LLVM:
         return _text_writer(optimized_ir(llvm, target, _OPTIONS))
     if kind is ExportFormat.ASSEMBLY:

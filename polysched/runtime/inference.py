@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
+from types import MappingProxyType
 
 from polysched.errors import CallError
 from polysched.ir.evaluate import evaluate
-from polysched.ir.expressions import Parameter
+from polysched.ir.expressions import Expression, Parameter
+from polysched.ir.kernel import Array
 from polysched.ir.linear import LinearForm, linear_form
+from polysched.ir.memory import concrete_shape
+from polysched.ir.strides import closest_strides
+from polysched.runtime.buffers import counted_dimensions
 from polysched.runtime.linear import display, parameter_names, solve, without
 from polysched.runtime.signature import Signature
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
+
+NO_STRIDES: Mapping[str, tuple[int, ...]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -29,39 +37,47 @@ class Bindings:
 
 @dataclass(frozen=True)
 class _Equation:
-    """``form == extent``: what one dimension of one array says about the parameters."""
+    """``form == extent``: what one dimension of one array says about the parameters.
+
+    ``what`` it is of the array that has so many elements: ``dimension 'i'``, or the stride of it.
+    """
 
     form: LinearForm
     extent: int
     array: str
-    dimension: str
+    what: str
     text: str
 
 
 def infer_parameters(
-    signature: Signature, given: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]
+    signature: Signature,
+    given: Mapping[str, int],
+    shapes: Mapping[str, tuple[int, ...]],
+    strides: Mapping[str, tuple[int, ...]] = NO_STRIDES,
 ) -> Bindings:
     """The parameters' values from those ``given`` and the ``shapes`` of the arrays passed.
 
     Extents are used in the order of the arrays, again and again, as long as one of them holds a
-    single unknown parameter and that linearly. Whether every extent then agrees is not checked
-    here.
+    single unknown parameter and that linearly; the bytes of packed rows tell nothing. Then come the
+    ``strides``, in elements, of the arrays passed that are declared with some, and at last those of
+    outputs left out, which are allocated without gaps. Whether everything then agrees is not
+    checked here.
 
     Raises:
         CallError: a parameter that no extent determines, an extent that no integer explains, or a
             value that does not fit 64 bits.
     """
     values, origins = dict(given), dict.fromkeys(given, "given")
-    equations = list(_equations(signature, shapes))
-    while solvable := _first_solvable(equations, values):
-        name, equation = solvable
-        values[name] = _solution(signature, equation, name, values)
-        origins[name] = f"from dimension '{equation.dimension}' of '{equation.array}'"
+    passed = [*_extents(signature, shapes), *_strides(signature, shapes, strides)]
+    _solve(signature, passed, values, origins)
+    if len(values) < len(signature.parameters):
+        _solve(signature, list(_chosen_strides(signature, shapes, values)), values, origins)
     missing = [name for name in signature.parameters if name not in values]
     if missing:
         pass_ = ", ".join(f"{name}=..." for name in missing)
         raise CallError(
-            f"kernel '{signature.name}': the shapes of the arrays passed do not determine "
+            f"kernel '{signature.name}': the {'shapes and strides' if strides else 'shapes'} of "
+            "the arrays passed do not determine "
             f"{' and '.join(map(repr, missing))}; pass {pass_}"
         )
     for name, value in values.items():
@@ -73,15 +89,73 @@ def infer_parameters(
     return Bindings({name: values[name] for name in signature.parameters}, origins)
 
 
-def _equations(signature: Signature, shapes: Mapping[str, tuple[int, ...]]) -> list[_Equation]:
+def _extents(signature: Signature, shapes: Mapping[str, tuple[int, ...]]) -> list[_Equation]:
     return [
-        _Equation(linear_form(expression, {}), extent, array.name, dimension, display(expression))
+        _equation(array, f"dimension '{dimension}'", expression, extent)
         for array in signature.arrays
         if array.name in shapes
-        for expression, dimension, extent in zip(
-            array.shape, array.dimensions, shapes[array.name], strict=True
+        for expression, dimension, extent in islice(
+            zip(array.shape, array.dimensions, shapes[array.name], strict=False),
+            counted_dimensions(array),
         )
     ]
+
+
+def _strides(
+    signature: Signature,
+    shapes: Mapping[str, tuple[int, ...]],
+    strides: Mapping[str, tuple[int, ...]],
+) -> list[_Equation]:
+    """First those that matter: of dimensions of several indices. The others may be anything, such
+    as 0, and are taken to be long enough.
+    """
+    certain, free = [], []
+    for array in signature.arrays:
+        if array.name not in strides:
+            continue
+        shape = shapes[array.name]
+        shortest = closest_strides(array, shape)
+        for position, stride in enumerate(strides[array.name]):
+            if shape[position] > 1 and 0 not in shape:
+                certain.append(_stride(array, position, stride))
+            else:
+                free.append(_stride(array, position, max(stride, shortest[position])))
+    return [*certain, *free]
+
+
+def _chosen_strides(
+    signature: Signature, shapes: Mapping[str, tuple[int, ...]], values: Mapping[str, int]
+) -> Iterator[_Equation]:
+    """Those of outputs left out whose extents are known."""
+    for array in signature.arrays:
+        forms = [linear_form(extent, {}) for extent in array.shape]
+        is_known = all(parameter_names(form) <= values.keys() for form in forms)
+        if array.strides is not None and array.name not in shapes and is_known:
+            chosen = closest_strides(array, concrete_shape(array.shape, values))
+            yield from (_stride(array, position, one) for position, one in enumerate(chosen))
+
+
+def _stride(array: Array, position: int, elements: int) -> _Equation:
+    assert array.strides is not None
+    what = f"the stride of dimension '{array.dimensions[position]}'"
+    return _equation(array, what, array.strides[position], elements)
+
+
+def _equation(array: Array, what: str, expression: Expression, elements: int) -> _Equation:
+    return _Equation(linear_form(expression, {}), elements, array.name, what, display(expression))
+
+
+def _solve(
+    signature: Signature,
+    equations: list[_Equation],
+    values: dict[str, int],
+    origins: dict[str, str],
+) -> None:
+    """Add to the values what the equations determine, the first ones first."""
+    while solvable := _first_solvable(equations, values):
+        name, equation = solvable
+        values[name] = _solution(signature, equation, name, values)
+        origins[name] = f"from {equation.what} of '{equation.array}'"
 
 
 def _first_solvable(
@@ -111,7 +185,7 @@ def _solution(
             f"{n} = {values[n]}" for n in sorted(parameter_names(equation.form) & values.keys())
         )
         raise CallError(
-            f"kernel '{signature.name}': dimension '{equation.dimension}' of array "
+            f"kernel '{signature.name}': {equation.what} of array "
             f"'{equation.array}' has {equation.extent} elements; expected {equation.text}, which "
             f"no integer '{name}' gives{f' with {known}' if known else ''}"
         )

@@ -16,9 +16,17 @@ from polysched.ir.value_range import require_values
 from polysched.machine.description import Machine
 from polysched.runtime.cache import ObjectCache, default_cache
 from polysched.runtime.jit import Entry, NativeFunction, compile_once, emit_assembly
-from polysched.runtime.memory import address, aligned_zeros
+from polysched.runtime.memory import address, aligned_zeros, share_memory
 from polysched.runtime.pipeline import CompileOptions
-from polysched.runtime.plan import Allocation, CallForm, Layout, Plan, bind_names, make_plan
+from polysched.runtime.plan import (
+    Allocation,
+    CallForm,
+    Layout,
+    Plan,
+    Strides,
+    bind_names,
+    make_plan,
+)
 from polysched.runtime.signature import Declaration, Signature, signature_of
 from polysched.runtime.threads import current_team, running_calls, usable_threads
 from polysched.runtime.views import as_array
@@ -41,9 +49,10 @@ class CompiledKernel:
     as passed.
 
     Arrays are numpy arrays, objects with the buffer protocol or DLPack tensors in the CPU's memory;
-    none is copied. Every call checks all of them and raises `CallError` before anything is
-    computed, and `OutOfMemoryError` where there is no memory for the kernel's workspace. The GIL is
-    released while the kernel runs, and threads may call it at the same time. The values of index
+    none is copied, and their strides are as declared, mostly contiguous. Every call checks all of
+    them and raises `CallError` before anything is computed, and `OutOfMemoryError` where there is
+    no memory for the kernel's workspace. The GIL is released while the kernel runs, and threads may
+    call it at the same time. The values of index
     arrays are checked before it runs: no other thread may change them meanwhile.
 
     Parallel loops run on ``kernel(..., threads=4)`` threads, by default on as many as there are
@@ -85,18 +94,20 @@ class CompiledKernel:
             if type(value) is not np.ndarray:
                 views = self._views(form, arrays)
                 break
-        plan = self._plan(form, tuple([(v.dtype, v.shape, v.flags.num) for v in views]))
+        layouts = tuple([(v.dtype, v.shape, v.flags.num) for v in views])
+        strides = tuple([v.strides for v in views]) if self.signature.has_strides else ()
+        plan = self._plan(form, layouts, strides)
         if plan.ranges:
             self._check_values(plan, views)
         addresses = list(map(address, views, plan.writable))
         if plan.allocations:
             outputs = [self._allocated(allocation) for allocation in plan.allocations]
             arrays = (*arrays, *outputs)
-            addresses += [address(output, True) for output in outputs]
+            addresses += [address(output, output.flags.c_contiguous) for output in outputs]
         if not plan.in_order:
             arrays = tuple([arrays[source] for source in plan.sources])
             addresses = [addresses[source] for source in plan.sources]
-        self._run(plan, addresses, threads)
+        self._run(plan, addresses, views, threads)
         return plan.result_of(arrays)
 
     def _threads(self, named: dict[str, Any]) -> int | None:
@@ -117,7 +128,7 @@ class CompiledKernel:
         return min(threads, LARGEST_TEAM)
 
     @cached_property
-    def _plan(self) -> Callable[[CallForm, tuple[Layout, ...]], Plan]:
+    def _plan(self) -> Callable[[CallForm, tuple[Layout, ...], tuple[Strides, ...]], Plan]:
         # A plan follows from its arguments alone, so remembering it is safe between threads too.
         return functools.lru_cache(maxsize=_PLANS)(functools.partial(make_plan, self.signature))
 
@@ -133,10 +144,18 @@ class CompiledKernel:
             subject = f"kernel '{self.name}': array '{name}'"
             require_values(subject, views[source], lower, upper, declared)
 
-    def _run(self, plan: Plan, addresses: list[int], threads: int | None) -> None:
+    def _run(
+        self,
+        plan: Plan,
+        addresses: list[int],
+        views: Sequence[np.ndarray[Any, Any]],
+        threads: int | None,
+    ) -> None:
         for first, second, first_bytes, second_bytes in plan.overlaps:
             distance = addresses[second] - addresses[first]
-            if -second_bytes < distance < first_bytes:
+            if -second_bytes < distance < first_bytes and share_memory(
+                views[plan.sources[first]], views[plan.sources[second]]
+            ):
                 raise _overlap(self.signature, first, second)
         if not self.is_threaded:
             status = self.native.call(*addresses, *plan.parameters)
@@ -152,7 +171,7 @@ class CompiledKernel:
 
     def _allocated(self, output: Allocation) -> np.ndarray[Any, Any]:
         try:
-            return aligned_zeros(output.shape, output.dtype)
+            return aligned_zeros(output.shape, output.dtype, strides=output.strides)
         except (MemoryError, ValueError) as error:
             raise OutOfMemoryError(
                 f"kernel '{self.name}': output '{output.name}' of shape {output.shape} does not "

@@ -9,16 +9,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polysched.ir.strides import elements_spanned
+
 # An array type of no elements views a buffer of any size, an empty one too.
 _View = ctypes.c_char * 0
 
 
 def aligned_zeros(
-    shape: tuple[int, ...], dtype: npt.DTypeLike = np.float32, alignment: int = 128
+    shape: tuple[int, ...],
+    dtype: npt.DTypeLike = np.float32,
+    alignment: int = 128,
+    *,
+    strides: tuple[int, ...] | None = None,
 ) -> np.ndarray[Any, Any]:
-    """A new row-major array of zeros that starts at a multiple of ``alignment`` bytes.
+    """A new array of zeros that starts at a multiple of ``alignment`` bytes.
 
     numpy itself promises only 16 bytes, with which every 64-byte load may cross a cache line.
+
+    Args:
+        strides: positive, in elements; by default those of row-major order without gaps.
 
     Raises:
         ValueError: ``alignment`` is not positive or an extent is negative.
@@ -30,14 +39,38 @@ def aligned_zeros(
             "positive alignment"
         )
     element = np.dtype(dtype)
-    memory = np.zeros(math.prod(shape) * element.itemsize + alignment, np.uint8)
-    return np.ndarray(shape, element, memory, -address(memory, True) % alignment)
+    size = math.prod(shape) if strides is None else elements_spanned(shape, strides)
+    memory = np.zeros(size * element.itemsize + alignment, np.uint8)
+    in_bytes = None if strides is None else [stride * element.itemsize for stride in strides]
+    return np.ndarray(shape, element, memory, -address(memory, True) % alignment, in_bytes)
+
+
+def aligned_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A copy that starts at a multiple of 128 bytes and has the strides of the original."""
+    strides = tuple(stride // array.itemsize for stride in array.strides)
+    copied = aligned_zeros(array.shape, array.dtype, strides=strides)
+    copied[...] = array
+    return copied
+
+
+_MOST_WORK = 100_000
+"""Steps of numpy's search for a common element; after them arrays are taken to have one."""
+
+
+def share_memory(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+    """Whether an element of one array lies in the other, or that is too hard to tell."""
+    try:
+        # The stubs know two of the numbers that numpy takes.
+        return np.shares_memory(one, other, max_work=_MOST_WORK)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
 
 
 def address(array: np.ndarray[Any, Any], writable: bool) -> int:
-    """The address of the first element; ``writable`` says whether numpy lets the array be written.
+    """The address of the first element.
 
-    For what is writable, ctypes' own view takes a quarter of the time of ``array.ctypes.data``.
+    ``writable`` says whether the array is contiguous and numpy lets it be written. For what is,
+    ctypes' own view takes a quarter of the time of ``array.ctypes.data``.
     """
     if writable:
         return ctypes.addressof(_View.from_buffer(array))  # type: ignore[arg-type]

@@ -6,8 +6,7 @@ called with; :mod:`polysched.runtime.kernel` keeps the plans.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
@@ -18,15 +17,23 @@ from polysched.errors import CallError, KernelError, suggestion
 from polysched.ir.evaluate import evaluate
 from polysched.ir.kernel import Array, Role
 from polysched.ir.printing import values_text
+from polysched.ir.strides import concrete_strides, elements_spanned
+from polysched.runtime.buffers import buffer_rank, buffer_shape, buffer_text, buffer_type
 from polysched.runtime.inference import Bindings, infer_parameters
 from polysched.runtime.linear import display
+from polysched.runtime.overlap import OverlapCheck, overlaps
 from polysched.runtime.signature import Signature, tuple_text
+from polysched.runtime.strided import check_strides, element_strides, require_apart
 
 # numpy's documented bits of `ndarray.flags.num`.
 C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x0001, 0x0100, 0x0400
+IN_PLACE = C_CONTIGUOUS | WRITEABLE
 
 Layout: TypeAlias = tuple[np.dtype[Any], tuple[int, ...], int]
 """Element type, shape and ``flags.num`` of a numpy array."""
+
+Strides: TypeAlias = tuple[int, ...]
+"""``strides`` of a numpy array, in bytes."""
 
 
 class CallForm(NamedTuple):
@@ -35,15 +42,6 @@ class CallForm(NamedTuple):
     positional: int
     names: tuple[str, ...] = ()
     parameters: tuple[tuple[str, int], ...] = ()
-
-
-class OverlapCheck(NamedTuple):
-    """Two arguments (positions among the arrays), one of them written, and their sizes in bytes."""
-
-    first: int
-    second: int
-    first_bytes: int
-    second_bytes: int
 
 
 class RangeCheck(NamedTuple):
@@ -60,11 +58,12 @@ class RangeCheck(NamedTuple):
 
 
 class Allocation(NamedTuple):
-    """An output that the call leaves out: its name, shape and element type."""
+    """An output that the call leaves out: its name, shape, element type and strides in elements."""
 
     name: str
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+    strides: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -73,8 +72,9 @@ class Plan:
 
     ``sources`` gives for each array of the signature its position among the arguments passed and,
     after them, the ``allocations``; ``writable`` tells which of the arguments passed numpy lets be
-    written; ``parameters`` are the values in order; ``results`` the positions of the outputs among
-    the signature's arrays; ``ranges`` the arrays whose values have to be looked at.
+    written and are contiguous; ``parameters`` are the values in order; ``results`` the positions of
+    the outputs among the signature's arrays; ``ranges`` the arrays whose values have to be looked
+    at.
     """
 
     sources: tuple[int, ...]
@@ -137,10 +137,16 @@ def _expected(everything: list[str], required: list[str]) -> str:
     return text
 
 
-def make_plan(signature: Signature, form: CallForm, layouts: tuple[Layout, ...]) -> Plan:
-    """Check everything that types, shapes and flags decide, and plan the call.
+def make_plan(
+    signature: Signature,
+    form: CallForm,
+    layouts: tuple[Layout, ...],
+    strides: tuple[Strides, ...] = (),
+) -> Plan:
+    """Check everything that types, shapes, flags and strides decide, and plan the call.
 
-    ``layouts`` describes the arguments passed, those by position first.
+    ``layouts`` describes the arguments passed, those by position first; ``strides`` are numpy's,
+    which only a signature with strides wants to know.
 
     Raises:
         CallError: an argument that does not fit; the message names it and what was expected.
@@ -151,20 +157,40 @@ def make_plan(signature: Signature, form: CallForm, layouts: tuple[Layout, ...])
     for name, layout in given.items():
         _check_type(signature, arrays[name], layout)
     shapes = {name: shape for name, (_, shape, _) in given.items()}
-    bindings = infer_parameters(signature, dict(form.parameters), shapes)
+    apart = {
+        name: element_strides(_subject(signature, arrays[name]), arrays[name], shapes[name], given)
+        for name, given in zip(names, strides, strict=signature.has_strides)
+        if arrays[name].strides is not None
+    }
+    bindings = infer_parameters(signature, dict(form.parameters), shapes, apart)
     _check_conditions(signature, bindings)
-    expected = {name: expected_shape(signature, arrays[name], bindings) for name in arrays}
+    expected = {
+        name: buffer_shape(array, expected_shape(signature, array, bindings))
+        for name, array in arrays.items()
+    }
+    lying = {n: concrete_strides(arrays[n], expected[n], bindings.values) for n in arrays}
     for name, layout in given.items():
         _check_shape(signature, arrays[name], layout, expected[name], bindings)
         _check_flags(signature, arrays[name], layout)
+    where = f" with {bindings.text()}" if bindings.values else ""
+    for name, found in apart.items():
+        subject = _subject(signature, arrays[name])
+        check_strides(subject, arrays[name], expected[name], found, lying[name], where)
+    for name, array in arrays.items():
+        if array.strides is not None:
+            require_apart(_subject(signature, array), expected[name], lying[name])
     omitted = [name for name in arrays if name not in given]
-    sizes = {n: math.prod(expected[n]) * arrays[n].dtype.bytes for n in given}
+    sizes = {
+        n: elements_spanned(expected[n], lying[n]) * buffer_type(arrays[n]).itemsize for n in given
+    }
     return Plan(
         sources=tuple([*names, *omitted].index(name) for name in arrays),
-        writable=tuple(bool(flags & WRITEABLE) for _, _, flags in layouts),
+        writable=tuple(flags & IN_PLACE == IN_PLACE for _, _, flags in layouts),
         parameters=tuple(bindings.values.values()),
-        overlaps=_overlaps(signature, sizes),
-        allocations=tuple(Allocation(n, expected[n], arrays[n].dtype.numpy()) for n in omitted),
+        overlaps=overlaps(signature, sizes),
+        allocations=tuple(
+            Allocation(n, expected[n], buffer_type(arrays[n]), lying[n]) for n in omitted
+        ),
         results=tuple(i for i, a in enumerate(signature.arrays) if a.role is Role.OUTPUT),
         ranges=tuple(_ranges(signature, names, bindings)),
     )
@@ -204,7 +230,7 @@ def expected_shape(signature: Signature, array: Array, bindings: Bindings) -> tu
 
 def _check_type(signature: Signature, array: Array, layout: Layout) -> None:
     dtype, shape, _ = layout
-    expected = array.dtype.numpy()
+    expected = buffer_type(array)
     if dtype != expected:
         if dtype == expected.newbyteorder():
             raise CallError(
@@ -212,13 +238,14 @@ def _check_type(signature: Signature, array: Array, layout: Layout) -> None:
                 f"native order ({expected.str}): convert with .astype('{expected.name}')"
             )
         raise CallError(
-            f"{_subject(signature, array)} has elements of type {dtype}; expected {expected.name} "
-            f"({array.dtype})"
+            f"{_subject(signature, array)}{buffer_text(array)} has elements of type {dtype}; "
+            f"expected {expected.name}"
+            + (": pack them with pack_bits()" if array.is_packed else f" ({array.dtype})")
         )
-    if len(shape) != len(array.shape):
+    if len(shape) != buffer_rank(array):
         raise CallError(
-            f"{_subject(signature, array)} has {len(shape)} dimensions, shape {shape}; expected "
-            f"{len(array.shape)}: {_shape_text(array)}"
+            f"{_subject(signature, array)}{buffer_text(array)} has {len(shape)} dimensions, shape "
+            f"{shape}; expected {buffer_rank(array)}: {_shape_text(array)}"
         )
 
 
@@ -240,19 +267,20 @@ def _check_shape(
     _, shape, _ = layout
     if shape == expected:
         return
-    symbolic = _shape_text(array)
+    symbolic = "" if array.is_packed else _shape_text(array)
     numbers = tuple_text([str(extent) for extent in expected])
-    meaning = "" if symbolic == numbers else f"{symbolic} = "
+    meaning = "" if symbolic in ("", numbers) else f"{symbolic} = "
     where = f" with {bindings.text()}" if bindings.values else ""
     raise CallError(
-        f"{_subject(signature, array)} has shape {shape}; expected {meaning}{numbers}{where}"
+        f"{_subject(signature, array)}{buffer_text(array)} has shape {shape}; expected "
+        f"{meaning}{numbers}{where}"
     )
 
 
 def _check_flags(signature: Signature, array: Array, layout: Layout) -> None:
     _, _, flags = layout
     subject = _subject(signature, array)
-    if not flags & C_CONTIGUOUS:
+    if array.strides is None and not flags & C_CONTIGUOUS:
         advice = (
             "write into a contiguous array and copy it back"
             if array.is_written
@@ -266,17 +294,6 @@ def _check_flags(signature: Signature, array: Array, layout: Layout) -> None:
             f"{subject} is misaligned; expected an address that is a multiple of its element size, "
             f"{array.dtype.bytes} bytes: pass a copy of it"
         )
-
-
-def _overlaps(signature: Signature, sizes: Mapping[str, int]) -> tuple[OverlapCheck, ...]:
-    """The pairs of arguments passed, one of them written and none of them empty."""
-    arrays = [(i, a) for i, a in enumerate(signature.arrays) if sizes.get(a.name, 0)]
-    return tuple(
-        OverlapCheck(i, j, sizes[a.name], sizes[b.name])
-        for k, (i, a) in enumerate(arrays)
-        for j, b in arrays[k + 1 :]
-        if a.is_written or b.is_written
-    )
 
 
 def _subject(signature: Signature, array: Array) -> str:

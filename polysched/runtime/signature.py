@@ -15,6 +15,7 @@ from polysched.ir.expressions import Constant, Expression, equal
 from polysched.ir.kernel import Array, Role
 from polysched.ir.limits import limited
 from polysched.ir.linear import linear_form
+from polysched.ir.printing import strides_text
 from polysched.runtime.linear import comparison_text, display
 
 
@@ -61,12 +62,17 @@ class Signature:
         return tuple(array.name for array in self.arrays)
 
     @cached_property
+    def has_strides(self) -> bool:
+        """Whether an array is declared with strides, so that calls have to look at them."""
+        return any(array.strides is not None for array in self.arrays)
+
+    @cached_property
     def required_names(self) -> tuple[str, ...]:
         """The arrays that a call cannot leave out: all but the outputs."""
         return tuple(array.name for array in self.arrays if array.role is not Role.OUTPUT)
 
     def __str__(self) -> str:
-        given = [f"{array.name}: {array.dtype}{shape_text(array)}" for array in self.arrays]
+        given = [f"{array.name}: {array.dtype}{_described(array)}" for array in self.arrays]
         return f"{self.name}({', '.join((*given, *self.parameters))})"
 
 
@@ -104,6 +110,11 @@ def _condition(constraint: isl.Constraint) -> Condition:
         equal(value, Constant(0)) if equality else value >= Constant(0),
         comparison_text(linear_form(value, {}), equality=equality),
     )
+
+
+def _described(array: Array) -> str:
+    rows = "" if array.rows is None else f" packed in bytes, rows {array.rows.value}"
+    return f"{shape_text(array)}{rows}{strides_text(array)}"
 
 
 def shape_text(array: Array) -> str:

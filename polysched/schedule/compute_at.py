@@ -22,11 +22,14 @@ class ComputeAt:
         at: a loop around a consumer.
         recompute: whether every iteration computes all that it reads, what another one has computed
             too once more, into a buffer of its own: overlapped tiles.
+        order: with ``recompute``, the array's dimensions in the buffer's order, the contiguous one
+            last: what would be packed is computed in that place. By default the array's own order.
     """
 
     producer: str
     at: str
     recompute: bool = False
+    order: tuple[str, ...] | None = None
 
 
 def compute_at(program: Program, step: ComputeAt) -> Program:
@@ -59,7 +62,12 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
             "that runs elsewhere"
         )
     if step.recompute:
-        return recomputed(program, producers, target, step.at)
+        return recomputed(program, producers, target, step.at, step.order)
+    if step.order is not None:
+        raise ScheduleError(
+            f"order={step.order!r} is of the buffer that recompute=True makes; without it the "
+            "array stays where it is: leave order= away, or privatise the array with an order"
+        )
     nest = restrict(program.tree, producers)
     rest = restrict(program.tree, frozenset(program.statements) - producers)
     assert nest is not None

@@ -14,6 +14,8 @@ from polysched.schedule.fuse import Fuse, fuse
 from polysched.schedule.limits import require_sensible
 from polysched.schedule.pack import Pack, pack
 from polysched.schedule.parallel import Parallel, parallel
+from polysched.schedule.partition import Partition, partition
+from polysched.schedule.prefetch import Prefetch, prefetch, require_prefetches
 from polysched.schedule.privatise import Privatise, privatise
 from polysched.schedule.program import Program
 from polysched.schedule.promote import Promote, promote
@@ -23,7 +25,9 @@ from polysched.schedule.rfactor import Rfactor, rfactor
 from polysched.schedule.shift import Shift, shift
 from polysched.schedule.skew import Skew, skew
 from polysched.schedule.split import Split, split
+from polysched.schedule.stream import Stream, stream
 from polysched.schedule.tile import Tile, tile
+from polysched.schedule.transpose import Transpose, transpose
 from polysched.schedule.unroll import Unroll, unroll
 from polysched.schedule.vectorize import Vectorize, vectorize
 
@@ -35,6 +39,8 @@ Step: TypeAlias = (
     | Fuse
     | Pack
     | Parallel
+    | Partition
+    | Prefetch
     | Privatise
     | Promote
     | Reorder
@@ -43,7 +49,9 @@ Step: TypeAlias = (
     | Shift
     | Skew
     | Split
+    | Stream
     | Tile
+    | Transpose
     | Unroll
     | Vectorize
 )
@@ -57,6 +65,8 @@ PRIMITIVES: Mapping[type[Any], Callable[[Program, Any], Program]] = MappingProxy
         Fuse: fuse,
         Pack: pack,
         Parallel: parallel,
+        Partition: partition,
+        Prefetch: prefetch,
         Privatise: privatise,
         Promote: promote,
         Reorder: reorder,
@@ -65,7 +75,9 @@ PRIMITIVES: Mapping[type[Any], Callable[[Program, Any], Program]] = MappingProxy
         Shift: shift,
         Skew: skew,
         Split: split,
+        Stream: stream,
         Tile: tile,
+        Transpose: transpose,
         Unroll: unroll,
         Vectorize: vectorize,
     }
@@ -80,6 +92,7 @@ def transform(program: Program, step: Step) -> Program:
     """
     changed = PRIMITIVES[type(step)](program, step)
     require_sensible(program, changed)
+    require_prefetches(changed)
     return changed
 
 

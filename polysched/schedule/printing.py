@@ -40,6 +40,9 @@ def _lines(program: Program, node: Node, depth: int) -> Iterator[str]:
                 format_expression(from_pw_aff(value)) for value in values.values()
             )
             yield f"{indent}{kind.value} {name} = {' | '.join(shown)}:"
+            for ahead in node.prefetches:
+                level = "" if ahead.level == 1 else f", to level {ahead.level}"
+                yield f"{indent}  prefetch {ahead.array}, {ahead.distance} ahead{level}"
             yield from _lines(program, body, depth + 1)
         case Sequence(children=children):
             for child in children:

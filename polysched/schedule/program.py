@@ -94,6 +94,18 @@ def sequential_loop(program: Program, reference: str) -> Loop:
     """Like :func:`find_loop`, for steps that take the loop apart or say how it runs: no step before
     may have said so.
     """
+    loop = loop_in_order(program, reference)
+    if loop.prefetches:
+        raise LoopReferenceError(
+            reference,
+            f"loop '{reference}' prefetches array '{loop.prefetches[0].array}' already",
+            "; take it apart before that step",
+        )
+    return loop
+
+
+def loop_in_order(program: Program, reference: str) -> Loop:
+    """Like :func:`find_loop`, of a loop whose iterations run one after the other."""
     loop = find_loop(program, reference)
     if loop.kind is not LoopKind.SEQUENTIAL:
         raise LoopReferenceError(

@@ -11,7 +11,7 @@ from polysched.dependence.relations import Dependence
 from polysched.dependence.values import contributions
 from polysched.errors import ScheduleError
 from polysched.ir.kernel import Role, Statement
-from polysched.ir.tree import Leaf, Loop, Node, Sequence, restrict, sequence, statements
+from polysched.ir.tree import Leaf, Loop, Node, Sequence, path, restrict, sequence, statements
 from polysched.schedule.buffering import named, plan_buffer
 from polysched.schedule.copies import redirected_statements
 from polysched.schedule.exactness import require_exact_accesses
@@ -20,7 +20,13 @@ from polysched.schedule.program import Program, base_name, prefix_loops
 from polysched.schedule.translation import translated
 
 
-def recomputed(program: Program, producers: frozenset[str], target: Loop, at: str) -> Program:
+def recomputed(
+    program: Program,
+    producers: frozenset[str],
+    target: Loop,
+    at: str,
+    order: tuple[str, ...] | None = None,
+) -> Program:
     """Run producers in every iteration of a loop that reads what they produce.
 
     An instance ``p`` becomes the instances ``[tile, p]``, one for each tile that reads a value in
@@ -49,17 +55,18 @@ def recomputed(program: Program, producers: frozenset[str], target: Loop, at: st
             that they update, as a reduction does.
         target: the loop.
         at: how the step calls it.
+        order: the array's dimensions in the order of the buffer; by default its own.
 
     Raises:
-        ScheduleError: the producers are not like that, or a tile reads no bounded part of the
-            array.
+        ScheduleError: the producers are not like that, a tile reads no bounded part of the array,
+            or the order does not name its dimensions.
     """
     array = _recomputable_array(program, producers, target, at)
     nest = restrict(program.tree, producers)
     rest = restrict(program.tree, frozenset(program.statements) - producers)
     assert nest is not None
     assert rest is not None
-    below = frozenset(statements(target))
+    reference = _reference(program, target)
     flows = contributions(array, program.statements, program.dependences)
     uses = {name: iterations_of_use(program, flows, name, target, at) for name in sorted(producers)}
     _require_whole(producers, flows, uses, array, at)
@@ -81,7 +88,19 @@ def recomputed(program: Program, producers: frozenset[str], target: Loop, at: st
     tiles = {name: _tile_map(new[name], len(around)) for name in uses}
     inner = _pulled_back(nest, new, instances)
     tree = placed(copied, inner, rest, target, tiles)
-    return _in_buffer(copied.with_tree(tree), array, f"{min(below)}.{target.name}", at)
+    return _in_buffer(copied.with_tree(tree), array, reference, at, order)
+
+
+def _reference(program: Program, target: Loop) -> str:
+    """A name for the loop by a statement below that has no other loop of that name, if one is so.
+
+    The loops of a copy are named as the dimensions of what it copies.
+    """
+    names = {
+        statement: [loop.name for loop in path(program.tree, statement)].count(target.name)
+        for statement in sorted(statements(target))
+    }
+    return f"{min(names, key=names.__getitem__)}.{target.name}"
 
 
 def _recomputable_array(program: Program, producers: frozenset[str], target: Loop, at: str) -> str:
@@ -192,7 +211,9 @@ def _pulled_back(
             return replace(node, values=changed, body=_pulled_back(body, new, instances))
 
 
-def _in_buffer(program: Program, array: str, loop: str, at: str) -> Program:
+def _in_buffer(
+    program: Program, array: str, loop: str, at: str, order: tuple[str, ...] | None
+) -> Program:
     """The array's part in each tile moved to a buffer that nothing is copied into or out of.
 
     Args:
@@ -201,7 +222,7 @@ def _in_buffer(program: Program, array: str, loop: str, at: str) -> Program:
     into = f"{array}_at_{base_name(at)}"
     while into in program.arrays or into in program.statements:
         into += "_"
-    plan = plan_buffer(program, array, loop, into, None)
+    plan = plan_buffer(program, array, loop, into, order)
     return replace(
         program,
         arrays={**program.arrays, into: plan.buffer},

@@ -20,6 +20,8 @@ from polysched.schedule.fuse import Fuse
 from polysched.schedule.history import loop_history
 from polysched.schedule.pack import Pack
 from polysched.schedule.parallel import Parallel
+from polysched.schedule.partition import Partition
+from polysched.schedule.prefetch import Prefetch
 from polysched.schedule.primitives import (
     PRIMITIVES,
     Step,
@@ -36,7 +38,9 @@ from polysched.schedule.rfactor import Rfactor
 from polysched.schedule.shift import Shift
 from polysched.schedule.skew import Skew
 from polysched.schedule.split import Split
+from polysched.schedule.stream import Stream
 from polysched.schedule.tile import Tile
+from polysched.schedule.transpose import Transpose
 from polysched.schedule.unroll import Unroll
 from polysched.schedule.vectorize import Vectorize
 
@@ -138,6 +142,10 @@ class Schedule:
         """Cut a loop into chunks: see :func:`polysched.schedule.split.split`."""
         return self.then(Split(loop, factor, into))
 
+    def partition(self, loop: str, parts: int, unit: int = 1, into: str | None = None) -> Self:
+        """Cut a loop in even parts: see :func:`polysched.schedule.partition.partition`."""
+        return self.then(Partition(loop, parts, unit, into))
+
     def tile(
         self,
         loops: tuple[str, ...],
@@ -164,9 +172,15 @@ class Schedule:
         """Split a loop's body: see :func:`polysched.schedule.distribute.distribute`."""
         return self.then(Distribute(loop, after))
 
-    def compute_at(self, producer: str, at: str, recompute: bool = False) -> Self:
+    def compute_at(
+        self,
+        producer: str,
+        at: str,
+        recompute: bool = False,
+        order: tuple[str, ...] | None = None,
+    ) -> Self:
         """Run a producer in its consumer: see :func:`polysched.schedule.compute_at.compute_at`."""
-        return self.then(ComputeAt(producer, at, recompute))
+        return self.then(ComputeAt(producer, at, recompute, order))
 
     def skew(self, loop: str, by: str, factor: int = 1, into: str | None = None) -> Self:
         """Delay a loop by an outer one: see :func:`polysched.schedule.skew.skew`."""
@@ -196,6 +210,18 @@ class Schedule:
     def vectorize(self, loop: str, lanes: int, into: str | None = None) -> Self:
         """Run iterations as lanes: see :func:`polysched.schedule.vectorize.vectorize`."""
         return self.then(Vectorize(loop, lanes, into))
+
+    def transpose(self, loop: str, across: str, strategy: str = "network") -> Self:
+        """Transpose tiles in registers: see :func:`polysched.schedule.transpose.transpose`."""
+        return self.then(Transpose(loop, across, strategy))
+
+    def prefetch(self, array: str, at: str, ahead: int = 1, level: int = 1) -> Self:
+        """Ask for what is read later: see :func:`polysched.schedule.prefetch.prefetch`."""
+        return self.then(Prefetch(array, at, ahead, level))
+
+    def stream(self, array: str) -> Self:
+        """Write an array past the caches: see :func:`polysched.schedule.stream.stream`."""
+        return self.then(Stream(array))
 
     def pack(
         self, array: str, at: str, order: tuple[str, ...] | None = None, into: str | None = None

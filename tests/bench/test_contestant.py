@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from polysched.bench.contestant import (
+    Runner,
     UnavailableError,
     aligned_copy,
     optional_module,
+    warm,
 )
 
 
@@ -51,3 +53,10 @@ def test_an_aligned_copy_is_equal_contiguous_and_separate() -> None:
     assert copy.flags.c_contiguous
     assert np.array_equal(copy, original.T)
     assert not np.shares_memory(copy, original)
+
+
+def test_a_runner_is_warmed_by_a_call() -> None:
+    calls: list[int] = []
+    runner = Runner(lambda: calls.append(1), lambda: np.zeros(1))
+    assert warm(runner) is runner
+    assert calls == [1]

@@ -6,6 +6,7 @@ from polysched.errors import CallError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import ALL_DTYPES, f32, i32
 from polysched.ir.kernel import Kernel
+from tests.support import packed_kernels
 from tests.support.indirect import gather
 
 
@@ -79,3 +80,12 @@ def test_no_value_lies_in_the_declared_range() -> None:
         y[p[i]] = 1
     with pytest.raises(CallError, match=r"array 'p': no value lies in its declared range \(0, n\)"):
         random_arrays(build.kernel(), {"n": 0}, seed=1)
+
+
+def test_packed_arrays_are_buffers_of_any_bits() -> None:
+    kernel = packed_kernels.halves("i5", "contiguous")
+    arrays = random_arrays(kernel, {"n": 50, "m": 3}, seed=1)
+    for name in ("w", "v"):
+        assert (arrays[name].dtype, arrays[name].shape) == (np.uint8, (94,))
+        assert arrays[name].ctypes.data % 64 == 0
+        assert arrays[name].max() > 127

@@ -20,6 +20,19 @@ with build.loops(i=n) as i, build.statement("add"):
 total = build.kernel()
 """
 
+STRIDED = """
+import polysched as ps
+
+build = ps.KernelBuilder("doubled")
+n, lda = build.parameter("n"), build.parameter("lda")
+build.assume(lda >= n)
+x = build.input("x", ps.i32, (n, n), strides=(1, lda))
+y = build.inout("y", ps.i32, (n, n), strides=(lda, 1))
+with build.loops(i=n, j=n) as (i, j), build.statement("S"):
+    y[i, j] += 2 * x[i, j]
+doubled = ps.Schedule(build.kernel()).vectorize("j", 16)
+"""
+
 
 def test_report(polysched: Polysched, scale: str) -> None:
     result = polysched("run", scale, "--size", "n=1000")
@@ -45,6 +58,16 @@ def test_json(polysched: Polysched, scale: str) -> None:
     assert record["compared"] is True
     assert record["max_abs_err"] < 1e-6
     assert set(record["checksums"]) == {"y"}
+
+
+def test_arrays_with_strides(polysched: Polysched, write_file: WriteFile) -> None:
+    path = write_file("a.py", STRIDED)
+    result = polysched("run", path, "--size", "n=50", "--size", "lda=70")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "result    largest difference from the reference 0\n" in result.stdout
+    result = polysched("run", path, "--size", "n=50", "--size", "lda=49")
+    assert result.exit_code == 2
+    assert "violates the context" in result.stderr
 
 
 def test_same_seed_same_checksum(polysched: Polysched, scale: str) -> None:

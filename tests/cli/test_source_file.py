@@ -88,3 +88,20 @@ def test_exception_without_text(write_file: WriteFile) -> None:
 def test_file_that_ends_the_process(write_file: WriteFile) -> None:
     path = write_file("a.py", "import sys\nsys.exit(4)\n")
     assert "ends the process (exit code 4)" in failure(path)[0]
+
+
+def test_an_error_of_a_frontend_is_shown_without_its_own_lines(tmp_path: Path) -> None:
+    path = tmp_path / "file.py"
+    path.write_text(
+        "import polysched as ps\n"
+        "@ps.kernel\n"
+        'def f(x: "f32[n]"):\n'
+        "    for i in range(len(x)):\n"
+        "        x[i * i] = 0\n"
+    )
+    with pytest.raises(TargetError) as raised:
+        load_source_file(path)
+    first, *_, line, carets, place = str(raised.value).splitlines()
+    assert first.startswith(f"{path}: {path}:5:11: '(i * i)' is not affine")
+    assert (line.strip(), carets.strip()) == ("x[i * i] = 0", "^^^^^")
+    assert place == f"  {path}:2 in <module>"

@@ -86,7 +86,7 @@ from polysched.ir.memory import concrete_shape
 from polysched.ir.reference import run_reference
 from polysched.lower import compile
 from polysched.schedule.schedule import Schedule
-from tests.support import kernels
+from tests.support import kernels, packed_kernels
 from tests.support.differential import NO_CACHE, arguments, assert_equal
 
 PAGE = mmap.PAGESIZE
@@ -128,6 +128,12 @@ check(S(kernels.transpose()).tile(("i", "j"), (8, 8)).vectorize("ii", 8).unroll(
 check(S(kernels.shuffle()).vectorize("strided.i", 8).vectorize("reversed.i", 8), LINES)
 check(S(kernels.conditions()).vectorize("j", 8), LINES)
 check(S(kernels.stepped()).vectorize("j", 8), LINES)
+for bits in ("u1", "i4", "i5", "u12", "i31"):
+    for kernel in (packed_kernels.unpack(bits), packed_kernels.pack(bits, first=1)):
+        check(S(kernel), LINES)
+        check(S(kernel).vectorize("i", 16), LINES)
+    for rows in ("padded", "contiguous"):
+        check(S(packed_kernels.halves(bits, rows)).vectorize("j", 8), SIZES[::3])
 print("nothing touched")
 '''
 

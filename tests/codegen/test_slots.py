@@ -115,3 +115,18 @@ def test_budget() -> None:
     region = loop("k", 0, 9, add(1, k), add(2, k), add(3, k))
     assert places(region, budget=3) == ["1", "2", "3"]
     assert places(region, budget=2) is None
+
+
+def test_lanes_along_another_dimension() -> None:
+    """Of an array whose columns are contiguous, vectors lie along the first dimension."""
+    part = lanes(add(v, k))
+    down, across = Access("y", (v + 8, i)), Access("y", (i, v))
+    found = slot_of(down, part, needs_memory=True, along=-2)
+    assert found == Slot(
+        "y",
+        (linear_form(Constant(8), {}), linear_form(i, {})),
+        Lanes(Constant(0), Constant(8), 1, 8),
+    )
+    assert slot_of(down, part, needs_memory=True) is None
+    assert slot_of(across, part, needs_memory=True, along=-2) is None
+    assert slot_of(Access("y", (v, v)), part, needs_memory=True, along=-2) is None

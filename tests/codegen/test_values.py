@@ -11,7 +11,10 @@ import pytest
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import ALL_DTYPES, DType, boolean, f32, f64, i8, i16, i32, i64, u8, u64
 from polysched.ir.expressions import (
+    LIBRARY_BINARY,
+    LIBRARY_UNARY,
     Expression,
+    Operator,
     absolute,
     cast,
     equal,
@@ -20,6 +23,7 @@ from polysched.ir.expressions import (
     maximum,
     minimum,
     not_equal,
+    operation,
     select,
     sqrt,
 )
@@ -73,6 +77,37 @@ def assert_all_forms_agree(kernel: Kernel, dtype: DType, rounding: float = 0.0) 
     }
     for schedule in (Schedule(kernel), Schedule(kernel).vectorize("i", 8)):
         assert_agrees(schedule, given=given, rounding=rounding)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+@pytest.mark.parametrize("operator", [Operator.QUOTIENT, Operator.REMAINDER], ids=str)
+def test_division_of_integers_that_truncates(operator: Operator, dtype: DType) -> None:
+    assert_all_forms_agree(binary(lambda x, y: operation(operator, x, y), dtype), dtype)
+    assert_all_forms_agree(binary(lambda x, y: operation(operator, x, 7), dtype), dtype)
+
+
+ROUNDING = (Operator.FLOOR, Operator.CEILING, Operator.TRUNCATE)
+UNARY_FUNCTIONS = (*ROUNDING, *LIBRARY_UNARY)
+BINARY_FUNCTIONS = (Operator.NUMBER_MINIMUM, Operator.NUMBER_MAXIMUM, *LIBRARY_BINARY)
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_functions_of_the_c_library(dtype: DType) -> None:
+    """Several functions in one kernel; each on its own statement and output."""
+    build = KernelBuilder("library")
+    x, y = build.input("x", dtype, (LENGTH,)), build.input("y", dtype, (LENGTH,))
+    for operator in sorted(UNARY_FUNCTIONS + BINARY_FUNCTIONS, key=str):
+        z = build.output(f"{operator.value}_of", dtype, (LENGTH,))
+        with build.loops(i=LENGTH) as i:
+            operands = (x[i],) if operator in UNARY_FUNCTIONS else (x[i], y[i])
+            z[i] = operation(operator, *operands)
+    kernel = build.kernel()
+    given = {"x": special_values(dtype), "y": special_values(dtype)[::-1].copy()}
+    assert_agrees(Schedule(kernel), given=given)
+    vectors = Schedule(kernel)
+    for operator in (Operator.POWER, Operator.SINE, Operator.NUMBER_MAXIMUM, Operator.FLOOR):
+        vectors = vectors.vectorize(f"{operator.value}_of.i", 8)
+    assert_agrees(vectors, given=given)
 
 
 ARITHMETIC = {

@@ -7,12 +7,20 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALL_SIZES = {
+    "conv2d_halide.py": {"N": 1, "H": 3, "W": 13, "CI": 5, "CO": 70},
     "conv2d_relu.py": {"N": 1, "H": 3, "W": 13, "CI": 5, "CO": 70},
+    "dequantised_matmul.py": {"m": 70, "n": 40, "k": 33},
+    "int4_gemv.py": {"m": 3, "k": 300},
+    "one_product.py": {"m": 7, "n": 70, "k": 5},
     "seidel.py": {"n": 12, "T": 5},
     "wavefront.py": {"n": 90, "T": 5},
 }
 EXPECTED = {
+    "conv2d_halide.py": "legal; proved: 3 statements",
     "conv2d_relu.py": "best",
+    "dequantised_matmul.py": "of numbers that are there",
+    "int4_gemv.py": "4-bit weights",
+    "one_product.py": "three notations, one result",
     "seidel.py": "loop jo runs 0 before 1",
     "wavefront.py": "gives the same result, bit for bit",
 }

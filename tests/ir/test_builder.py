@@ -10,7 +10,11 @@ from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import f32, i32
 from polysched.ir.expressions import Index, equal
 from polysched.ir.kernel import Kernel, Role, Statement
-from polysched.ir.tree import Leaf, Loop, Sequence
+from polysched.ir.reference import instances
+from polysched.ir.source import SourceLocation
+from polysched.ir.tree import Leaf, Loop, Sequence, loops
+from polysched.schedule.schedule import Schedule
+from tests.support.differential import assert_agrees
 
 
 def saxpy() -> Kernel:
@@ -127,7 +131,7 @@ def _open(build: KernelBuilder, **bounds: object) -> None:
         ),
         (
             lambda build: _open(build, i=(0, 4, 0)),
-            "step of loop 'i' is 0; expected a positive integer",
+            "step of loop 'i' is 0; expected an integer literal",
         ),
         (
             lambda build: _open(build, i=(0, 4, 1, 1)),
@@ -154,3 +158,51 @@ def test_a_kernel_asked_for_inside_a_loop() -> None:
         y[i] = 0
         with pytest.raises(KernelError, match="is asked for inside a loop that is still open"):
             build.kernel()
+
+
+def test_a_loop_with_a_negative_step_counts_down() -> None:
+    build = KernelBuilder("down")
+    n = build.parameter("n", minimum=1)
+    x = build.inout("x", f32, (n + 2,))
+    with build.loops(i=(n, 0, -2)) as i:
+        x[i] = x[i + 1] + x[i]
+    kernel = build.kernel()
+    order = [instance for _, instance in instances(kernel, {"n": 7})]
+    assert order == [(i,) for i in range(7, 0, -2)]
+    assert_agrees(Schedule(kernel), {"n": 7})
+
+
+def test_a_loop_without_statements_is_left_out() -> None:
+    build = KernelBuilder("empty")
+    x = build.output("x", f32, (4,))
+    with build.loops(i=4):
+        pass
+    with build.loops(j=4) as j:
+        x[j] = 1
+    assert [loop.name for loop in loops(build.kernel().body)] == ["j"]
+
+
+def test_what_a_frontend_declares_is_located_where_it_says() -> None:
+    build = KernelBuilder("k")
+    place = SourceLocation("kernel.c", 3, 5)
+    with build.located(place):
+        x = build.inout("x", f32, (4,))
+        with build.loops(i=4) as i:
+            x[i] = x[i] + 1
+    kernel = build.kernel()
+    statement = kernel.statements["x"]
+    assert kernel.arrays["x"].location == place
+    assert [one.location for one in statement.accesses] == [place, place]
+    assert statement.location == place
+
+
+def test_whether_a_place_is_reached() -> None:
+    build = KernelBuilder("k")
+    n = build.parameter("n", minimum=1)
+    with build.loops(i=n) as i:
+        assert build.is_reached()
+        with build.where(i < 0):
+            assert not build.is_reached()
+        with build.where(n < 1):
+            assert not build.is_reached()
+        assert build.is_reached()

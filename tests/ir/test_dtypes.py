@@ -2,7 +2,18 @@ import numpy as np
 import pytest
 
 from polysched.errors import KernelError
-from polysched.ir.dtypes import ALL_DTYPES, DType, as_dtype, boolean, f32, f64, i8, i64, u16
+from polysched.ir.dtypes import (
+    ALL_DTYPES,
+    ODD_DTYPES,
+    DType,
+    as_dtype,
+    boolean,
+    f32,
+    f64,
+    i8,
+    i64,
+    u16,
+)
 
 
 @pytest.mark.parametrize("dtype", ALL_DTYPES, ids=str)
@@ -40,9 +51,28 @@ def test_numpy_names_and_python_types() -> None:
     [
         ("f23", r"unknown element type 'f23'; did you mean 'f32'\?"),
         ("complex64", "unknown element type 'complex64'"),
+        ("i33", "element type 'i33' has 33 bits; integers have 1 to 32 bits, or 64"),
+        ("u0", "element type 'u0' has 0 bits"),
+        ("i65", "element type 'i65' has 65 bits"),
         ("no such type", "unknown element type 'no such type'; known are 'bool', 'f32'"),
     ],
 )
 def test_unknown_types(what: str, message: str) -> None:
     with pytest.raises(KernelError, match=message):
         as_dtype(what)
+
+
+@pytest.mark.parametrize("dtype", ODD_DTYPES, ids=str)
+def test_odd_widths_lie_in_the_next_larger_type(dtype: DType) -> None:
+    assert as_dtype(dtype.name) is dtype
+    assert dtype.is_odd
+    assert not dtype.container.is_odd
+    assert dtype.bits < dtype.container.bits <= max(8, 2 * dtype.bits)
+    assert dtype.numpy() == dtype.container.numpy()
+    assert dtype.numpy().itemsize == dtype.bytes
+    assert dtype.highest - dtype.lowest == 2**dtype.bits - 1
+
+
+def test_short_names_count_bits() -> None:
+    assert as_dtype("i4").bits == 4
+    assert as_dtype(np.dtype("i4")).bits == 32

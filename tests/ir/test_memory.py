@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from polysched.errors import CallError, KernelError
-from polysched.ir.dtypes import boolean, f32, f64, i8, i32, u16
+from polysched.ir.dtypes import as_dtype, boolean, f32, f64, i8, i32, u16
 from polysched.ir.expressions import Constant, Expression, Parameter
 from polysched.ir.kernel import Array, Role
 from polysched.ir.memory import (
@@ -16,6 +16,7 @@ from polysched.ir.memory import (
     results,
     undefined,
 )
+from polysched.ir.packing import Rows
 
 n = Parameter("n")
 
@@ -122,3 +123,31 @@ def test_parameters_must_satisfy_the_context() -> None:
         check_parameters(context, {"n": 3, "m": 2})
     with pytest.raises(CallError, match="parameter 'm' has no value"):
         check_parameters(context, {"n": 3})
+
+
+def nibbles(role: Role) -> Array:
+    return Array("w", as_dtype("i4"), (n,), role, ("d0",), rows=Rows.PADDED)
+
+
+def test_packed_arguments_are_unpacked_and_packed_again() -> None:
+    arrays = {"w": nibbles(Role.INOUT)}
+    given = np.array([0x21, 0xF8, 0xA7], np.uint8)
+    memory = argument_memory(arrays, {"w": given}, {"n": 5})
+    assert memory.arrays["w"].tolist() == [1, 2, -8, -1, 7]
+    memory.write("w", (4,), 3)
+    assert [hex(byte) for byte in results(arrays, memory)["w"]] == ["0x21", "0xf8", "0xa3"]
+    assert given[2] == 0xA7
+
+
+def test_packed_outputs_that_are_not_given_begin_undefined() -> None:
+    arrays = {"w": nibbles(Role.OUTPUT)}
+    memory = argument_memory(arrays, {}, {"n": 3})
+    memory.write("w", (0,), 1)
+    assert results(arrays, memory)["w"].tolist() == [0x51, 0x05]
+
+
+def test_a_packed_buffer_of_another_length() -> None:
+    with pytest.raises(
+        CallError, match=r"array 'w': expected a buffer of uint8 of shape .3,., for i4 of shape"
+    ):
+        argument_memory({"w": nibbles(Role.INPUT)}, {"w": np.zeros(5, np.uint8)}, {"n": 5})

@@ -8,12 +8,14 @@ import pytest
 
 from polysched.errors import LoweringError
 from polysched.ir.dtypes import f32, i32
-from polysched.ir.expressions import Constant
+from polysched.ir.expressions import Constant, cast
 from polysched.ir.kernel import Role
 from polysched.ir.tree import LoopKind
 from polysched.loops.c import function_name, print_c
 from polysched.loops.interpreter import interpret
 from polysched.loops.nodes import Allocate, Block, For, If, LoopNode, LoopProgram
+from polysched.lower import lower
+from polysched.schedule.schedule import Schedule
 from tests.loops.compiling import run_c
 from tests.loops.programs import (
     array,
@@ -27,6 +29,7 @@ from tests.loops.programs import (
     program,
     vector,
 )
+from tests.support import packed_kernels
 
 
 def test_matmul_text(check_golden: Callable[[str, str], None]) -> None:
@@ -189,3 +192,12 @@ def test_the_name_of_the_function() -> None:
 
     assert named("f") == "f"
     assert (named("lanes"), named("int")) == ("lanes_", "int_")
+
+
+def test_widths_that_c_does_not_have_are_refused() -> None:
+    with pytest.raises(LoweringError, match="array 'w' holds integers of 5 bits (.i5.), which C"):
+        print_c(lower(Schedule(packed_kernels.unpack("i5"))))
+    given = [array("A", (n,), Role.INPUT, i32), array("B", (n,), Role.OUTPUT, i32)]
+    narrow = cast(cast(load("A", i, dtype=i32), "i5"), i32)
+    with pytest.raises(LoweringError, match="i5.* is an integer of 5 bits (.i5.), which C does"):
+        print_c(program(given, loop("i", 0, n, assign("B", (i,), narrow))))

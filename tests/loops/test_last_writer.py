@@ -53,10 +53,14 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 SIZES: Mapping[str, tuple[dict[str, Any], dict[str, int]]] = {
     "conv2d_relu": ({"N": 1, "H": 2, "W": 7, "CI": 2, "CO": 66}, {}),
+    "dequantised": ({"m": 9, "n": 18, "k": 5}, {}),
+    "int4_gemv": ({"m": 3, "k": 300}, {}),
+    "linalg_product": ({}, {"m": 3, "n": 70, "k": 4}),
     "seidel": ({}, {"n": 11, "T": 5}),
     "jacobi": ({}, {"n": 23, "T": 5}),
     "conv2d": ({"size": Convolution(1, 2, 7, 3, 35, 3, 2, stride=2), "bias": True}, {}),
     "gemv_kernel": ({"rows": 19, "columns": 37}, {}),
+    "quantised_gemv_kernel": ({"rows": 5, "columns": 150, "group": 32}, {}),
     "reduce_kernel": ({"combine": Combine.SUM, "results": 5, "terms": 150}, {}),
     "softmax_kernel": ({"rows": 3, "columns": 37}, {}),
 }

@@ -13,6 +13,11 @@ VECTORS = ("tests/codegen/test_emit.py", "tests/schedule/test_vectorize.py")
 UNROLLED = ("tests/codegen/test_expand.py", "tests/schedule/test_unroll.py")
 ACCUMULATORS = ("tests/codegen/test_registers.py", "tests/schedule/test_promote.py")
 PLACES = ("tests/codegen/test_slots.py", *ACCUMULATORS)
+TILES = "polysched/codegen/tiles.py"
+COLUMNS = "polysched/codegen/columns.py"
+TILE_MASKS = "polysched/codegen/tile_masks.py"
+SHUFFLES = "polysched/codegen/shuffles.py"
+TRANSPOSED = ("tests/codegen/test_tiles.py", "tests/codegen/test_tile_masks.py")
 SCALARS = ("tests/codegen/test_values.py",)
 
 MUTANTS = (
@@ -180,8 +185,8 @@ MUTANTS = (
         "stores-unmasked",
         "masked stores write all lanes",
         ACCESSES,
-        "        if lanes.mask is None:\n            self.builder.store(",
-        "        if lanes.count > 1:\n            self.builder.store(",
+        "        if lanes.mask is None:\n            if storage.array.streamed",
+        "        if lanes.count > 1:\n            if storage.array.streamed",
         VECTORS,
     ),
     Mutant(
@@ -284,9 +289,65 @@ MUTANTS = (
     Mutant(
         "overlap-of-two-outputs-only",
         "an input that shares memory with an output is accepted",
-        "polysched/runtime/plan.py",
+        "polysched/runtime/overlap.py",
         "        if a.is_written or b.is_written",
         "        if a.is_written and b.is_written",
         ("tests/runtime/test_plan.py",),
+    ),
+    Mutant(
+        "tile-reads-what-is-written",
+        "rows are loaded ahead of a copy that writes them",
+        TILES,
+        "if one.array not in written",
+        "if one.array",
+        TRANSPOSED,
+    ),
+    Mutant(
+        "tile-stores-what-is-read",
+        "rows are stored after a copy that should have read them",
+        TILES,
+        "in_line and not is_read and",
+        "in_line and",
+        TRANSPOSED,
+    ),
+    Mutant(
+        "tile-of-overlapping-rows",
+        "rows that share elements are stored one after the other",
+        COLUMNS,
+        "abs(steps.pop(self.along)) >= columns or any(steps)",
+        "abs(steps.pop(self.along)) >= 0 or any(steps)",
+        TRANSPOSED,
+    ),
+    Mutant(
+        "tile-of-any-columns",
+        "copies that go to other rows make a tile",
+        COLUMNS,
+        "if any(one.terms or one.constant for one in differences) or",
+        "if",
+        ("tests/codegen/test_columns.py",),
+    ),
+    Mutant(
+        "tile-column-too-many",
+        "a column is active behind the last copy that runs",
+        TILE_MASKS,
+        "return number < distance",
+        "return number <= distance",
+        TRANSPOSED,
+    ),
+    Mutant(
+        "tile-row-too-many",
+        "a row is loaded behind the last lane that runs",
+        TILE_MASKS,
+        "(at < loop.upper)",
+        "(at <= loop.upper)",
+        TRANSPOSED,
+    ),
+    Mutant(
+        "network-bits-swapped",
+        "shuffles between blocks take neighbouring blocks",
+        SHUFFLES,
+        "else ((inside, lane_bits - 1) if",
+        "else ((lane_bits - 1, lane_bits - 1) if",
+        ("tests/codegen/test_shuffles.py",),
     ),
 )

@@ -1,6 +1,14 @@
 """All mutants, in the order of the flow."""
 
-from tests.mutants import in_codegen, in_dependence, in_legality, in_loops, in_schedule
+from tests.mutants import (
+    in_bits,
+    in_codegen,
+    in_dependence,
+    in_legality,
+    in_loops,
+    in_schedule,
+    in_strides,
+)
 from tests.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -9,4 +17,6 @@ MUTANTS: tuple[Mutant, ...] = (
     *in_legality.MUTANTS,
     *in_loops.MUTANTS,
     *in_codegen.MUTANTS,
+    *in_bits.MUTANTS,
+    *in_strides.MUTANTS,
 )

@@ -6,7 +6,7 @@ from polysched.ir.dtypes import boolean, f32, f64, i32, u8
 from polysched.ir.kernel import Kernel
 from polysched.runtime.c_interface import Linkage, header_text, prototype, require_c_names
 from polysched.runtime.signature import signature_of
-from tests.support import indirect, kernels
+from tests.support import indirect, kernels, packed_kernels, strided
 
 LINKAGE = Linkage("Compiled for a machine.", "One thread.", "Link it.")
 
@@ -74,6 +74,18 @@ def test_only_what_is_needed_is_included() -> None:
     assert "stdbool" not in header_text(signature_of(kernels.scale()), LINKAGE)
 
 
+def test_strides_are_arguments_and_explained() -> None:
+    text = header_text(signature_of(strided.product()), LINKAGE)
+    assert " *   b: input, float[terms, n] strides (1, ldb)\n" in text
+    assert " *   lda >= terms\n" in text
+    assert "int64_t terms, int64_t lda, int64_t ldb, int64_t ldc);" in text
+    words = " ".join(text.replace("\n *", " ").split())
+    assert (
+        "Where strides are given, in elements, an element lies at the sum of its indices," in words
+    )
+    assert "strides" not in header_text(signature_of(kernels.scale()), LINKAGE)
+
+
 def test_values_that_are_subscripts() -> None:
     text = header_text(signature_of(indirect.gather()), LINKAGE)
     assert " *   0 <= value < m for every value in idx\n" in text
@@ -114,3 +126,18 @@ def test_names_that_are_taken(kernel: Kernel, message: str) -> None:
 def test_names_that_are_free() -> None:
     require_c_names(signature_of(named(kernel="scale", array="select", parameter="main")))
     require_c_names(signature_of(kernels.matmul()))
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("padded", "and every row begins at a byte"),
+        ("contiguous", "and the next row begins at the bit behind it"),
+    ],
+)
+def test_headers_say_how_packed_integers_lie(rows: str, said: str) -> None:
+    signature = signature_of(packed_kernels.halves("i5", rows))
+    assert prototype(signature) == "const uint8_t *w, uint8_t *v, int64_t n, int64_t m"
+    text = " ".join(header_text(signature, LINKAGE).replace("\n *", " ").split())
+    assert "w: input, i5[m, n] packed in bytes; element k of a row takes the 5 bits from" in text
+    assert f"bit 5 k on, its lowest bit first, {said}" in text

@@ -21,7 +21,7 @@ from polysched.machine.load import load_machine
 from polysched.runtime import export as exporting
 from polysched.runtime.export import ExportFormat, export_files, write_export
 from polysched.schedule.schedule import Schedule
-from tests.support import indirect, kernels
+from tests.support import indirect, kernels, packed_kernels, strided
 from tests.support.c_programs import (
     assert_program_agrees,
     build,
@@ -130,6 +130,15 @@ def test_no_memory(suffix: str, tmp_path: Path) -> None:
     status, got = run_program(program, given)
     assert status == 1
     assert got["y"] == 7
+
+
+@pytest.mark.parametrize("suffix", [".o", ".so", ".c"])
+@pytest.mark.parametrize("gap", [0, 3])
+def test_leading_dimensions(suffix: str, gap: int, tmp_path: Path) -> None:
+    """A program passes parts of larger matrices; what is between their rows stays as it is."""
+    schedule = Schedule(strided.product(accumulate=True)).vectorize("j", 8)
+    sizes = {"m": 3, "n": 19, "terms": 7, "lda": 7 + gap, "ldb": 7 + gap, "ldc": 19 + gap}
+    assert_program_agrees(schedule, tmp_path, suffix=suffix, sizes=sizes)
 
 
 def test_guard(tmp_path: Path) -> None:
@@ -472,3 +481,11 @@ def test_arguments_of_the_program_are_its_own(tmp_path: Path) -> None:
     status, got = run_program(program, called)
     assert status == 0
     np.testing.assert_array_equal(got["x"], called["x"])
+
+
+@pytest.mark.parametrize("suffix", [".o", ".so"])
+def test_packed_integers(suffix: str, tmp_path: Path) -> None:
+    schedule = Schedule(packed_kernels.halves("i5", "padded")).vectorize("j", 8)
+    assert_program_agrees(schedule, tmp_path, suffix=suffix, sizes={"n": 5, "m": 19})
+    header = (tmp_path / "kernel.h").read_text(encoding="utf-8")
+    assert "int halves(const uint8_t *w, uint8_t *v, int64_t n, int64_t m);" in header

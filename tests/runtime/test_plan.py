@@ -92,7 +92,7 @@ def test_plan_of_a_call_without_the_output(signature: Signature) -> None:
     assert plan.sources == (0, 2, 1)
     assert not plan.in_order
     (allocation,) = plan.allocations
-    assert allocation == ("out", (5, 160), np.dtype("f8"))
+    assert allocation == ("out", (5, 160), np.dtype("f8"), (160, 1))
     assert {(c.first, c.second) for c in plan.overlaps} == {(0, 2)}
 
 

@@ -98,6 +98,16 @@ def test_loop_that_reads_nothing_of_it() -> None:
         Schedule(kernels.chain()).compute_at("C", "P.i")
 
 
+def test_order_without_a_buffer() -> None:
+    with pytest.raises(ScheduleError, match="is of the buffer that recompute=True makes; without"):
+        Schedule(kernels.blur()).compute_at("t", "C.i", order=("d1", "d0"))
+
+
+def test_order_of_other_dimensions() -> None:
+    with pytest.raises(ScheduleError, match="must name each dimension of array 't' once: d0, d1"):
+        Schedule(kernels.blur()).compute_at("t", "C.i", recompute=True, order=("d1",))
+
+
 def test_instances_that_nobody_reads() -> None:
     build = KernelBuilder("half")
     x, y = build.temporary("x", i32, (8,)), build.output("y", i32, (4,))

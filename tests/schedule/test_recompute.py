@@ -90,6 +90,15 @@ def test_tiles_in_another_order() -> None:
     assert_agrees(tiles().reverse("io").reorder("jo", "io"), *spread("n", "m"))
 
 
+def test_a_buffer_in_another_order() -> None:
+    schedule = Schedule(kernels.blur()).tile(("C.i", "C.j"), (4, 8))
+    schedule = schedule.compute_at("t", "jo", recompute=True, order=("d1", "d0"))
+    buffer = schedule.program.arrays["t_at_jo"]
+    assert buffer.dimensions[buffer.tile :] == ("d1", "d0")
+    assert [str(extent) for extent in buffer.stored_shape] == ["8", "6"]
+    assert_agrees(schedule.vectorize("P.i", 4), *spread("n", "m"))
+
+
 def test_every_instance_of_a_consumer_is_a_tile() -> None:
     schedule = Schedule(kernels.blur()).compute_at("t", "C.j", recompute=True)
     assert_agrees(schedule, *spread("n", "m"))

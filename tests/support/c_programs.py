@@ -14,12 +14,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polysched.ir.dtypes import u8
+from polysched.ir.kernel import Kernel
 from polysched.ir.memory import AnyArray
 from polysched.ir.reference import run_reference
+from polysched.ir.strides import concrete_strides, elements_spanned
 from polysched.loops.c_helpers import c_type
 from polysched.lower import export
 from polysched.schedule.schedule import Schedule
-from tests.support.differential import GUARD_BYTE, arguments, assert_equal
+from tests.support.differential import GUARD_BYTE, arguments, assert_equal, guarded
 
 WARNINGS = "-Wall -Wextra -Werror -pedantic".split()
 GUARD = 192
@@ -79,7 +82,8 @@ def main_text(schedule: Schedule, called: Mapping[str, AnyArray], sizes: Mapping
     kernel = schedule.kernel
     lines = []
     for name, array in called.items():
-        kind = c_type(kernel.arrays[name].dtype)
+        declared = kernel.arrays[name]
+        kind = c_type(u8 if declared.is_packed else declared.dtype)
         start = GUARD // 2 + array.itemsize
         lines += [
             f"unsigned char *{name}_bytes = memory({array.nbytes}, {start});",
@@ -101,6 +105,23 @@ def main_text(schedule: Schedule, called: Mapping[str, AnyArray], sizes: Mapping
     return text.replace("GUARD_BYTE", str(GUARD_BYTE)).replace("GUARD", str(GUARD))
 
 
+def in_memory(
+    kernel: Kernel, called: Mapping[str, AnyArray], sizes: Mapping[str, int]
+) -> dict[str, AnyArray]:
+    """The arrays as they lie: those with strides in one dimension, guard bytes in the gaps."""
+    lying = {}
+    for name, array in called.items():
+        declared = kernel.arrays[name]
+        lying[name] = array
+        if declared.strides is not None:
+            strides = concrete_strides(declared, array.shape, sizes)
+            memory, inside = guarded(array, strides)
+            start = inside.ctypes.data - memory.ctypes.data
+            length = elements_spanned(array.shape, strides) * array.itemsize
+            lying[name] = memory[start : start + length].view(array.dtype)
+    return lying
+
+
 def compiled_program(
     schedule: Schedule,
     folder: Path,
@@ -117,7 +138,8 @@ def compiled_program(
     export(schedule, code, header=folder / "kernel.h", guard=guard, machine=machine)
     sizes = sizes or {}
     source, program = folder / "main.c", folder / "main"
-    text = main_text(schedule, arguments(schedule.kernel, sizes), sizes)
+    called = arguments(schedule.kernel, sizes)
+    text = main_text(schedule, in_memory(schedule.kernel, called, sizes), sizes)
     source.write_text(text, encoding="utf-8")
     # POSIX and C11 for aligned_alloc: the header itself is C99.
     build(tool, "-std=c11", *WARNINGS, "-O1", source, code, "-o", program, *options)
@@ -157,6 +179,8 @@ def assert_program_agrees(
     )
     called = arguments(schedule.kernel, sizes or {})
     expected = run_reference(schedule.kernel, called, sizes or {})
-    status, got = run_program(program, called, environment)
+    lying = in_memory(schedule.kernel, called, sizes or {})
+    status, got = run_program(program, lying, environment)
     assert status == 0
-    assert_equal(got, {**called, **expected}, f"{suffix} at {sizes}", rounding)
+    wanted = in_memory(schedule.kernel, {**called, **expected}, sizes or {})
+    assert_equal(got, wanted, f"{suffix} at {sizes}", rounding)

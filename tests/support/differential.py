@@ -16,11 +16,14 @@ import numpy as np
 
 from polysched.codegen.expand import expand
 from polysched.codegen.registers import promote_registers
-from polysched.ir.dtypes import DType
+from polysched.codegen.tiles import form_tiles
+from polysched.ir.dtypes import DType, boolean
 from polysched.ir.evaluate import evaluate
 from polysched.ir.kernel import Array, Kernel, Role
 from polysched.ir.memory import AnyArray, concrete_shape
+from polysched.ir.packing import byte_shape
 from polysched.ir.reference import run_reference
+from polysched.ir.strides import concrete_strides, elements_spanned
 from polysched.loops.generate import parameter_intervals
 from polysched.loops.interpreter import interpret
 from polysched.loops.nodes import LoopProgram
@@ -41,7 +44,7 @@ Sizes = Mapping[str, int]
 
 def random_array(generator: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> AnyArray:
     """Small integers of any type; truth values for booleans."""
-    if dtype.bits == 1:
+    if dtype == boolean:
         return generator.integers(0, 2, shape).astype(np.bool_)
     low = 0 if dtype.is_integer and not dtype.is_signed else -4
     return generator.integers(low, 5, shape).astype(dtype.numpy())
@@ -58,27 +61,39 @@ def arguments(kernel: Kernel, sizes: Sizes, seed: int = 0) -> dict[str, AnyArray
 
 
 def _contents(generator: np.random.Generator, array: Array, sizes: Sizes) -> AnyArray:
-    """Values in the declared range, if there is one."""
+    """Values in the declared range, if there is one; of packed arrays buffers of any bits."""
     shape = concrete_shape(array.shape, sizes)
+    if array.rows is not None:
+        buffer = byte_shape(array.dtype, shape, array.rows)
+        return generator.integers(0, 256, buffer, dtype=np.uint8)
     if array.values is None:
         return random_array(generator, shape, array.dtype)
     lower, upper = (evaluate(end, sizes) for end in array.values)
     return generator.integers(lower, upper, shape).astype(array.dtype.numpy())
 
 
-def guarded(array: AnyArray) -> tuple[np.ndarray[Any, Any], AnyArray]:
-    """A memory with guard bytes, and a copy of the array in the middle of it."""
-    memory = np.full(array.nbytes + 2 * GUARD, GUARD_BYTE, np.uint8)
+def guarded(
+    array: AnyArray, strides: tuple[int, ...] | None = None
+) -> tuple[np.ndarray[Any, Any], AnyArray]:
+    """A memory with guard bytes, and a copy of the array in the middle of it.
+
+    With strides, in elements, there are guard bytes between its elements too.
+    """
+    spanned = array.size if strides is None else elements_spanned(array.shape, strides)
+    memory = np.full(spanned * array.itemsize + 2 * GUARD, GUARD_BYTE, np.uint8)
     start = GUARD - memory.ctypes.data % array.itemsize
-    inside = np.ndarray(array.shape, array.dtype, memory, start)
+    steps = None if strides is None else [stride * array.itemsize for stride in strides]
+    inside = np.ndarray(array.shape, array.dtype, memory, start, steps)
     inside[...] = array
     return memory, inside
 
 
 def broken_guards(memory: np.ndarray[Any, Any], inside: AnyArray) -> int:
     """How many guard bytes have changed."""
+    outside = memory.copy()
     start = inside.ctypes.data - memory.ctypes.data
-    outside = np.concatenate([memory[:start], memory[start + inside.nbytes :]])
+    own = (*inside.shape, inside.itemsize), np.uint8, outside, start, (*inside.strides, 1)
+    np.ndarray(*own).fill(GUARD_BYTE)
     return int(np.count_nonzero(outside != GUARD_BYTE))
 
 
@@ -109,7 +124,11 @@ def assert_agrees(
         if interpreted:
             assert_equal(interpret(loops, called, size), expected, f"loops at {size}")
             assert_equal(interpret(registers, called, size), expected, f"registers at {size}")
-        places = {name: guarded(array) for name, array in called.items()}
+        strides = {
+            name: concrete_strides(kernel.arrays[name], array.shape, size)
+            for name, array in called.items()
+        }
+        places = {name: guarded(array, strides[name]) for name, array in called.items()}
         compiled(**{name: inside for name, (_, inside) in places.items()}, **size)
         got = {name: inside for name, (_, inside) in places.items()}
         assert_equal(got, {**called, **expected}, f"machine code at {size}", rounding)
@@ -118,10 +137,13 @@ def assert_agrees(
 
 
 def in_registers(loops: LoopProgram) -> LoopProgram:
-    """The loops as the emitter gets them: unrolled loops written out, accumulators in registers."""
+    """The loops as the emitter gets them: unrolled loops written out, accumulators and tiles in
+    registers.
+    """
     known = parameter_intervals(loops.context, loops.parameters)
     expanded = replace(loops, body=expand(loops.body, known))
-    return promote_registers(expanded, known, VECTOR_REGISTERS).program
+    promoted = promote_registers(expanded, known, VECTOR_REGISTERS)
+    return form_tiles(promoted, VECTOR_REGISTERS).program
 
 
 def assert_equal(

@@ -217,6 +217,9 @@ def random_step(draw: Draw, schedule: Schedule) -> Schedule:
     fresh = f"{len(schedule.steps)}"
     actions: list[Callable[[], Schedule]] = [
         lambda: schedule.split(name, factor, into=(f"{loop.name}o{fresh}", f"{loop.name}i{fresh}")),
+        lambda: schedule.partition(
+            name, factor, draw(st.sampled_from([1, 3])), f"{loop.name}p{fresh}"
+        ),
         lambda: schedule.reorder(below, name),
         lambda: schedule.fuse(name, _reference(other)),
         lambda: schedule.distribute(name),
@@ -231,6 +234,7 @@ def random_step(draw: Draw, schedule: Schedule) -> Schedule:
         lambda: schedule.vectorize(
             name, draw(st.sampled_from([2, 4, 8])), into=f"{loop.name}v{fresh}"
         ),
+        lambda: schedule.prefetch(array, name, factor),
         lambda: schedule.pack(array, name, _order(draw, program, array), into=f"{array}p{fresh}"),
         lambda: schedule.promote(
             array, name, draw(st.sampled_from([None, None, 4])), into=f"{array}q{fresh}"

@@ -6,48 +6,126 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from polysched.errors import CallError
-from polysched.library.matmul.route import NumpyArray, Operand, Route, Shape, route
-from polysched.runtime.plan import ALIGNED, C_CONTIGUOUS, WRITEABLE
+from polysched.library.matmul.arguments import (
+    finish_of,
+    number,
+    require_activation,
+    require_bias,
+    scalar,
+)
+from polysched.library.matmul.finish import PLAIN, Factor
+from polysched.library.matmul.route import Route, route
+from polysched.library.matmul.shapes import NumpyArray, Shape
+from polysched.library.matmul.views import CONTIGUOUS, Operand, operand_of
+from polysched.runtime.plan import ALIGNED, WRITEABLE
 from polysched.runtime.views import as_array
 
 _ROUTES = 512
-_WRITABLE_MATRIX = C_CONTIGUOUS | ALIGNED | WRITEABLE
+_ONE, _ZERO = 1, 0
+_WRITABLE = ALIGNED | WRITEABLE
 
 
-def matmul(a: Any, b: Any, out: Any = None, *, threads: int | None = None) -> NumpyArray:
-    """The matrix product of two arrays.
+def matmul(
+    a: Any,
+    b: Any,
+    out: Any = None,
+    *,
+    alpha: Any = _ONE,
+    beta: Any = _ZERO,
+    bias: Any = None,
+    activation: str | None = None,
+    threads: int | None = None,
+) -> NumpyArray:
+    """``activation(alpha * a @ b + beta * out + bias)``: the product of two arrays, by default.
 
-    Operands have the shapes that ``numpy.matmul`` takes: matrices, vectors, stacks of as many
-    matrices, or a stack and one matrix ``b``. Both have the same type of elements, float32,
-    float64 or a signed integer; products of int8 and of int16 are summed in int32. NaN and infinity
-    go the way of the plain loops, whose sums are taken in any order. An empty sum is 0.
+    Operands have the shapes that ``numpy.matmul`` takes: matrices, vectors, stacks of matrices,
+    which are broadcast without a copy. Both have the same type of elements, float32, float64 or a
+    signed integer; products of int8 and of int16 are summed in int32. NaN and infinity go the way
+    of the plain loops, whose sums are taken in any order. An empty sum is 0.
 
-    The first call of a kind plans, proves and compiles, some 0.2 s, less if the code is on disk. A
-    transposed view of a contiguous matrix is read as it is; any other view that is not contiguous
-    is copied first. ``out`` has to be contiguous, and must not overlap the operands.
+    The rest is computed on each tile of the product while it is in registers or in the cache, in
+    the type of the result; integers wrap around. A factor 0 leaves its operand out: ``beta=0``
+    never reads ``out``, ``alpha=0`` neither of the operands, so that NaN in them does not count.
+
+    The first call of a kind plans, proves and compiles, some 0.2 s, less if the code is on disk;
+    all factors but 0 and 1 are of one kind, and so are all views of one leading dimension. A view
+    with rows, or columns, of neighbouring elements is read where it lies: a part of a matrix, a
+    transposed one, a stack of these. Views with no such dimension, with negative or zero strides,
+    or whose elements share memory are copied first. ``out`` may be any view with positive strides,
+    fastest one of the first sort; what lies between its elements is not touched. It must not share
+    elements with the operands.
 
     Args:
         a: the left operand.
         b: the right operand.
-        out: where the product goes; by default a new array.
+        out: where the result goes, and what ``beta`` is the factor of; by default a new array.
+        alpha: the factor of the product: a real number, an integer for integers.
+        beta: the factor of what ``out`` holds before.
+        bias: an array of the type of the result, added to it: with one element for each column, or
+            of shape ``(m, 1)`` with one for each row, the same for all matrices of a stack.
+        activation: what is applied to each element at last: ``"relu"``, or nothing.
         threads: how many threads may run; by default as many as there are usable cores.
 
     Returns:
-        the product, ``out`` if it was given.
+        the result, ``out`` if it was given.
 
     Raises:
         CallError: an argument does not fit; nothing has been written then.
     """
-    if type(a) is not np.ndarray or type(b) is not np.ndarray:
+    if type(a) is not ndarray or type(b) is not ndarray:
         a, b = as_array(a, "matmul: array 'a'"), as_array(b, "matmul: array 'b'")
+    # Asking who they are takes a fraction of asking how large: 1.0 goes the long way round.
+    if not (alpha is _ONE and beta is _ZERO and bias is activation is None):
+        return _finished(a, b, out, alpha, beta, bias, activation, threads)
     found = _route(a.dtype, a.shape, a.flags.num, b.dtype, b.shape, b.flags.num, threads)
+    if found is None or (out is not None and not _is_contiguous(out)):
+        found = _any_route(operand_of(a), operand_of(b), threads, PLAIN, None, _written(out))
     if out is None:
         out = np.empty(found.shape, found.dtype)
     else:
         _require_output(out, found)
     found.run(a, b, out)
+    return out  # type: ignore[no-any-return]
+
+
+def _finished(
+    a: NumpyArray,
+    b: NumpyArray,
+    out: Any,
+    alpha: Any,
+    beta: Any,
+    bias: Any,
+    activation: str | None,
+    threads: int | None,
+) -> NumpyArray:
+    """The long way: a product that something is done to."""
+    alpha, beta = number("alpha", alpha), number("beta", beta)
+    if activation is not None:
+        require_activation(activation)
+    if bias is not None:
+        bias = as_array(bias, "matmul: bias")
+    finish = finish_of(alpha, beta, activation)
+    along = None if bias is None else bias.shape
+    found = _any_route(operand_of(a), operand_of(b), threads, finish, along, _written(out))
+    factors = []
+    if finish.alpha is Factor.ANY:
+        factors.append(scalar("alpha", alpha, found.dtype))
+    if finish.beta is Factor.ANY:
+        factors.append(scalar("beta", beta, found.dtype))
+    if bias is not None:
+        require_bias(bias, found.dtype)
+    if out is not None:
+        _require_output(out, found)
+    elif finish.updates:
+        raise CallError(
+            f"matmul: beta={beta} is the factor of what 'out' holds; give out=, or leave beta out"
+        )
+    else:
+        out = np.empty(found.shape, found.dtype)
+    found.finish(a, b, out, factors, bias)
     return out  # type: ignore[no-any-return]
 
 
@@ -60,15 +138,30 @@ def _route(
     b_shape: Shape,
     b_flags: int,
     threads: int | None,
-) -> Route:
+) -> Route | None:
+    """The route of operands without gaps; None of others, whose strides count."""
+    if not (a_flags & CONTIGUOUS and b_flags & CONTIGUOUS):
+        return None
     return route(Operand(a_dtype, a_shape, a_flags), Operand(b_dtype, b_shape, b_flags), threads)
+
+
+_any_route = lru_cache(maxsize=_ROUTES)(route)
+
+
+def _is_contiguous(out: Any) -> bool:
+    return type(out) is ndarray and out.flags.c_contiguous
+
+
+def _written(out: Any) -> Operand | None:
+    """What a route has to know of ``out``: None of the usual kind."""
+    return None if not isinstance(out, ndarray) or out.flags.c_contiguous else operand_of(out)
 
 
 def _require_output(out: Any, found: Route) -> None:
     """Check what the kernel, which may see it in another shape, does not.
 
     Raises:
-        CallError: it is no array of the result's shape and type, or not contiguous.
+        CallError: it is no array of the result's shape and type, or may not be written.
     """
     if not isinstance(out, np.ndarray):
         raise CallError(f"matmul: out is of type {type(out).__name__}; expected a numpy array")
@@ -76,8 +169,7 @@ def _require_output(out: Any, found: Route) -> None:
         raise CallError(f"matmul: out has shape {out.shape}; expected {found.shape}")
     if out.dtype != found.dtype:
         raise CallError(f"matmul: out has elements of type {out.dtype}; expected {found.dtype}")
-    if out.flags.num & _WRITABLE_MATRIX != _WRITABLE_MATRIX:
+    if out.flags.num & _WRITABLE != _WRITABLE:
         raise CallError(
-            "matmul: out is read-only, misaligned or not contiguous in row-major order; multiply "
-            "into a new array and copy it"
+            "matmul: out is read-only or misaligned; multiply into a new array and copy it"
         )

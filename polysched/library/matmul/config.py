@@ -23,6 +23,8 @@ DIMENSIONS = "mnk"
 class Config:
     """A deep tiling of a matrix product.
 
+    The parts of threads differ by at most one block, or one register tile where there are none.
+
     Attributes:
         m_threads: parts of the rows that run in parallel.
         n_threads: parts of the columns that run in parallel.
@@ -99,30 +101,40 @@ class Config:
 
 
 def fitted(config: Config, sizes: Sizes) -> Config:
-    """The config that a problem gets: blocks are whole register tiles, and nothing, be it a tile, a
-    block or a number of parts, is larger than the problem.
+    """The config that a problem gets: blocks are whole register tiles, those of a thread's part of
+    nearly one size, and nothing, be it a tile, a block or a number of parts, is larger than the
+    problem.
     """
-    extents = {"m": sizes.m, "n": sizes.n, "k": sizes.k}
     changes: dict[str, int | None] = {}
-    for dimension, extent in extents.items():
+    for dimension in DIMENSIONS:
+        extent = sizes.along(dimension)
         inner = min(config.inner(dimension), extent)
         tiles = -(-extent // inner)
         threads = min(config.threads(dimension), tiles)
-        part = -(-tiles // threads) * inner
-        threads = -(-extent // part)
+        in_part = -(-tiles // threads)
+        threads = -(-tiles // in_part)
         block = config.block(dimension)
         if block is not None:
-            block = -(-block // inner) * inner
+            in_block = -(-block // inner)
+            if threads > 1:
+                in_block = -(-in_part // -(-in_part // in_block))
+            block = in_block * inner if in_block < in_part else None
         changes[f"inner_{dimension}"] = inner
         changes[f"{dimension}_threads"] = threads
-        changes[f"{dimension}_block"] = None if block is None or block >= part else block
+        changes[f"{dimension}_block"] = block
     return replace(config, **changes)  # type: ignore[arg-type]
 
 
+def unit_of(config: Config, dimension: str) -> int:
+    """What threads share out along a dimension: blocks, or register tiles if there are none."""
+    return config.block(dimension) or config.inner(dimension)
+
+
 def part_of(config: Config, dimension: str, extent: int) -> int:
-    """The most of a dimension that a thread has: whole register tiles, shared out evenly."""
-    tiles = -(-extent // config.inner(dimension))
-    return min(extent, -(-tiles // config.threads(dimension)) * config.inner(dimension))
+    """The most of a dimension that a thread has; parts differ by at most one unit."""
+    unit = unit_of(config, dimension)
+    units = -(-extent // unit)
+    return min(extent, -(-units // config.threads(dimension)) * unit)
 
 
 def vectors_of_sums(config: Config, machine: Machine, dtype: DType) -> int:

@@ -10,12 +10,18 @@ from __future__ import annotations
 from polysched.errors import ScheduleError
 from polysched.ir.kernel import Kernel
 from polysched.library.matmul.config import Config
-from polysched.library.matmul.kernel import Sizes
-from polysched.library.matmul.tiling import in_parallel, loops_around, tile_loops, tiled
+from polysched.library.matmul.kernel import stack_loops
+from polysched.library.matmul.tiling import (
+    in_parallel,
+    loops_around,
+    produced_whole,
+    tile_loops,
+    tiled,
+)
 from polysched.user import Schedule
 
 
-def dot_schedule(kernel: Kernel, config: Config, sizes: Sizes, lanes: int) -> Schedule:
+def dot_schedule(kernel: Kernel, config: Config, lanes: int) -> Schedule:
     """Schedule a product for a fitted config with ``along_k``, in vectors of ``lanes``.
 
     Of the config, the threads of ``m`` and ``n`` and the register tile count; ``inner_k`` is the
@@ -31,7 +37,7 @@ def dot_schedule(kernel: Kernel, config: Config, sizes: Sizes, lanes: int) -> Sc
             "k_threads away, and set pack_a and pack_b to False"
         )
     loops = tuple(loop for loop in tile_loops(config) if loop != "ik")
-    schedule = tiled(Schedule(kernel), "update", config, sizes, loops)
+    schedule = tiled(Schedule(kernel), "update", config, loops)
     schedule = (
         schedule.split("update.k", lanes, into=("ik", "lane"))
         .reorder("lane", "ik")
@@ -41,7 +47,7 @@ def dot_schedule(kernel: Kernel, config: Config, sizes: Sizes, lanes: int) -> Sc
     if "init" in schedule.program.statements:
         schedule = schedule.compute_at("init", at=tile)
     if config.parallel_batch:
-        loops = ("batch", *loops)
+        loops = (*stack_loops(kernel), *loops)
     schedule, _ = in_parallel(schedule, loops)
     schedule = schedule.vectorize("lane", lanes)
     if config.inner_k > 1:
@@ -52,6 +58,7 @@ def dot_schedule(kernel: Kernel, config: Config, sizes: Sizes, lanes: int) -> Sc
             fixed = [loop for loop in around if loop in {"m", "n", "rm", "rn", "each_lane"}]
             for loop in fixed:
                 schedule = schedule.unroll(f"{statement}.{loop}")
+    schedule = produced_whole(schedule, config, lanes)
     if "epilogue" in schedule.program.statements:
         schedule = schedule.vectorize("epilogue.n", lanes)
     return schedule

@@ -45,7 +45,16 @@ def _head(problem: Problem, machine: Machine) -> str:
     sizes = problem.sizes
     batch = f"{sizes.batch} products of " if sizes.batch > 1 else ""
     total = "" if problem.total == problem.dtype else f", summed in {problem.total}"
-    return f"{batch}{sizes.m} x {sizes.n} x {sizes.k} {problem.dtype}{total} on '{machine.name}'"
+    rows = _distances(problem)
+    apart = f", {' and '.join(rows)} apart" if rows else ""
+    where = f"on '{machine.name}'{apart}"
+    return f"{batch}{sizes.m} x {sizes.n} x {sizes.k} {problem.dtype}{total} {where}"
+
+
+def _distances(problem: Problem) -> list[str]:
+    """How far apart the rows of the arrays with gaps are."""
+    arrays = {"a": problem.strides_a, "b": problem.strides_b, "out": problem.strides_out}
+    return [f"rows of {name} {strides[-2]}" for name, strides in arrays.items() if strides]
 
 
 def _adjusted(config: Config, used: Config) -> Iterator[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from itertools import count
+from math import prod
 from typing import NamedTuple
 
 from polysched.errors import KernelError
@@ -11,11 +13,42 @@ from polysched.ir.dtypes import DType, f32, i32
 from polysched.ir.expressions import Constant, Expression, Index, cast
 from polysched.ir.kernel import Kernel
 
-Elementwise = Callable[[Expression, Index, Index], Expression]
-"""The value to store, from a finished sum and its row and column."""
+
+class Finished(NamedTuple):
+    """An element of the product when its terms are added up.
+
+    Attributes:
+        value: the sum.
+        row: its row.
+        column: its column.
+        old: what ``out`` holds there; None unless the kernel is one that updates it.
+    """
+
+    value: Expression
+    row: Index
+    column: Index
+    old: Expression | None
+
+
+Elementwise = Callable[[Finished], Expression]
+"""The value to store, from a finished sum."""
 
 Epilogue = Callable[[KernelBuilder], Elementwise]
 """Declares the further inputs of what becomes of the sums, and returns what that is."""
+
+Element = Callable[..., Expression]
+"""An element of an operand, from its row and column, and its positions in a stack if there is one.
+
+The rows of ``a`` are those of the product, its columns the terms of the sums; the rows of ``b`` are
+the terms, its columns those of the product.
+"""
+
+Producer = Callable[[KernelBuilder], Element]
+"""Declares the inputs that an operand is computed from, and returns how."""
+
+
+Strides = tuple[int, ...]
+"""Elements from one index to the next, for each dimension of an array."""
 
 
 class Sizes(NamedTuple):
@@ -25,6 +58,24 @@ class Sizes(NamedTuple):
     n: int
     k: int
     batch: int = 1
+
+    def along(self, dimension: str) -> int:
+        """The extent of the dimension ``"m"``, ``"n"`` or ``"k"``."""
+        return {"m": self.m, "n": self.n, "k": self.k}[dimension]
+
+
+class Stack(NamedTuple):
+    """A dimension of a stack of products.
+
+    Attributes:
+        extent: how many.
+        of_a: whether each has an ``a`` of its own; else all share one.
+        of_b: the same of ``b``.
+    """
+
+    extent: int
+    of_a: bool = True
+    of_b: bool = True
 
 
 def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
@@ -36,14 +87,20 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
     accumulator: DType | None = None,
     transpose_a: bool = False,
     transpose_b: bool = False,
-    batch: int | None = None,
+    batch: int | tuple[Stack, ...] | None = None,
     accumulate: bool = False,
     epilogue: Epilogue | None = None,
+    producer_a: Producer | None = None,
+    producer_b: Producer | None = None,
+    strides_a: Strides | None = None,
+    strides_b: Strides | None = None,
+    strides_out: Strides | None = None,
 ) -> Kernel:
     """The kernel ``out[m,n] = sum over k of a[m,k] * b[k,n]``; the order of each sum is free.
 
-    Arrays, C-contiguous: ``a[m, k]``, ``b[k, n]`` and ``out[m, n]``, each with the batch in front
-    if there is one. The statements are ``init``, ``update`` and, with an epilogue, ``epilogue``.
+    Arrays, C-contiguous but for strides: ``a[m, k]``, ``b[k, n]`` and ``out[m, n]``, each with the
+    dimensions of a stack in front, those that it has: ``batch``, ``batch_2``, ... The statements
+    are ``init``, ``update`` and, with them, ``epilogue``, ``produce_a`` and ``produce_b``.
 
     Args:
         m: rows of the product, at least 1.
@@ -54,53 +111,112 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
             integers of 8 and 16 bits.
         transpose_a: whether ``a`` is stored as ``a[k, m]``.
         transpose_b: whether ``b`` is stored as ``b[n, k]``.
-        batch: how many products are computed; None for one, without a dimension for it.
-        accumulate: whether the product is added to what ``out`` holds.
+        batch: how many products are computed, or the dimensions of a stack of them; None for one,
+            without a dimension for it.
+        accumulate: whether ``out`` is updated: the product is added to what it holds, or, with an
+            epilogue, that gets both.
         epilogue: what becomes of each sum before it is stored; without it, nothing.
+        producer_a: what ``a`` is computed from, by itself an array that is never stored; without
+            it, ``a`` is an input.
+        producer_b: the same of ``b``.
+        strides_a: elements from one index to the next of each dimension of ``a`` as it is stored,
+            such as ``(lda, 1)``; None for no gaps.
+        strides_b: the same of ``b``.
+        strides_out: the same of ``out``.
 
     Raises:
-        KernelError: a size is not positive, or two options exclude each other.
+        KernelError: a size is not positive, two options exclude each other, or two elements of an
+            array with strides may share memory.
     """
-    for name, size in {"m": m, "n": n, "k": k, "batch": 1 if batch is None else batch}.items():
+    stacks = batch if isinstance(batch, tuple) else () if batch is None else (Stack(batch),)
+    names = _stack_names(stacks)
+    extents = {name: stack.extent for name, stack in names.items()}
+    for name, size in {"m": m, "n": n, "k": k, **extents}.items():
         if size < 1:
             raise KernelError(f"matmul: {name} is {size}; expected a positive number")
-    if accumulate and epilogue is not None:
-        raise KernelError(
-            "matmul: accumulate=True adds to 'out' itself, so there is no finished sum for an "
-            "epilogue; read the old values in the epilogue, from an input of its own"
-        )
     total = accumulator or accumulator_of(dtype)
-    outer, letter = ((), "") if batch is None else ((batch,), "batch ")
     build = KernelBuilder("matmul")
-    a_shape, a_names = ((k, m), "k m") if transpose_a else ((m, k), "m k")
-    b_shape, b_names = ((n, k), "n k") if transpose_b else ((k, n), "k n")
-    a = build.input("a", dtype, (*outer, *a_shape), dimensions=letter + a_names)
-    b = build.input("b", dtype, (*outer, *b_shape), dimensions=letter + b_names)
+    of_a = [name for name, stack in names.items() if stack.of_a]
+    of_b = [name for name, stack in names.items() if stack.of_b]
+    extents |= {"m": m, "n": n, "k": k}
 
     def declared(
-        declare: Callable[..., ArrayHandle], name: str, shape: tuple[int, ...] = (*outer, m, n)
+        declare: Callable[..., ArrayHandle],
+        name: str,
+        element: DType,
+        dimensions: list[str],
+        **layout: Strides | None,
     ) -> ArrayHandle:
-        return declare(name, total, shape, dimensions=f"{letter}m n")
+        shape = tuple(extents[dimension] for dimension in dimensions)
+        return declare(name, element, shape, dimensions=" ".join(dimensions), **layout)
 
+    def operand(
+        name: str,
+        dimensions: list[str],
+        producer: Producer | None,
+        is_transposed: bool,
+        strides: Strides | None,
+    ) -> ArrayHandle:
+        if producer is None:
+            *outer, row, column = dimensions
+            stored = [*outer, column, row] if is_transposed else dimensions
+            return declared(build.input, name, dtype, stored, strides=strides)
+        if is_transposed:
+            raise KernelError(
+                f"matmul: transpose_{name}=True says how '{name}' is stored, and with "
+                f"producer_{name} it is computed; transpose what it is computed from"
+            )
+        if strides is not None:
+            raise KernelError(
+                f"matmul: strides_{name} says how '{name}' is stored, and with producer_{name} it "
+                "is computed; give strides to what it is computed from"
+            )
+        element = producer(build)
+        array = declared(build.temporary, name, dtype, dimensions)
+        loops = {dimension: extents[dimension] for dimension in dimensions}
+        with build.loops(**loops) as (*at_stack, row, column), build.statement(f"produce_{name}"):
+            array[(*at_stack, row, column)] = element(row, column, *at_stack)
+        return array
+
+    a = operand("a", [*of_a, "m", "k"], producer_a, transpose_a, strides_a)
+    b = operand("b", [*of_b, "k", "n"], producer_b, transpose_b, strides_b)
     elementwise = None if epilogue is None else epilogue(build)
-    if elementwise is not None:
-        sums, out = declared(build.temporary, "sums"), declared(build.output, "out")
-    else:
-        sums = out = declared(build.inout if accumulate else build.output, "out")
+    of_out = [*names, "m", "n"]
+    declare_out = build.inout if accumulate else build.output
+    out = declared(declare_out, "out", total, of_out, strides=strides_out)
+    sums = out if elementwise is None else declared(build.temporary, "sums", total, of_out)
 
-    around = {} if batch is None else {"batch": batch}
-    if not accumulate:
-        with build.loops(**around, m=m, n=n) as at, build.statement("init"):
+    around = {name: extents[name] for name in of_out}
+    if sums is not out or not accumulate:
+        with build.loops(**around) as at, build.statement("init"):
             sums[at] = 0
-    with build.loops(**around, m=m, n=n, k=k) as (*at_batch, row, column, term):
-        left = a[(*at_batch, *((term, row) if transpose_a else (row, term)))]
-        right = b[(*at_batch, *((column, term) if transpose_b else (term, column)))]
+    with build.loops(**around, k=k) as (*at_stack, row, column, term):
+        place = dict(zip(names, at_stack, strict=True))
+        at_a, at_b = [place[name] for name in of_a], [place[name] for name in of_b]
+        left = a[(*at_a, *((term, row) if transpose_a else (row, term)))]
+        right = b[(*at_b, *((column, term) if transpose_b else (term, column)))]
         with build.statement("update", order="any"):
-            sums[(*at_batch, row, column)] += cast(left, total) * cast(right, total)
+            sums[(*at_stack, row, column)] += cast(left, total) * cast(right, total)
     if elementwise is not None:
-        with build.loops(**around, m=m, n=n) as at, build.statement("epilogue"):
-            out[at] = elementwise(sums[at], at[-2], at[-1])
+        with build.loops(**around) as at, build.statement("epilogue"):
+            old = out[at] if accumulate else None
+            out[at] = elementwise(Finished(sums[at], at[-2], at[-1], old))
     return build.kernel()
+
+
+def _stack_names(stacks: tuple[Stack, ...]) -> Mapping[str, Stack]:
+    """The name of each dimension of a stack: of arrays, and of the loop over it."""
+    names = (f"{STACK}_{number}" if number > 1 else STACK for number in count(1))
+    return dict(zip(names, stacks, strict=False))
+
+
+STACK = "batch"
+"""The name of the dimension of a stack, and how those of further ones begin."""
+
+
+def stack_loops(kernel: Kernel) -> tuple[str, ...]:
+    """The loops over the stack of a kernel of products, outermost first."""
+    return kernel.statements["update"].indices[:-3]
 
 
 def accumulator_of(dtype: DType) -> DType:
@@ -124,4 +240,5 @@ def sizes_of(kernel: Kernel) -> Sizes:
         raise KernelError(
             f"kernel '{kernel.name}' is no matrix product; expected one of matmul_kernel()"
         )
-    return Sizes(found["m"], found["n"], found["k"], found.get("batch", 1))
+    m, n, k = (found.pop(name) for name in ("m", "n", "k"))
+    return Sizes(m, n, k, prod(found.values()))

@@ -7,11 +7,13 @@ the loops by where the operands live, and what is worth packing.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from polysched.library.matmul.config import Config, fitted
 from polysched.library.matmul.kernel import Sizes
 from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.register_tile import cache_bytes, part_sizes, with_register_tile
+from polysched.library.matmul.tiling import loop_of_packing, tile_loops
 from polysched.machine.description import Machine
 
 SMALLEST_PARALLEL = 8_000_000
@@ -19,6 +21,9 @@ SMALLEST_PARALLEL = 8_000_000
 
 FEWEST_ROWS = 128
 """Rows of the product for which copying ``b`` pays; each element is used so often."""
+
+FEWEST_ROWS_APART = 64
+"""The same where the rows of ``b`` meet in one set of a cache that could hold them."""
 
 SHORTEST_PART = 1024
 """Terms that a thread has at least, where the sums are cut in parts."""
@@ -59,6 +64,8 @@ def plan(problem: Problem, machine: Machine, threads: int = 1) -> Config:
     else:
         config = with_register_tile(config, problem, machine)
         config = _with_blocks(config, part, problem, machine)
+    if not config.along_k:
+        config = _with_computed(config, problem)
     return fitted(config, problem.sizes)
 
 
@@ -140,9 +147,30 @@ def _with_blocks(config: Config, part: Sizes, problem: Problem, machine: Machine
         wanted = max(SHORTEST_BLOCK, near // 8 // both) if is_small else longest
         blocks = -(-part.k // wanted)
         config = replace(config, order=BLOCKS_OUTSIDE, k_block=-(-part.k // blocks))
-    meets_itself = problem.sizes.m * element % machine.page_bytes == 0
-    if problem.transpose_a and meets_itself and part.m * part.k * element > near:
+    meets_itself = partial(_meets_itself, problem, machine)
+    if problem.transpose_a and meets_itself(problem.leading_a) and part.m * part.k * element > near:
         config = replace(config, m_block=ROWS_OF_BLOCK, pack_a=True)
     tiles = -(-part.m // config.inner_m)
-    pays = part.m >= FEWEST_ROWS and (config.k_block or part.k) * part.n * element > near
+    terms = config.k_block or part.k
+    pays = part.m >= FEWEST_ROWS and terms * part.n * element > near
+    if meets_itself(problem.leading_b):
+        is_panel_near = terms * config.inner_n * element <= cache_bytes(machine, 1)
+        pays |= part.m >= (FEWEST_ROWS_APART if is_panel_near else FEWEST_ROWS)
     return replace(config, pack_b=pays or (problem.transpose_b and tiles > 1))
+
+
+def _meets_itself(problem: Problem, machine: Machine, leading: int) -> bool:
+    """Whether rows so many elements apart fall into the same sets of the caches."""
+    return leading * problem.dtype.bytes % machine.page_bytes == 0
+
+
+def _with_computed(config: Config, problem: Problem) -> Config:
+    """What is computed gets where it is packed: in the cache, shortly before it is multiplied."""
+    if problem.computed_b:
+        config = replace(config, pack_b=True)
+    if problem.computed_a:
+        if config.m_block is None and config.k_block is None:
+            config = replace(config, m_block=ROWS_OF_BLOCK)
+        loops = tile_loops(fitted(config, problem.sizes))
+        config = replace(config, pack_a=loop_of_packing("a", loops) is not None)
+    return config

@@ -2,42 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from polysched.errors import CallError, KernelError
-from polysched.ir.dtypes import DType, as_dtype
-from polysched.library.matmul.kernel import Sizes, accumulator_of, matmul_kernel
-from polysched.library.matmul.plan import plan
+from polysched.errors import CallError
+from polysched.library.matmul.arguments import element_type, spread
+from polysched.library.matmul.compiled import finish_alone, product_kernel
+from polysched.library.matmul.finish import PLAIN, Factor, Finish
+from polysched.library.matmul.kernel import accumulator_of
 from polysched.library.matmul.problem import Problem
-from polysched.library.matmul.schedule import matmul_schedule
-from polysched.lower import compile
-from polysched.machine.description import Machine
-from polysched.machine.load import load_machine
+from polysched.library.matmul.shapes import NumpyArray, Shape, bias_of, product_of
+from polysched.library.matmul.views import Located, Operand, Preparation, form_of
 from polysched.runtime.kernel import LARGEST_TEAM, CompiledKernel
 from polysched.runtime.memory import address
 from polysched.runtime.plan import ALIGNED, C_CONTIGUOUS, WRITEABLE
 from polysched.runtime.threads import usable_threads
-
-NumpyArray: TypeAlias = np.ndarray[Any, Any]
-Shape: TypeAlias = tuple[int, ...]
-Preparation: TypeAlias = Callable[[NumpyArray], NumpyArray]
-
-F_CONTIGUOUS = 0x0002  # numpy's documented bit of `ndarray.flags.num`
-_KERNELS = 128
-
-
-class Operand(NamedTuple):
-    """All that a route follows from of one operand: ``flags`` are numpy's ``flags.num``."""
-
-    dtype: np.dtype[Any]
-    shape: Shape
-    flags: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,23 +32,29 @@ class Route:
         shape: of the result.
         dtype: of the result.
         kernel: computes it; None if there is nothing to add up.
-        inner_shape: of the result as the kernel has it, which knows no vectors.
         is_swapped: whether the kernel takes ``b`` first.
         left: brings the kernel's first operand into its form; None where it has it.
         right: the same for the second operand.
+        target: the same for the result, by a view.
         options: further arguments of the kernel's call.
         direct: the short way, where there is one.
+        bias: brings a bias into the kernel's form, in memory of its own; None if there is none.
+        multiplies: whether the kernel takes the operands; without terms it does not.
+        copies_out: whether the kernel computes into a copy of the result.
     """
 
     shape: Shape
     dtype: np.dtype[Any]
     kernel: CompiledKernel | None = None
-    inner_shape: Shape = ()
     is_swapped: bool = False
     left: Preparation | None = None
     right: Preparation | None = None
+    target: Preparation | None = None
     options: dict[str, int] | None = None
     direct: Direct | None = None
+    bias: Preparation | None = None
+    multiplies: bool = True
+    copies_out: bool = False
 
     def run(self, a: NumpyArray, b: NumpyArray, out: NumpyArray) -> None:
         """Compute into ``out``, an array of the result's shape and type."""
@@ -79,12 +69,51 @@ class Route:
             a = self.left(a)
         if self.right is not None:
             b = self.right(b)
-        if self.inner_shape != self.shape:
-            out = out.reshape(self.inner_shape)
+        self._call(a, b, out)
+
+    def finish(
+        self,
+        a: NumpyArray,
+        b: NumpyArray,
+        out: NumpyArray,
+        factors: Sequence[NumpyArray],
+        bias: NumpyArray,
+    ) -> None:
+        """Compute into ``out``, and finish it.
+
+        Args:
+            a: the left operand.
+            b: the right operand.
+            out: where the result goes.
+            factors: those of the finish that may be any number; numpy lets them be written.
+            bias: its bias, whatever it is if there is none.
+        """
+        if self.kernel is None:
+            out.fill(0)
+            return
+        if self.is_swapped:
+            a, b = b, a
+        further = [*factors] if self.bias is None else [*factors, self.bias(bias)]
+        if self.direct is not None and self.direct.run(
+            a, b, out, [address(one, True) for one in further]
+        ):
+            return
+        left = a if self.left is None else self.left(a)
+        right = b if self.right is None else self.right(b)
+        operands = (left, right) if self.multiplies else ()
+        self._call(*operands, *further, out)
+
+    def _call(self, *arrays: NumpyArray) -> None:
+        assert self.kernel is not None
+        *inputs, out = arrays
+        whole = np.array(out, order="C") if self.copies_out else out
+        inner = whole if self.target is None else self.target(whole)
         if self.options is None:
-            self.kernel(a, b, out)
+            self.kernel(*inputs, inner)
         else:
-            self.kernel(a, b, out, **self.options)
+            self.kernel(*inputs, inner, **self.options)
+        if self.copies_out:
+            out[...] = whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,192 +125,153 @@ class Direct:
 
     Attributes:
         call: the machine code.
-        left: brings the first operand into row-major order; None where it is.
-        right: the same for the second operand.
-        a_writable: whether numpy lets it be written: what :func:`address` wants to know.
-        b_writable: the same of the second operand.
-        a_bytes: its length.
+        left: finds the first operand.
+        right: finds the second operand.
+        target: finds the result.
+        a_bytes: the length of the first operand, with what lies between its elements.
         b_bytes: the length of the second operand.
         out_bytes: the length of the result.
     """
 
     call: Callable[..., int]
-    left: Preparation | None
-    right: Preparation | None
-    a_writable: bool
-    b_writable: bool
+    left: Located
+    right: Located
+    target: Located
     a_bytes: int
     b_bytes: int
     out_bytes: int
 
-    def run(self, a: NumpyArray, b: NumpyArray, out: NumpyArray) -> bool:
-        """Compute, and say whether that worked: not if arrays overlap, or there is no memory."""
-        if self.left is not None:
-            a = self.left(a)
-        if self.right is not None:
-            b = self.right(b)
-        left, right = address(a, self.a_writable), address(b, self.b_writable)
-        target = address(out, True)
+    def run(
+        self, a: NumpyArray, b: NumpyArray, out: NumpyArray, further: Sequence[int] = ()
+    ) -> bool:
+        """Compute, and say whether that worked: not if arrays overlap, or there is no memory.
+
+        What is at the ``further`` addresses has memory of its own.
+        """
+        find, is_viewable = self.left
+        if find is not None:
+            a = find(a)
+        left = address(a, is_viewable)
+        find, is_viewable = self.right
+        if find is not None:
+            b = find(b)
+        right = address(b, is_viewable)
+        find, is_viewable = self.target
+        if find is not None:
+            out = find(out)
+        target = address(out, is_viewable)
         if (
             -self.a_bytes < left - target < self.out_bytes
             or -self.b_bytes < right - target < self.out_bytes
         ):
             return False
+        if further:
+            return not self.call(left, right, *further, target)
         return not self.call(left, right, target)
 
 
-def route(a: Operand, b: Operand, threads: int | None) -> Route:
+def route(
+    a: Operand,
+    b: Operand,
+    threads: int | None,
+    finish: Finish = PLAIN,
+    bias: Shape | None = None,
+    out: Operand | None = None,
+) -> Route:
     """How to compute the product of such operands; compiles what it takes.
 
+    Args:
+        a: the left operand.
+        b: the right operand.
+        threads: how many may run; None for as many as there are cores.
+        finish: what becomes of the product, a bias apart.
+        bias: the shape of a bias, None if there is none.
+        out: where the result goes; None for an array in row-major order without gaps.
+
     Raises:
-        CallError: the operands do not fit each other, or ``threads`` is no positive integer.
+        CallError: the operands do not fit each other, ``threads`` is no positive integer, or
+            ``out`` cannot be written where it lies.
     """
     if threads is not None and (type(threads) is not int or threads < 1):
         raise CallError(f"matmul: threads={threads!r}; expected an integer >= 1")
-    dtype = _element_type(a, b)
+    dtype = element_type(a.dtype, b.dtype)
     total = accumulator_of(dtype).numpy()
-    sizes, batch, shape = _sizes(a.shape, b.shape)
-    if 0 in (sizes.m, sizes.n, sizes.k, sizes.batch):
+    product = product_of(a.shape, b.shape)
+    shape = product.shape
+    form_of_bias = None
+    if bias is not None:
+        along, repeated = bias_of(bias, product)
+        finish = replace(finish, bias=along)
+        length = product.sizes.along(along.value)
+        is_whole = prod(bias) == length
+        form_of_bias = (
+            np.ndarray.flatten if is_whole else partial(spread, length=length, times=repeated)
+        )
+    if product.is_empty or (not product.sizes.k and finish == PLAIN):
         return Route(shape, total)
-    outer = () if batch is None else (batch,)
-    is_swapped = sizes.n == 1 < sizes.m
-    if is_swapped:
+    if out is None or (out.shape, out.dtype) != (shape, total):
+        # If it is not, that is told later.
+        out = Operand(total, shape, C_CONTIGUOUS | ALIGNED | WRITEABLE)
+    is_vector = product.sizes.n == 1 < product.sizes.m
+    if is_vector:
         # A matrix by a vector is the vector by the transposed matrix, whose rows become lanes.
-        a, b, sizes = b, a, sizes._replace(m=1, n=sizes.m)
-    left = _form(a, (*outer, sizes.m, sizes.k))
-    right = _form(b, (*outer, *((sizes.n, sizes.k) if is_swapped else (sizes.k, sizes.n))))
+        a, b, product, finish = b, a, product.turned, finish.turned
+    target = form_of(out, (*product.outer, product.sizes.m, product.sizes.n), is_result=True)
+    if not product.sizes.k or finish.alpha is Factor.ZERO:
+        inner = (product.sizes.batch, product.sizes.m, product.sizes.n)
+        return Route(
+            shape,
+            total,
+            finish_alone(product.sizes, accumulator_of(dtype), finish),
+            target=partial(np.reshape, shape=inner),
+            bias=form_of_bias,
+            multiplies=False,
+            copies_out=not out.flags & C_CONTIGUOUS,
+        )
+    if target.is_copy:
+        raise CallError(
+            "matmul: out cannot be written where it lies: it is misaligned, has a negative or zero "
+            "stride, or a stack whose matrices do not follow one another evenly; multiply into a "
+            "new array and copy it"
+        )
+    is_turned = target.is_transposed
+    if is_turned:
+        a, b, product, finish = b, a, product.turned, finish.turned
+    sizes = product.sizes
+    of_a = (sizes.k, sizes.m) if is_turned else (sizes.m, sizes.k)
+    of_b = (sizes.n, sizes.k) if is_vector or is_turned else (sizes.k, sizes.n)
+    left = form_of(a, (*product.outer_of("a"), *of_a))
+    right = form_of(b, (*product.outer_of("b"), *of_b))
     problem = Problem(
         sizes,
         dtype,
-        transpose_a=left.is_transposed,
-        transpose_b=right.is_transposed is not is_swapped,
+        transpose_a=left.is_transposed is not is_turned,
+        transpose_b=right.is_transposed is not (is_vector or is_turned),
+        strides_a=left.strides,
+        strides_b=right.strides,
+        strides_out=target.strides,
     )
     count = min(threads or usable_threads(), LARGEST_TEAM)
-    kernel = _kernel(problem, batch is not None, count)
+    kernel = product_kernel(problem, product.stacks, finish, count)
     options = {"threads": threads} if threads is not None and kernel.is_threaded else None
     direct = Direct(
         kernel.native.call,
-        left=None if left.is_in_order else left.prepare,
-        right=None if right.is_in_order else right.prepare,
-        a_writable=bool(a.flags & WRITEABLE) or left.is_copy,
-        b_writable=bool(b.flags & WRITEABLE) or right.is_copy,
-        a_bytes=prod(a.shape) * a.dtype.itemsize,
-        b_bytes=prod(b.shape) * b.dtype.itemsize,
-        out_bytes=prod(shape) * total.itemsize,
+        left=left.located(a),
+        right=right.located(b),
+        target=target.located(out),
+        a_bytes=a.bytes,
+        b_bytes=b.bytes,
+        out_bytes=out.bytes,
     )
     return Route(
         shape,
         total,
         kernel,
-        inner_shape=(*outer, sizes.m, sizes.n),
-        is_swapped=is_swapped,
+        is_swapped=is_vector or is_turned,
         left=left.prepare,
         right=right.prepare,
+        target=target.prepare,
         options=options,
         direct=None if kernel.is_threaded else direct,
+        bias=form_of_bias,
     )
-
-
-@lru_cache(maxsize=_KERNELS)
-def _kernel(problem: Problem, is_batch: bool, threads: int) -> CompiledKernel:
-    machine = _host()
-    sizes = problem.sizes
-    kernel = matmul_kernel(
-        sizes.m,
-        sizes.n,
-        sizes.k,
-        dtype=problem.dtype,
-        transpose_a=problem.transpose_a,
-        transpose_b=problem.transpose_b,
-        batch=sizes.batch if is_batch else None,
-    )
-    return compile(matmul_schedule(kernel, plan(problem, machine, threads), machine), machine)
-
-
-@cache
-def _host() -> Machine:
-    return load_machine(None)
-
-
-def _element_type(a: Operand, b: Operand) -> DType:
-    """The type of both operands.
-
-    Raises:
-        CallError: they have two types, or one that is no number to multiply.
-    """
-    if a.dtype != b.dtype:
-        raise CallError(
-            f"matmul: 'a' has elements of type {a.dtype} and 'b' of type {b.dtype}; expected one "
-            "type: convert one of them with .astype(...)"
-        )
-    try:
-        dtype = as_dtype(a.dtype)
-    except KernelError:
-        dtype = None
-    if dtype is None or not (dtype.is_float or (dtype.is_integer and dtype.is_signed)):
-        raise CallError(
-            f"matmul: the operands have elements of type {a.dtype}; expected float32, float64 or a "
-            "signed integer"
-        )
-    return dtype
-
-
-def _sizes(a: Shape, b: Shape) -> tuple[Sizes, int | None, Shape]:
-    """The sizes of the product, how many there are in a stack, and the result's shape.
-
-    Raises:
-        CallError: the shapes do not fit.
-    """
-    for name, operand in (("a", a), ("b", b)):
-        if not operand:
-            raise CallError(
-                f"matmul: '{name}' has no dimension; expected a matrix, or multiply by *"
-            )
-    rows, terms = (a[-2] if len(a) > 1 else 1), a[-1]
-    terms_of_b, columns = (b[-2], b[-1]) if len(b) > 1 else (b[0], 1)
-    if terms != terms_of_b:
-        raise CallError(
-            f"matmul: 'a' of shape {a} has {terms} columns and 'b' of shape {b} has {terms_of_b} "
-            "rows; expected as many"
-        )
-    ends = (a[-2:-1] if len(a) > 1 else ()) + (b[-1:] if len(b) > 1 else ())
-    stack, stack_of_b = a[:-2], b[:-2]
-    if not stack_of_b:
-        return Sizes(prod(stack) * rows, columns, terms), None, (*stack, *ends)
-    if stack != stack_of_b:
-        raise CallError(
-            f"matmul: 'a' of shape {a} and 'b' of shape {b} are stacks of {stack} and {stack_of_b} "
-            "matrices; expected equal stacks, or a single 'b': repeat with numpy.broadcast_to"
-        )
-    count = prod(stack)
-    return Sizes(rows, columns, terms, count), count, (*stack, *ends)
-
-
-class Form(NamedTuple):
-    """How an operand gets the form of a kernel's array; ``prepare`` is None where it has it.
-
-    ``is_transposed`` says that it is the array of a transposed operand, ``is_copy`` that it has
-    memory of its own.
-    """
-
-    prepare: Preparation | None
-    is_transposed: bool = False
-    is_copy: bool = False
-
-    @property
-    def is_in_order(self) -> bool:
-        """Whether the operand's memory is the kernel's array, whatever its shape."""
-        return not (self.is_transposed or self.is_copy)
-
-
-def _form(operand: Operand, shape: Shape) -> Form:
-    is_aligned = bool(operand.flags & ALIGNED)
-    if is_aligned and operand.flags & C_CONTIGUOUS:
-        return Form(None if operand.shape == shape else partial(np.reshape, shape=shape))
-    if is_aligned and operand.flags & F_CONTIGUOUS and len(operand.shape) == 2:
-        return Form(np.transpose, is_transposed=True)
-    return Form(partial(_copied, shape=shape), is_copy=True)
-
-
-def _copied(array: NumpyArray, shape: Shape) -> NumpyArray:
-    return np.array(array, order="C").reshape(shape)

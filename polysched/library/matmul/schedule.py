@@ -17,10 +17,17 @@ from itertools import takewhile
 
 from polysched.errors import ScheduleError
 from polysched.ir.kernel import Kernel
-from polysched.library.matmul.config import Config, fitted, part_of, require_registers
+from polysched.library.matmul.config import Config, fitted, require_registers, unit_of
 from polysched.library.matmul.dot import dot_schedule
-from polysched.library.matmul.kernel import Sizes, sizes_of
-from polysched.library.matmul.tiling import in_parallel, loops_around, tile_loops, tiled
+from polysched.library.matmul.kernel import sizes_of, stack_loops
+from polysched.library.matmul.tiling import (
+    in_parallel,
+    loop_of_packing,
+    loops_around,
+    produced_whole,
+    tile_loops,
+    tiled,
+)
 from polysched.machine.description import Machine
 from polysched.user import Schedule
 
@@ -36,48 +43,46 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
     Raises:
         ScheduleError: the config asks for what cannot be had; the message says what.
     """
-    sizes = sizes_of(kernel)
-    config = fitted(config, sizes)
+    config = fitted(config, sizes_of(kernel))
     sums = kernel.arrays[kernel.statements["update"].target.array]
     require_registers(config, machine, sums.dtype)
     lanes = machine.lanes(sums.dtype.bits)
     if config.along_k:
-        return dot_schedule(kernel, config, sizes, lanes)
+        return dot_schedule(kernel, config, lanes)
     loops = tile_loops(config)
 
     if "pk" in loops:
-        schedule = _with_partial_sums(kernel, config, sizes)
+        schedule = _with_partial_sums(kernel, config)
         first, total = "update_init", f"{sums.name}_partial"
     else:
         schedule, first, total = Schedule(kernel), "init", sums.name
     finished = tuple(takewhile(lambda loop: not loop.endswith("k"), loops))
     if "epilogue" in kernel.statements and finished:
-        schedule = tiled(schedule, "epilogue", config, sizes, finished)
+        schedule = tiled(schedule, "epilogue", config, finished)
         schedule = schedule.compute_at(sums.name, at=finished[-1])
-        schedule = tiled(schedule, "update", config, sizes, loops[len(finished) :])
+        schedule = tiled(schedule, "update", config, loops[len(finished) :])
     else:
-        schedule = tiled(schedule, "update", config, sizes, loops)
+        schedule = tiled(schedule, "update", config, loops)
     # An epilogue's loop that has one iteration in a block leaves the product none to tile.
     around = loops_around(schedule, "update")
     *_, tile = (loop for loop in loops if loop in around and not loop.endswith("k"))
     if first in schedule.program.statements and tile not in loops_around(schedule, first):
         schedule = schedule.compute_at(first, at=tile)
     if config.parallel_batch:
-        loops = ("batch", *loops)
+        loops = (*stack_loops(kernel), *loops)
     schedule, loops = in_parallel(schedule, loops)
     schedule = schedule.promote(total, at=tile, lanes=lanes)
-    schedule = _packed(schedule, config, loops, lanes)
+    schedule = produced_whole(_packed(schedule, config, loops, lanes), config, lanes)
     return _in_vectors(schedule, lanes, tile)
 
 
-def _with_partial_sums(kernel: Kernel, config: Config, sizes: Sizes) -> Schedule:
+def _with_partial_sums(kernel: Kernel, config: Config) -> Schedule:
     """Parts of the sums, for threads, outermost but for a batch; each into an array of its own."""
-    part = part_of(config, "k", sizes.k)
-    batch = [f"update.{index}" for index in kernel.statements["update"].indices[:-3]]
+    batch = [f"update.{index}" for index in stack_loops(kernel)]
     return (
         Schedule(kernel)
-        .split("update.k", part, into=("pk", "k_part"))
-        .reorder(*batch, "pk", *(f"update.{index}" for index in ("m", "n")), "k_part")
+        .partition("update.k", config.k_threads, unit_of(config, "k"), into="pk")
+        .reorder(*batch, "pk", *(f"update.{index}" for index in "mnk"))
         .rfactor("update", "pk")
     )
 
@@ -85,18 +90,15 @@ def _with_partial_sums(kernel: Kernel, config: Config, sizes: Sizes) -> Schedule
 def _packed(schedule: Schedule, config: Config, loops: Sequence[str], lanes: int) -> Schedule:
     """Copies of what the tiles read again and again: ``b`` by the rows, ``a`` by the columns.
 
-    A transposed ``b`` is turned, since its columns become lanes; ``a`` keeps its order.
+    A transposed ``b`` is turned, since its columns become lanes; ``a`` keeps its order. What is
+    computed from something else is computed in that place.
     """
     stored_a = schedule.program.arrays["a"].dimensions[-2:]
-    wanted = {
-        "b": (config.pack_b, "im", "m", ("k", "n")),
-        "a": (config.pack_a, "in", "n", stored_a),
-    }
-    for array, (is_wanted, reader, independent, order) in wanted.items():
+    wanted = {"b": (config.pack_b, "im", ("k", "n")), "a": (config.pack_a, "in", stored_a)}
+    for array, (is_wanted, reader, order) in wanted.items():
         if not is_wanted:
             continue
-        outside = loops[: loops.index(reader)]
-        at = next((loop for loop in reversed(outside) if set(loop[1::2]) - {independent}), None)
+        at = loop_of_packing(array, loops)
         if at is None:
             raise ScheduleError(
                 f"matmul config: pack_{array} copies what '{reader}' reads again and again, and no "
@@ -104,16 +106,22 @@ def _packed(schedule: Schedule, config: Config, loops: Sequence[str], lanes: int
                 f"'{config.order}', or ask for blocks"
             )
         dimensions = schedule.program.arrays[array].dimensions
-        batch = tuple(one for one in dimensions if one not in order)
-        schedule = schedule.pack(array, at, order=(*batch, *order))
-        schedule = schedule.vectorize(f"{array}_packed.{order[-1]}", lanes)
-        if at == "in":
-            schedule = schedule.unroll(f"{array}_packed.{order[-1]}")
+        whole = (*(one for one in dimensions if one not in order), *order)
+        filling, place = f"produce_{array}", f"update.{at}"
+        if filling in schedule.program.statements:
+            schedule = schedule.compute_at(filling, place, recompute=True, order=whole)
+        else:
+            filling = f"{array}_packed"
+            schedule = schedule.pack(array, place, order=whole)
+        if order[-1] in loops_around(schedule, filling):
+            schedule = schedule.vectorize(f"{filling}.{order[-1]}", lanes)
+            if at == "in":
+                schedule = schedule.unroll(f"{filling}.{order[-1]}")
     return schedule
 
 
-_ROWS = ("m", "rm", "m_block", "m_part")
-_COLUMNS = ("n", "rn", "n_block", "n_part")
+_ROWS = ("m", "rm", "m_block")
+_COLUMNS = ("n", "rn", "n_block")
 
 
 def _in_vectors(schedule: Schedule, lanes: int, tile: str) -> Schedule:

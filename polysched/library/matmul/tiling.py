@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polysched.ir.tree import path
-from polysched.library.matmul.config import Config, part_of
-from polysched.library.matmul.kernel import Sizes
+from polysched.library.matmul.config import DIMENSIONS, Config, unit_of
+from polysched.library.matmul.kernel import STACK
 from polysched.user import Schedule
 
 
@@ -25,23 +25,21 @@ def tile_loops(config: Config) -> tuple[str, ...]:
     return tuple(sorted(wanted, key=lambda loop: loop != "pk"))
 
 
-def tiled(
-    schedule: Schedule, statement: str, config: Config, sizes: Sizes, loops: Sequence[str]
-) -> Schedule:
+def tiled(schedule: Schedule, statement: str, config: Config, loops: Sequence[str]) -> Schedule:
     """Cut the loops of a statement and put the pieces in order: ``loops``, then what remains.
 
     Left out are those that are around it already, and those of a dimension in which it has none.
     """
-    extents = {"m": sizes.m, "n": sizes.n, "k": sizes.k}
     around = loops_around(schedule, statement)
     rest = {d: f"{statement}.{d}" for d in "kmn" if d in around}
-    if "pk" in around:
-        rest = {"k": "k_part", **rest}
     loops = [loop for loop in loops if loop not in around and loop[1] in rest]
     for loop in loops:
         level, dimension = loop[0], loop[1]
+        if level == "p":
+            parts, unit = config.threads(dimension), unit_of(config, dimension)
+            schedule = schedule.partition(rest[dimension], parts, unit, into=loop)
+            continue
         factor, remaining = {
-            "p": (part_of(config, dimension, extents[dimension]), f"{dimension}_part"),
             "o": (config.block(dimension), f"{dimension}_block"),
             "i": (config.inner(dimension), f"r{dimension}"),
         }[level]
@@ -52,8 +50,10 @@ def tiled(
 
 
 def in_parallel(schedule: Schedule, loops: Sequence[str]) -> tuple[Schedule, tuple[str, ...]]:
-    """The parts of threads as one parallel loop; the schedule and the loops that it has now."""
-    parts = [loop for loop in loops if loop.startswith("p") or loop == "batch"]
+    """The parts of threads, and the loops over a stack if ``loops`` has them, as one parallel loop;
+    the schedule and the loops that it has now.
+    """
+    parts = [loop for loop in loops if loop.startswith(("p", STACK))]
     if not parts:
         return schedule, tuple(loops)
     parallel, *inner = parts
@@ -62,6 +62,29 @@ def in_parallel(schedule: Schedule, loops: Sequence[str]) -> tuple[Schedule, tup
         schedule = schedule.collapse(f"update.{parallel}", f"update.{loop}", into=into)
         parallel = into
     return schedule.parallel(f"update.{parallel}"), (parallel, *loops[len(parts) :])
+
+
+def loop_of_packing(operand: str, loops: Sequence[str]) -> str | None:
+    """The loop in whose iterations ``"a"`` or ``"b"`` is packed: around the loop that reads the
+    same again and again, the innermost that decides what; None if there is none.
+    """
+    reader, independent = ("im", "m") if operand == "b" else ("in", "n")
+    outside = loops[: loops.index(reader)]
+    return next((loop for loop in reversed(outside) if set(loop[1::2]) - {independent}), None)
+
+
+def produced_whole(schedule: Schedule, config: Config, lanes: int) -> Schedule:
+    """An operand that is computed, and not packed: all of it first, its rows shared by threads."""
+    is_shared = config.parallel_batch or any(config.threads(d) > 1 for d in DIMENSIONS)
+    for operand, is_packed in (("a", config.pack_a), ("b", config.pack_b)):
+        statement = f"produce_{operand}"
+        if is_packed or statement not in schedule.program.statements:
+            continue
+        first, *_, last = loops_around(schedule, statement)
+        schedule = schedule.vectorize(f"{statement}.{last}", lanes)
+        if is_shared:
+            schedule = schedule.parallel(f"{statement}.{first}")
+    return schedule
 
 
 def loops_around(schedule: Schedule, statement: str) -> tuple[str, ...]:

@@ -6,10 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from polysched.ir.dtypes import DType, f32
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import DType, f32, i8
+from polysched.ir.expressions import cast, maximum
 from polysched.ir.kernel import Kernel
 from polysched.library.matmul.config import Config
-from polysched.library.matmul.kernel import Sizes, sizes_of
+from polysched.library.matmul.kernel import (
+    Element,
+    Elementwise,
+    Epilogue,
+    Producer,
+    Sizes,
+    sizes_of,
+)
 from polysched.library.matmul.schedule import matmul_schedule
 from polysched.lower import compile
 from polysched.machine.load import load_machine
@@ -26,6 +35,53 @@ def operands(sizes: Sizes, dtype: DType = f32, *, stacked: bool = False) -> tupl
     outer = (sizes.batch,) if stacked else ()
     shapes = ((*outer, sizes.m, sizes.k), (*outer, sizes.k, sizes.n))
     return tuple(generator.integers(-8, 8, shape).astype(dtype.numpy()) for shape in shapes)
+
+
+def bias_and_relu(columns: int) -> Epilogue:
+    """An epilogue: an f32 for each column is added, then negative numbers become 0."""
+
+    def declared(build: KernelBuilder) -> Elementwise:
+        bias = build.input("bias", f32, (columns,))
+        return lambda done: maximum(0, done.value + bias[done.column])
+
+    return declared
+
+
+def codes_by_rows(sizes: Sizes) -> Producer:
+    """``a`` as int8 ``codes`` by an f32 ``scale`` of each row."""
+
+    def declared(build: KernelBuilder) -> Element:
+        codes = build.input("codes", i8, (sizes.m, sizes.k))
+        scale = build.input("scale", f32, (sizes.m,))
+        return lambda row, term: cast(codes[row, term], f32) * scale[row]
+
+    return declared
+
+
+def codes_by_columns(sizes: Sizes) -> Producer:
+    """``b`` as int8 ``weights``, transposed, by an f32 ``gain`` of each column."""
+
+    def declared(build: KernelBuilder) -> Element:
+        weights = build.input("weights", i8, (sizes.n, sizes.k))
+        gain = build.input("gain", f32, (sizes.n,))
+        return lambda term, column: cast(weights[column, term], f32) * gain[column]
+
+    return declared
+
+
+def coded_operands(sizes: Sizes) -> dict[str, AnyArray]:
+    """The inputs of both producers."""
+    a, b = operands(sizes, i8)
+    scale = 1 + np.arange(sizes.m, dtype=np.float32) % 3
+    gain = 2 - np.arange(sizes.n, dtype=np.float32) % 4
+    return {"codes": a, "scale": scale, "weights": np.ascontiguousarray(b.T), "gain": gain}
+
+
+def coded_product(inputs: dict[str, AnyArray]) -> AnyArray:
+    """What they make, exactly."""
+    a = inputs["codes"] * inputs["scale"][:, None]
+    b = inputs["weights"].T * inputs["gain"]
+    return product(a, b)
 
 
 def product(a: AnyArray, b: AnyArray) -> AnyArray:

@@ -8,6 +8,7 @@ from polysched.library.matmul.config import (
     part_of,
     registers_needed,
     require_registers,
+    unit_of,
 )
 from polysched.library.matmul.kernel import Sizes
 from polysched.machine.load import load_machine
@@ -47,6 +48,17 @@ def test_blocks_are_whole_tiles() -> None:
 def test_a_block_as_large_as_a_thread_has_is_no_block() -> None:
     config = fitted(Config(m_threads=2, m_block=48, inner_m=6), Sizes(96, 64, 8))
     assert (config.m_threads, config.m_block) == (2, None)
+
+
+def test_blocks_of_a_part_are_of_nearly_one_size() -> None:
+    config = fitted(Config(m_threads=2, m_block=256, inner_m=8), Sizes(600, 64, 8))
+    assert config.m_block == 152
+    assert unit_of(config, "m") == 152
+    assert part_of(config, "m", 600) == 304
+
+
+def test_threads_share_tiles_where_there_are_no_blocks() -> None:
+    assert unit_of(Config(inner_m=6), "m") == 6
 
 
 @pytest.mark.parametrize(("threads", "used"), [(2, 2), (3, 3), (4, 3), (5, 5), (9, 5)])

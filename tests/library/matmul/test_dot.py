@@ -12,12 +12,16 @@ from polysched.machine.load import load_machine
 from tests.library.matmul.products import (
     assert_product,
     assert_right,
+    bias_and_relu,
+    coded_operands,
+    coded_product,
+    codes_by_columns,
+    codes_by_rows,
     operands,
     product,
     scheduled,
 )
 from tests.library.matmul.test_kernel import SIZES as SMALL
-from tests.library.matmul.test_kernel import bias_and_relu
 
 DOT = Config(inner_m=2, inner_n=4, pack_b=False, along_k=True)
 
@@ -57,9 +61,20 @@ def test_operands_that_are_not_transposed() -> None:
 def test_epilogue() -> None:
     a, b = operands(SMALL)
     bias = np.arange(SMALL.n, dtype=np.float32)
-    kernel = matmul_kernel(*SMALL[:3], transpose_b=True, epilogue=bias_and_relu)
+    kernel = matmul_kernel(*SMALL[:3], transpose_b=True, epilogue=bias_and_relu(SMALL.n))
     expected = np.maximum(product(a, b) + bias, 0)
     assert_right(kernel, DOT, a, np.ascontiguousarray(b.T), bias, expected=expected)
+
+
+@pytest.mark.parametrize("fields", [{}, {"m_threads": 2}])
+def test_computed_operands(fields: dict[str, Any]) -> None:
+    kernel = matmul_kernel(
+        *SMALL[:3], producer_a=codes_by_rows(SMALL), producer_b=codes_by_columns(SMALL)
+    )
+    schedule = scheduled(kernel, dot(**fields))
+    assert schedule.check().is_legal
+    inputs = coded_operands(SMALL)
+    np.testing.assert_array_equal(schedule.compile()(**inputs), coded_product(inputs))
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,16 @@ def test_a_config() -> None:
     ]
 
 
+def test_rows_apart() -> None:
+    problem = Problem(Sizes(128, 64, 64), strides_a=(70, 1), strides_out=(4096, 1))
+    text = explained(problem)
+    assert text.startswith(
+        "128 x 64 x 64 f32 on 'skylake-avx512', rows of a 70 and rows of out 4096"
+    )
+    assert "b: read where it lies" in text
+    assert "b: packed into panels" in explained(Problem(Sizes(128, 64, 64), strides_b=(4096, 1)))
+
+
 def test_what_is_clipped() -> None:
     text = explain(Config(m_threads=9, n_block=512), Problem(Sizes(12, 64, 8)), MACHINE)
     assert "m_threads: 2 instead of 9, which does not fit the problem or the tile" in text

@@ -4,18 +4,26 @@ import pytest
 from polysched.errors import KernelError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, f32, f64, i8, i16, i32, i64
-from polysched.ir.expressions import Expression, Index, maximum
 from polysched.ir.kernel import Kernel, Order
 from polysched.library.matmul.kernel import (
-    Elementwise,
     Sizes,
+    Stack,
     accumulator_of,
     matmul_kernel,
     sizes_of,
+    stack_loops,
 )
 from polysched.lower import compile
 from polysched.user import Schedule
-from tests.library.matmul.products import operands, product
+from tests.library.matmul.products import (
+    bias_and_relu,
+    coded_operands,
+    coded_product,
+    codes_by_columns,
+    codes_by_rows,
+    operands,
+    product,
+)
 from tests.support.differential import NO_CACHE
 
 SIZES = Sizes(3, 5, 4)
@@ -23,15 +31,6 @@ SIZES = Sizes(3, 5, 4)
 
 def run(kernel: Kernel, *inputs: np.ndarray) -> np.ndarray:
     return compile(Schedule(kernel), cache=NO_CACHE)(*inputs)
-
-
-def bias_and_relu(build: KernelBuilder) -> Elementwise:
-    bias = build.input("bias", f32, (SIZES.n,))
-
-    def stored(value: Expression, row: Index, column: Index) -> Expression:
-        return maximum(0, value + bias[column])
-
-    return stored
 
 
 @pytest.mark.parametrize(
@@ -80,7 +79,7 @@ def test_accumulate() -> None:
 def test_epilogue() -> None:
     a, b = operands(SIZES)
     bias = np.arange(SIZES.n, dtype=np.float32)
-    found = run(matmul_kernel(*SIZES[:3], epilogue=bias_and_relu), a, b, bias)
+    found = run(matmul_kernel(*SIZES[:3], epilogue=bias_and_relu(SIZES.n)), a, b, bias)
     np.testing.assert_array_equal(found, np.maximum(product(a, b) + bias, 0))
 
 
@@ -97,9 +96,69 @@ def test_empty(name: str) -> None:
         matmul_kernel(**sizes)
 
 
-def test_accumulate_and_epilogue() -> None:
-    with pytest.raises(KernelError, match="no finished sum for an epilogue"):
-        matmul_kernel(*SIZES[:3], accumulate=True, epilogue=bias_and_relu)
+def test_an_epilogue_may_use_what_is_there() -> None:
+    a, b = operands(SIZES)
+    out = np.ones((SIZES.m, SIZES.n), np.float32)
+    kernel = matmul_kernel(
+        *SIZES[:3], accumulate=True, epilogue=lambda _: lambda done: done.value - 2 * done.old
+    )
+    run(kernel, a, b, out)
+    np.testing.assert_array_equal(out, product(a, b) - 2)
+
+
+def test_computed_operands() -> None:
+    kernel = matmul_kernel(
+        *SIZES[:3], producer_a=codes_by_rows(SIZES), producer_b=codes_by_columns(SIZES)
+    )
+    assert sizes_of(kernel) == SIZES
+    assert list(kernel.statements) == ["produce_a", "produce_b", "init", "update"]
+    inputs = coded_operands(SIZES)
+    found = compile(Schedule(kernel), cache=NO_CACHE)(**inputs)
+    np.testing.assert_array_equal(found, coded_product(inputs))
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_a_computed_operand_is_not_stored(name: str) -> None:
+    producers = {"a": codes_by_rows(SIZES), "b": codes_by_columns(SIZES)}
+    options = {f"producer_{name}": producers[name], f"transpose_{name}": True}
+    with pytest.raises(
+        KernelError, match=f"transpose_{name}=True says how '{name}' is stored, and"
+    ):
+        matmul_kernel(*SIZES[:3], **options)
+
+
+STACKS = [
+    (Stack(2), Stack(3)),
+    (Stack(2, of_a=False),),
+    (Stack(2, of_b=False), Stack(3)),
+    (Stack(2, of_b=False), Stack(3, of_a=False)),
+]
+
+
+@pytest.mark.parametrize("stacks", STACKS, ids=str)
+def test_stacks(stacks: tuple[Stack, ...]) -> None:
+    a, b = stacked_operands(stacks, SIZES)
+    kernel = matmul_kernel(*SIZES[:3], batch=stacks)
+    assert sizes_of(kernel) == SIZES._replace(batch=np.prod([stack.extent for stack in stacks]))
+    assert stack_loops(kernel) == ("batch", "batch_2")[: len(stacks)]
+    inputs = (without_repeats(a, SIZES.m), without_repeats(b, SIZES.k))
+    np.testing.assert_array_equal(run(kernel, *inputs), product(a, b))
+
+
+def stacked_operands(stacks: tuple[Stack, ...], sizes: Sizes) -> tuple[np.ndarray, np.ndarray]:
+    """Operands to be broadcast: of one matrix in a dimension where the kernel takes one."""
+    generator = np.random.default_rng(0)
+    outer_a = [stack.extent if stack.of_a else 1 for stack in stacks]
+    outer_b = [stack.extent if stack.of_b else 1 for stack in stacks]
+    shapes = ((*outer_a, sizes.m, sizes.k), (*outer_b, sizes.k, sizes.n))
+    a, b = (generator.integers(-8, 8, shape).astype(np.float32) for shape in shapes)
+    return a, b
+
+
+def without_repeats(operand: np.ndarray, rows: int) -> np.ndarray:
+    """An operand without the dimensions of one matrix, as the kernel takes it."""
+    outer = [extent for extent in operand.shape[:-2] if extent > 1]
+    return operand.reshape(*outer, rows, operand.shape[-1])
 
 
 def test_sizes_of_another_kernel() -> None:

@@ -86,3 +86,13 @@ def test_few_rows_by_a_transposed_b_are_dot_products() -> None:
 def test_threads_do_not_share_sums_that_a_grid_reads_as_cheaply() -> None:
     config = plan(Problem(Sizes(1, 4096, 4096)), AVX512, threads=2)
     assert (config.n_threads, config.k_threads) == (2, 1)
+
+
+def test_what_is_computed_is_packed() -> None:
+    for sizes in [(512, 512, 512), (16, 4096, 4096), (1000, 64, 5000)]:
+        config = plan(Problem(Sizes(*sizes), computed_a=True, computed_b=True), AVX512)
+        assert config.pack_a
+        assert config.pack_b
+    config = plan(Problem(Sizes(64, 64, 64), computed_a=True), AVX512)
+    assert not config.pack_a  # one block holds all of it
+    assert not config.pack_b

@@ -1,6 +1,8 @@
+from collections import Counter
 from itertools import permutations
 from typing import Any
 
+import islpy as isl
 import numpy as np
 import pytest
 
@@ -8,10 +10,11 @@ from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import ScheduleError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, f32, f64, i8, i16
-from polysched.ir.expressions import Expression, Index, maximum
+from polysched.ir.expressions import cast
+from polysched.ir.kernel import Statement
 from polysched.ir.tree import path
-from polysched.library.matmul.config import Config
-from polysched.library.matmul.kernel import Elementwise, Sizes, matmul_kernel
+from polysched.library.matmul.config import Config, fitted, part_of, unit_of
+from polysched.library.matmul.kernel import Element, Sizes, Stack, matmul_kernel
 from polysched.library.matmul.plan import plan
 from polysched.library.matmul.problem import Problem
 from polysched.loops.last_writer import last_writer_errors
@@ -21,10 +24,17 @@ from tests.library.matmul.products import (
     HOST,
     assert_product,
     assert_right,
+    bias_and_relu,
+    coded_operands,
+    coded_product,
+    codes_by_columns,
+    codes_by_rows,
     operands,
     product,
     scheduled,
 )
+from tests.library.matmul.test_kernel import STACKS, stacked_operands, without_repeats
+from tests.support.differential import NO_CACHE
 
 SMALL = Config(inner_m=3, inner_n=32)
 SIZES = Sizes(8, 41, 13)
@@ -53,15 +63,6 @@ ORDERS = [
         permutations("mnk"), reversed([*permutations("mnk")]), permutations("nkm"), strict=True
     )
 ]
-
-
-def bias_and_relu(build: KernelBuilder) -> Elementwise:
-    bias = build.input("bias", f32, (SIZES.n,))
-
-    def stored(value: Expression, row: Index, column: Index) -> Expression:
-        return maximum(0, value + bias[column])
-
-    return stored
 
 
 def is_parallel(config: Config) -> bool:
@@ -98,18 +99,18 @@ def test_epilogue(fields: dict[str, Any]) -> None:
     bias = np.arange(SIZES.n, dtype=np.float32)
     expected = np.maximum(product(a, b) + bias, 0)
     options = {"threads": 3} if is_parallel(config) else {}
-    kernel = matmul_kernel(*SIZES[:3], epilogue=bias_and_relu)
+    kernel = matmul_kernel(*SIZES[:3], epilogue=bias_and_relu(SIZES.n))
     assert_right(kernel, config, a, b, bias, expected=expected, **options)
 
 
 def test_epilogue_is_computed_at_the_tile() -> None:
-    kernel = matmul_kernel(*SIZES[:3], epilogue=bias_and_relu)
+    kernel = matmul_kernel(*SIZES[:3], epilogue=bias_and_relu(SIZES.n))
     tree = scheduled(kernel, SMALL).program.tree
     assert "im" in [loop.name for loop in path(tree, "epilogue")]
 
 
 def test_epilogue_is_computed_outside_of_the_blocks_of_sums() -> None:
-    kernel = matmul_kernel(*SIZES[:3], epilogue=bias_and_relu)
+    kernel = matmul_kernel(*SIZES[:3], epilogue=bias_and_relu(SIZES.n))
     config = Config(**{**vars(SMALL), "n_block": 32, "k_block": 5})
     tree = scheduled(kernel, config).program.tree
     around = [loop.name for loop in path(tree, "epilogue")]
@@ -138,8 +139,38 @@ def test_packed_a(transpose_a: bool) -> None:
 @pytest.mark.parametrize("fields", [BLOCKS, {"k_threads": 2}, {"m_threads": 2}], ids=named)
 def test_every_read_sees_the_value_it_should(fields: dict[str, Any]) -> None:
     config = Config(**{**vars(SMALL), **fields})
-    kernel = matmul_kernel(5, 33, 7, epilogue=bias_and_relu)
+    kernel = matmul_kernel(5, 33, 7, epilogue=bias_and_relu(33))
     assert not last_writer_errors(scheduled(kernel, config), {})
+
+
+@pytest.mark.parametrize("threads", [2, 3, 4, 7])
+@pytest.mark.parametrize("dimension", ["m", "n", "k"])
+@pytest.mark.parametrize("block", [None, 7])
+def test_parts_of_threads_differ_by_one_unit(
+    dimension: str, threads: int, block: int | None
+) -> None:
+    sizes, inner = Sizes(77, 78, 79), {"inner_m": 3, "inner_n": 4, "inner_k": 2}
+    wanted = {f"{dimension}_threads": threads, f"{dimension}_block": block}
+    config = Config(**{**vars(SMALL), **inner, **wanted, "pack_b": False})
+    used = fitted(config, sizes)
+    program = scheduled(matmul_kernel(*sizes[:3]), config).program
+    (part,) = (loop for loop in path(program.tree, "update") if loop.name == f"p{dimension}")
+    extent, unit = sizes.along(dimension), unit_of(used, dimension)
+    lengths = Counter(
+        part.values["update"].eval(_instance(program.statements["update"], dimension, at))
+        for at in range(extent)
+    )
+    assert len(lengths) == used.threads(dimension)
+    assert max(lengths.values()) == part_of(used, dimension, extent)
+    units = [-(-length // unit) for length in lengths.values()]
+    assert max(units) - min(units) <= 1
+
+
+def _instance(statement: Statement, dimension: str, at: int) -> isl.Point:
+    """The instance in which one index has a value, and the others are 0."""
+    point = isl.Point.zero(statement.domain.get_space())
+    position = statement.indices.index(dimension)
+    return point.set_coordinate_val(isl.dim_type.set, position, isl.Val(at))
 
 
 def test_batch_in_parallel() -> None:
@@ -167,8 +198,84 @@ def test_a_block_of_one_column_and_an_epilogue() -> None:
     a, b = operands(SIZES)
     bias = np.arange(SIZES.n, dtype=np.float32)
     expected = np.maximum(product(a, b) + bias, 0)
-    kernel = matmul_kernel(*SIZES[:3], epilogue=bias_and_relu)
+    kernel = matmul_kernel(*SIZES[:3], epilogue=bias_and_relu(SIZES.n))
     assert_right(kernel, config, a, b, bias, expected=expected, threads=2)
+
+
+@pytest.mark.parametrize("fields", FIELDS, ids=named)
+def test_an_epilogue_that_updates(fields: dict[str, Any]) -> None:
+    config = Config(**{**vars(SMALL), **fields})
+    a, b = operands(SIZES)
+    kernel = matmul_kernel(
+        *SIZES[:3], accumulate=True, epilogue=lambda _: lambda done: done.value - 2 * done.old
+    )
+    out = np.ones((SIZES.m, SIZES.n), np.float32)
+    schedule = scheduled(kernel, config)
+    assert schedule.check().is_legal
+    schedule.compile(cache=NO_CACHE)(a, b, out)
+    np.testing.assert_array_equal(out, product(a, b) - 2)
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"parallel_batch": True}, {"m_threads": 2}, {"k_threads": 2}, BLOCKS], ids=named
+)
+@pytest.mark.parametrize("stacks", STACKS, ids=str)
+def test_stacks(stacks: tuple[Stack, ...], fields: dict[str, Any]) -> None:
+    config = Config(**{**vars(SMALL), **fields})
+    a, b = stacked_operands(stacks, SIZES)
+    inputs = (without_repeats(a, SIZES.m), without_repeats(b, SIZES.k))
+    kernel = matmul_kernel(*SIZES[:3], batch=stacks)
+    options = {"threads": 2} if is_parallel(config) or config.parallel_batch else {}
+    assert_right(kernel, config, *inputs, expected=product(a, b), **options)
+
+
+PACKED = [
+    {"pack_a": True, "m_block": 3},
+    {"pack_a": True, "m_block": 3, "m_threads": 2},
+    {"pack_a": True, "pack_b": False, "k_block": 5, "k_threads": 2},
+]
+
+
+@pytest.mark.parametrize("fields", [*FIELDS, *PACKED], ids=named)
+def test_computed_operands(fields: dict[str, Any]) -> None:
+    config = Config(**{**vars(SMALL), **fields})
+    kernel = matmul_kernel(
+        *SIZES[:3], producer_a=codes_by_rows(SIZES), producer_b=codes_by_columns(SIZES)
+    )
+    inputs = coded_operands(SIZES)
+    schedule = scheduled(kernel, config)
+    assert schedule.check().is_legal
+    found = schedule.compile(cache=NO_CACHE)(**inputs)
+    np.testing.assert_array_equal(found, coded_product(inputs))
+    for operand, is_packed in (("a", config.pack_a), ("b", config.pack_b)):
+        below = {loop.name for loop in path(schedule.program.tree, f"produce_{operand}")}
+        assert is_packed == bool(below & {"im", "in", "ik", "om", "on", "ok", "pm", "pk"})
+
+
+def test_a_computed_operand_is_converted_in_vectors() -> None:
+    machine = load_machine("skylake-avx512")
+    kernel = matmul_kernel(60, 256, 64, producer_b=_halves)
+    schedule = scheduled(kernel, Config(inner_m=6, inner_n=64))
+    text = schedule.show("asm", machine)
+    assert "vcvtdq2ps" in text
+    assert "vcvtsi2ss" not in text
+
+
+def _halves(build: KernelBuilder) -> Element:
+    weights = build.input("weights", i8, (64, 256))
+    return lambda term, column: cast(weights[term, column], f32) * 0.5
+
+
+def test_a_computed_stack() -> None:
+    def declared(build: KernelBuilder) -> Element:
+        codes = build.input("codes", i8, (2, SIZES.m, SIZES.k))
+        return lambda row, term, at: cast(codes[at, row, term], f32)
+
+    a, b = operands(SIZES._replace(batch=2), i8, stacked=True)
+    stacks = (Stack(2),)
+    kernel = matmul_kernel(*SIZES[:3], batch=stacks, producer_a=declared)
+    config = Config(**{**vars(SMALL), "parallel_batch": True, "pack_a": True})
+    assert_right(kernel, config, a, b.astype(np.float32), expected=product(a, b), threads=2)
 
 
 def test_accumulate() -> None:

@@ -1,0 +1,96 @@
+"""Reduction domains: boxes over which updates run, and the extents of these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from polysched.errors import FrontendError
+from polysched.ir.declarations import require_identifier
+from polysched.ir.expressions import Expression, Index, Parameter, as_expression
+
+Extent: TypeAlias = int | str | Expression
+"""A number, or a size known only at the call: a name."""
+
+_LETTERS = "xyzw"
+
+
+@dataclass(frozen=True)
+class RVar(Index):
+    """A variable of a reduction domain, such as ``r.x``."""
+
+    domain: RDom | None = field(default=None, compare=False, repr=False)
+
+
+class RDom:
+    """A box over which updates run: ``RDom([(minimum, extent), ...])``.
+
+    Its variables ``x``, ``y``, ``z``, ``w`` are loops named ``<name>_x``, ...; ``x`` is innermost.
+
+    Args:
+        bounds: the minimum and the extent of each variable.
+        name: of the domain.
+    """
+
+    def __init__(self, bounds: Sequence[tuple[Extent, Extent]], name: str = "r") -> None:
+        require_identifier(name, "RDom")
+        if not 1 <= len(bounds) <= len(_LETTERS):
+            raise FrontendError(f"RDom '{name}' has {len(bounds)} bounds; expected 1 to 4")
+        for one in bounds:
+            if not isinstance(one, tuple) or len(one) != 2:
+                raise FrontendError(f"RDom '{name}': {one!r}; expected (minimum, extent)")
+        self.name = name
+        self.bounds = tuple((as_extent(low), as_extent(count)) for low, count in bounds)
+        self.conditions: list[Expression] = []
+
+    def __getitem__(self, position: int) -> RVar:
+        if not 0 <= position < len(self.bounds):
+            raise FrontendError(
+                f"RDom '{self.name}' has {len(self.bounds)} variables; expected one of these, got "
+                f"number {position}"
+            )
+        return RVar(f"{self.name}_{_LETTERS[position]}", self)
+
+    def __iter__(self) -> Iterator[RVar]:
+        return (self[position] for position in range(len(self.bounds)))
+
+    @property
+    def x(self) -> RVar:
+        """The first variable, the innermost."""
+        return self[0]
+
+    @property
+    def y(self) -> RVar:
+        """The second variable."""
+        return self[1]
+
+    @property
+    def z(self) -> RVar:
+        """The third variable."""
+        return self[2]
+
+    @property
+    def w(self) -> RVar:
+        """The fourth variable, the outermost."""
+        return self[3]
+
+    def where(self, condition: Expression) -> None:
+        """Leave out the points at which an affine condition does not hold."""
+        if not isinstance(condition, Expression):
+            raise FrontendError(f"RDom '{self.name}': where({condition!r}); expected a condition")
+        self.conditions.append(condition)
+
+
+def as_extent(extent: Extent) -> Expression:
+    """An extent as an expression; a name is a parameter.
+
+    Raises:
+        FrontendError: it is none.
+    """
+    if isinstance(extent, str):
+        require_identifier(extent, "size")
+        return Parameter(extent)
+    if isinstance(extent, Expression) or (isinstance(extent, int) and type(extent) is not bool):
+        return as_expression(extent)
+    raise FrontendError(f"extent {extent!r}; expected a number, or the name of a size")

@@ -1,0 +1,15 @@
+"""The user's line, seen from inside of this package."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from polysched.ir.source import SourceLocation, caller_location
+
+_FOLDER = f"{Path(__file__).resolve().parent}{os.sep}"
+
+
+def user_location() -> SourceLocation | None:
+    """The innermost line on the call stack that is the user's."""
+    return caller_location(_FOLDER)

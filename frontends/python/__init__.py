@@ -1,0 +1,1 @@
+"""Plain Python functions over arrays and ``range`` loops as kernels: ``@polysched.kernel``."""

@@ -1,0 +1,186 @@
+"""``@polysched.kernel``: a Python function that is a kernel too.
+
+::
+
+    @ps.kernel
+    def scale(x: "f32[n]", y: "f32[n]"):
+        for i in range(x.shape[0]):
+            y[i] = 2 * x[i]
+
+    scale(x, y)                      # plain Python, the reference
+    ps.Schedule(scale).vectorize("i", 16).compile()(x, y)
+
+What the function does to its arguments the kernel does: an array that it writes to is updated in
+place. A local array made by ``np.empty`` or ``np.zeros`` is an output if the function returns it,
+else a temporary. Values have the types that numpy 2 gives them.
+"""
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, overload
+
+from polysched.errors import FrontendError, KernelError
+from polysched.frontends.python.annotations import Argument, ArrayArgument, arguments_of
+from polysched.frontends.python.expressions import Reader, sizes_in
+from polysched.frontends.python.scope import NumberType, Scope, TypeLearntError, assigned
+from polysched.frontends.python.source import FunctionSource, function_source
+from polysched.frontends.python.statements import Declarer
+from polysched.frontends.python.values import Value
+from polysched.frontends.reductions import reassociated
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.kernel import Kernel, Order
+from polysched.ir.tree import restrict
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PythonKernel(Kernel):
+    """The kernel that a function means. Calling it runs the function, in plain Python."""
+
+    # No name in quotes, which those who ask a callable for its types could not resolve.
+    function: Callable[..., Any] = field(repr=False)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Run the function."""
+        return self.function(*arguments, **named)
+
+
+@overload
+def kernel(function: Callable[..., Any], /) -> PythonKernel: ...
+
+
+@overload
+def kernel(*, order: Order | str = ...) -> Callable[[Callable[..., Any]], PythonKernel]: ...
+
+
+def kernel(
+    function: Callable[..., Any] | None = None, /, *, order: Order | str = Order.EXACT
+) -> PythonKernel | Callable[[Callable[..., Any]], PythonKernel]:
+    """Read a function as a kernel: ``@kernel``, or ``@kernel(order="any")``.
+
+    Args:
+        function: over arrays and ``range`` loops; its arguments are annotated as
+            :mod:`polysched.frontends.python.annotations` says.
+        order: the policy of its reductions, but of those that ``polysched.statement`` names.
+
+    Raises:
+        FrontendError: the function does what a kernel cannot; the message points at it.
+    """
+    try:
+        policy = Order(order)
+    except ValueError:
+        raise FrontendError(
+            f"unknown order policy {order!r} of a kernel; expected 'exact' or 'any'"
+        ) from None
+    if function is None:
+        return lambda decorated: read_kernel(decorated, policy)
+    return read_kernel(function, policy)
+
+
+def read_kernel(function: Callable[..., Any], order: Order = Order.EXACT) -> PythonKernel:
+    """The kernel that a function means.
+
+    The types of local numbers may show only at a later assignment; the function is then read again.
+
+    Raises:
+        FrontendError: it does what a kernel cannot.
+    """
+    source = function_source(function)
+    types: Mapping[str, NumberType] = MappingProxyType({})
+    while True:
+        try:
+            found = _read(source, types, order)
+            return PythonKernel(**vars(found), function=function)
+        except TypeLearntError as learnt:
+            if types.get(learnt.name) == learnt.found:
+                raise source.error(
+                    source.assignment(learnt.name),
+                    f"'{learnt.name}' is a size or a number before and is changed here, where its "
+                    "old value is needed too; expected a name of its own",
+                ) from None
+            types = MappingProxyType({**types, learnt.name: learnt.found})
+
+
+def _read(source: FunctionSource, types: Mapping[str, NumberType], order: Order) -> Kernel:
+    arguments = arguments_of(source)
+    try:
+        build = KernelBuilder(source.node.name)
+    except KernelError as error:
+        raise source.error(source.node, str(error)) from None
+    scope = Scope(types)
+    sizes = _declare_arguments(source, build, scope, arguments)
+    body, returned = _body(source)
+    declarer = Declarer(Reader(source, build, scope, sizes), returned)
+    declarer.block(body)
+    missing = [name for name in sorted(returned) if name not in scope.names]
+    if missing:
+        raise source.error(source.node.body[-1], f"'{missing[0]}' is returned and never made")
+    try:
+        found = build.kernel()
+    except KernelError as error:
+        raise source.error(source.node, str(error)) from None
+    if order is Order.ANY:
+        found = reassociated(found, declarer.labelled)
+    tree = restrict(found.body, frozenset(found.statements))  # loops without a statement go
+    assert tree is not None
+    return replace(found, body=tree, location=source.span(source.node).location)
+
+
+def _declare_arguments(
+    source: FunctionSource, build: KernelBuilder, scope: Scope, arguments: tuple[Argument, ...]
+) -> tuple[str, ...]:
+    """Declare the sizes, then the arrays; the names of the sizes."""
+    written = assigned(source.node.body)
+    sizes: dict[str, int | None] = {}
+    for argument in arguments:
+        if isinstance(argument, ArrayArgument):
+            for extent in (*argument.shape, *(argument.values or ())):
+                sizes.update(dict.fromkeys(sizes_in(extent), 0))
+        else:
+            sizes.setdefault(argument.name, None)
+    try:
+        for name, minimum in sizes.items():
+            parameter = build.parameter(name, minimum=minimum)
+            if any(argument.name == name for argument in arguments):
+                scope.names[name] = Value(parameter, is_weak=True)
+    except KernelError as error:
+        raise source.error(source.node, str(error)) from None
+    for argument in arguments:
+        if isinstance(argument, ArrayArgument):
+            _declare_array(source, build, scope, argument, is_written=argument.name in written)
+    return tuple(sizes)
+
+
+def _declare_array(
+    source: FunctionSource,
+    build: KernelBuilder,
+    scope: Scope,
+    argument: ArrayArgument,
+    *,
+    is_written: bool,
+) -> None:
+    name, dtype, shape = argument.name, argument.dtype, argument.shape
+    if is_written and (not shape or argument.values is not None):
+        what = "a number" if not shape else "an array of subscripts"
+        raise source.error(argument.node, f"'{name}' is {what} and is assigned to")
+    try:
+        with build.located(source.span(argument.node).location):
+            if is_written:
+                scope.names[name] = build.inout(name, dtype, shape)
+            else:
+                scope.names[name] = build.input(name, dtype, shape, values=argument.values)
+    except KernelError as error:
+        raise source.error(argument.node, str(error)) from None
+
+
+def _body(source: FunctionSource) -> tuple[list[ast.stmt], frozenset[str]]:
+    """The statements without the ``return`` at the end, and the arrays that it names."""
+    *body, last = source.node.body
+    if not isinstance(last, ast.Return):
+        return source.node.body, frozenset()
+    given = last.value.elts if isinstance(last.value, ast.Tuple) else [last.value]
+    names = [one.id for one in given if isinstance(one, ast.Name)]
+    if last.value is not None and len(names) != len(given):
+        raise source.error(last, "expected names of arrays, or nothing, to be returned")
+    return body, frozenset(names)

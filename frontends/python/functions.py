@@ -1,0 +1,169 @@
+"""The functions that may be called in a kernel, and what they mean for values.
+
+Python's and ``math``'s compute in float64 and give weak numbers; numpy's keep the type.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from polysched.errors import KernelError
+from polysched.frontends.python.values import Value, chosen, combine, common_type, converted
+from polysched.ir.dtypes import DType, as_dtype, boolean, f64, i64
+from polysched.ir.expressions import Operator, cast, operation
+
+_OF_MATH: Mapping[Callable[..., Any], Operator] = MappingProxyType(
+    {
+        math.acos: Operator.ARC_COSINE,
+        math.asin: Operator.ARC_SINE,
+        math.atan: Operator.ARC_TANGENT,
+        math.atan2: Operator.ARC_TANGENT_2,
+        math.cbrt: Operator.CUBE_ROOT,
+        math.cos: Operator.COSINE,
+        math.cosh: Operator.HYPERBOLIC_COSINE,
+        math.exp: Operator.EXPONENTIAL,
+        math.exp2: Operator.EXPONENTIAL_2,
+        math.fabs: Operator.ABSOLUTE,
+        math.fmod: Operator.FLOAT_REMAINDER,
+        math.hypot: Operator.HYPOTENUSE,
+        math.log10: Operator.LOGARITHM_10,
+        math.log2: Operator.LOGARITHM_2,
+        math.log: Operator.LOGARITHM,
+        math.pow: Operator.POWER,
+        math.sin: Operator.SINE,
+        math.sinh: Operator.HYPERBOLIC_SINE,
+        math.sqrt: Operator.SQUARE_ROOT,
+        math.tan: Operator.TANGENT,
+        math.tanh: Operator.HYPERBOLIC_TANGENT,
+    }
+)
+_OF_NUMPY: Mapping[Callable[..., Any], Operator] = MappingProxyType(
+    {
+        np.absolute: Operator.ABSOLUTE,
+        np.arccos: Operator.ARC_COSINE,
+        np.arcsin: Operator.ARC_SINE,
+        np.arctan2: Operator.ARC_TANGENT_2,
+        np.arctan: Operator.ARC_TANGENT,
+        np.cbrt: Operator.CUBE_ROOT,
+        np.ceil: Operator.CEILING,
+        np.cos: Operator.COSINE,
+        np.cosh: Operator.HYPERBOLIC_COSINE,
+        np.exp2: Operator.EXPONENTIAL_2,
+        np.exp: Operator.EXPONENTIAL,
+        np.fabs: Operator.ABSOLUTE,
+        np.floor: Operator.FLOOR,
+        np.fmax: Operator.NUMBER_MAXIMUM,
+        np.fmin: Operator.NUMBER_MINIMUM,
+        np.fmod: Operator.FLOAT_REMAINDER,
+        np.hypot: Operator.HYPOTENUSE,
+        np.log10: Operator.LOGARITHM_10,
+        np.log2: Operator.LOGARITHM_2,
+        np.log: Operator.LOGARITHM,
+        np.maximum: Operator.MAXIMUM,
+        np.minimum: Operator.MINIMUM,
+        np.power: Operator.POWER,
+        np.sin: Operator.SINE,
+        np.sinh: Operator.HYPERBOLIC_SINE,
+        np.sqrt: Operator.SQUARE_ROOT,
+        np.tan: Operator.TANGENT,
+        np.tanh: Operator.HYPERBOLIC_TANGENT,
+        np.trunc: Operator.TRUNCATE,
+    }
+)
+_BINARY = frozenset(
+    {
+        Operator.ARC_TANGENT_2,
+        Operator.FLOAT_REMAINDER,
+        Operator.HYPOTENUSE,
+        Operator.MAXIMUM,
+        Operator.MINIMUM,
+        Operator.NUMBER_MAXIMUM,
+        Operator.NUMBER_MINIMUM,
+        Operator.POWER,
+    }
+)
+_OF_ANY_NUMBER = frozenset({Operator.ABSOLUTE, Operator.MAXIMUM, Operator.MINIMUM})
+SUPPORTED = (
+    "supported are min, max, abs, float, int, np.where, numpy's number types, and functions of one "
+    "number of math and numpy such as sqrt, exp, log, sin"
+)
+
+
+def call(function: Any, arguments: list[Value]) -> Value:
+    """What a call of a function means.
+
+    Raises:
+        KernelError: it is none that may be called, or not with these arguments.
+    """
+    if isinstance(function, type):
+        return _conversion(function, arguments)
+    if function is np.where:
+        _require_count(arguments, 3)
+        return chosen(*arguments)
+    if function is abs:
+        _require_count(arguments, 1)
+        return combine(Operator.ABSOLUTE, *arguments)
+    if function is min or function is max:
+        return _extreme(arguments, is_largest=function is max)
+    if not callable(function):
+        raise KernelError(f"{function!r} cannot be called; {SUPPORTED}")
+    in_math, in_numpy = _found(_OF_MATH, function), _found(_OF_NUMPY, function)
+    operator = in_math or in_numpy
+    if operator is None:
+        raise KernelError(f"{_name(function)} cannot be called in a kernel; {SUPPORTED}")
+    _require_count(arguments, 2 if operator in _BINARY else 1)
+    if in_math:
+        arguments = [Value(cast(one.expression, f64)) for one in arguments]
+    dtype, _ = common_type(*arguments)
+    if not dtype.is_float and operator not in _OF_ANY_NUMBER:
+        dtype = f64
+    operands = (cast(converted(one, dtype).expression, dtype) for one in arguments)
+    return Value(operation(operator, *operands), is_weak=in_math is not None)
+
+
+def _found(table: Mapping[Callable[..., Any], Operator], function: Any) -> Operator | None:
+    try:
+        return table.get(function)
+    except TypeError:  # not hashable, so none of these
+        return None
+
+
+def _conversion(target: type, arguments: list[Value]) -> Value:
+    _require_count(arguments, 1)
+    own: Mapping[type, DType] = {float: f64, int: i64}
+    if target in own:
+        return Value(cast(arguments[0].expression, own[target]), is_weak=True)
+    if not issubclass(target, np.number):
+        raise KernelError(f"{_name(target)} cannot be called in a kernel; {SUPPORTED}")
+    return Value(cast(arguments[0].expression, as_dtype(target)))
+
+
+def _extreme(arguments: list[Value], *, is_largest: bool) -> Value:
+    """Python's own: of floats the first one unless another is beyond it, which no NaN is."""
+    if len(arguments) < 2:
+        raise KernelError(f"this has {len(arguments)} arguments; expected at least two numbers")
+    dtype, _ = common_type(*arguments)
+    result = arguments[0]
+    for other in arguments[1:]:
+        if dtype.is_integer:
+            result = combine(Operator.MAXIMUM if is_largest else Operator.MINIMUM, result, other)
+        else:
+            order = (result, other) if is_largest else (other, result)
+            result = chosen(combine(Operator.LESS, *order), other, result)
+    return result
+
+
+def _require_count(arguments: list[Value], count: int) -> None:
+    if len(arguments) != count:
+        raise KernelError(f"this has {len(arguments)} arguments; expected {count}")
+    if any(one.dtype == boolean for one in arguments[-1:]):
+        raise KernelError("this is a condition; expected a number")
+
+
+def _name(function: Any) -> str:
+    return repr(getattr(function, "__name__", str(function)))

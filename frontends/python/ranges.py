@@ -1,0 +1,84 @@
+"""The loops that a ``for`` means: ``range``, ``np.ndindex`` and products of ranges."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from polysched.errors import KernelError
+from polysched.frontends.python.expressions import Reader
+from polysched.frontends.python.values import number
+from polysched.ir.expressions import Expression
+
+_EXPECTED = "expected range(...), or for several indices np.ndindex(n, m)"
+
+
+@dataclass(frozen=True)
+class Range:
+    """One loop.
+
+    Attributes:
+        name: of its index.
+        bounds: the arguments of ``range`` as written.
+        values: the start, the end and the step.
+    """
+
+    name: str
+    bounds: tuple[ast.expr, ...]
+    values: tuple[Expression, Expression, int]
+
+    def refused(self, reader: Reader, node: ast.For, error: KernelError) -> Exception:
+        """The error that points at what is not affine in the bounds, else at the index."""
+        culprit, reason = reader.not_affine(list(self.bounds))
+        return reader.source.error(culprit or node.target, reason or str(error))
+
+
+def ranges_of(reader: Reader, node: ast.For) -> list[Range]:
+    """The loops of a ``for``, the outermost first; all bounds are those before the first one.
+
+    Raises:
+        FrontendError: it is over something else.
+    """
+    targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
+    names = [one.id for one in targets if isinstance(one, ast.Name)]
+    if len(names) != len(targets):
+        raise reader.source.error(node.target, "expected a name for the index")
+    return [
+        Range(name, tuple(bounds), _values(reader, bounds))
+        for name, bounds in zip(names, _bounds(reader, node, len(names)), strict=True)
+    ]
+
+
+def _bounds(reader: Reader, node: ast.For, count: int) -> list[list[ast.expr]]:
+    """The arguments of ``range`` for each index."""
+    if not isinstance(node.iter, ast.Call) or node.iter.keywords:
+        raise reader.source.error(node.iter, _EXPECTED)
+    function, given = reader.outer(node.iter.func), node.iter.args
+    found: list[list[ast.expr]] = []
+    if function is range and count == 1 and 1 <= len(given) <= 3:
+        found = [given]
+    elif function is np.ndindex and len(given) == count:
+        found = [[one] for one in given]
+    elif function is itertools.product and len(given) == count:
+        for one in given:
+            is_range = isinstance(one, ast.Call) and reader.outer(one.func) is range
+            if isinstance(one, ast.Call) and is_range and 1 <= len(one.args) <= 3:
+                found.append(one.args)
+    if len(found) != count:
+        raise reader.source.error(node.iter, _EXPECTED)
+    return found
+
+
+def _values(reader: Reader, bounds: list[ast.expr]) -> tuple[Expression, Expression, int]:
+    values = [reader.value(one) for one in bounds]
+    for one, value in zip(bounds, values, strict=True):
+        if not value.dtype.is_integer:
+            raise reader.source.error(one, f"this is {value.dtype}; expected an integer")
+    step = values[2].literal if len(values) == 3 else 1
+    if not isinstance(step, int) or step == 0:
+        raise reader.source.error(bounds[2], "expected a step that is a number and not 0")
+    start, end = (number(0), values[0]) if len(values) == 1 else values[:2]
+    return start.expression, end.expression, step

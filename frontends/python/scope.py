@@ -1,0 +1,86 @@
+"""What names mean at a place in a function, and of which types its local numbers are."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from polysched.frontends.python.values import Value
+from polysched.ir.array_handle import ArrayHandle
+from polysched.ir.dtypes import DType
+
+
+@dataclass(frozen=True)
+class LocalNumber:
+    """A local number that is kept in memory: an array of no dimensions.
+
+    Attributes:
+        is_weak: whether it is a number of Python's own.
+    """
+
+    handle: ArrayHandle
+    is_weak: bool
+
+
+@dataclass(frozen=True)
+class Gone:
+    """A name that has no one meaning any more, and why.
+
+    Attributes:
+        is_number: whether it has a meaning once it is kept in memory.
+    """
+
+    reason: str
+    is_number: bool = True
+
+
+Meaning: TypeAlias = ArrayHandle | LocalNumber | Value | Gone
+
+
+@dataclass(frozen=True)
+class NumberType:
+    """What is known of a local number before its first assignment is read."""
+
+    dtype: DType
+    is_weak: bool
+
+
+class TypeLearntError(Exception):
+    """A later assignment tells the type of a local number: the function is to be read again."""
+
+    def __init__(self, name: str, found: NumberType) -> None:
+        super().__init__(name)
+        self.name = name
+        self.found = found
+
+
+@dataclass
+class Scope:
+    """The names of a function, while it is read from top to bottom.
+
+    Attributes:
+        types: the types of the local numbers that must be kept in memory, as far as known.
+        guards: the conditions, over data, of the branches that are open.
+    """
+
+    types: Mapping[str, NumberType]
+    names: dict[str, Meaning] = field(default_factory=dict)
+    guards: list[Value] = field(default_factory=list)
+
+
+def assigned(body: Iterable[ast.stmt]) -> frozenset[str]:
+    """The names that statements assign to: variables, and arrays that they change."""
+    found: set[str] = set()
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                found.add(node.id)
+            elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+                base: ast.expr = node
+                while isinstance(base, ast.Subscript):
+                    base = base.value
+                if isinstance(base, ast.Name):
+                    found.add(base.id)
+    return frozenset(found)

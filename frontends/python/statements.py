@@ -1,0 +1,325 @@
+"""Python's statements as statements of a kernel."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import and_
+
+from polysched.errors import KernelError
+from polysched.frontends.python.affinity import is_affine_number
+from polysched.frontends.python.annotations import dtype_named
+from polysched.frontends.python.expressions import BINARY, Reader
+from polysched.frontends.python.given_label import given_label
+from polysched.frontends.python.local_arrays import declare_array, is_array_maker
+from polysched.frontends.python.ranges import ranges_of
+from polysched.frontends.python.scope import (
+    Gone,
+    LocalNumber,
+    Meaning,
+    NumberType,
+    TypeLearntError,
+    assigned,
+)
+from polysched.frontends.python.values import Value, chosen, combine, stored
+from polysched.ir.affine import instance_space, to_set
+from polysched.ir.array_handle import ArrayHandle
+from polysched.ir.dtypes import boolean
+from polysched.ir.expressions import Expression, Index, Load, Operator
+from polysched.ir.kernel import Order, Role
+from polysched.ir.traversal import walk
+
+_SUPPORTED = (
+    "supported are assignments, 'for' over range(...), 'if', 'assert' on sizes, and at the end "
+    "'return' of local arrays"
+)
+
+
+@dataclass(frozen=True)
+class Declarer:
+    """Declares the statements of one function.
+
+    Attributes:
+        reader: of its expressions.
+        returned: the local arrays that it returns.
+        labelled: the statements whose policy the function itself gives, so far.
+    """
+
+    reader: Reader
+    returned: frozenset[str]
+    labelled: set[str] = field(default_factory=set)
+
+    def block(self, body: list[ast.stmt]) -> None:
+        """Declare statements one after another.
+
+        Raises:
+            FrontendError: one is none that a kernel can have; the message points at the part.
+            TypeLearntError: a number's type differs from what was known of it.
+        """
+        for node in body:
+            self._statement(node)
+
+    def _statement(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Pass() | ast.Expr(value=ast.Constant(value=str())):
+                return
+            case ast.Assign(targets=[target], value=value):
+                self._assign(node, target, value)
+            case ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value, simple=1):
+                self._annotated(node, target, value)
+            case ast.AugAssign(target=target, op=op, value=value) if type(op) in BINARY:
+                self._augmented(node, target, BINARY[type(op)], value)
+            case ast.For():
+                self._loop(node)
+            case ast.If():
+                self._branch(node)
+            case ast.With():
+                self._with(node)
+            case ast.Assert(test=test):
+                self._assume(test)
+            case _:
+                what = type(node).__name__.lower()
+                raise self.reader.source.error(node, f"'{what}' cannot stand here; {_SUPPORTED}")
+
+    def _assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> None:
+        reader = self.reader
+        match target, value:
+            case ast.Tuple(elts=names), ast.Attribute(attr="shape", value=owner):
+                shape = reader.array(owner).array.shape
+                if len(shape) != len(names):
+                    raise reader.source.error(
+                        target, f"expected {len(shape)} names, one for each dimension"
+                    )
+                for name, extent in zip(names, shape, strict=True):
+                    self._set_name(node, name, Value(extent, is_weak=True))
+            case ast.Name(id=name), ast.Call() if is_array_maker(reader, value):
+                self._require_top(node, "an array is made")
+                role = Role.OUTPUT if name in self.returned else Role.TEMPORARY
+                reader.scope.names[name] = declare_array(reader, target, value, role)
+            case ast.Name(), _:
+                self._set_name(node, target, reader.value(value))
+            case ast.Subscript(), _:
+                self._set_element(node, target, reader.value(value))
+            case _:
+                raise reader.source.error(
+                    target, "expected one name or one element such as a[i, j] here"
+                )
+
+    def _annotated(self, node: ast.AnnAssign, target: ast.Name, value: ast.expr) -> None:
+        try:
+            dtype = dtype_named(self.reader.source, node.annotation)
+        except KernelError as error:
+            raise self.reader.source.error(node.annotation, str(error)) from None
+        if target.id not in self.reader.scope.types:
+            raise TypeLearntError(target.id, NumberType(dtype, is_weak=False))
+        self._set_name(node, target, self.reader.value(value))
+
+    def _augmented(
+        self, node: ast.stmt, target: ast.expr, operator: Operator, value: ast.expr
+    ) -> None:
+        if not isinstance(target, ast.Name | ast.Subscript):
+            raise self.reader.source.error(target, "expected a name or an element here")
+        read = self.reader.value(target)
+        try:
+            result = combine(operator, read, self.reader.value(value))
+        except KernelError as error:
+            raise self.reader.source.error(node, str(error)) from None
+        if isinstance(target, ast.Name):
+            self._set_name(node, target, result)
+        else:
+            self._set_element(node, target, result)
+
+    def _set_name(self, node: ast.stmt, target: ast.expr, value: Value) -> None:
+        """A local number: a name for an affine expression, or a place in memory."""
+        if not isinstance(target, ast.Name):
+            raise self.reader.source.error(target, "expected a name here")
+        scope, name = self.reader.scope, target.id
+        meaning = scope.names.get(name)
+        if isinstance(meaning, ArrayHandle):
+            raise self.reader.source.error(
+                target, f"'{name}' is an array or an argument; expected another name"
+            )
+        if name in _indices_of(meaning):
+            raise self.reader.source.error(
+                target, f"'{name}' is the index of a loop; expected another name"
+            )
+        known = scope.types.get(name)
+        if known is None and is_affine_number(value):
+            scope.names[name] = value
+            return
+        if known is None:
+            raise TypeLearntError(name, NumberType(value.dtype, value.is_weak))
+        if known.is_weak and (not value.is_weak or value.dtype.is_float > known.dtype.is_float):
+            raise TypeLearntError(name, NumberType(value.dtype, value.is_weak))
+        is_new = not isinstance(meaning, LocalNumber)
+        if not isinstance(meaning, LocalNumber):
+            build = self.reader.build
+            try:
+                with build.located(self.reader.source.span(target).location):
+                    handle = build.temporary(name, known.dtype, ())
+            except KernelError as error:
+                raise self.reader.source.error(target, str(error)) from None
+            meaning = LocalNumber(handle, known.is_weak)
+            scope.names[name] = meaning
+        self._store(node, meaning.handle, (), value, is_new=is_new)
+
+    def _set_element(self, node: ast.stmt, target: ast.Subscript, value: Value) -> None:
+        array, subscripts = self.reader.element(target)
+        self._store(node, array, subscripts, value)
+
+    def _store(
+        self,
+        node: ast.stmt,
+        array: ArrayHandle,
+        subscripts: tuple[Expression, ...],
+        value: Value,
+        *,
+        is_new: bool = False,
+    ) -> None:
+        """One statement; in a branch over data the element keeps its value on the other way."""
+        build, guards = self.reader.build, self.reader.scope.guards
+        with build.located(self.reader.source.span(node).location):
+            try:
+                expression = stored(value, array.array.dtype)
+                if guards and not is_new:
+                    condition = Value(reduce(and_, (one.expression for one in guards)))
+                    kept = Value(array[subscripts])
+                    expression = chosen(condition, Value(expression), kept).expression
+                array[subscripts] = expression
+            except KernelError as error:
+                raise self.reader.source.error(node, str(error)) from None
+
+    def _loop(self, node: ast.For) -> None:
+        if node.orelse:
+            raise self.reader.source.error(node.orelse[0], "a loop's 'else' cannot be had")
+        loops, scope = ranges_of(self.reader, node), self.reader.scope
+        for one in loops:
+            if isinstance(scope.names.get(one.name), ArrayHandle | LocalNumber):
+                raise self.reader.source.error(
+                    node.target, f"'{one.name}' is taken; choose another index"
+                )
+        with (
+            self._inner(node.body, "a loop", tuple(one.name for one in loops)),
+            ExitStack() as stack,
+        ):
+            for one in loops:
+                try:
+                    index = stack.enter_context(self.reader.build.loops(**{one.name: one.values}))
+                except KernelError as error:
+                    raise one.refused(self.reader, node, error) from None
+                scope.names[one.name] = Value(index, is_weak=True)
+            self.block(node.body)
+
+    def _branch(self, node: ast.If) -> None:
+        condition = self.reader.condition(node.test)
+        if self._is_affine(condition):
+            for side, body in ((condition, node.body), (_inverse(condition), node.orelse)):
+                if body:
+                    where = self.reader.build.where(side.expression)
+                    with self._inner(body, "a branch"), where:
+                        if self.reader.build.is_reached():
+                            self.block(body)
+            return
+        written = assigned([*node.body, *node.orelse])
+        if any(load.array in written for load in _loads(condition.expression)):
+            condition = self._kept(node.test, condition)
+        for side, body in ((condition, node.body), (_inverse(condition), node.orelse)):
+            self.reader.scope.guards.append(side)
+            with self._inner(body, "a branch"):
+                self.block(body)
+            self.reader.scope.guards.pop()
+
+    def _kept(self, node: ast.expr, condition: Value) -> Value:
+        """A condition as it is before the branch changes what it reads."""
+        build, number = self.reader.build, 1
+        name = "condition"
+        while name in self.reader.scope.names:
+            number += 1
+            name = f"condition_{number}"
+        with build.located(self.reader.source.span(node).location):
+            handle = build.temporary(name, boolean, ())
+            self.reader.scope.names[name] = handle
+            handle[()] = condition.expression
+            return Value(handle[()])
+
+    def _is_affine(self, condition: Value) -> bool:
+        if _loads(condition.expression):
+            return False
+        names = {n.name: None for n in walk(condition.expression) if isinstance(n, Index)}
+        try:
+            to_set(condition.expression, instance_space(self.reader.sizes, "", list(names)))
+        except KernelError:
+            return False
+        return True
+
+    @contextmanager
+    def _inner(
+        self, body: list[ast.stmt], what: str, indices: tuple[str, ...] | None = None
+    ) -> Iterator[None]:
+        """A block inside. What it gives a name is known within; behind it, and in a loop before it
+        too, the name has no one value, so that a number read there is kept in memory.
+
+        Args:
+            body: the block.
+            what: how messages call it.
+            indices: of the loops that are opened; None of a branch.
+        """
+        scope = self.reader.scope
+        gone = Gone(f"is read outside of {what} that gives it a value")
+        changed = [
+            name for name in assigned(body) if name not in _indices_of(scope.names.get(name))
+        ]
+        if indices is not None:
+            for name in changed:
+                if isinstance(scope.names.get(name), Value):
+                    scope.names[name] = gone
+        yield
+        for name in changed:
+            if isinstance(scope.names.get(name), Value):
+                scope.names[name] = gone
+        for name in indices or ():
+            scope.names[name] = replace(gone, is_number=False)
+
+    def _with(self, node: ast.With) -> None:
+        """``with polysched.statement("name", order="any"):`` around one assignment."""
+        name, order = given_label(self.reader, node)
+        if order is not None:
+            self.labelled.add(name)
+        try:
+            with self.reader.build.statement(name, order=order or Order.EXACT):
+                self.block(node.body)
+        except KernelError as error:
+            raise self.reader.source.error(node.items[0].context_expr, str(error)) from None
+
+    def _assume(self, test: ast.expr) -> None:
+        self._require_top(test, "a size is asserted")
+        condition = self.reader.condition(test)
+        try:
+            self.reader.build.assume(condition.expression)
+        except KernelError as error:
+            reason = f"an assertion is a promise about sizes, which every call checks: {error}"
+            raise self.reader.source.error(test, reason) from None
+
+    def _require_top(self, node: ast.AST, what: str) -> None:
+        if node not in self.reader.source.node.body and not any(
+            isinstance(one, ast.Assert) and one.test is node for one in self.reader.source.node.body
+        ):
+            raise self.reader.source.error(node, f"{what} outside of loops and branches only")
+
+
+def _inverse(condition: Value) -> Value:
+    return Value(~condition.expression)
+
+
+def _loads(expression: Expression) -> list[Load]:
+    return [node for node in walk(expression) if isinstance(node, Load)]
+
+
+def _indices_of(meaning: Meaning | None) -> set[str]:
+    """The loops whose indices a name's value is computed from."""
+    if not isinstance(meaning, Value):
+        return set()
+    return {node.name for node in walk(meaning.expression) if isinstance(node, Index)}

@@ -1,0 +1,160 @@
+"""Values as numpy's scalars and Python's own numbers combine: expressions that may be weak.
+
+A Python number is *weak*: beside a numpy scalar it takes that one's type, as numpy 2 has it
+(NEP 50). Weak values are literals, indices, parameters, and what Python computes of these. Nothing
+else is converted in silence.
+"""
+
+from __future__ import annotations
+
+import operator as python
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from polysched.errors import KernelError
+from polysched.ir.dtypes import DType, boolean, f64, i64
+from polysched.ir.expressions import (
+    COMPARISONS,
+    Constant,
+    Expression,
+    Operator,
+    as_expression,
+    cast,
+    operation,
+    select,
+)
+
+
+@dataclass(frozen=True)
+class Value:
+    """An expression, and whether it takes the type of what it meets."""
+
+    expression: Expression
+    is_weak: bool = False
+
+    @property
+    def dtype(self) -> DType:
+        """Its type: of a literal, what Python's own number would be."""
+        if self.expression.dtype is not None:
+            return self.expression.dtype
+        literal = self.expression
+        return f64 if isinstance(literal, Constant) and isinstance(literal.value, float) else i64
+
+    @property
+    def literal(self) -> int | float | None:
+        """Its number, if it is one that is known, and no truth value."""
+        if isinstance(self.expression, Constant) and not isinstance(self.expression.value, bool):
+            return self.expression.value
+        return None
+
+
+def number(value: float | bool) -> Value:
+    """A Python number."""
+    return Value(as_expression(value), is_weak=not isinstance(value, bool))
+
+
+_ON_NUMBERS: Mapping[Operator, Callable[..., Any]] = MappingProxyType(
+    {
+        Operator.ADD: python.add,
+        Operator.SUBTRACT: python.sub,
+        Operator.MULTIPLY: python.mul,
+        Operator.DIVIDE: python.truediv,
+        Operator.FLOOR_DIVIDE: python.floordiv,
+        Operator.MODULO: python.mod,
+        Operator.NEGATE: python.neg,
+        Operator.POWER: python.pow,
+        Operator.ABSOLUTE: abs,
+        Operator.LESS: python.lt,
+        Operator.LESS_EQUAL: python.le,
+        Operator.EQUAL: python.eq,
+        Operator.NOT_EQUAL: python.ne,
+    }
+)
+
+
+def combine(operator: Operator, *values: Value) -> Value:
+    """Apply an operation as Python and numpy would.
+
+    Raises:
+        KernelError: the types do not go together.
+    """
+    numbers = [value.literal for value in values]
+    if None not in numbers and operator in _ON_NUMBERS:
+        try:
+            result = _ON_NUMBERS[operator](*numbers)
+        except (ArithmeticError, TypeError) as error:
+            raise KernelError(f"Python cannot compute this: {error}") from None
+        if isinstance(result, complex):
+            raise KernelError("this is a complex number; expected a real one")
+        return number(result)
+    if operator is Operator.DIVIDE:
+        values = tuple(_as_float(value) for value in values)
+    dtype, is_weak = common_type(*values)
+    if operator is Operator.POWER and not dtype.is_float:
+        raise KernelError("'**' of integers; expected floating-point numbers, or a product")
+    result = operation(operator, *(converted(value, dtype).expression for value in values))
+    return Value(result, is_weak and operator not in COMPARISONS)
+
+
+def common_type(*values: Value) -> tuple[DType, bool]:
+    """The type in which values meet, and whether it is weak.
+
+    Raises:
+        KernelError: there is none without a conversion that no one has written.
+    """
+    strong = {value.dtype for value in values if not value.is_weak}
+    if len(strong) > 1:
+        raise KernelError(
+            f"this mixes {' and '.join(sorted(map(str, strong)))}; convert one side, as in "
+            "np.float32(x)"
+        )
+    weak = {value.dtype for value in values if value.is_weak}
+    if not strong:
+        return (f64 if f64 in weak else i64), True
+    dtype = strong.pop()
+    if (dtype == boolean and weak) or (not dtype.is_float and f64 in weak):
+        raise KernelError(
+            f"this mixes {dtype} and a Python number; convert one side, as in np.float32(x)"
+        )
+    return dtype, False
+
+
+def converted(value: Value, dtype: DType) -> Value:
+    """A value in a type that :func:`common_type` gave for it."""
+    if value.literal is not None and dtype.is_float:
+        return Value(Constant(float(value.literal), dtype), value.is_weak)
+    return Value(cast(value.expression, dtype), value.is_weak)
+
+
+def stored(value: Value, dtype: DType) -> Expression:
+    """What an assignment to an element of a type stores.
+
+    Raises:
+        KernelError: it is of another type.
+    """
+    fits = value.dtype == dtype or (value.is_weak and (dtype.is_float or value.dtype == i64))
+    if not fits or (dtype == boolean) != (value.dtype == boolean):
+        raise KernelError(
+            f"this is {value.dtype} and is stored as {dtype}; convert it, as in "
+            f"np.{dtype.numpy().name}(x)"
+        )
+    return converted(value, dtype).expression
+
+
+def chosen(condition: Value, if_true: Value, if_false: Value) -> Value:
+    """``if_true if condition else if_false``; both are computed.
+
+    Raises:
+        KernelError: it is no condition, or the types do not go together.
+    """
+    if condition.dtype != boolean:
+        raise KernelError(f"this is {condition.dtype}; expected a condition, such as x > 0")
+    dtype, is_weak = common_type(if_true, if_false)
+    branches = (converted(branch, dtype).expression for branch in (if_true, if_false))
+    return Value(select(condition.expression, *branches), is_weak)
+
+
+def _as_float(value: Value) -> Value:
+    return value if value.dtype.is_float else Value(cast(value.expression, f64), value.is_weak)

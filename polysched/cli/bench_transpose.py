@@ -1,0 +1,109 @@
+"""``polysched bench transpose``: transposed copies beside a plain copy, numpy and torch."""
+
+from __future__ import annotations
+
+import click
+
+from polysched.bench import transpose as works
+from polysched.bench.bandwidth import Moved, copy_burst, moved, speedups
+from polysched.bench.race import Rules, Withdrawn, race
+from polysched.bench.transpose import SUITE, TransposeSize
+from polysched.cli.bandwidth import end_race, print_bandwidths
+from polysched.cli.options import race_options
+from polysched.cli.terminal import progress
+
+
+def parsed_shapes(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[int, int], ...]:
+    """The values of ``--shape RxC``.
+
+    Raises:
+        click.BadParameter: one is not two numbers.
+    """
+    found = []
+    for value in values:
+        try:
+            rows, columns = map(int, value.split("x"))
+        except ValueError:
+            message = f"'{value}' is not two numbers ROWSxCOLUMNS, such as 512x512"
+            raise click.BadParameter(message, context, parameter) from None
+        found.append((rows, columns))
+    return tuple(found)
+
+
+@click.command("transpose")
+@click.option("--json", "as_records", is_flag=True, help="Print one JSON line a contestant.")
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    callback=parsed_shapes,
+    metavar="ROWSxCOLUMNS",
+    help="May be repeated. By default a suite of sizes and types.",
+)
+@click.option(
+    "--type", "types", multiple=True, type=click.Choice(works.TYPES), help="Types of the shapes."
+)
+@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True)
+@race_options("each size")
+@click.pass_context
+def transpose(
+    context: click.Context,
+    as_records: bool,
+    shapes: tuple[tuple[int, int], ...],
+    types: tuple[str, ...],
+    threads: int,
+    rounds: int,
+    seconds: float,
+) -> None:
+    """Race ps.transpose with numpy and, where installed, torch.
+
+    Each writes into an output that is given. Beside each run a plain copy of the same bytes is
+    timed, by one thread, and the fraction of its rate is what to compare. After the table: how many
+    times as fast as each peer polysched is.
+
+    \b
+    polysched bench transpose
+    polysched bench transpose --shape 512x512 --shape 1000x4001 --type u8 --type f64
+    polysched bench transpose --json > results.jsonl
+
+    \b
+    Exit codes: 0 success, 1 one of polysched's own results is wrong, 2 bad input.
+    """
+    results: list[Moved] = []
+    withdrawn: list[Withdrawn] = []
+    with progress() as tell:
+        for size in _sizes(shapes, types):
+            data = works.random_data(size)
+            outcome = race(
+                works.contestants(data, threads),
+                kernel=str(size),
+                flops=size.bytes,
+                peak_burst=copy_burst(size.bytes),
+                reference=data.T.copy(),
+                rules=Rules(rounds=rounds, seconds_budget=seconds, tolerance=0),
+                progress=lambda what, size=size: tell(f"{size}: {what}"),  # type: ignore[misc]
+            )
+            results += map(moved, outcome.results)
+            withdrawn += outcome.withdrawn
+    found = speedups(results, works.OWN, works.PEERS)
+    print_bandwidths(results, found, as_records=as_records)
+    end_race(context, withdrawn, lambda name: name == works.OWN)
+
+
+def _sizes(
+    shapes: tuple[tuple[int, int], ...], types: tuple[str, ...]
+) -> tuple[TransposeSize, ...]:
+    """The sizes asked for: the shapes by the types; the suite, or its part of these types.
+
+    Raises:
+        BenchError: a shape is empty.
+    """
+    if shapes:
+        return tuple(
+            TransposeSize(rows, columns, name)
+            for rows, columns in shapes
+            for name in types or ("f32",)
+        )
+    return tuple(one for one in SUITE if not types or one.type in types)

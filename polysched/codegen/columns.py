@@ -1,0 +1,127 @@
+"""Columns: vector statements whose lanes lie rows apart, and how far two of them are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from polysched.ir.expressions import Expression, Index, Load
+from polysched.ir.kernel import Access, Array
+from polysched.ir.linear import LinearForm, linear_form
+from polysched.ir.traversal import loads, walk
+from polysched.ir.tree import LoopKind, TransposeStrategy
+from polysched.loops.nodes import Assign, For, If, LoopNode
+
+
+@dataclass(frozen=True)
+class Strided:
+    """An access by lanes: where lane 0 goes, and how far the lanes are apart in each dimension.
+
+    Rows run along the dimension ``along``, whose elements are neighbours in memory.
+    """
+
+    array: str
+    place: tuple[LinearForm, ...]
+    steps: tuple[int, ...]
+    along: int
+
+    def distance(self, other: Strided) -> int | None:
+        """How many elements along the row ``other`` lies behind; None if elsewhere."""
+        if (self.array, self.steps) != (other.array, other.steps):
+            return None
+        differences = [b.plus(a, -1) for a, b in zip(self.place, other.place, strict=True)]
+        ahead = differences.pop(self.along)
+        if any(one.terms or one.constant for one in differences) or not ahead.is_constant:
+            return None
+        return ahead.constant
+
+    def row(self, lane: int, column: Expression) -> tuple[Expression, ...]:
+        """The subscripts of a lane of the column that lies ``column`` elements behind."""
+        place = [
+            form.plus(LinearForm((), step * lane)).expression()
+            for form, step in zip(self.place, self.steps, strict=True)
+        ]
+        place[self.along] = place[self.along] + column
+        return tuple(place)
+
+    def rows_apart(self, columns: int) -> bool:
+        """Whether the rows of a tile of so many columns share no element."""
+        steps = list(self.steps)
+        return abs(steps.pop(self.along)) >= columns or any(steps)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A vector statement, which runs where ``guard`` holds (always without one)."""
+
+    guard: Expression | None
+    loop: For
+    assign: Assign
+    arrays: Mapping[str, Array]
+
+    @property
+    def group(self) -> tuple[Any, ...]:
+        """What the columns of a tile have in common."""
+        loop = self.loop
+        lanes = (loop.variable, loop.lower, loop.upper, loop.step, loop.lanes)
+        return (self.assign.statement, lanes, loop.transposition)
+
+    @property
+    def strategy(self) -> TransposeStrategy | None:
+        """What the schedule says."""
+        return self.loop.transposition
+
+    @property
+    def loads(self) -> list[Strided]:
+        """The loads of the value whose lanes lie rows apart, each place once."""
+        found = (
+            self.strided(Access(one.array, one.subscripts)) for one in loads(self.assign.value)
+        )
+        return list(dict.fromkeys(one for one in found if one is not None))
+
+    @property
+    def store(self) -> Strided | None:
+        """The store, if its lanes lie rows apart."""
+        return self.strided(self.assign.target)
+
+    @property
+    def accesses(self) -> list[Strided]:
+        """All accesses whose lanes lie rows apart, the store last."""
+        return [one for one in (*self.loads, self.store) if one is not None]
+
+    @property
+    def read_arrays(self) -> frozenset[str]:
+        """The arrays that the statement reads."""
+        read = (self.assign.value, *self.assign.target.subscripts)
+        return frozenset(load.array for one in read for load in loads(one))
+
+    def strided(self, access: Access | Load) -> Strided | None:
+        """An access whose lanes lie rows apart; None if they are one element or neighbours."""
+        lane = Index(self.loop.variable)
+        place, steps = [], []
+        for subscript in access.subscripts:
+            if loads(subscript):
+                return None
+            terms = dict(linear_form(subscript, {}).terms)
+            constant = linear_form(subscript, {}).constant
+            steps.append(terms.pop(lane, 0))
+            if any(node == lane for atom in terms for node in walk(atom)):
+                return None
+            place.append(LinearForm(tuple(sorted(terms.items(), key=str)), constant))
+        along = self.arrays[access.array].lane_dimension
+        across = [step for at, step in enumerate(steps, -len(steps)) if at != along]
+        if not any(steps) or (not any(across) and abs(steps[along]) == 1):
+            return None
+        return Strided(access.array, tuple(place), tuple(steps), along)
+
+
+def column_of(node: LoopNode, arrays: Mapping[str, Array]) -> Column | None:
+    """A node as a column; None if it is no vector loop around one assignment, at most guarded."""
+    guard: Expression | None = None
+    while isinstance(node, If) and node.otherwise is None and not loads(node.condition):
+        guard = node.condition if guard is None else guard & node.condition
+        node = node.then
+    if not (isinstance(node, For) and node.kind is LoopKind.VECTOR):
+        return None
+    return Column(guard, node, node.body, arrays) if isinstance(node.body, Assign) else None

@@ -1,0 +1,196 @@
+"""Networks of two-input shuffles that transpose a tile of vectors, for any power-of-two size.
+
+An element stands in row ``l`` and column ``u``. At first the rows are registers and the columns
+lanes, at the end the other way round. A stage takes one bit of the number of the register into the
+number of the lane, and gives a bit of the lane's number back for it:
+
+- inside blocks of 128 bits, stage ``m`` interleaves groups of ``2**m`` lanes of two registers (the
+  ``unpack`` instructions): the register's bit becomes bit ``m`` of the lane, the bits from there on
+  move up by one, and the top bit of the block goes to the register;
+- between blocks, a stage takes every other block of one register and then of the other
+  (``shuf32x4``, for two blocks ``perm2x128``): the lowest bit of the block goes to the register,
+  the others move down, and the register's bit becomes the top one.
+
+A tile with fewer columns than rows starts with registers of several rows joined, which costs loads
+with an insert and saves the stages that would have brought these rows together. One with more
+columns than rows ends with registers that are cut into several columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from polysched.errors import LoweringError
+
+BLOCK_BITS = 128
+"""The part of a vector within which the cheap shuffles move lanes."""
+
+Vector = TypeVar("Vector")
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """One shuffle: lane ``i`` of the result is lane ``mask[i]`` of ``first`` and ``second``, one
+    behind the other.
+    """
+
+    first: int
+    second: int
+    mask: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A column after the last stage: part ``part`` of a register that is cut into equal parts."""
+
+    register: int
+    part: int
+
+
+@dataclass(frozen=True)
+class Network:
+    """How to transpose ``rows`` vectors of ``columns`` lanes.
+
+    Attributes:
+        joined: for each register, the rows that it holds at first, one behind the other.
+        stages: what makes the registers of each stage from those of the stage before.
+        parts: into how many parts a register is cut after the last stage.
+        pieces: for each column, where it is then.
+    """
+
+    joined: tuple[tuple[int, ...], ...]
+    stages: tuple[tuple[Shuffle, ...], ...]
+    parts: int
+    pieces: tuple[Piece, ...]
+
+    @property
+    def shuffles(self) -> int:
+        """The number of two-input shuffles, joining and cutting left out."""
+        return sum(map(len, self.stages))
+
+
+def transpose_network(rows: int, columns: int, bits: int) -> Network:
+    """The network for a tile of elements of ``bits`` bits.
+
+    16 x 16 of 32 bits takes 64 shuffles, 8 x 8 of 64 bits 24.
+
+    Args:
+        rows: vectors that come in, and lanes of those that go out.
+        columns: lanes that come in, and vectors that go out.
+        bits: of an element, at most 128.
+
+    Raises:
+        LoweringError: a size is no power of two, or out of range.
+    """
+    _require_power("rows", rows)
+    _require_power("columns", columns)
+    _require_power("bits", bits, BLOCK_BITS)
+    row_bits, column_bits = _log2(rows), _log2(columns)
+    register_bits = min(row_bits, column_bits)
+    inside = min(register_bits, _log2(BLOCK_BITS // bits))
+    lane_bits = max(row_bits, column_bits)
+    # Between blocks, rows that are joined at first move down under those that the stages bring in.
+    apart = lane_bits - (register_bits - inside) if rows >= columns else register_bits
+    of_part = range(inside, apart) if rows > columns else range(0)
+    of_register = [*range(inside), *range(apart, row_bits)] if rows > columns else range(row_bits)
+    moves = [
+        (inside - 1, position)
+        if position < inside
+        else ((inside, lane_bits - 1) if rows >= columns else (position, position))
+        for position in range(register_bits)
+    ]
+    joined = tuple(
+        tuple(
+            _spread(register, of_register) | _spread(part, of_part)
+            for part in range(max(1, rows // columns))
+        )
+        for register in range(1 << register_bits)
+    )
+    stages = tuple(
+        _stage(1 << register_bits, 1 << lane_bits, position, out, into)
+        for position, (out, into) in enumerate(moves)
+    )
+    # The bit of the column that each bit of the lane is; -1 is one of the row.
+    in_lane = [*range(column_bits), *(-1 for _ in of_part)]
+    in_register = []
+    for out, into in moves:
+        in_register.append(in_lane.pop(out))
+        in_lane.insert(into, -1)
+    pieces = tuple(
+        Piece(_gathered(column, in_register), column >> register_bits) for column in range(columns)
+    )
+    return Network(joined, stages, max(1, columns // rows), pieces)
+
+
+def run_network(
+    network: Network,
+    rows: Sequence[Vector],
+    join: Callable[[Sequence[Vector]], Vector],
+    shuffle: Callable[[Vector, Vector, tuple[int, ...]], Vector],
+    cut: Callable[[Vector, int, int], Vector],
+) -> list[Vector]:
+    """The columns of a tile.
+
+    Args:
+        network: what to do.
+        rows: the vectors of the tile.
+        join: makes one vector of several, one behind the other.
+        shuffle: picks lanes of two vectors by a mask.
+        cut: the part of a vector, its position and the number of parts given.
+    """
+    registers = [join([rows[row] for row in part]) for part in network.joined]
+    for stage in network.stages:
+        registers = [
+            shuffle(registers[one.first], registers[one.second], one.mask) for one in stage
+        ]
+    return [cut(registers[piece.register], piece.part, network.parts) for piece in network.pieces]
+
+
+def _require_power(what: str, size: int, largest: int | None = None) -> None:
+    if size < 1 or size & (size - 1) or (largest is not None and size > largest):
+        limit = "" if largest is None else f" up to {largest}"
+        raise LoweringError(
+            f"a transposing network has {size} {what}; expected a power of two{limit}"
+        )
+
+
+def _log2(power: int) -> int:
+    return power.bit_length() - 1
+
+
+def _stage(registers: int, lanes: int, position: int, out: int, into: int) -> tuple[Shuffle, ...]:
+    """The shuffles that put bit ``position`` of the register into bit ``into`` of the lane, and
+    bit ``out`` of the lane in its place.
+    """
+    shuffles = []
+    for register in range(registers):
+        given = (register >> position) & 1
+        first = register & ~(1 << position)
+        mask = tuple(
+            ((lane >> into) & 1) * lanes + _inserted(_removed(lane, into), out, given)
+            for lane in range(lanes)
+        )
+        shuffles.append(Shuffle(first, first | 1 << position, mask))
+    return tuple(shuffles)
+
+
+def _removed(number: int, bit: int) -> int:
+    """The number without one of its bits, those above moved down."""
+    return (number >> (bit + 1) << bit) | (number & ((1 << bit) - 1))
+
+
+def _inserted(number: int, bit: int, value: int) -> int:
+    """The number with one bit more, those from there on moved up."""
+    return (number >> bit << (bit + 1)) | (value << bit) | (number & ((1 << bit) - 1))
+
+
+def _spread(number: int, bits: Sequence[int]) -> int:
+    """The number whose bit ``bits[i]`` is bit ``i`` of ``number``."""
+    return sum(((number >> position) & 1) << bit for position, bit in enumerate(bits))
+
+
+def _gathered(number: int, bits: Sequence[int]) -> int:
+    """The number whose bit ``i`` is bit ``bits[i]`` of ``number``."""
+    return sum(((number >> bit) & 1) << position for position, bit in enumerate(bits))

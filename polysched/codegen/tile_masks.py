@@ -1,0 +1,57 @@
+"""Which rows and columns of a tile run: conditions for the loads and stores of whole rows."""
+
+from __future__ import annotations
+
+from polysched.codegen.columns import Column
+from polysched.ir.expressions import Constant, Expression, Operation, Operator, equal
+from polysched.ir.linear import LinearForm, linear_form
+from polysched.loops.nodes import For
+
+
+def active_lanes(loop: For) -> list[tuple[int, Expression | None]]:
+    """The lanes that may run, each with the condition that it does (None: it surely does)."""
+    lower, upper = linear_form(loop.lower, {}), linear_form(loop.upper, {})
+    if lower.is_constant and upper.is_constant:
+        lanes = range(lower.constant, min(upper.constant, loop.lanes), loop.step)
+        return [(lane, None) for lane in lanes]
+    active: list[tuple[int, Expression | None]] = []
+    for lane in range(loop.lanes):
+        at = Constant(lane)
+        runs = (loop.lower <= at) & (at < loop.upper)
+        if loop.step != 1:
+            runs &= equal((at - loop.lower) % loop.step, 0)
+        active.append((lane, runs))
+    return active
+
+
+def column_mask(columns: list[Column], number: Expression) -> Expression | None:
+    """The condition that column ``number`` runs; None if all of them do."""
+    guards = [column.guard for column in columns]
+    if all(guard is None for guard in guards):
+        return None
+    distance = _common_distance(guards)
+    if distance is not None:
+        return number < distance
+    mask: Expression | None = None
+    for position, guard in enumerate(guards):
+        here = equal(number, position)
+        runs = here if guard is None else here & guard
+        mask = runs if mask is None else mask | runs
+    return mask
+
+
+def _common_distance(guards: list[Expression | None]) -> Expression | None:
+    """The number of columns that run, if the guards say ``k < number`` of each column k."""
+    distances = set()
+    for position, guard in enumerate(guards):
+        match guard:
+            case Operation(operator=Operator.LESS, operands=(left, right)):
+                ends = linear_form(left, {}), linear_form(right, {})
+            case Operation(operator=Operator.LESS_EQUAL, operands=(left, right)):
+                ends = linear_form(left, {}), linear_form(right + 1, {})
+            case _:
+                return None
+        distance = ends[1].plus(ends[0], -1).plus(LinearForm((), position))
+        terms = tuple(sorted(distance.terms, key=str))
+        distances.add(LinearForm(terms, distance.constant))
+    return distances.pop().expression() if len(distances) == 1 else None

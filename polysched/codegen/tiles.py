@@ -1,0 +1,293 @@
+"""Tiles of vectors: strided accesses of neighbouring columns become rows and a transposition.
+
+A *tile* is a run of copies of one vector statement, as unrolling leaves it, in which an access goes
+to lanes that lie rows apart, and from copy to copy to the next element of each row::
+
+    y[j, i..i+16] = x[i..i+16, j]             tile.rows[0, :]  = x[i, j..j+16]
+    y[j + 1, i..i+16] = x[i..i+16, j + 1]     tile.rows[1, :]  = x[i + 1, j..j+16]
+    ...                                       ...
+                                              tile.columns = transposed(tile.rows)
+                                              y[j, i..i+16] = tile.columns[0, :]
+                                              ...
+
+A scattered store is the mirror image. It is the same program: all elements are read before the
+copies run, or written after them, so no copy may write the array that is read, or read the one that
+is written, and rows that are written may share no element. Elements that no copy accesses are not
+touched: lanes that do not run are rows left out, copies that do not run are lanes masked.
+
+What the schedule says of a vector loop (``transpose``) is done or an error. Of the others, a tile
+is made by a network where it has at least :data:`LEAST_COLUMNS` copies and as many lanes. With n
+copies and w lanes it then costs w loads, w - n joins and n log n shuffles instead of n gathers of w
+elements. A tile has as many columns as fit half the registers: wider ones are cut.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from polysched.codegen.columns import Column, Strided, column_of
+from polysched.codegen.registers import PromotedProgram
+from polysched.codegen.shuffles import BLOCK_BITS
+from polysched.codegen.tile_masks import active_lanes, column_mask
+from polysched.codegen.transposition import LANE, transposition
+from polysched.errors import LoweringError
+from polysched.ir.expressions import Constant, Expression, Index, Load
+from polysched.ir.kernel import Access, Array, Role
+from polysched.ir.traversal import transform
+from polysched.ir.tree import LoopKind, TransposeStrategy
+from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode, block, map_children
+
+LEAST_COLUMNS = 4
+"""Copies from which on a tile is made without being asked for."""
+
+
+def form_tiles(promoted: PromotedProgram, vector_registers: int) -> PromotedProgram:
+    """Transpose tiles in registers where the schedule says so, or where it surely pays.
+
+    Args:
+        promoted: loops without unrolled ones.
+        vector_registers: of the machine.
+
+    Raises:
+        LoweringError: the schedule asks for tiles where none can be formed.
+    """
+    former = _Former(promoted, vector_registers)
+    body = former.visit(promoted.program.body)
+    program = replace(
+        promoted.program, arrays={**promoted.program.arrays, **former.tiles}, body=body
+    )
+    return PromotedProgram(program, (*promoted.registers, *former.tiles))
+
+
+class _Former:
+    """One walk over a program; collects the register tiles that it makes."""
+
+    def __init__(self, promoted: PromotedProgram, vector_registers: int) -> None:
+        self.arrays = promoted.program.arrays
+        self.vector_registers = vector_registers
+        self.tiles: dict[str, Array] = {}
+
+    def visit(self, node: LoopNode) -> LoopNode:
+        if isinstance(node, Block):
+            return self._block(node)
+        if column_of(node, self.arrays) is not None:
+            return self._block(Block((node,)))
+        if isinstance(node, For) and node.kind is LoopKind.VECTOR:
+            if node.transposition not in (None, TransposeStrategy.GATHER):
+                raise _refused(node, "its lanes run under conditions of their own")
+            return node
+        return map_children(node, self.visit)
+
+    def _block(self, node: Block) -> LoopNode:
+        made: list[LoopNode] = []
+        children = list(node.children)
+        columns = [column_of(child, self.arrays) for child in children]
+        groups = Counter(column.group for column in columns if column is not None)
+        while children:
+            first = column_of(children[0], self.arrays)
+            if first is None:
+                made.append(self.visit(children.pop(0)))
+                continue
+            run = [first]
+            for child in children[1:]:
+                column = column_of(child, self.arrays)
+                if column is None or column.group != first.group:
+                    break
+                run.append(column)
+            nodes, children = children[: len(run)], children[len(run) :]
+            made += self._run(run, nodes, elsewhere=groups[first.group] > len(run))
+        return block(made) if len(made) != 1 else made[0]
+
+    def _run(self, run: list[Column], nodes: list[LoopNode], *, elsewhere: bool) -> list[LoopNode]:
+        """Copies of one statement, cut into tiles; ``elsewhere``: there are others, further on."""
+        made: list[LoopNode] = []
+        while run:
+            reason = self._not_strided(run[0])
+            count = 1 if reason else self._consecutive(run)
+            if reason is None and count == 1 and len(run) > 1:
+                reason = "the copies of its statement do not go from one element to the next"
+            if reason is None and count == 1 and elsewhere and not made:
+                reason = "other statements run between the copies of its statement"
+            made.append(self._tile(run[:count], nodes[:count], reason))
+            run, nodes = run[count:], nodes[count:]
+        return made
+
+    def _not_strided(self, column: Column) -> str | None:
+        accesses = column.accesses
+        if not accesses:
+            return "no access of its statement has lanes that lie rows apart"
+        for one in accesses:
+            array = self.arrays[one.array]
+            if array.dtype.bits not in (8, 16, 32, 64):
+                return f"elements of array '{one.array}' are of type {array.dtype}, no whole bytes"
+            if array.strides is not None and Constant(1) not in array.strides:
+                return f"no elements of array '{one.array}' are neighbours in memory"
+        return None
+
+    def _consecutive(self, run: list[Column]) -> int:
+        """How many of the first copies make a tile: as many as fit the registers."""
+        lanes, longest = run[0].loop.lanes, 1
+        for position, lead in enumerate(run[0].accesses):
+            bits = self.arrays[lead.array].dtype.bits
+            most = max(BLOCK_BITS // bits, min(lanes, self.vector_registers // 2))
+            count = 1
+            while count < min(most, len(run)):
+                accesses = run[count].accesses
+                if len(accesses) <= position or lead.distance(accesses[position]) != count:
+                    break
+                count += 1
+            longest = max(longest, count)
+        return longest
+
+    def _tile(self, columns: list[Column], nodes: list[LoopNode], reason: str | None) -> LoopNode:
+        strategy, lanes = columns[0].strategy, columns[0].loop.lanes
+        if strategy is TransposeStrategy.GATHER:
+            return block(nodes)
+        if strategy is None and (reason or min(len(columns), lanes) < LEAST_COLUMNS):
+            return block(nodes)
+        if reason is None and len(columns) == 1:
+            return block(nodes)  # one column has nothing to be exchanged with
+        if reason is None:
+            found, store = self._loads(columns), self._store(columns)
+            if found or store:
+                return self._formed(columns, found, store, strategy or TransposeStrategy.NETWORK)
+            reason = "its statement reads what it writes, or writes an element twice"
+        if strategy is None:
+            return block(nodes)
+        raise _refused(columns[0].loop, reason)
+
+    def _loads(self, columns: list[Column]) -> list[Strided]:
+        """The strided loads of the first copy that all the others make too, each further on."""
+        lists = [column.loads for column in columns]
+        written = {column.assign.target.array for column in columns}
+        return [
+            one
+            for position, one in enumerate(lists[0])
+            if one.array not in written
+            and all(
+                len(loads) > position and one.distance(loads[position]) == number
+                for number, loads in enumerate(lists)
+            )
+        ]
+
+    def _store(self, columns: list[Column]) -> Strided | None:
+        store = columns[0].store
+        if store is None:
+            return None
+        stores = [column.store for column in columns]
+        in_line = all(
+            one is not None and store.distance(one) == number for number, one in enumerate(stores)
+        )
+        is_read = any(store.array in column.read_arrays for column in columns)
+        return store if in_line and not is_read and store.rows_apart(len(columns)) else None
+
+    def _formed(
+        self,
+        columns: list[Column],
+        loads: list[Strided],
+        store: Strided | None,
+        strategy: TransposeStrategy,
+    ) -> LoopNode:
+        before: list[LoopNode] = []
+        after: list[LoopNode] = []
+        names: list[str] = []
+        made = [column.assign for column in columns]
+        for load in loads:
+            rows, transposed = self._pair(load, columns)
+            names += [rows, transposed]
+            before += self._rows(load, columns, rows, is_load=True)
+            shape = (columns[0].loop.lanes, _power(len(columns)))
+            dtype = self.arrays[load.array].dtype
+            before.append(transposition(rows, transposed, shape, dtype, strategy))
+            made = [
+                self._with_load(assign, column, number, (load, transposed))
+                for number, (assign, column) in enumerate(zip(made, columns, strict=True))
+            ]
+        if store is not None:
+            rows, transposed = self._pair(store, columns)
+            names += [rows, transposed]
+            lane = Index(columns[0].loop.variable)
+            made = [
+                replace(assign, target=Access(transposed, (Constant(number), lane)))
+                for number, assign in enumerate(made)
+            ]
+            shape = (_power(len(columns)), columns[0].loop.lanes)
+            dtype = self.arrays[store.array].dtype
+            after.append(transposition(transposed, rows, shape, dtype, strategy))
+            after += self._rows(store, columns, rows, is_load=False)
+        copies: list[LoopNode] = []
+        for column, assign in zip(columns, made, strict=True):
+            copy: LoopNode = replace(column.loop, body=assign)
+            copies.append(copy if column.guard is None else If(column.guard, copy))
+        # Not `block()`, which would take transpositions apart.
+        whole: LoopNode = Block((*before, *copies, *after))
+        for name in reversed(names):
+            whole = Allocate(name, whole)
+        return whole
+
+    def _pair(self, access: Strided, columns: list[Column]) -> tuple[str, str]:
+        """New register tiles: the rows of an access, and its columns."""
+        dtype = self.arrays[access.array].dtype
+        number = len(self.tiles) // 2
+        lanes, count = columns[0].loop.lanes, _power(len(columns))
+        for name, shape in (("rows", (lanes, count)), ("columns", (count, lanes))):
+            extents = tuple(map(Constant, shape))
+            self.tiles[f"tile{number}.{name}"] = Array(
+                f"tile{number}.{name}", dtype, extents, Role.TEMPORARY, ("vector", "lane")
+            )
+        return f"tile{number}.rows", f"tile{number}.columns"
+
+    def _rows(
+        self, access: Strided, columns: list[Column], rows: str, *, is_load: bool
+    ) -> list[LoopNode]:
+        """Loads of the rows of a tile, or stores."""
+        column = Index(LANE)
+        dtype = self.arrays[access.array].dtype
+        count = len(columns)
+        made: list[LoopNode] = []
+        for lane, runs in active_lanes(columns[0].loop):
+            register, place = (Constant(lane), column), access.row(lane, column)
+            if is_load:
+                body: LoopNode = Assign(
+                    "load", (), Access(rows, register), Load(access.array, place, dtype)
+                )
+            else:
+                body = Assign("store", (), Access(access.array, place), Load(rows, register, dtype))
+            mask = column_mask(columns, column)
+            if mask is not None:
+                body = If(mask, body)
+            ends = Constant(0), Constant(count)
+            row: LoopNode = For(LANE, LANE, *ends, 1, LoopKind.VECTOR, body, _power(count))
+            made.append(row if runs is None else If(runs, row))
+        return made
+
+    def _with_load(
+        self, assign: Assign, column: Column, number: int, tile: tuple[Strided, str]
+    ) -> Assign:
+        """The assignment of a copy, with a load from the register tile."""
+        load, name = tile
+        lane = Index(column.loop.variable)
+
+        def rule(expression: Expression) -> Expression | None:
+            if isinstance(expression, Load) and expression.array == load.array:
+                place = column.strided(expression)
+                if place is not None and load.distance(place) == number:
+                    return replace(expression, array=name, subscripts=(Constant(number), lane))
+            return None
+
+        return replace(assign, value=transform(assign.value, rule))
+
+
+def _power(count: int) -> int:
+    """The smallest power of two from ``count`` on."""
+    return 1 << (count - 1).bit_length()
+
+
+def _refused(loop: For, reason: str) -> LoweringError:
+    return LoweringError(
+        f"vector loop '{loop.loop}' is to be transposed in registers, but no tile can be formed: "
+        f"{reason}. A tile takes copies of one statement, next to each other, whose accesses "
+        "have lanes that lie rows apart and go on by one element from copy to copy: unroll the "
+        "loop over these elements inside, or take the transpose step away"
+    )

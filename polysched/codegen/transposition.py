@@ -1,0 +1,134 @@
+"""Tiles in registers that are transposed there: the node that says so, and its code.
+
+A *register tile* is a register array of two dimensions, a vector register for each index of the
+first one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from llvmlite import ir
+
+from polysched.codegen.intrinsics import element_bits
+from polysched.codegen.shuffles import run_network, transpose_network
+from polysched.ir.dtypes import DType
+from polysched.ir.expressions import Constant, Index, Load
+from polysched.ir.kernel import Access
+from polysched.ir.tree import LoopKind, TransposeStrategy
+from polysched.loops.nodes import Assign, Block, For
+
+INT32 = ir.IntType(32)
+LANE = "tile.lane"
+"""The variable of a tile's vector loops; no identifier, so no loop of a program has that name."""
+
+Transposing: TypeAlias = Callable[[ir.IRBuilder, list[Any]], list[Any]]
+"""From the rows of a tile to its columns, all of them vectors."""
+
+
+@dataclass(frozen=True)
+class Transposition(Block):
+    """``columns[u, l] = rows[l, u]`` for two register tiles, all at once.
+
+    As a block it holds the assignments that mean the same.
+    """
+
+    rows: str
+    columns: str
+    strategy: TransposeStrategy
+
+
+def transposition(
+    rows: str, columns: str, shape: tuple[int, int], dtype: DType, strategy: TransposeStrategy
+) -> Transposition:
+    """The node for tiles of ``shape`` (number and length of the rows)."""
+    row_count, column_count = shape
+    lane = Index(LANE)
+    ends = Constant(0), Constant(row_count)
+
+    def column(number: int) -> For:
+        at = Constant(number)
+        assign = Assign("transpose", (), Access(columns, (at, lane)), Load(rows, (lane, at), dtype))
+        return For(LANE, LANE, *ends, 1, LoopKind.VECTOR, assign, row_count)
+
+    return Transposition(tuple(map(column, range(column_count))), rows, columns, strategy)
+
+
+def emit_transposition(
+    builder: ir.IRBuilder, rows: list[Any], strategy: TransposeStrategy
+) -> list[Any]:
+    """The columns of a tile from its rows."""
+    return _STRATEGIES[strategy](builder, rows)
+
+
+def _by_elements(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:
+    """Every element is extracted and inserted."""
+    type_ = ir.VectorType(rows[0].type.element, len(rows))
+    columns = []
+    for column in range(rows[0].type.count):
+        vector: Any = ir.Constant(type_, ir.Undefined)
+        for number, row in enumerate(rows):
+            element = builder.extract_element(row, INT32(column))
+            vector = builder.insert_element(vector, element, INT32(number))
+        columns.append(vector)
+    return columns
+
+
+def _by_one_shuffle(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:
+    """The tile is one vector, which one shuffle permutes."""
+    row_count, column_count = len(rows), rows[0].type.count
+    mask = [
+        row * column_count + column for column in range(column_count) for row in range(row_count)
+    ]
+    whole = _joined(builder, rows)
+    permuted = _shuffled(builder, whole, whole, mask)
+    return [_cut(builder, permuted, column, column_count) for column in range(column_count)]
+
+
+def _by_network(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:
+    """Stages of two-input shuffles."""
+    type_ = rows[0].type
+    network = transpose_network(len(rows), type_.count, element_bits(type_))
+    return run_network(
+        network,
+        rows,
+        join=lambda vectors: _joined(builder, vectors),
+        shuffle=lambda first, second, mask: _shuffled(builder, first, second, mask),
+        cut=lambda vector, part, parts: _cut(builder, vector, part, parts),
+    )
+
+
+_STRATEGIES: Mapping[TransposeStrategy, Transposing] = MappingProxyType(
+    {
+        TransposeStrategy.ELTWISE: _by_elements,
+        TransposeStrategy.SHUFFLE_1D: _by_one_shuffle,
+        TransposeStrategy.NETWORK: _by_network,
+    }
+)
+
+
+def _joined(builder: ir.IRBuilder, vectors: Sequence[Any]) -> Any:
+    """Vectors of one length, a power of two of them, one behind the other."""
+    given = list(vectors)
+    while len(given) > 1:
+        mask = range(2 * given[0].type.count)
+        given = [
+            _shuffled(builder, first, second, mask)
+            for first, second in zip(given[::2], given[1::2], strict=True)
+        ]
+    return given[0]
+
+
+def _cut(builder: ir.IRBuilder, vector: Any, part: int, parts: int) -> Any:
+    if parts == 1:
+        return vector
+    length = vector.type.count // parts
+    return _shuffled(builder, vector, vector, range(part * length, (part + 1) * length))
+
+
+def _shuffled(builder: ir.IRBuilder, first: Any, second: Any, mask: Sequence[int]) -> Any:
+    lanes = ir.Constant(ir.VectorType(INT32, len(mask)), [INT32(lane) for lane in mask])
+    return builder.shuffle_vector(first, second, lanes)

@@ -1,0 +1,163 @@
+"""How the memory of a numpy array is the array of a kernel: as it lies, transposed, or by a copy.
+
+A view is taken as it lies if its matrices have rows, or columns, of neighbouring elements. Its
+leading dimension, from one row to the next, then is a number in the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from math import prod
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from polysched.ir.strides import are_apart, elements_spanned
+from polysched.library.matmul.kernel import Strides
+from polysched.library.matmul.shapes import NumpyArray, Shape
+from polysched.runtime.plan import ALIGNED, C_CONTIGUOUS, WRITEABLE
+
+Preparation: TypeAlias = Callable[[NumpyArray], NumpyArray]
+
+F_CONTIGUOUS = 0x0002  # numpy's documented bit of `ndarray.flags.num`
+CONTIGUOUS = C_CONTIGUOUS | F_CONTIGUOUS
+
+
+class Operand(NamedTuple):
+    """All that a route follows from of one array: ``flags`` are numpy's ``flags.num``.
+
+    ``strides`` are numpy's, in bytes; None, if the flags say that it is contiguous, will do.
+    """
+
+    dtype: np.dtype[Any]
+    shape: Shape
+    flags: int
+    strides: Strides | None = None
+
+    @property
+    def bytes(self) -> int:
+        """From the first element to the end of the last; of what is copied, nothing sensible."""
+        if self.strides is None:
+            return prod(self.shape) * self.dtype.itemsize
+        return elements_spanned(self.shape, self.strides) + self.dtype.itemsize - 1
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether numpy lets it be written."""
+        return bool(self.flags & WRITEABLE)
+
+
+def operand_of(array: NumpyArray) -> Operand:
+    """The operand that an array is."""
+    flags = array.flags.num
+    strides = None if flags & CONTIGUOUS else array.strides
+    return Operand(array.dtype, array.shape, flags, strides)
+
+
+class Form(NamedTuple):
+    """How an operand gets the form of a kernel's array; ``prepare`` is None where it has it.
+
+    ``is_transposed`` says that it is the array of a transposed operand, ``is_copy`` that it has
+    memory of its own, ``strides`` are those of the kernel's array, in elements, None of one without
+    gaps.
+    """
+
+    prepare: Preparation | None
+    is_transposed: bool = False
+    is_copy: bool = False
+    strides: Strides | None = None
+
+    def located(self, operand: Operand) -> Located:
+        """How to ask for the address of the operand in this form."""
+        if self.strides is not None:
+            return Located(_corner if operand.is_writable else None, operand.is_writable)
+        is_in_order = not (self.is_transposed or self.is_copy)
+        prepare = None if is_in_order else self.prepare
+        return Located(prepare, operand.is_writable or self.is_copy)
+
+
+class Located(NamedTuple):
+    """What gives, of an operand, an array at the address of the kernel's; None where it does.
+
+    ``is_viewable`` is what :func:`polysched.runtime.memory.address` wants to know of that array.
+    """
+
+    prepare: Preparation | None
+    is_viewable: bool
+
+
+def form_of(operand: Operand, shape: Shape, *, is_result: bool = False) -> Form:
+    """The form of an operand for a kernel's array of a shape, which has the matrix's last.
+
+    A result, which is not read again and again, is taken as it lies with any positive strides.
+    """
+    is_aligned = bool(operand.flags & ALIGNED)
+    if is_aligned and operand.flags & C_CONTIGUOUS:
+        return Form(None if operand.shape == shape else partial(np.reshape, shape=shape))
+    if is_aligned and operand.flags & F_CONTIGUOUS and operand.shape == shape and len(shape) == 2:
+        return Form(np.transpose, is_transposed=True)
+    found = _strides(operand, shape) if is_aligned and operand.strides is not None else None
+    if found is not None:
+        *outer, down, across = found
+        if shape[-1] > 1 and across == 1:
+            return Form(partial(np.reshape, shape=shape), strides=found)
+        if shape[-2] > 1 and down == 1:
+            turned = (*outer, across, down)
+            return Form(partial(_turned, shape=shape), is_transposed=True, strides=turned)
+        if is_result:
+            return Form(partial(np.reshape, shape=shape), strides=found)
+    return Form(partial(_copied, shape=shape), is_copy=True)
+
+
+def _strides(operand: Operand, shape: Shape) -> Strides | None:
+    """The strides, in elements, that the operand's memory has with another shape.
+
+    None if no strides give it that shape, or elements may not be told apart by their places.
+    """
+    assert operand.strides is not None
+    size = operand.dtype.itemsize
+    if any(stride % size for stride in operand.strides):
+        return None
+    found = joined([stride // size for stride in operand.strides], operand.shape, shape)
+    return found if found is not None and are_apart(shape, found) else None
+
+
+def joined(strides: list[int], shape: Shape, target: Shape) -> Strides | None:
+    """The strides of a shape whose dimensions are those of another, some joined, without a copy.
+
+    Dimensions of one index, which have no neighbours, get strides as if there were no gaps. None
+    if dimensions that are to be joined do not follow one another.
+    """
+    source = [one for one in zip(shape, strides, strict=True) if one[0] != 1]
+    found: list[int] = []
+    reach = 1
+    for extent in reversed(target):
+        stride, taken = reach, 1
+        while taken < extent:
+            if not source:
+                return None
+            count, step = source.pop()
+            if taken == 1:
+                stride = step
+            elif step != stride * taken:
+                return None
+            taken *= count
+        if taken != extent:
+            return None
+        found.append(stride)
+        reach = max(reach, stride * extent)
+    return None if source else tuple(reversed(found))
+
+
+def _corner(array: NumpyArray) -> NumpyArray:
+    """The first element, as an array: contiguous, unlike the whole."""
+    return array[(0,) * array.ndim + (None,)]
+
+
+def _turned(array: NumpyArray, shape: Shape) -> NumpyArray:
+    return array.reshape(shape).swapaxes(-1, -2)
+
+
+def _copied(array: NumpyArray, shape: Shape) -> NumpyArray:
+    return np.array(array, order="C").reshape(shape)

@@ -1,0 +1,1 @@
+"""Transposed copies of arrays: whole tiles through registers, whole cache lines to memory."""

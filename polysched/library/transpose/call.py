@@ -1,0 +1,184 @@
+"""``transpose(a)`` on numpy arrays: a copy with the axes in another order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polysched.errors import CallError
+from polysched.ir.dtypes import DType, u8, u16, u32, u64
+from polysched.library.transpose.axes import Movement, checked_axes, simplest
+from polysched.library.transpose.kernel import transpose_kernel
+from polysched.library.transpose.schedule import Visit, transpose_schedule, visit_of
+from polysched.lower import compile
+from polysched.machine.load import load_machine
+from polysched.runtime.kernel import CompiledKernel
+from polysched.runtime.memory import aligned_zeros
+from polysched.runtime.plan import ALIGNED, C_CONTIGUOUS, WRITEABLE
+from polysched.runtime.threads import usable_threads
+from polysched.runtime.views import as_array
+
+NumpyArray = NDArray[Any]
+
+_ELEMENTS = {dtype.bytes: dtype for dtype in (u8, u16, u32, u64)}
+_WORTH_THREADS = 1 << 20
+"""Bytes from which on a second thread gains more than its start costs."""
+LEAST_ELEMENTS = 1 << 14
+"""Elements up to which a call takes longer than numpy needs for all of it."""
+
+_WRITABLE = C_CONTIGUOUS | ALIGNED | WRITEABLE
+
+
+def transpose(
+    a: Any,
+    axes: Sequence[int] | None = None,
+    out: Any = None,
+    *,
+    threads: int | None = None,
+) -> NumpyArray:
+    """A contiguous copy of an array with its axes in another order, bit for bit.
+
+    Tiles are transposed in registers; what is larger than the last cache is written past it. The
+    first call of a kind compiles, some 0.5 s, less if the code is on disk. Orders that leave the
+    last axis the last, elements of more than 8 bytes and arrays of less than 16384 elements are
+    left to ``numpy.copyto``. An array that is not contiguous is copied first.
+
+    Args:
+        a: an array of any dimensions.
+        axes: for each axis of the result, that of ``a``, as ``numpy.transpose`` takes it; by
+            default all of them reversed. ``(0, 3, 1, 2)`` takes images from NHWC to NCHW.
+        out: where the result goes: a contiguous array that does not overlap ``a``; by default a new
+            one.
+        threads: how many threads may run; by default as many as there are usable cores.
+
+    Raises:
+        CallError: an argument does not fit; nothing has been written then.
+    """
+    if type(a) is not np.ndarray:
+        a = as_array(a, "transpose: array 'a'")
+    order = None if axes is None else checked_axes(axes, a.ndim)
+    found = _route(a.dtype, a.shape, order, threads)
+    if out is None:
+        out = aligned_zeros(found.shape, a.dtype)
+    else:
+        _require_output(out, a, found.shape)
+    if found.kernel is None:
+        np.copyto(out, a.transpose(found.order))
+        return out  # type: ignore[no-any-return]
+    if not a.flags.c_contiguous:
+        a = np.ascontiguousarray(a)
+    source, target = a.view(found.bits), out.view(found.bits)
+    if found.movement.shape != a.shape:
+        source = source.reshape(found.movement.shape)
+        target = target.reshape(found.target_shape)
+    found.kernel(source, target, **found.options)
+    return out  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Route:
+    """All about a call that follows from its types, shape and axes alone.
+
+    Attributes:
+        shape: of the result.
+        order: the axes of ``a`` in their new order.
+        movement: the simplest one that does the same.
+        target_shape: the result's shape by the dimensions of ``movement``.
+        bits: the type that elements are moved as.
+        kernel: what moves them; None where numpy does.
+        options: what the kernel is called with.
+    """
+
+    shape: tuple[int, ...]
+    order: tuple[int, ...]
+    movement: Movement
+    target_shape: tuple[int, ...]
+    bits: np.dtype[Any]
+    kernel: CompiledKernel | None
+    options: Mapping[str, int]
+
+
+@lru_cache(maxsize=512, typed=True)  # True is no number of threads, though it equals 1
+def _route(
+    element: np.dtype[Any],
+    extents: tuple[int, ...],
+    axes: tuple[int, ...] | None,
+    threads: int | None,
+) -> Route:
+    """How to transpose such arrays; compiles what it takes.
+
+    Raises:
+        CallError: the type or the number of threads does not fit.
+    """
+    if element.hasobject:
+        raise CallError(f"transpose: array 'a' has elements of type {element}; expected plain data")
+    if threads is not None and (type(threads) is not int or threads < 1):
+        raise CallError(f"transpose: threads={threads!r}; expected an integer >= 1")
+    order = tuple(reversed(range(len(extents)))) if axes is None else axes
+    movement = simplest(extents, order)
+    shape = tuple(extents[axis] for axis in order)
+    target_shape = tuple(movement.shape[axis] for axis in movement.order)
+    dtype = _ELEMENTS.get(element.itemsize)
+    last = len(movement.order) - 1
+    count = math.prod(extents)
+    if dtype is None or movement.order[-1:] in {(), (last,)} or count < LEAST_ELEMENTS:
+        return Route(shape, order, movement, target_shape, element, None, {})
+    size = count * element.itemsize
+    team = threads or usable_threads()
+    pitch = math.prod(target_shape[movement.order.index(last) + 1 :]) * element.itemsize
+    visit = visit_of(_tile(dtype), pitch, is_large=2 * size >= _last_cache())
+    visit = replace(visit, threaded=team > 1 and size >= _WORTH_THREADS)
+    kernel = transposing(movement.order, dtype, visit)
+    options = {"threads": team} if kernel.is_threaded else {}
+    return Route(shape, order, movement, target_shape, dtype.numpy(), kernel, options)
+
+
+@lru_cache(maxsize=64)
+def transposing(order: tuple[int, ...], dtype: DType, visit: Visit) -> CompiledKernel:
+    """The compiled copy of an order of dimensions on this machine.
+
+    Args:
+        order: as :func:`polysched.library.transpose.kernel.transpose_kernel` takes it.
+        dtype: of the elements.
+        visit: how tiles are visited.
+    """
+    tile = _tile(dtype)
+    kernel = transpose_kernel(order, dtype, tile)
+    return compile(transpose_schedule(kernel, tile, visit), load_machine(None))
+
+
+@lru_cache(maxsize=8)
+def _tile(dtype: DType) -> int:
+    """Rows and columns of a tile on this machine: a vector of the type."""
+    return load_machine(None).lanes(dtype.bits)
+
+
+@lru_cache(maxsize=1)
+def _last_cache() -> int:
+    """Bytes of the last cache; 32 MiB where nothing is known."""
+    caches = load_machine(None).caches
+    return caches[-1].bytes if caches else 1 << 25
+
+
+def _require_output(out: Any, a: NumpyArray, shape: tuple[int, ...]) -> None:
+    if not isinstance(out, np.ndarray):
+        raise CallError(f"transpose: out is of type {type(out).__name__}; expected a numpy array")
+    if out.shape != shape:
+        raise CallError(f"transpose: out has shape {out.shape}; expected {shape}")
+    if out.dtype != a.dtype:
+        raise CallError(
+            f"transpose: out has elements of type {out.dtype}; expected {a.dtype}, as array 'a' has"
+        )
+    if out.flags.num & _WRITABLE != _WRITABLE:
+        raise CallError(
+            "transpose: out is read-only, misaligned or not contiguous in row-major order; "
+            "transpose into a new array and copy it"
+        )
+    if np.may_share_memory(a, out) and np.shares_memory(a, out):
+        raise CallError("transpose: out overlaps array 'a'; transpose into other memory")

@@ -1,0 +1,101 @@
+"""The schedule of a transposed copy: the order of tiles, threads, streaming stores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.ir.kernel import Kernel
+from polysched.ir.tree import TransposeStrategy
+from polysched.user import Schedule
+
+EDGE = 16
+"""Lanes and copies of the tiles at the edges, at most: they run under masks."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """How tiles are visited.
+
+    Attributes:
+        rows: tiles of a block across the rows of x.
+        columns: tiles of a block along the rows of x.
+        along_output: whether tiles follow the rows of y, blocks and those in a block; otherwise
+            those of x.
+        streamed: whether the output is written past the caches.
+        threaded: whether blocks are shared among threads.
+        strategy: how tiles are transposed.
+    """
+
+    rows: int
+    columns: int
+    along_output: bool = False
+    streamed: bool = False
+    threaded: bool = False
+    strategy: TransposeStrategy = TransposeStrategy.NETWORK
+
+
+IN_CACHE = Visit(rows=1, columns=1)
+"""Row by row of x: the processor fetches ahead what comes next."""
+
+CROWDED = Visit(rows=4, columns=1, along_output=True)
+"""Row by row of y: where its rows fall into few sets of a cache, its lines are left soon."""
+
+CROWDING = 1024
+"""Bytes: rows of the output apart by multiples of it fall into few sets."""
+
+BLOCK_ROWS = 512
+"""Rows of x in a block of what goes past the caches."""
+
+
+def past_cache(tile: int) -> Visit:
+    """Four tiles of each row at a time, in blocks of rows that a cache of 256 KiB holds."""
+    return Visit(rows=max(1, BLOCK_ROWS // tile), columns=4, streamed=True)
+
+
+def visit_of(tile: int, pitch: int, *, is_large: bool) -> Visit:
+    """How to visit tiles.
+
+    Args:
+        tile: rows and columns of a tile.
+        pitch: bytes from one row of the output to the next.
+        is_large: whether the arrays do not fit the last cache.
+    """
+    if is_large:
+        return past_cache(tile)
+    return IN_CACHE if pitch % CROWDING else CROWDED
+
+
+def transpose_schedule(kernel: Kernel, tile: int, visit: Visit) -> Schedule:
+    """Schedule a kernel of :func:`polysched.library.transpose.kernel.transpose_kernel`.
+
+    Args:
+        kernel: the copy.
+        tile: the tile that it was declared with.
+        visit: how its tiles are visited.
+    """
+    schedule = Schedule(kernel)
+    schedule = schedule.split("tiles.across", visit.rows, into=("row_block", "row_tile"))
+    schedule = schedule.split("tiles.along", visit.columns, into=("column_block", "column_tile"))
+    order = ["row_block", "column_block", "row_tile", "column_tile"]
+    if visit.along_output:
+        order = ["column_block", "row_block", "column_tile", "row_tile"]
+    schedule = schedule.reorder(*order)
+    schedule = schedule.vectorize("of_column", tile).unroll("of_row")
+    if tile > 1:
+        schedule = schedule.transpose("of_columnv", "of_row", visit.strategy.value)
+    edge = min(tile, EDGE)
+    for statement in ("below", "beside"):
+        schedule = schedule.split(f"{statement}.column", edge, into=("column_tile", "of_tile"))
+        schedule = schedule.reorder(
+            f"{statement}.column_tile", f"{statement}.row", f"{statement}.of_tile"
+        )
+        schedule = schedule.vectorize(f"{statement}.row", edge)
+        schedule = schedule.unroll(f"{statement}.of_tile")
+        if edge > 1:
+            lanes, copies = f"{statement}.rowv", f"{statement}.of_tile"
+            schedule = schedule.transpose(lanes, copies, visit.strategy.value)
+    if visit.streamed:
+        schedule = schedule.stream("y")
+    if visit.threaded:
+        schedule = schedule.parallel(order[0])
+    return schedule

@@ -1,0 +1,35 @@
+"""Which arguments of a call must not share memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from polysched.runtime.signature import Signature
+
+
+class OverlapCheck(NamedTuple):
+    """Two arguments (positions among the arrays), one of them written, and their sizes in bytes.
+
+    The size of an array with strides includes the gaps.
+    """
+
+    first: int
+    second: int
+    first_bytes: int
+    second_bytes: int
+
+
+def overlaps(signature: Signature, sizes: Mapping[str, int]) -> tuple[OverlapCheck, ...]:
+    """The pairs of arguments passed, one of them written and none of them empty.
+
+    Args:
+        sizes: the bytes of each argument passed, by name, from its first element to its last.
+    """
+    arrays = [(i, a) for i, a in enumerate(signature.arrays) if sizes.get(a.name, 0)]
+    return tuple(
+        OverlapCheck(i, j, sizes[a.name], sizes[b.name])
+        for k, (i, a) in enumerate(arrays)
+        for j, b in arrays[k + 1 :]
+        if a.is_written or b.is_written
+    )

@@ -1,0 +1,77 @@
+"""Arguments with strides: what numpy says of them against what the kernel declares."""
+
+from __future__ import annotations
+
+from polysched.errors import CallError
+from polysched.ir.kernel import Array
+from polysched.ir.printing import format_expression
+from polysched.ir.strides import are_apart
+from polysched.runtime.signature import tuple_text
+
+
+def element_strides(
+    subject: str, array: Array, shape: tuple[int, ...], given: tuple[int, ...]
+) -> tuple[int, ...]:
+    """Numpy's strides, which are ``given`` in bytes, in elements.
+
+    Raises:
+        CallError: they are no multiples of the element's size. A dimension of one index has no
+            neighbours and may have any stride.
+    """
+    size = array.dtype.bytes
+    for stride, extent in zip(given, shape, strict=True):
+        if extent > 1 and stride % size:
+            raise CallError(
+                f"{subject} has strides of {given} bytes; expected multiples of its element's "
+                f"size, {size} bytes: pass a copy of it"
+            )
+    return tuple(stride // size for stride in given)
+
+
+def check_strides(
+    subject: str,
+    array: Array,
+    shape: tuple[int, ...],
+    found: tuple[int, ...],
+    expected: tuple[int, ...],
+    where: str,
+) -> None:
+    """Check that an argument lies in memory as the kernel expects it.
+
+    Args:
+        subject: the argument, for messages.
+        array: its declaration.
+        shape: its extents.
+        found: its strides in elements.
+        expected: the declared ones, as numbers.
+        where: the parameters, for messages: ``" with lda = 8 (given)"``, or nothing.
+
+    Raises:
+        CallError: they differ in a dimension that has several indices.
+    """
+    if 0 in shape or all(
+        extent == 1 or one == other
+        for extent, one, other in zip(shape, found, expected, strict=True)
+    ):
+        return
+    declared = tuple_text([format_expression(stride) for stride in array.strides or ()])
+    numbers = tuple_text([str(stride) for stride in expected])
+    meaning = "" if declared == numbers else f"{declared} = "
+    raise CallError(
+        f"{subject} has strides of {tuple_text([str(stride) for stride in found])} elements; "
+        f"expected {meaning}{numbers}{where}"
+    )
+
+
+def require_apart(subject: str, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
+    """Check that no two elements share memory, which is not always proved before.
+
+    Raises:
+        CallError: they may.
+    """
+    if not are_apart(shape, strides):
+        raise CallError(
+            f"{subject} of shape {shape} has strides of {tuple_text([str(s) for s in strides])} "
+            "elements, with which two elements may share memory; expected each stride to be longer "
+            "than all that the dimensions inside of it reach"
+        )

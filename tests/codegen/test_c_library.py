@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from polysched.codegen.module import CALLED
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import f32, f64
+from polysched.ir.expressions import LIBRARY_BINARY, LIBRARY_UNARY, Operator, operation
+from polysched.lower import show
+from polysched.schedule.schedule import Schedule
+
+
+def test_vectors_call_lane_by_lane_and_floats_the_function_of_floats() -> None:
+    build = KernelBuilder("powers")
+    for dtype in (f32, f64):
+        x = build.input(f"x_{dtype}", dtype, (8,))
+        y = build.output(f"y_{dtype}", dtype, (8,))
+        with build.loops(i=8) as i:
+            y[i] = operation(Operator.POWER, x[i], x[i])
+    schedule = Schedule(build.kernel()).vectorize("y_f32.i", 8)
+    text = show(schedule, "llvm")
+    assert text.count('call float @"powf"') == 8
+    assert text.count('call double @"pow"') == 1
+
+
+def test_no_kernel_takes_the_name_of_a_function_that_is_called() -> None:
+    names = {operator.value for operator in LIBRARY_UNARY | LIBRARY_BINARY}
+    assert names | {f"{name}f" for name in names} <= CALLED

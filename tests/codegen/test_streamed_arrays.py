@@ -1,0 +1,51 @@
+"""Arrays that the schedule streams need vectors of neighbours."""
+
+from dataclasses import replace
+
+import pytest
+
+from polysched.codegen.streamed_arrays import require_streams
+from polysched.errors import LoweringError
+from polysched.ir.expressions import Index
+from polysched.ir.kernel import Role
+from polysched.loops.nodes import For, LoopNode, LoopProgram
+from tests.loops.programs import array, assign, load, loop, program, vector
+
+v, j = Index("v"), Index("j")
+
+
+def lanes(body: LoopNode, count: int = 8) -> For:
+    return replace(vector("v", 0, count, body), lanes=count)
+
+
+def streaming(*body: LoopNode) -> LoopProgram:
+    y = replace(array("y", (64, 64), Role.OUTPUT), streamed=True)
+    return program([array("x", (64, 64), Role.INPUT), y], *body, context="{ : }")
+
+
+@pytest.mark.parametrize("row", [3, j])
+def test_vectors_of_neighbours(row: int | Index) -> None:
+    require_streams(streaming(loop("j", 0, 8, lanes(assign("y", (row, v + 8), load("x", v, 0))))))
+
+
+def test_an_array_that_nothing_writes() -> None:
+    require_streams(streaming())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        loop("j", 0, 8, assign("y", (0, j), load("x", j, 0))),
+        lanes(assign("y", (v, 0), load("x", v, 0))),
+        lanes(assign("y", (v, v), load("x", v, 0))),
+        lanes(assign("y", (0, 2 * v), load("x", v, 0))),
+        lanes(assign("y", (0, v), load("x", v, 0)), count=2),
+    ],
+)
+def test_others(body: LoopNode) -> None:
+    with pytest.raises(LoweringError) as caught:
+        require_streams(streaming(body))
+    assert str(caught.value) == (
+        "array 'y' is to be streamed, but no vector loop writes neighbouring elements of it, at "
+        "least 16 bytes at a time: vectorise the loop over them, or take the stream step away"
+    )

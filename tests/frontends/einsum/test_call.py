@@ -1,0 +1,173 @@
+"""Contractions against numpy's einsum: shapes, types and values."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import polysched as ps
+
+CASES = [
+    ("ij,jk->ik", (5, 6), (6, 7)),
+    ("ij,jk->ki", (5, 6), (6, 7)),
+    ("ij,kj", (5, 6), (7, 6)),
+    ("bij,bjk->bik", (3, 5, 6), (3, 6, 7)),
+    ("bhqd,bhkd->bhqk", (2, 3, 5, 4), (2, 3, 6, 4)),
+    ("ijk,kl->lij", (3, 4, 5), (5, 6)),
+    ("ij,j", (5, 6), (6,)),
+    ("j,ij", (6,), (5, 6)),
+    ("i,i", (9,), (9,)),
+    ("ij,ij->", (3, 4), (3, 4)),
+    ("bi,bi->b", (3, 40), (3, 40)),
+    ("i,j->ij", (3,), (4,)),
+    ("ij,ij->ij", (3, 4), (3, 4)),
+    ("bij,bj->jbi", (2, 3, 4), (2, 4)),
+    (",ij->ij", (), (2, 3)),
+    (",", (), ()),
+    ("ii", (4, 4)),
+    ("ii->i", (4, 4)),
+    ("aba->b", (3, 4, 3)),
+    ("aaa->a", (3, 3, 3)),
+    ("ij->ji", (3, 4)),
+    ("ij->", (3, 4)),
+    ("ij->j", (3, 4)),
+    ("i...->...", (3, 4, 5)),
+    ("", ()),
+    ("iij,jk->ik", (3, 3, 4), (4, 5)),
+    ("aab,bcc->ac", (3, 3, 4), (4, 5, 5)),
+    ("ij,jk->k", (3, 4), (4, 5)),
+    ("ij,kl->", (3, 4), (4, 5)),
+    ("...ij,...jk->...ik", (2, 1, 3, 4), (5, 4, 6)),
+    ("...ij,jk", (2, 3, 4), (4, 6)),
+    (" i j , j k -> i k ", (2, 3), (3, 4)),
+    ("ij,jk", (3, 1), (4, 5)),
+    ("ij,jk", (0, 3), (3, 2)),
+    ("ij,jk", (2, 0), (0, 2)),
+    ("i->", (0,)),
+    ("ij,jk,ki->", (3, 4), (4, 5), (5, 3)),
+    ("i,j,k->ijk", (2,), (3,), (4,)),
+    ("ijk,kl,lm->ijm", (3, 4, 5), (5, 6), (6, 2)),
+    ("abc,cd,be,ef->adf", (2, 3, 4), (4, 5), (3, 6), (6, 7)),
+    ("...a,ab,b...->...", (2, 3), (3, 4), (4, 2)),
+]
+
+
+def operands(shapes: tuple[tuple[int, ...], ...], dtype: str = "f4") -> list[np.ndarray]:
+    generator = np.random.default_rng(len(shapes))
+    return [np.asarray(generator.integers(-4, 5, shape)).astype(dtype) for shape in shapes]
+
+
+def agree(text: str, *arrays: Any) -> None:
+    expected = np.einsum(text, *arrays)
+    np.testing.assert_array_equal(
+        ps.einsum(text, *arrays), np.asarray(expected, expected.dtype), strict=True
+    )
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0] or "empty")
+def test_results_are_those_of_numpy(case: Any) -> None:
+    text, *shapes = case
+    agree(text, *operands(tuple(shapes)))
+
+
+@pytest.mark.parametrize("dtype", "f8 i1 u1 i2 u2 i4 u4 i8 u8".split())
+@pytest.mark.parametrize("text", ["ij,jk", "ij,ij->j", "ij,ij->ij", "ij,jk->j"])
+def test_all_types_of_elements(text: str, dtype: str) -> None:
+    generator = np.random.default_rng(0)
+    a = generator.integers(0, 120, (6, 6)).astype(dtype)
+    agree(text, a, a.copy())
+
+
+def test_mixed_types_are_promoted() -> None:
+    a, b = operands(((3, 4),), "i2")[0], operands(((4, 5),), "f8")[0]
+    agree("ij,jk", a, b)
+
+
+def test_views_of_any_layout() -> None:
+    (big,) = operands(((4, 6, 8),))
+    agree("ijk,lk", big[:, ::2, ::-1], big[0, ::-1])
+    agree("ij,jk", big[0].T, big[1])
+    agree("kij,kjl->kil", big.transpose(0, 2, 1), big)
+    agree("ij->i", big[:, 1])
+    agree("ij->j", np.asfortranarray(big[0]))
+
+
+def test_the_result_goes_where_it_is_asked_to() -> None:
+    a, b = operands(((3, 4), (4, 5)))
+    out = np.zeros((5, 3), "f4").T
+    assert ps.einsum("ij,jk", a, b, out=out) is out
+    np.testing.assert_array_equal(out, a @ b)
+    square = a[:, :3].copy()
+    ps.einsum("ij,jk", square, square, out=square)
+    np.testing.assert_array_equal(square, a[:, :3] @ a[:, :3])
+
+
+def test_nothing_is_computed_for_a_transposition() -> None:
+    (a,) = operands(((3, 4),))
+    assert np.shares_memory(ps.einsum("ij->ji", a), a)
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_random_contractions(data: st.DataObject) -> None:
+    sizes = dict(zip("abcde", (1, 2, 3, 4, 5), strict=True))
+    words = data.draw(st.lists(st.text("abcde", min_size=1, max_size=3), min_size=1, max_size=3))
+    kept = data.draw(st.permutations(sorted(set("".join(words)))))
+    result = "".join(kept[: data.draw(st.integers(0, len(kept)))])
+    shapes = tuple(tuple(sizes[letter] for letter in word) for word in words)
+    agree(f"{','.join(words)}->{result}", *operands(shapes))
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes", "message"),
+    [
+        ("ij,jk", ((2, 3),), "the subscripts are of 2 operands, and 1 are passed"),
+        ("ij", ((2, 3), (3, 4)), "the subscripts are of 1 operands, and 2 are passed"),
+        ("ij,jk", ((2, 3), (3,)), "operand 1 has 1 dimensions; expected 2"),
+        ("ij...", ((2,),), "operand 0 has 1 dimensions; expected 2 or more"),
+        ("i,i", ((2,), (3,)), "label 'i' has 2 elements in operand 0 and 3 in operand 1"),
+        ("...,...", ((2,), (3,)), "a dimension of '...' has 2 elements in operand 0 and 3"),
+        ("ij->ii", ((2, 2),), "label 'i' stands in the result a second time"),
+        ("ij->k", ((2, 2),), "label 'k' of the result is in no operand"),
+        ("i->i->i", ((2,),), "a second '->'"),
+        ("i1", ((2, 2),), "'1' is no label"),
+        ("i..", ((2, 2),), "'.' is no label"),
+        ("i......", ((2, 2),), "'...' stands here a second time"),
+        ("...i->i", ((2, 2),), "the operands have '...', so the result needs it too"),
+    ],
+)
+def test_what_does_not_fit(text: str, shapes: Any, message: str) -> None:
+    with pytest.raises(ps.PolyschedError) as raised:
+        ps.einsum(text, *operands(shapes))
+    assert message in str(raised.value)
+
+
+def test_messages_point_into_the_text() -> None:
+    with pytest.raises(ps.PolyschedError) as raised:
+        ps.einsum("ij,jk->iz", *operands(((2, 3), (3, 4))))
+    assert str(raised.value).splitlines() == [
+        "einsum:1:9: label 'z' of the result is in no operand",
+        "  ij,jk->iz",
+        "          ^",
+    ]
+
+
+def test_arguments_of_other_kinds() -> None:
+    a = np.ones((2, 2), "f4")
+    for call, message in (
+        (lambda: ps.einsum(a, "ij"), "subscripts are of type ndarray"),
+        (lambda: ps.einsum("ij"), "no operands"),
+        (lambda: ps.einsum("ij", [[1.0]]), "operand 0 is of type list; expected a numpy array"),
+        (lambda: ps.einsum("ij", a.astype("c8")), "elements of type complex64"),
+        (lambda: ps.einsum("ij", a.astype("f2")), "elements of type float16"),
+        (lambda: ps.einsum("ij", a > 0), "elements of type bool"),
+        (lambda: ps.einsum("ij", a, out=[0]), "out is of type list"),
+        (lambda: ps.einsum("ij", a, out=np.ones((2, 3), "f4")), "out has shape (2, 3)"),
+        (lambda: ps.einsum("ij", a, out=a.astype("f8")), "expected shape (2, 2) of float32"),
+        (lambda: ps.einsum("ij", a, out=np.broadcast_to(a, (2, 2))), "out is read-only"),
+    ):
+        with pytest.raises(ps.PolyschedError) as raised:
+            call()
+        assert message in str(raised.value)

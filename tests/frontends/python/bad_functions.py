@@ -1,0 +1,316 @@
+"""Functions that are no kernels, each for one reason. The messages are in a golden file."""
+
+# ruff: noqa
+
+import math
+from typing import Any
+
+import numpy as np
+
+import polysched as ps
+
+WORDS = "words"
+
+
+def no_annotation(x):
+    x[0] = 1
+
+
+def odd_annotation(x: "f33[n]"):
+    x[0] = 1
+
+
+def unreadable_annotation(x: "f32[n"):
+    x[0] = 1
+
+
+def slice_in_annotation(x: "f32[:]"):
+    x[0] = 1
+
+
+def annotation_that_is_no_type(x: 5):
+    x[0] = 1
+
+
+def product_of_sizes(x: "f32[n * m]"):
+    x[0] = 1
+
+
+def star_arguments(x: "f32[n]", *rest):
+    x[0] = 1
+
+
+def subscript_not_affine(x: "f32[n]"):
+    for i in range(x.shape[0]):
+        for j in range(i):
+            x[i * j + 1] = 0
+
+
+def subscript_of_data(x: "f32[n]", at: "i64[n]"):
+    for i in range(x.shape[0]):
+        x[i] = x[at[i] + 1]
+
+
+def subscript_is_fractional(x: "f32[n]"):
+    for i in range(x.shape[0]):
+        x[i / 2] = 0
+
+
+def too_few_subscripts(x: "f32[n, n]"):
+    for i in range(x.shape[0]):
+        x[i] = 0
+
+
+def a_slice(x: "f32[n]"):
+    x[1:] = 0
+
+
+def bound_not_affine(x: "f32[n]"):
+    n = x.shape[0]
+    for i in range(n):
+        for j in range(0, n + i * i):
+            x[j] = 0
+
+
+def bound_of_data(x: "f32[n]", ends: "i64[n]"):
+    for i in range(x.shape[0]):
+        for j in range(ends[i]):
+            x[j] = 0
+
+
+def fractional_bound(x: "f32[n]"):
+    for i in range(x.shape[0] / 2):
+        x[i] = 0
+
+
+def step_is_no_number(x: "f32[n]", s: int):
+    for i in range(0, x.shape[0], s):
+        x[i] = 0
+
+
+def step_is_zero(x: "f32[n]"):
+    for i in range(0, x.shape[0], 0):
+        x[i] = 0
+
+
+def while_loop(x: "f32[n]"):
+    i = 0
+    while i < 4:
+        x[i] = 0
+        i += 1
+
+
+def break_in_loop(x: "f32[n]"):
+    for i in range(x.shape[0]):
+        if x[i] > 0:
+            break
+        x[i] = 1
+
+
+def else_of_loop(x: "f32[n]"):
+    for i in range(x.shape[0]):
+        x[i] = 1
+    else:
+        x[0] = 1
+
+
+def loop_over_elements(x: "f32[n]"):
+    for e in x:
+        x[0] = e
+
+
+def enumerated(x: "f32[n]"):
+    for i, e in enumerate(x):
+        x[i] = e
+
+
+def index_used_after(x: "f32[n]"):
+    for i in range(x.shape[0]):
+        x[i] = 1
+    x[i] = 2
+
+
+def index_assigned(x: "f32[n]"):
+    for i in range(x.shape[0]):
+        i = i + 1
+        x[i] = 1
+
+
+def size_changed_in_loop(x: "f32[n]", n: int):
+    for i in range(3):
+        n = n + 1
+        x[i] = n
+
+
+def index_taken(x: "f32[n]"):
+    for i in range(x.shape[0]):
+        for i in range(3):
+            x[i] = 1
+
+
+def size_not_defined(x: "f32[n]"):
+    for i in range(n):
+        x[i] = 1
+
+
+def unknown_name(value: "f32[n]"):
+    for i in range(value.shape[0]):
+        value[i] = valeu[i]
+
+
+def text_as_number(x: "f32[n]"):
+    for i in range(x.shape[0]):
+        x[i] = WORDS
+
+
+def mixed_types(x: "f32[n]", y: "f64[n]"):
+    for i in range(x.shape[0]):
+        x[i] = x[i] * y[i]
+
+
+def stored_in_narrower(x: "f32[n]", y: "f64[n]"):
+    for i in range(x.shape[0]):
+        x[i] = y[i]
+
+
+def fraction_in_integers(x: "i32[n]"):
+    for i in range(x.shape[0]):
+        x[i] += 0.5
+
+
+def local_of_two_types(x: "f32[n]", y: "f64[n]"):
+    for i in range(x.shape[0]):
+        t = x[i]
+        t = y[i]
+        y[i] = t
+
+
+def whole_array(x: "f32[n]", y: "f32[n]"):
+    for i in range(x.shape[0]):
+        x[i] = y
+
+
+def calls_own_function(x: "f32[n]"):
+    for i in range(x.shape[0]):
+        x[i] = helper(x[i])
+
+
+def helper(value):
+    return value
+
+
+def calls_print(x: "f32[n]"):
+    for i in range(x.shape[0]):
+        print(x[i])
+
+
+def calls_random(x: "f32[n]"):
+    for i in range(x.shape[0]):
+        x[i] = np.random.random()
+
+
+def unknown_function(x: "f32[n]"):
+    for i in range(x.shape[0]):
+        x[i] = math.squirt(x[i])
+
+
+def too_many_arguments(x: "f32[n]"):
+    for i in range(x.shape[0]):
+        x[i] = np.sqrt(x[i], x[i])
+
+
+def number_as_condition(x: "f32[n]"):
+    for i in range(x.shape[0]):
+        if x[i]:
+            x[i] = 1
+
+
+def division_by_zero(x: "f32[n]"):
+    for i in range(x.shape[0]):
+        x[i] = 1 / 0
+
+
+def power_of_integers(x: "i32[n]"):
+    for i in range(x.shape[0]):
+        x[i] = x[i] ** 3
+
+
+def comprehension(x: "f32[n]"):
+    x[0] = sum(e for e in range(3))
+
+
+def two_targets(x: "f32[n]"):
+    x[0], x[1] = 1, 2
+
+
+def number_argument_assigned(x: "f32[n]", alpha: "f32"):
+    alpha = 2
+    x[0] = alpha
+
+
+def returns_a_value(x: "f32[n]"):
+    x[0] = 1
+    return x[0] + 1
+
+
+def returns_early(x: "f32[n]"):
+    if x.shape[0] > 3:
+        return
+    x[0] = 1
+
+
+def asserts_data(x: "f32[n]"):
+    assert x[0] > 0
+    x[0] = 1
+
+
+def array_made_in_loop(x: "f32[n]"):
+    for i in range(x.shape[0]):
+        t = np.zeros(3)
+        x[i] = 0
+
+
+def unknown_type_of_array(x: "f32[n]"):
+    t = np.zeros(3, dtype=np.complex64)
+    x[0] = 0
+
+
+def with_something_else(x: "f32[n]"):
+    with open("file"):
+        x[0] = 0
+
+
+def label_twice(x: "f32[n]"):
+    with ps.statement("s"):
+        x[0] = 0
+    with ps.statement("s"):
+        x[1] = 0
+
+
+def order_of_no_reduction(x: "f32[n]"):
+    with ps.statement("s", order="any"):
+        x[0] = 0
+
+
+def nothing(x: "f32[n]"):
+    pass
+
+
+def too_deep(x: "f32[n]"):
+    x[
+        0
+    ] = ----------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------x[
+        0
+    ]
+
+
+def wide_characters(größe: "f32[n]"):
+    größe[0] = größe[0] + "ß"
+
+
+def on_several_lines(x: "f32[n]", y: "f64[n]"):
+    x[0] = x[0] + y[0]
+
+
+async def asynchronous(x: "f32[n]"):
+    x[0] = 1

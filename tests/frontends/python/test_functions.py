@@ -1,0 +1,100 @@
+"""The functions that may be called: the value and the type that Python or numpy gives."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polysched.errors import KernelError
+from polysched.frontends.python import functions
+from polysched.frontends.python.values import Value, number
+from polysched.ir.dtypes import as_dtype, boolean
+from polysched.ir.expressions import Constant, Load, Operator, as_expression
+from polysched.ir.scalar import compile_expression
+
+OPERATORS = {**functions._OF_MATH, **functions._OF_NUMPY}
+UNARY = [one for one, operator in OPERATORS.items() if operator not in functions._BINARY]
+BINARY = [one for one, operator in OPERATORS.items() if operator in functions._BINARY]
+
+
+def result(function: Callable[..., Any], *values: np.generic) -> tuple[Any, Value]:
+    """The value of a call on literals of numpy's types, and the call."""
+    found = functions.call(
+        function,
+        [Value(Constant(one.item(), as_dtype(one.dtype))) for one in values],
+    )
+    return compile_expression(found.expression, lambda *_: None)({}), found  # type: ignore[arg-type, return-value]
+
+
+@pytest.mark.parametrize("function", UNARY, ids=repr)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_functions_of_one_number(function: Callable[..., Any], dtype: type[np.generic]) -> None:
+    argument = dtype(0.6)  # type: ignore[call-arg]
+    expected = function(argument)
+    value, call = result(function, argument)
+    assert call.dtype.numpy() == np.asarray(expected).dtype
+    assert call.is_weak == isinstance(expected, float) * (type(expected) is float)
+    np.testing.assert_allclose(value, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("function", BINARY, ids=repr)
+def test_functions_of_two_numbers(function: Callable[..., Any]) -> None:
+    for arguments in ((2.5, 0.5), (-1.0, 2.0), (0.25, 3.0)):
+        given = [np.float64(one) for one in arguments]
+        value, _ = result(function, *given)
+        np.testing.assert_allclose(value, function(*given), rtol=1e-12)
+
+
+def test_python_s_own_extremes_differ_from_numpy_s_on_nan() -> None:
+    nan, one = np.float64("nan"), np.float64(1)
+    for function in (min, max):
+        for pair in ((nan, one), (one, nan)):
+            value, _ = result(function, *pair)
+            np.testing.assert_equal(value, function(*pair))
+    assert np.isnan(result(np.maximum, one, nan)[0])
+
+
+def test_conversions() -> None:
+    for target, expected in ((np.float32, "f4"), (np.int64, "i8"), (np.uint8, "u1")):
+        value, call = result(target, np.float64(3.7))
+        assert call.dtype.numpy() == np.dtype(expected)
+        assert value == target(3.7)
+        assert not call.is_weak
+    for target in (float, int):
+        value, call = result(target, np.float32(-3.5))
+        assert value == target(-3.5)
+        assert call.is_weak
+
+
+def test_integers_stay_integers_where_numpy_keeps_them() -> None:
+    integer = Value(Load("x", (), as_dtype("i32")))
+    assert functions.call(np.maximum, [integer, number(3)]).dtype == as_dtype("i32")
+    assert functions.call(abs, [integer]).dtype == as_dtype("i32")
+    assert functions.call(np.sqrt, [integer]).dtype == as_dtype("f64")
+    assert functions.call(max, [integer, number(3)]).expression.operator is Operator.MAXIMUM  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("function", "count", "message"),
+    [
+        (print, 1, "'print' cannot be called in a kernel; supported are min, max"),
+        (str, 1, "'str' cannot be called"),
+        (5, 1, "5 cannot be called"),
+        ([], 1, r"\[\] cannot be called"),
+        (np.sqrt, 2, "this has 2 arguments; expected 1"),
+        (np.where, 2, "this has 2 arguments; expected 3"),
+        (max, 1, "this has 1 arguments; expected at least two"),
+        (float, 2, "this has 2 arguments; expected 1"),
+    ],
+)
+def test_what_cannot_be_called(function: Any, count: int, message: str) -> None:
+    with pytest.raises(KernelError, match=message):
+        functions.call(function, [number(1.0)] * count)
+
+
+def test_a_condition_is_no_number() -> None:
+    with pytest.raises(KernelError, match="this is a condition; expected a number"):
+        functions.call(math.sqrt, [Value(as_expression(True))])
+    assert as_expression(True).dtype == boolean

@@ -1,0 +1,63 @@
+"""What is said of functions that are no kernels."""
+
+import inspect
+import re
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pytest
+
+from polysched.errors import FrontendError
+from polysched.frontends.python.decorator import read_kernel
+from tests.frontends.python import bad_functions
+
+BAD = [
+    value
+    for value in vars(bad_functions).values()
+    if inspect.isfunction(value) and value is not bad_functions.helper
+]
+
+
+def message(function: Callable[..., object]) -> str:
+    with pytest.raises(FrontendError) as raised:
+        read_kernel(function)
+    return str(raised.value)
+
+
+def test_the_messages_of_all_bad_functions(check_golden: Callable[[str, str], None]) -> None:
+    shown = []
+    for function in BAD:
+        text = message(function).replace(f"{bad_functions.__file__}:", "")
+        shown.append(f"{function.__name__}:\n" + re.sub(r"^\d+:", "column ", text))
+    check_golden("frontends/python_messages.txt", "\n\n".join(shown) + "\n")
+
+
+@pytest.mark.parametrize("function", BAD, ids=lambda one: one.__name__)
+def test_a_message_points_into_the_function(function: Callable[..., object]) -> None:
+    with pytest.raises(FrontendError) as raised:
+        read_kernel(function)
+    location = raised.value.location
+    if function is bad_functions.asynchronous:
+        assert location is None
+        return
+    lines, first = inspect.getsourcelines(function)
+    assert location is not None
+    assert first <= location.line < first + len(lines)
+    assert str(raised.value).splitlines()[1].strip() in lines[location.line - first]
+
+
+@pytest.mark.parametrize("function", [np.sqrt, partial(print), len, 5, None.__class__])
+def test_what_is_no_function(function: object) -> None:
+    with pytest.raises(FrontendError, match="is no Python function"):
+        read_kernel(function)  # type: ignore[arg-type]
+
+
+def test_a_lambda_is_no_definition() -> None:
+    assert "expected a function written with 'def'" in message(lambda x: x)
+
+
+def test_a_function_without_source() -> None:
+    names: dict[str, Callable[..., object]] = {}
+    exec("def made(x): pass", names)
+    assert "the source of 'made' is not at hand" in message(names["made"])

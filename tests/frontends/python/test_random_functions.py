@@ -1,0 +1,39 @@
+"""Random functions: the kernel computes what Python does, bit for bit."""
+
+import linecache
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polysched.frontends.python.decorator import read_kernel
+from polysched.ir.reference import run_reference
+from tests.frontends.python.random_functions import Text
+
+SIZE = 12
+
+
+def made(text: str) -> object:
+    """The function of a text; its source is where `inspect` looks for it."""
+    filename = "<random function>"
+    lines = [f"{line}\n" for line in text.splitlines()]
+    linecache.cache[filename] = (len(text), None, lines, filename)
+    names: dict[str, object] = {}
+    exec(compile("".join(lines), filename, "exec"), names)
+    return names["made"]
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_the_kernel_computes_what_python_does(data: st.DataObject) -> None:
+    function = made(Text(data).function())
+    assert callable(function)
+    generator = np.random.default_rng(0)
+    x, y = generator.integers(-9, 10, (2, SIZE))
+    kernel = read_kernel(function)
+    found = run_reference(kernel, {"x": x, "y": y}, {"n": SIZE})
+    changed = {"x": x.copy(), "y": y.copy()}
+    with np.errstate(over="ignore"):
+        function(**changed)
+    for name, array in found.items():
+        np.testing.assert_array_equal(array, changed[name])

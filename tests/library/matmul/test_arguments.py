@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+
+from polysched.errors import CallError
+from polysched.ir.dtypes import DType, f32, i8
+from polysched.library.matmul.arguments import (
+    element_type,
+    finish_of,
+    number,
+    require_activation,
+    require_bias,
+    scalar,
+    spread,
+)
+from polysched.library.matmul.finish import PLAIN, Factor, Finish
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("f4", f32), ("i1", i8)])
+def test_element_type(name: str, dtype: DType) -> None:
+    assert element_type(np.dtype(name), np.dtype(name)) == dtype
+
+
+@pytest.mark.parametrize("name", ["u1", "?", "c8", "f2", "U3"])
+def test_no_element_type(name: str) -> None:
+    with pytest.raises(CallError, match="expected float32, float64 or a signed integer"):
+        element_type(np.dtype(name), np.dtype(name))
+
+
+def test_finish() -> None:
+    assert finish_of(1, 0, None) == finish_of(1.0, 0.0, None) == PLAIN
+    assert finish_of(0, 1, None) == Finish(Factor.ZERO, Factor.ONE)
+    nan = float("nan")
+    assert finish_of(nan, -1, "relu") == Finish(Factor.ANY, Factor.ANY, activation="relu")
+
+
+def test_activation() -> None:
+    require_activation("relu")
+    with pytest.raises(CallError, match="there is no activation 'tanh'; known are 'relu'"):
+        require_activation("tanh")
+
+
+@pytest.mark.parametrize("value", [2, 2.0, np.int8(2), np.float32(2), np.array(2)])
+def test_number(value: object) -> None:
+    assert number("alpha", value) == 2
+
+
+@pytest.mark.parametrize("value", [None, "2", 2j, True, np.bool_(True), np.ones(1), [2]])
+def test_no_number(value: object) -> None:
+    with pytest.raises(CallError, match=r"matmul: alpha is .* of type .*; expected a real number"):
+        number("alpha", value)
+
+
+@pytest.mark.parametrize("value", [0.1, -3, float("inf"), float("nan")])
+def test_scalar(value: float) -> None:
+    found = scalar("beta", value, np.dtype("f4"))
+    assert (found.shape, found.dtype) == ((), np.dtype("f4"))
+    np.testing.assert_array_equal(found, np.float32(value))
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "message"),
+    [
+        (1e39, "f4", r"beta is 1e\+39; expected what float32 holds"),
+        (-(10**400), "f8", "expected what float64 holds"),
+        (2**31, "i4", "beta is 2147483648; expected what int32 holds"),
+        (-(2**31) - 1, "i4", "expected what int32 holds"),
+        (1.5, "i4", "beta is 1.5; expected an integer, since the result has elements of type"),
+    ],
+)
+def test_no_scalar(value: float, dtype: str, message: str) -> None:
+    with pytest.raises(CallError, match=message):
+        scalar("beta", value, np.dtype(dtype))
+
+
+def test_bias() -> None:
+    require_bias(np.ones(2), np.dtype("f8"))
+    with pytest.raises(CallError, match="bias has elements of type float64; expected float32"):
+        require_bias(np.ones(2), np.dtype("f4"))
+
+
+@pytest.mark.parametrize(
+    ("bias", "length", "times", "expected"),
+    [
+        ([7], 3, 1, [7, 7, 7]),
+        ([1, 2], 6, 3, [1, 2, 1, 2, 1, 2]),
+        ([[1], [2]], 4, 2, [1, 2, 1, 2]),
+    ],
+)
+def test_spread(bias: list, length: int, times: int, expected: list[int]) -> None:
+    found = spread(np.array(bias), length, times)
+    assert found.flags.owndata or found.base.flags.owndata
+    np.testing.assert_array_equal(found, expected)

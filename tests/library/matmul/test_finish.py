@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+
+from polysched.ir.dtypes import f32, i32
+from polysched.library.matmul.finish import (
+    PLAIN,
+    Bias,
+    Factor,
+    Finish,
+    epilogue_of,
+    finish_kernel,
+)
+from polysched.library.matmul.kernel import Sizes, matmul_kernel
+from polysched.lower import compile
+from polysched.user import Schedule
+from tests.library.matmul.products import operands, product
+from tests.support.differential import NO_CACHE
+
+SIZES = Sizes(3, 5, 4)
+
+
+def test_nothing_to_do() -> None:
+    for finish in (PLAIN, Finish(beta=Factor.ONE)):
+        assert finish.is_plain
+        assert epilogue_of(finish, SIZES, f32) is None
+    assert not PLAIN.updates
+    assert Finish(beta=Factor.ONE).updates
+
+
+@pytest.mark.parametrize(
+    "finish",
+    [
+        Finish(Factor.ANY),
+        Finish(Factor.ZERO),
+        Finish(beta=Factor.ANY),
+        Finish(bias=Bias.ROWS),
+        Finish(activation="relu"),
+    ],
+)
+def test_something_to_do(finish: Finish) -> None:
+    assert not finish.is_plain
+    assert epilogue_of(finish, SIZES, f32) is not None
+
+
+def test_turned() -> None:
+    assert Finish(bias=Bias.ROWS).turned == Finish(bias=Bias.COLUMNS)
+    assert Finish(bias=Bias.COLUMNS).turned == Finish(bias=Bias.ROWS)
+    assert PLAIN.turned == PLAIN
+
+
+def test_only_what_is_asked_for_is_an_argument() -> None:
+    finish = Finish(Factor.ANY, Factor.ANY, Bias.ROWS, "relu")
+    kernel = matmul_kernel(*SIZES[:3], accumulate=True, epilogue=epilogue_of(finish, SIZES, f32))
+    assert list(kernel.arrays) == ["a", "b", "alpha", "beta", "bias", "out", "sums"]
+    finish = Finish(bias=Bias.COLUMNS)
+    kernel = matmul_kernel(*SIZES[:3], epilogue=epilogue_of(finish, SIZES, f32))
+    assert list(kernel.arrays) == ["a", "b", "bias", "out", "sums"]
+
+
+def test_epilogue() -> None:
+    finish = Finish(Factor.ANY, Factor.ANY, Bias.ROWS, "relu")
+    kernel = matmul_kernel(*SIZES[:3], accumulate=True, epilogue=epilogue_of(finish, SIZES, f32))
+    a, b = operands(SIZES)
+    bias, out = np.arange(3, dtype="f4"), np.ones((3, 5), "f4")
+    run = compile(Schedule(kernel), cache=NO_CACHE)
+    run(a, b, np.array(2, "f4"), np.array(3, "f4"), bias, out)
+    np.testing.assert_array_equal(out, np.maximum(2 * product(a, b) + 3 + bias[:, None], 0))
+
+
+@pytest.mark.parametrize("beta", Factor)
+def test_without_terms(beta: Factor) -> None:
+    run = compile(Schedule(finish_kernel(Finish(beta=beta), SIZES, i32)), cache=NO_CACHE)
+    out = np.full((1, 3, 5), 7, "i4")
+    factors = [np.array(2, "i4")] if beta is Factor.ANY else []
+    run(*factors, out)
+    assert (out == {Factor.ZERO: 0, Factor.ONE: 7, Factor.ANY: 14}[beta]).all()
+
+
+def test_nothing_of_the_product() -> None:
+    finish = Finish(Factor.ZERO, bias=Bias.COLUMNS, activation="relu")
+    kernel = finish_kernel(finish, SIZES, f32)
+    assert list(kernel.arrays) == ["bias", "out"]
+    bias = np.array([-1, 2, -3, 4, -5], "f4")
+    out = compile(Schedule(kernel), cache=NO_CACHE)(bias)
+    np.testing.assert_array_equal(out, np.tile(np.maximum(bias, 0), (1, 3, 1)))

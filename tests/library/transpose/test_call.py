@@ -1,0 +1,128 @@
+from collections.abc import Iterator
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polysched as ps
+from polysched.errors import CallError
+from polysched.library.transpose import call
+
+TYPES = ("u1", "f2", "f4", "c8", "?", "M8[s]", "c16", "S3")
+
+
+def numbers(shape: tuple[int, ...], dtype: str = "f4") -> np.ndarray[Any, Any]:
+    return np.random.default_rng(1).integers(0, 100, shape).astype(dtype)
+
+
+@pytest.fixture(autouse=True)
+def _kernels_for_small_arrays_too(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(call, "LEAST_ELEMENTS", 0)
+    call._route.cache_clear()
+    yield
+    call._route.cache_clear()
+
+
+def test_what_is_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few elements, large ones, and rows that stay rows; nothing else."""
+
+    def kernel_of(dtype: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> object:
+        return call._route(np.dtype(dtype), shape, axes, None).kernel
+
+    assert kernel_of("f4", (300, 200), (1, 0)) is not None
+    assert kernel_of("c16", (300, 200), (1, 0)) is None
+    assert kernel_of("f4", (30, 20, 10), (1, 0, 2)) is None
+    assert kernel_of("f4", (300, 1), (1, 0)) is None
+    monkeypatch.setattr(call, "LEAST_ELEMENTS", 60001)
+    call._route.cache_clear()
+    assert kernel_of("f4", (300, 200), (1, 0)) is None
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_types(dtype: str) -> None:
+    a = numbers((33, 70), dtype)
+    made = ps.transpose(a)
+    np.testing.assert_array_equal(made, a.T)
+    assert (made.dtype, made.flags.c_contiguous) == (a.dtype, True)
+
+
+def test_axes() -> None:
+    for shape in ((), (5,), (3, 1), (2, 17, 18), (1, 4, 1, 5)):
+        a = numbers(shape)
+        for axes in permutations(range(a.ndim)):
+            np.testing.assert_array_equal(ps.transpose(a, axes), a.transpose(axes))
+    a = numbers((2, 3, 17, 9))
+    np.testing.assert_array_equal(ps.transpose(a, (3, 1, 0, 2)), a.transpose(3, 1, 0, 2))
+
+
+def test_images() -> None:
+    nhwc = numbers((2, 9, 8, 35))
+    nchw = ps.transpose(nhwc, (0, 3, 1, 2))
+    np.testing.assert_array_equal(nchw, nhwc.transpose(0, 3, 1, 2))
+    np.testing.assert_array_equal(ps.transpose(nchw, (0, 2, 3, 1)), nhwc)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2, 0, 4)])
+def test_nothing(shape: tuple[int, ...]) -> None:
+    assert ps.transpose(numbers(shape)).shape == shape[::-1]
+
+
+def test_views_that_are_not_contiguous() -> None:
+    a = numbers((64, 90))
+    for view in (a.T, a[::2, ::-1], a[:, 3:40], np.broadcast_to(a[:1], (5, 90))):
+        np.testing.assert_array_equal(ps.transpose(view), view.T)
+
+
+def test_out() -> None:
+    a, out = numbers((20, 30)), np.empty((30, 20), np.float32)
+    assert ps.transpose(a, out=out) is out
+    np.testing.assert_array_equal(out, a.T)
+
+
+@pytest.mark.parametrize("threads", [None, 1, 2])
+def test_large(threads: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Past the caches, as far as they are taken to reach."""
+    monkeypatch.setattr(call, "_last_cache", lambda: 1 << 20)
+    a = numbers((1040, 530))
+    np.testing.assert_array_equal(ps.transpose(a, threads=threads), a.T)
+
+
+def test_nan_and_negative_zero_keep_their_bits() -> None:
+    bits = np.random.default_rng(2).integers(0, 1 << 32, (40, 33), np.uint32)
+    made = ps.transpose(bits.view(np.float32))
+    np.testing.assert_array_equal(made.view(np.uint32), bits.T)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"a": [[1, 2]]}, "transpose: array 'a' is of type list; expected a numpy array"),
+        ({"a": np.array([[object()]])}, "elements of type object; expected plain data"),
+        ({"axes": (0, 0)}, "expected each of the axes 0 to 1 once"),
+        ({"threads": 0}, "transpose: threads=0; expected an integer >= 1"),
+        ({"threads": True}, "transpose: threads=True; expected an integer >= 1"),
+        ({"out": [1]}, "transpose: out is of type list; expected a numpy array"),
+        ({"out": np.zeros((3, 4), "f4")}, r"out has shape \(3, 4\); expected \(4, 3\)"),
+        ({"out": np.zeros((4, 3), "f8")}, "out has elements of type float64; expected float32"),
+        ({"out": np.zeros((3, 4), "f4").T}, "out is read-only, misaligned or not contiguous"),
+    ],
+)
+def test_errors(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(CallError, match=message):
+        ps.transpose(**{"a": numbers((3, 4)), **arguments})
+
+
+def test_true_is_no_number_of_threads_after_one_was() -> None:
+    ps.transpose(numbers((3, 4)), threads=1)
+    with pytest.raises(CallError, match="threads=True; expected an integer"):
+        ps.transpose(numbers((3, 4)), threads=True)
+
+
+def test_out_that_overlaps() -> None:
+    memory = numbers((40,))
+    a, out = memory[:12].reshape(3, 4), memory[8:20].reshape(4, 3)
+    before = memory.copy()
+    with pytest.raises(CallError, match="out overlaps array 'a'; transpose into other memory"):
+        ps.transpose(a, out=out)
+    np.testing.assert_array_equal(memory, before)

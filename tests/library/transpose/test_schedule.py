@@ -1,0 +1,82 @@
+"""Transposed copies by every strategy, type and machine; all sizes: ``sweep.py`` beside this."""
+
+from dataclasses import replace
+
+import pytest
+
+from polysched.codegen.assembly import parse
+from polysched.ir.dtypes import DType, u8, u16, u32, u64
+from polysched.ir.tree import TransposeStrategy
+from polysched.library.transpose.kernel import transpose_kernel
+from polysched.library.transpose.schedule import (
+    CROWDED,
+    IN_CACHE,
+    past_cache,
+    transpose_schedule,
+    visit_of,
+)
+from polysched.lower import show
+from tests.library.transpose.copies import (
+    LARGEST,
+    MACHINES,
+    STRATEGIES,
+    assert_transposes,
+    compiled,
+)
+from tests.support.differential import assert_agrees
+
+NETWORK = TransposeStrategy.NETWORK
+EXTENTS = (1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 48, 63, 64, 65, LARGEST)
+SIZES = [(rows, EXTENTS[(3 * at + 5) % len(EXTENTS)]) for at, rows in enumerate(EXTENTS)]
+SIZES += [(columns, rows) for rows, columns in SIZES] + [(65, 65), (64, 64), (16, 16), (70, 1)]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "streamed"), [(u8, False), (u16, True), (u32, False), (u32, True), (u64, True)]
+)
+def test_types(dtype: DType, streamed: bool) -> None:
+    for rows, columns in SIZES:
+        assert_transposes(compiled(dtype, NETWORK, "host", streamed=streamed), rows, columns)
+
+
+@pytest.mark.parametrize("strategy", [one for one in STRATEGIES if one is not NETWORK])
+def test_strategies(strategy: TransposeStrategy) -> None:
+    for rows, columns in SIZES:
+        assert_transposes(compiled(u32, strategy, "host"), rows, columns)
+
+
+@pytest.mark.parametrize("dtype", [u8, u32])
+@pytest.mark.parametrize("machine", [one for one in MACHINES if one != "host"])
+def test_machines(machine: str, dtype: DType) -> None:
+    for rows, columns in SIZES:
+        assert_transposes(compiled(dtype, NETWORK, machine), rows, columns)
+
+
+def test_threads() -> None:
+    kernel = transpose_kernel((1, 0), u32, 16)
+    schedule = transpose_schedule(kernel, 16, replace(IN_CACHE, threaded=True))
+    names = [function.name for function in parse(show(schedule, "asm"))]
+    assert "transpose_10.region0" in names
+
+
+def test_whole_tiles_have_no_gather_and_no_spill() -> None:
+    """Of the copies of the tile in the code, the whole one takes 64 shuffles and nothing else."""
+    schedule = transpose_schedule(transpose_kernel((1, 0), u32, 16), 16, IN_CACHE)
+    function, *_ = parse(show(schedule, "asm", "skylake-avx512"))
+    loops = [loop.counts for loop in function.loops if loop.is_innermost]
+    assert all(counts.gathers == counts.scatters == 0 for counts in loops)
+    whole = [one for one in loops if one.vector_loads == 16 and not one.masked]
+    assert any(one.shuffles == 64 and not one.spills for one in whole)
+
+
+def test_visits() -> None:
+    assert [past_cache(tile).rows for tile in (16, 64, 1024)] == [32, 8, 1]
+    assert visit_of(16, 4000, is_large=False) == IN_CACHE
+    assert visit_of(16, 4096, is_large=False) == CROWDED
+    assert visit_of(16, 4096, is_large=True) == past_cache(16)
+
+
+def test_every_visit_transposes() -> None:
+    for visit in (CROWDED, IN_CACHE, past_cache(8)):
+        schedule = transpose_schedule(transpose_kernel((1, 0), u32, 8), 8, visit)
+        assert_agrees(schedule, {"e0": 37, "e1": 50}, {"e0": 8, "e1": 9}, interpreted=False)

@@ -1,0 +1,149 @@
+"""Wrong versions of packed arrays: their bits, their bytes, and the threads that share these."""
+
+from tests.mutants.mutant import Mutant
+
+PACKED = "polysched/codegen/bits/accesses.py"
+SINGLE = "polysched/codegen/bits/single.py"
+LAYOUT = "polysched/codegen/bits/layout.py"
+COLUMNS = "polysched/codegen/bits/columns.py"
+DOUBLING = "polysched/codegen/bits/doubling.py"
+MULTIPLY_ADD = "polysched/codegen/bits/multiply_add.py"
+MULTISHIFT = "polysched/codegen/bits/multishift.py"
+CONVERSION = "polysched/codegen/bits/conversion.py"
+SHARED = "polysched/legality/shared_bytes.py"
+CHECK = "polysched/legality/check.py"
+STRATEGIES = ("tests/codegen/bits/test_strategies.py",)
+KERNELS = ("tests/codegen/bits/test_accesses.py",)
+PAGES = ("tests/codegen/test_memory.py",)
+THREADS = ("tests/legality/test_shared_bytes.py",)
+
+MUTANTS = (
+    Mutant(
+        "bits-neighbours-lost",
+        "a store of a part of a byte clears the rest of it",
+        SINGLE,
+        "merged = builder.or_(builder.and_(old, builder.not_(own)), new)",
+        "merged = builder.or_(builder.and_(old, builder.not_(builder.or_(own, old))), new)",
+        KERNELS,
+    ),
+    Mutant(
+        "bits-beyond-the-array",
+        "an element is read with the byte behind its last one",
+        SINGLE,
+        'result.append(intrinsic(builder, "smin", [place, last]))',
+        "result.append(place)",
+        PAGES,
+    ),
+    Mutant(
+        "bits-scattered-unmasked",
+        "lanes that do not run are written too",
+        SINGLE,
+        "            if mask is None:\n",
+        "            if mask is not number:\n",
+        KERNELS,
+    ),
+    Mutant(
+        "bits-merge-whole",
+        "the lanes that do not run are written with those in their bytes",
+        PACKED,
+        "kept = builder.and_(masked_load(builder, pointer, mask, alignment), builder.not_(chosen))",
+        "kept = builder.and_(masked_load(builder, pointer, mask, alignment), chosen)",
+        KERNELS,
+    ),
+    Mutant(
+        "bits-phase-forgotten",
+        "a vector that begins inside a byte is read from the byte's start",
+        PACKED,
+        "        return _without(self.builder, unpacked, skipped), lanes.count",
+        "        return _without(self.builder, unpacked, 0), lanes.count",
+        KERNELS,
+    ),
+    Mutant(
+        "bits-last-byte-whole",
+        "a vector that ends inside a byte writes all of it",
+        PACKED,
+        "is_whole = not skipped and lanes.count * dtype.bits % 8 == 0",
+        "is_whole = not skipped",
+        KERNELS,
+    ),
+    Mutant(
+        "bits-rows-not-padded",
+        "rows are taken to begin at the next bit",
+        LAYOUT,
+        "pitch: Any = -(-row // 8) * 8",
+        "pitch: Any = row",
+        ("tests/codegen/bits/test_layout.py", *KERNELS),
+    ),
+    Mutant(
+        "bits-phase-of-rows",
+        "contiguous rows of any length are taken to begin at bytes",
+        LAYOUT,
+        "    if offset.scaled and storage.array.rows is not Rows.PADDED:\n        return None\n",
+        "",
+        KERNELS,
+    ),
+    Mutant(
+        "bits-columns-unmasked",
+        "bits of the neighbouring element come along",
+        COLUMNS,
+        "return 0 if part is None else (1 << part.high) - (1 << part.low)",
+        "return 0 if part is None else (2 << part.high) - (1 << part.low)",
+        STRATEGIES,
+    ),
+    Mutant(
+        "bits-doubling-shift",
+        "fields are moved one bit too far apart",
+        DOUBLING,
+        "moved = builder.shl(value, _every(conversion, width, (width - field) // 2))",
+        "moved = builder.shl(value, _every(conversion, width, (width - field) // 2 + 1))",
+        STRATEGIES,
+    ),
+    Mutant(
+        "bits-multiplier",
+        "seven bits are multiplied by a byte that is negative",
+        MULTIPLY_ADD,
+        "_SMALL = MappingProxyType({8: 6, 16: 14})",
+        "_SMALL = MappingProxyType({8: 7, 16: 14})",
+        STRATEGIES,
+    ),
+    Mutant(
+        "bits-multishift-wraps",
+        "elements that need more than 64 bits are taken out of 64",
+        MULTISHIFT,
+        "+ _field(conversion) <= 64 for lane",
+        "+ _field(conversion) <= 68 for lane",
+        STRATEGIES,
+    ),
+    Mutant(
+        "bits-sign",
+        "the sign is taken from the bit below it",
+        CONVERSION,
+        "sign = numbers(8, [1 << (conversion.bits - 1)] * count)",
+        "sign = numbers(8, [(1 << conversion.bits) >> 2] * count)",
+        STRATEGIES,
+    ),
+    Mutant(
+        "bytes-shared-by-threads",
+        "nobody asks whether threads share bytes",
+        CHECK,
+        "        or shared_byte_violation(program, tree)\n",
+        "",
+        THREADS,
+    ),
+    Mutant(
+        "bytes-end-early",
+        "an element does not touch the byte in which it ends",
+        SHARED,
+        '        f"8 * byte <= {first} + {bits - 1} and {first} <= 8 * byte + 7 }}"',
+        '        f"8 * byte <= {first} and {first} <= 8 * byte + 7 }}"',
+        THREADS,
+    ),
+    Mutant(
+        "bytes-reads-left-out",
+        "a read beside a write of another thread is no conflict",
+        SHARED,
+        "            if source.position or touched.array != written.array:",
+        "            if source.position or sink.position or touched.array != written.array:",
+        THREADS,
+    ),
+)
