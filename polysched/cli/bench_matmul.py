@@ -22,6 +22,7 @@ from polysched.bench.matmul import (
     tolerance,
 )
 from polysched.bench.race import Result, Rules, Withdrawn, race
+from polysched.bench.region import region_seconds
 from polysched.bench.table import markdown_table
 from polysched.cli.failures import ExitCode
 from polysched.cli.options import race_options
@@ -82,7 +83,8 @@ def matmul(
 
     Each is called as users do, packing and checks included, with an output to write into. Every run
     stands between two bursts of one core's peak in that type. After the table: how many times as
-    fast as the fastest peer polysched is on each shape, and the geometric mean.
+    fast as the fastest peer polysched is on each shape, and the geometric mean; with several
+    threads also what it costs to wake them and to wait for them.
 
     \b
     polysched bench matmul
@@ -118,15 +120,20 @@ def matmul(
             results += outcome.results
             withdrawn += outcome.withdrawn
     found = ratios(results)
+    region = region_seconds(load_machine(None), threads) if threads > 1 else None
     if as_records:
         for result in results:
             click.echo(result.as_json())
         for ratio in found:
             click.echo(json.dumps(asdict(ratio)))
+        if region is not None:
+            click.echo(json.dumps({"threads": threads, "region_microseconds": 1e6 * region}))
     elif results:
         click.echo(markdown_table(results))
         if found:
             click.echo(ratio_table(found))
+        if region is not None:
+            click.echo(f"a parallel region of {threads} threads: {1e6 * region:.1f} microseconds")
     for one in withdrawn:
         errors().print(f"not raced: {one.contestant} ({one.kernel}): {one.reason}")
     if any(one.contestant == OWN and one.is_wrong for one in withdrawn):

@@ -164,7 +164,7 @@ def _array_faults(program: Program, tree: Node, array: Array) -> Iterator[Storag
     if (life is None or life.is_contiguous) and keeps(tree, apart):
         return
     elements = meant_elements(program, array)
-    if elements is None or (apart and array.name not in program.folded):
+    if elements is None:
         raise UndecidedError(_undecided(program, array))
     shared = _Shared(
         program,

@@ -20,7 +20,8 @@ def meant_elements(program: Program, array: Array) -> Mapping[Reference, isl.Map
     """For every reference to an array the relation from its instances to the elements it means.
 
     None where that is not known any more: a subscript depends on data, or a step has copied
-    instances or redirected references after elements came to share memory.
+    instances or redirected references after elements came to share memory. The array that these
+    references then go to holds slots, of which nobody has kept what they mean.
     """
     references = references_to(program, array)
     statements = program.statements
@@ -29,6 +30,8 @@ def meant_elements(program: Program, array: Array) -> Mapping[Reference, isl.Map
         return None
     known = program.folded.get(array.name)
     if known is None:
+        if any(one.storage and one.array == array.name for one in program.dependences):
+            return None
         return {
             one: access_relation(statements[one.statement], access)
             for one, access in accesses.items()

@@ -262,6 +262,15 @@ MUTANTS = (
         (CONTRACT_TESTS,),
     ),
     Mutant(
+        "slots-are-elements",
+        "what a buffer holds of a contracted array is taken for elements",
+        "polysched/schedule/elements.py",
+        "        if any(one.storage and one.array == array.name for one in program.dependences):\n"
+        "            return None\n",
+        "",
+        (CONTRACT_TESTS,),
+    ),
+    Mutant(
         "may-writes-cover",
         "a read is taken to be covered by a write that may go elsewhere",
         LIFETIME,

@@ -8,7 +8,7 @@ import pytest
 from polysched.errors import ScheduleError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Constant, as_expression
+from polysched.ir.expressions import Constant, as_expression, cast
 from polysched.ir.kernel import Kernel
 from polysched.ir.points import evaluate_many, points, values
 from polysched.ir.tree import executed, time_columns
@@ -106,6 +106,24 @@ def test_an_order_that_nobody_can_judge_after_a_copy() -> None:
     verdict = check(copied.reverse("i"))
     assert verdict.kind is VerdictKind.UNKNOWN
     assert "share memory since a contract() before the copy was made" in verdict.reason
+
+
+def test_slots_in_a_buffer_are_no_elements() -> None:
+    """Both elements that ``S`` reads are in one slot when the producer's tile becomes a buffer."""
+    build = KernelBuilder("neighbours")
+    n = build.parameter("n", minimum=1)
+    t, y = build.temporary("t", i32, (n + 1,)), build.output("y", i32, (n,))
+    with build.loops(i=n + 1) as i, build.statement("P"):
+        t[i] = cast(i, i32)
+    with build.loops(i=n) as i, build.statement("S"):
+        y[i] = t[i + 1] - t[i]
+    schedule = (
+        Schedule(build.kernel()).contract("t", "d0", 1).compute_at("P", "S.i", recompute=True)
+    )
+    for one in (schedule, schedule.contract("t_folded_at_i", "d0", 1, into="cell")):
+        verdict = check(one)
+        assert verdict.kind is VerdictKind.UNKNOWN
+        assert "share memory since a contract() before the copy was made" in verdict.reason
 
 
 def test_contracted_twice_where_a_slot_is_read_and_written() -> None:
