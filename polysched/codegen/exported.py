@@ -24,7 +24,7 @@ from llvmlite import ir
 from polysched.codegen.functions import compile_for, new_function
 from polysched.codegen.module import build_module
 from polysched.codegen.processor_check import BASELINE, ProcessorCheck, emit_processor_check
-from polysched.codegen.regions import TEAM
+from polysched.codegen.regions import PARALLEL, TEAM
 from polysched.codegen.values import INDEX
 from polysched.errors import ExportError
 from polysched.ir.kernel import Role
@@ -57,7 +57,7 @@ def emit_exported_module(program: LoopProgram, machine: Machine) -> str:
 def build_exported_module(program: LoopProgram, machine: Machine) -> ir.Module:
     """The module of `emit_exported_module`, which functions may be added to; raises as that."""
     is_threaded = bool(parallel_loops(program.body))
-    if is_threaded and program.name in (_MOST_THREADS, *TEAM):
+    if is_threaded and program.name in (_MOST_THREADS, TEAM):
         raise ExportError(
             f"kernel '{program.name}' has the name of a function of the OpenMP runtime, which its "
             "parallel loops call; choose another name"
@@ -94,22 +94,7 @@ def _emit_entry(
             builder.ret(_INT32(UNSUPPORTED))
     arguments: list[Any] = list(function.args)
     if is_threaded:
-        arguments.insert(len(names), _team(module, program.name))
+        arguments.insert(len(names), ir.Function(module, PARALLEL, TEAM))
         most = ir.Function(module, ir.FunctionType(_INT32, []), _MOST_THREADS)
         arguments.append(builder.sext(builder.call(most, []), INDEX))
     builder.ret(builder.call(kernel, arguments))
-
-
-def _team(module: ir.Module, name: str) -> ir.GlobalVariable:
-    """The functions of the OpenMP runtime, side by side."""
-    functions = [ir.Function(module, signature, symbol) for symbol, signature in TEAM.items()]
-    table = ir.ArrayType(_POINTER, len(functions))
-    team = ir.GlobalVariable(module, table, f"{name}.team")
-    # llvmlite still types the pointers that global variables are; LLVM reads opaque ones only.
-    team.type = _POINTER
-    team.linkage = "internal"
-    team.global_constant = True
-    team.initializer = ir.Constant(
-        table, [ir.Constant(_POINTER, one.get_reference()) for one in functions]
-    )
-    return team

@@ -5,26 +5,26 @@ A region makes two functions of its own::
     NAME.region0(ptr array..., ptr private, i64 parameter..., i64 variable..., i64 lower, i64 upper)
     NAME.region0.work(ptr task)
 
-The first runs iterations, the second is what every thread of a team runs: it takes chunks of nearly
-equal length in turn, so that any number of threads does the whole work. A chunk has memory of its
-own (``private``) for the buffers that are born inside the loop. Loops that are parallel inside a
+The first runs iterations, the second is what every thread of a team runs: it takes one chunk after
+the other, as long as there are any. Chunks are of nearly equal length, and more than the threads
+asked for if there are enough iterations: any number of threads does the whole work, and a thread
+that the system holds up leaves its share to the others. A thread has memory of its own
+(``private``) for the buffers that are born inside the loop. Loops that are parallel inside a
 parallel loop run on the thread that they are on.
 
-The team comes from outside, so that no runtime is compiled in. ``team`` points to three functions::
+The team comes from outside, so that no runtime is compiled in. ``team`` is a function::
 
     void parallel(void (*work)(void *), void *task, uint32_t threads, uint32_t flags)
-    int32_t thread_number(void)
-    int32_t thread_count(void)
 
-They are ``GOMP_parallel``, ``omp_get_thread_num`` and ``omp_get_num_threads`` of the OpenMP
-runtimes (GCC's libgomp manual, "Implementing PARALLEL construct"; libomp and libiomp5 have them).
+It lets so many threads, or fewer, call ``work(task)`` at once and waits for all of them: the
+``GOMP_parallel`` of the OpenMP runtimes (GCC's libgomp manual, "Implementing PARALLEL construct";
+libomp and libiomp5 have it too).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from llvmlite import ir
@@ -45,18 +45,14 @@ _INT32 = ir.IntType(32)
 _POINTER = ir.PointerType()
 _VOID = ir.VoidType()
 _WORK = ir.FunctionType(_VOID, [_POINTER])
-_PARALLEL = ir.FunctionType(_VOID, [_POINTER, _POINTER, _INT32, _INT32])
-_THREAD_NUMBER = ir.FunctionType(_INT32, [])
+PARALLEL = ir.FunctionType(_VOID, [_POINTER, _POINTER, _INT32, _INT32])
 _SLOT = 8  # bytes of a pointer or an i64
 
-TEAM: Mapping[str, ir.FunctionType] = MappingProxyType(
-    {
-        "GOMP_parallel": _PARALLEL,
-        "omp_get_thread_num": _THREAD_NUMBER,
-        "omp_get_num_threads": _THREAD_NUMBER,
-    }
-)
-"""The functions of a team in their order, by the names that OpenMP runtimes have for them."""
+CHUNKS_A_THREAD = 4
+"""More are fairer where threads are held up, fewer have longer runs of neighbouring iterations."""
+
+TEAM = "GOMP_parallel"
+"""The function of a team, by the name that OpenMP runtimes have for it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,13 +60,13 @@ class Team:
     """What a kernel's function knows of its threads.
 
     Attributes:
-        functions: the pointer to the team's functions.
+        parallel: the team's function.
         threads: how many threads may run, at least 1 (i64).
-        private: pointer to the private memory of the first chunk.
-        private_bytes: from the memory of one chunk to that of the next (i64).
+        private: pointer to the private memory of the first thread.
+        private_bytes: from the memory of one thread to that of the next (i64).
     """
 
-    functions: Any
+    parallel: Any
     threads: Any
     private: Any
     private_bytes: Any
@@ -122,18 +118,18 @@ class Regions:
         distance = builder.add(builder.sub(upper, lower), INDEX(node.step - 1))
         iterations = builder.sdiv(distance, INDEX(node.step))
         place = Placement(builder, {}, {})
-        chunks = place.smaller(team.threads, iterations)
-        alone = builder.icmp_signed("<=", chunks, INDEX(1))
+        threads = place.smaller(team.threads, iterations)
+        chunks = place.smaller(builder.mul(threads, INDEX(CHUNKS_A_THREAD)), iterations)
+        alone = builder.icmp_signed("<=", threads, INDEX(1))
         with builder.if_else(alone) as (one, several):
             with one:
                 builder.call(body, [*captured, lower, upper])
             with several:
                 shared = [chunks, lower, iterations, team.private_bytes, *captured]
-                functions = [_load(builder, team.functions, at, _POINTER) for at in range(3)]
-                task = self._task(builder, [*functions[1:], *shared])
+                task = self._task(builder, [INDEX(0), INDEX(0), *shared])
                 work = self._work(name, body, node, [value.type for value in shared])
-                fork = _Callee(functions[0], _PARALLEL)
-                builder.call(fork, [work, task, builder.trunc(chunks, _INT32), _INT32(0)])
+                fork = _Callee(team.parallel, PARALLEL)
+                builder.call(fork, [work, task, builder.trunc(threads, _INT32), _INT32(0)])
 
     def _outside(self, emitter: Emitter, node: For) -> list[Storage]:
         """The arrays that the iterations share."""
@@ -190,28 +186,26 @@ class Regions:
         return function
 
     def _work(self, name: str, body: ir.Function, node: For, types: list[Any]) -> ir.Function:
-        """The function that every thread runs: each takes every so-manieth chunk."""
+        """The function that every thread runs: it takes the next chunk until there is none.
+
+        The task begins with the number of the next chunk and that of the next thread.
+        """
         function, builder = new_function(self.module, f"{name}.work", _WORK, internal=True)
         (task,) = function.args
-        asked = []
-        for position in range(2):
-            ask = _Callee(_load(builder, task, position, _POINTER), _THREAD_NUMBER)
-            asked.append(builder.sext(builder.call(ask, []), INDEX))
-        number, count = asked
         chunks, lower, iterations, private_bytes, *captured = (
             _load(builder, task, position + 2, type_) for position, type_ in enumerate(types)
         )
+        thread = builder.atomic_rmw("add", _slot(builder, task, 1), INDEX(1), "monotonic")
         place = Placement(builder, {}, {})
         length, longer = builder.sdiv(iterations, chunks), builder.srem(iterations, chunks)
         private_at = sum(value.type == _POINTER for value in captured) - 1
         head = builder.append_basic_block("chunk")
         run = builder.append_basic_block("run")
         end = builder.append_basic_block("end")
-        before = builder.block
         builder.branch(head)
         builder.position_at_end(head)
-        chunk = builder.phi(INDEX, name="chunk")
-        chunk.add_incoming(number, before)
+        # What the chunks compute is ordered by the team's beginning and end, not by this number.
+        chunk = builder.atomic_rmw("add", task, INDEX(1), "monotonic", name="chunk")
         builder.cbranch(builder.icmp_signed("<", chunk, chunks), run, end)
         builder.position_at_end(run)
         is_longer = builder.zext(builder.icmp_signed("<", chunk, longer), INDEX)
@@ -219,12 +213,11 @@ class Regions:
         last = builder.add(first, builder.add(length, is_longer))
         step = INDEX(node.step)
         own = builder.gep(
-            captured[private_at], [builder.mul(chunk, private_bytes)], source_etype=BYTE
+            captured[private_at], [builder.mul(thread, private_bytes)], source_etype=BYTE
         )
         arguments = [*captured[:private_at], own, *captured[private_at + 1 :]]
         ends = [builder.add(lower, builder.mul(at, step)) for at in (first, last)]
         builder.call(body, [*arguments, *ends])
-        chunk.add_incoming(builder.add(chunk, count), builder.block)
         builder.branch(head)
         builder.position_at_end(end)
         builder.ret_void()

@@ -6,6 +6,7 @@ The functions of a team, and what compiled kernels do with them, are described i
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import ctypes.util
 import functools
@@ -25,32 +26,26 @@ _WORK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _PARALLEL = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32
 )
-_THREAD_NUMBER = ctypes.CFUNCTYPE(ctypes.c_int32)
 
 
 @dataclass(frozen=True, eq=False)
 class Team:
-    """The functions of a team of threads, where machine code finds them.
+    """The function that has a team of threads run, where machine code finds it.
 
     Attributes:
         name: the library that runs the threads.
-        functions: ``parallel``, ``thread_number`` and ``thread_count``.
+        parallel: the function.
     """
 
     name: str
-    functions: tuple[Any, ...] = field(repr=False)
-
-    @functools.cached_property
-    def table(self) -> ctypes.Array[ctypes.c_void_p]:
-        """The addresses of the functions, side by side."""
-        return (ctypes.c_void_p * len(self.functions))(
-            *(ctypes.cast(one, ctypes.c_void_p).value for one in self.functions)
-        )
+    parallel: Any = field(repr=False)
 
     @functools.cached_property
     def address(self) -> int:
-        """The address of the table; it lives as long as the team."""
-        return ctypes.addressof(self.table)
+        """The address of the function; it lives as long as the team."""
+        address = ctypes.cast(self.parallel, ctypes.c_void_p).value
+        assert address is not None
+        return address
 
 
 def current_team() -> Team:
@@ -81,11 +76,36 @@ def openmp_team() -> Team | None:
     """
     for path in (*_loaded_runtimes(Path("/proc/self/maps")), *_installed_runtimes()):
         try:
-            library = ctypes.CDLL(path)
-            return Team(path, tuple(getattr(library, name) for name in TEAM))
+            with _waiting_briefly():
+                library = ctypes.CDLL(path)
+            return Team(path, getattr(library, TEAM))
         except (OSError, AttributeError):  # no library, or one of another kind
             continue
     return None
+
+
+SPINS = "100"
+"""How often a thread of libgomp looks for work, or for the others, before it sleeps: some 2
+microseconds. Waking it costs ten more, and it is woken on a core that is free."""
+
+
+@contextlib.contextmanager
+def _waiting_briefly() -> Iterator[None]:
+    """Where a libgomp that is loaded inside learns how long to spin, unless the user has said so.
+
+    By itself it spins for some 5 ms. If the system has put two threads of a team on one core, which
+    happens whenever the other one was busy or asleep, the one spins for so long while the other
+    waits for the core; and the threads of other libraries wait too. Medium lengths are the worst:
+    too short for the system to move a thread, too long to be woken elsewhere.
+    """
+    if any(name in os.environ for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")):
+        yield
+        return
+    os.environ["GOMP_SPINCOUNT"] = SPINS
+    try:
+        yield
+    finally:
+        del os.environ["GOMP_SPINCOUNT"]
 
 
 def _loaded_runtimes(maps: Path) -> Iterator[str]:
@@ -112,36 +132,17 @@ def python_team() -> Team:
 
     A thread that cannot be started leaves its part to the calling thread.
     """
-    own = threading.local()
-
-    def run(work: Any, task: int, number: int, count: int) -> None:
-        outer = getattr(own, "place", (0, 1))
-        own.place = (number, count)
-        try:
-            work(task)
-        finally:
-            own.place = outer
 
     def parallel(address: int, task: int, count: int, flags: int) -> None:
         del flags
-        work = _WORK(address)
-        started, left = _started(
-            [functools.partial(run, work, task, number, count) for number in range(1, count)]
-        )
-        run(work, task, 0, count)
-        for part in left:
+        work = functools.partial(_WORK(address), task)
+        started, left = _started([work] * (count - 1))
+        for part in (work, *left):
             part()
         for thread in started:
             thread.join()
 
-    def thread_number() -> int:
-        return int(getattr(own, "place", (0, 1))[0])
-
-    def thread_count() -> int:
-        return int(getattr(own, "place", (0, 1))[1])
-
-    functions = (_PARALLEL(parallel), _THREAD_NUMBER(thread_number), _THREAD_NUMBER(thread_count))
-    return Team("Python threads", functions)
+    return Team("Python threads", _PARALLEL(parallel))
 
 
 def _started(

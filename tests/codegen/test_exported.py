@@ -59,11 +59,9 @@ def test_no_team_without_parallel_loops() -> None:
 
 def test_the_team_of_the_openmp_runtime() -> None:
     text = module(Schedule(kernels.grid()).parallel("i"))
-    table = 'ptr @"GOMP_parallel", ptr @"omp_get_thread_num", ptr @"omp_get_num_threads"'
-    assert f'@"grid.team" = internal constant [3 x ptr] [{table}]' in text
     entry = body(text, "grid")
     assert 'call i32 @"omp_get_max_threads"()' in entry
-    assert 'ptr %"y", ptr @"grid.team", i64 %"n", i64 %"m", i64 ' in entry
+    assert '@"GOMP_parallel"' in entry
 
 
 def test_the_entry_asks_before_it_calls() -> None:
@@ -73,6 +71,6 @@ def test_the_entry_asks_before_it_calls() -> None:
 
 
 def test_names_of_the_runtime_are_taken() -> None:
-    program = replace(lower(Schedule(kernels.scale()).parallel("i")), name="omp_get_thread_num")
+    program = replace(lower(Schedule(kernels.scale()).parallel("i")), name="GOMP_parallel")
     with pytest.raises(ExportError, match="name of a function of the OpenMP runtime"):
         emit_exported_module(program, MACHINE)

@@ -170,3 +170,37 @@ def test_a_parameter_of_that_name_is_the_kernels_own() -> None:
 
 def test_usable_threads() -> None:
     assert 1 <= threads.usable_threads() <= (os.cpu_count() or 1)
+
+
+def test_libgomp_learns_to_spin_briefly_when_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def load(path: str) -> object:
+        seen.append(os.environ.get("GOMP_SPINCOUNT"))
+        raise OSError(path)
+
+    monkeypatch.setattr(threads.ctypes, "CDLL", load)
+    monkeypatch.setattr(threads, "_installed_runtimes", lambda: iter(["libgomp.so.1"]))
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    assert openmp_team() is None
+    assert set(seen) == {threads.SPINS}
+    assert "GOMP_SPINCOUNT" not in os.environ
+    seen.clear()
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    assert openmp_team() is None
+    assert set(seen) == {None}
+
+
+def test_a_thread_that_comes_late_finds_its_chunk_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a team of which only one thread ever runs, that one does the whole work."""
+    whole = python_team()
+
+    def alone(work: int, task: int, count: int, flags: int) -> None:
+        whole.parallel(work, task, 1, flags)
+
+    lonely = Team("one thread", threads._PARALLEL(alone))
+    monkeypatch.setattr(kernel_module, "current_team", lambda: lonely)
+    a, b = np.ones((9, 5), np.float32), np.ones((5, 70), np.float32)
+    expected = product(parallel=False)(a, b)
+    np.testing.assert_array_equal(product(parallel=True)(a, b, threads=4), expected)

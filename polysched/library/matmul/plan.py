@@ -43,6 +43,10 @@ SHORTEST_BLOCK = 64
 ROWS_OF_BLOCK = 256
 """Rows of a block where a transposed ``a``, whose rows are pages apart, is copied."""
 
+PARTS_A_THREAD = 2
+"""Parts of the columns for each thread where ``b`` is streamed: a thread that the system holds up
+leaves one to another. Small parts are slow, for they read short pieces of rows."""
+
 BLOCKS_OUTSIDE = "pmpnpkokonominimik"
 """Blocks of the sums outermost, in each all columns."""
 
@@ -118,6 +122,7 @@ def _streaming(config: Config, part: Sizes, problem: Problem, machine: Machine) 
         order=BLOCKS_OUTSIDE,
         pack_a=True,
         pack_b=False,
+        n_threads=config.n_threads * (PARTS_A_THREAD if config.n_threads > 1 else 1),
     )
 
 

@@ -1,0 +1,9 @@
+/* Gauss-Seidel sweeps over a grid in place, each point the mean of its neighbourhood. */
+void seidel_2d(int steps, int n, double A[restrict n][n])
+{
+    for (int t = 0; t <= steps - 1; t++)
+        for (int i = 1; i <= n - 2; i++)
+            for (int j = 1; j <= n - 2; j++)
+                A[i][j] = (A[i - 1][j - 1] + A[i - 1][j] + A[i - 1][j + 1] + A[i][j - 1] + A[i][j]
+                           + A[i][j + 1] + A[i + 1][j - 1] + A[i + 1][j] + A[i + 1][j + 1]) / 9.0;
+}

@@ -1,0 +1,303 @@
+"""Integer expressions of C in bounds, subscripts and conditions: exact, and affine or refused.
+
+C's integers overflow, which is undefined for signed types, and unsigned ones wrap around. Here
+signed arithmetic is exact; an unsigned expression is taken only if it is *proved* never to be
+negative or too large, so that it does not wrap. Division truncates as in C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from pycparser import c_ast
+
+from polysched.errors import FrontendError
+from polysched.frontends.scop.integers import (
+    chosen,
+    floor,
+    minus,
+    negated,
+    plus,
+    product,
+    quotient,
+    remainder,
+)
+from polysched.frontends.scop.literals import literal
+from polysched.frontends.scop.scope import ArrayBinding, Scope
+from polysched.frontends.scop.types import c_name, common_type, declared_type, promoted, type_range
+from polysched.ir.dtypes import DType, boolean, i32
+from polysched.ir.expressions import (
+    Constant,
+    Expression,
+    Operator,
+    equal,
+    maximum,
+    minimum,
+    not_equal,
+    select,
+)
+
+COMPARISONS: Mapping[str, Callable[[Expression, Expression], Expression]] = MappingProxyType(
+    {
+        "<": lambda a, b: a < b,
+        "<=": lambda a, b: a <= b,
+        ">": lambda a, b: b < a,
+        ">=": lambda a, b: b <= a,
+        "==": equal,
+        "!=": not_equal,
+    }
+)
+
+EXTREMA: Mapping[str, Operator] = MappingProxyType(
+    {
+        "min": Operator.MINIMUM,
+        "MIN": Operator.MINIMUM,
+        "max": Operator.MAXIMUM,
+        "MAX": Operator.MAXIMUM,
+    }
+)
+"""Macros of integers that may be left unexpanded, as if they were functions."""
+
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "<<", ">>"})
+
+_WHAT_IS_AFFINE = (
+    "affine are loop variables, sizes and integers joined by + - min max, and by * / % with an "
+    "integer literal on the right"
+)
+
+
+@dataclass(frozen=True)
+class Integer:
+    """The exact value of an integer expression, untyped, and its type in C."""
+
+    value: Expression
+    dtype: DType
+
+    @property
+    def number(self) -> int | None:
+        """The value, if it is a literal."""
+        if isinstance(self.value, Constant):
+            return int(self.value.value)
+        return None
+
+
+def affine(scope: Scope, node: c_ast.Node) -> Integer:
+    """The value of an integer expression.
+
+    Raises:
+        FrontendError: it is not affine, depends on data, or may wrap around.
+    """
+    match node:
+        case c_ast.Constant():
+            number = literal(node, scope.places)
+            if number.type is None or not number.type.is_integer:
+                raise scope.error(node, f"{node.value} is no integer; expected one here")
+            return Integer(Constant(int(number.value)), number.type)
+        case c_ast.ID():
+            return _named(scope, node)
+        case c_ast.UnaryOp(op="+" | "-" as operator, expr=operand):
+            inner = affine(scope, operand)
+            value = inner.value if operator == "+" else negated(inner.value)
+            return in_range(scope, node, Integer(value, promoted(inner.dtype)))
+        case c_ast.BinaryOp(op=operator) if operator in _ARITHMETIC:
+            return _binary(scope, node)
+        case c_ast.Cast(to_type=type_, expr=operand):
+            return _cast(scope, node, type_, operand)
+        case c_ast.TernaryOp():
+            return _ternary(scope, node)
+        case c_ast.FuncCall(name=c_ast.ID()):
+            return _call(scope, node)
+        case c_ast.ArrayRef():
+            raise scope.error(
+                node,
+                f"'{scope.places.source_of(node)}' is data; expected loop variables, sizes and "
+                "integers here: only values may depend on data, as in x = c ? a : b",
+            )
+        case c_ast.BinaryOp() | c_ast.UnaryOp(op="!"):
+            holds = condition(scope, node)
+            return Integer(select(holds, Constant(1), Constant(0)), i32)
+    raise not_affine(scope, node)
+
+
+def not_affine(scope: Scope, node: c_ast.Node, why: str = "") -> FrontendError:
+    """The error about an expression that is not affine."""
+    shown = scope.places.source_of(node)
+    return scope.error(node, f"'{shown}' is not affine{why}; {_WHAT_IS_AFFINE}")
+
+
+def condition(scope: Scope, node: c_ast.Node) -> Expression:
+    """An affine condition.
+
+    Raises:
+        FrontendError: it is not affine, depends on data, or compares what may wrap around.
+    """
+    match node:
+        case c_ast.BinaryOp(op="&&", left=left, right=right):
+            first = condition(scope, left)
+            with scope.assuming(first):
+                return first & condition(scope, right)
+        case c_ast.BinaryOp(op="||", left=left, right=right):
+            first = condition(scope, left)
+            with scope.assuming(~first):
+                return first | condition(scope, right)
+        case c_ast.UnaryOp(op="!", expr=operand):
+            return ~condition(scope, operand)
+        case c_ast.BinaryOp(op=operator, left=left, right=right) if operator in COMPARISONS:
+            return _comparison(scope, node)
+    value = affine(scope, node).value
+    if isinstance(value, Constant):
+        return Constant(bool(value.value), boolean)
+    result = not_equal(value, 0)
+    scope.require_affine(node, result)
+    return result
+
+
+def _comparison(scope: Scope, node: c_ast.BinaryOp) -> Expression:
+    left, right = affine(scope, node.left), affine(scope, node.right)
+    dtype = common_type(left.dtype, right.dtype)
+    for side, value in ((node.left, left), (node.right, right)):
+        in_range(scope, side, Integer(value.value, dtype))
+    if left.number is not None and right.number is not None:
+        holds = {
+            "<": left.number < right.number,
+            "<=": left.number <= right.number,
+            ">": left.number > right.number,
+            ">=": left.number >= right.number,
+            "==": left.number == right.number,
+            "!=": left.number != right.number,
+        }
+        return Constant(holds[node.op], boolean)
+    result = COMPARISONS[node.op](left.value, right.value)
+    scope.require_affine(node, result)
+    return result
+
+
+def in_range(scope: Scope, node: c_ast.Node, integer: Integer) -> Integer:
+    """The same integer, proved not to wrap around in its type if that is unsigned.
+
+    Raises:
+        FrontendError: it may.
+    """
+    if integer.dtype.is_signed:
+        return integer
+    least, greatest = type_range(integer.dtype)
+    number = integer.number
+    fits = (
+        least <= number <= greatest
+        if number is not None
+        else scope.proves(integer.value >= least)
+        and (integer.dtype.bits == 64 or scope.proves(integer.value <= greatest))
+    )
+    if not fits:
+        raise scope.error(
+            node,
+            f"'{scope.places.source_of(node)}' is {c_name(integer.dtype)} and may wrap around; use "
+            "signed types, write it without subtraction, or promise what holds with '#pragma "
+            "polysched assume ...'",
+        )
+    return integer
+
+
+def _named(scope: Scope, node: c_ast.ID) -> Integer:
+    found = scope.lookup(node)
+    if isinstance(found, ArrayBinding):
+        raise scope.error(
+            node,
+            f"'{node.name}' is data: the region writes it, or it is no integer; expected loop "
+            "variables, sizes and integers here",
+        )
+    return Integer(found.value, found.dtype)
+
+
+def _binary(scope: Scope, node: c_ast.BinaryOp) -> Integer:
+    left, right = affine(scope, node.left), affine(scope, node.right)
+    dtype = common_type(left.dtype, right.dtype)
+    if node.op in ("<<", ">>"):
+        dtype = promoted(left.dtype)
+    for side, value in ((node.left, left), (node.right, right)):
+        in_range(scope, side, Integer(value.value, dtype))
+    number = right.number
+    match node.op:
+        case "+":
+            result = plus(left.value, right.value)
+        case "-":
+            result = minus(left.value, right.value)
+        case "*":
+            if number is None and left.number is None:
+                raise not_affine(scope, node, ": it multiplies what is not known")
+            result = product(left.value, right.value)
+        case "/" | "%":
+            if number is None or number == 0:
+                why = ": its divisor is 0" if number == 0 else ": its divisor is no literal"
+                raise not_affine(scope, node, why)
+            divide = quotient if node.op == "/" else remainder
+            result = divide(scope, left.value, number)
+        case _:
+            if number is None or not 0 <= number < dtype.bits - 1:
+                raise not_affine(scope, node, ": it shifts by what is no small literal")
+            factor = 1 << number
+            result = (
+                product(left.value, Constant(factor))
+                if node.op == "<<"
+                else floor(left.value, factor)
+            )
+    return in_range(scope, node, Integer(result, dtype))
+
+
+def _cast(scope: Scope, node: c_ast.Cast, type_: c_ast.Node, operand: c_ast.Node) -> Integer:
+    target = declared_type(type_.type, scope.typedefs, scope.places, node).dtype
+    inner = affine(scope, operand)
+    if target is None or not target.is_integer:
+        raise not_affine(scope, node, f": it converts to {'void' if target is None else target}")
+    least, greatest = type_range(target)
+    is_wider = type_range(inner.dtype)[0] >= least and type_range(inner.dtype)[1] <= greatest
+    fits = is_wider or (
+        scope.proves(inner.value >= least)
+        and (target.bits == 64 or scope.proves(inner.value <= greatest))
+    )
+    if not fits:
+        raise scope.error(
+            node,
+            f"'{scope.places.source_of(node)}' may not fit {c_name(target)}; declare it with that "
+            "type in the first place",
+        )
+    return Integer(inner.value, target)
+
+
+def _ternary(scope: Scope, node: c_ast.TernaryOp) -> Integer:
+    holds = condition(scope, node.cond)
+    with scope.assuming(holds):
+        if_true = affine(scope, node.iftrue)
+    with scope.assuming(~holds):
+        if_false = affine(scope, node.iffalse)
+    dtype = common_type(if_true.dtype, if_false.dtype)
+    return in_range(scope, node, Integer(chosen(holds, if_true.value, if_false.value), dtype))
+
+
+def _call(scope: Scope, node: c_ast.FuncCall) -> Integer:
+    name = node.name.name
+    arguments = node.args.exprs if node.args is not None else []
+    if name in EXTREMA and len(arguments) >= 2:
+        first, *rest = (affine(scope, argument) for argument in arguments)
+        combine = minimum if EXTREMA[name] is Operator.MINIMUM else maximum
+        dtype = first.dtype
+        for one in rest:
+            dtype = common_type(dtype, one.dtype)
+        value = first.value
+        for one in rest:
+            value = combine(value, one.value)
+        return in_range(scope, node, Integer(value, dtype))
+    if name in ("floord", "ceild") and len(arguments) == 2:
+        dividend, divisor = (affine(scope, argument) for argument in arguments)
+        number = divisor.number
+        if number is None or number <= 0:
+            raise not_affine(scope, node, ": its divisor is no positive literal")
+        if name == "floord":
+            return Integer(floor(dividend.value, number), dividend.dtype)
+        return Integer(negated(floor(negated(dividend.value), number)), dividend.dtype)
+    if name in ("abs", "labs", "llabs") and len(arguments) == 1:
+        only = affine(scope, arguments[0])
+        return Integer(maximum(only.value, negated(only.value)), only.dtype)
+    raise not_affine(scope, node, ": a call")

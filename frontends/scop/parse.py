@@ -1,0 +1,137 @@
+"""C text to a syntax tree, by pycparser."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NoReturn
+
+from pycparser import c_ast, c_parser
+
+from polysched.errors import FrontendError
+from polysched.frontends.scop.places import Places
+from polysched.frontends.scop.text import SourceText
+
+# The types of the system headers that are left out; on one line, before the text.
+_PRELUDE = " ".join(
+    f"typedef {meaning} {name};"
+    for name, meaning in {
+        "int8_t": "signed char",
+        "int16_t": "short",
+        "int32_t": "int",
+        "int64_t": "long",
+        "uint8_t": "unsigned char",
+        "uint16_t": "unsigned short",
+        "uint32_t": "unsigned int",
+        "uint64_t": "unsigned long",
+        "size_t": "unsigned long",
+        "ssize_t": "long",
+        "ptrdiff_t": "long",
+        "intptr_t": "long",
+        "uintptr_t": "unsigned long",
+        "bool": "_Bool",
+        "FILE": "struct _file",
+    }.items()
+)
+_PRELUDE_LINES = 1
+DEEPEST_BRACKETS = 100
+"""Brackets inside each other in a text: the parser calls itself for each."""
+_PLACED = re.compile(r"^[^\n]*?:(\d+):(\d+): (.*)$", re.DOTALL)
+_PRAGMA = re.compile(r"\s*#\s*pragma\s+(scop|endscop)\b")
+
+
+class _Parser(c_parser.CParser):  # type: ignore[misc]  # pycparser is untyped
+    """pycparser's, which names no place in some messages: it is that of the next token then."""
+
+    def _parse_error(self, msg: str, coord: object) -> NoReturn:
+        if coord == self.clex.filename:
+            token = self._peek()
+            coord = coord if token is None else self._tok_coord(token)
+        raise c_parser.ParseError(f"{coord}: {msg}")
+
+
+@dataclass(frozen=True)
+class ParsedSource:
+    """The syntax tree of a text, and where its nodes stand."""
+
+    source: SourceText
+    tree: c_ast.FileAST
+    places: Places
+
+
+def parse(source: SourceText) -> ParsedSource:
+    """Parse a text.
+
+    Raises:
+        FrontendError: it is no C, or a region that begins does not end.
+    """
+    _require_shallow(source)
+    _require_closed_regions(source)
+    text = "\n".join((_PRELUDE, *source.lines))
+    try:
+        tree = _Parser().parse(text, source.path)
+    except c_parser.ParseError as error:
+        raise _refused(source, str(error)) from None
+    except (RecursionError, AssertionError, AttributeError, IndexError) as error:
+        # What pycparser itself trips over; of the text it is only known that it is malformed.
+        raise FrontendError(
+            f"{source.path}: the text cannot be parsed as C ({type(error).__name__})"
+        ) from None
+    return ParsedSource(source, tree, Places(source, _PRELUDE_LINES))
+
+
+def _refused(source: SourceText, message: str) -> FrontendError:
+    """The parser's message at the user's place."""
+    placed = _PLACED.match(message)
+    if placed is None:
+        what = message.rpartition(": ")[2]
+        filled = [number for number, line in enumerate(source.lines, start=1) if line.strip()]
+        last = max(filled, default=1)
+        column = len(source.lines[last - 1].rstrip()) + 1
+        return source.span(last, column, column + 1).error(_readable(what))
+    line, column, what = int(placed[1]) - _PRELUDE_LINES, int(placed[2]), placed[3]
+    line = min(max(line, 1), len(source.lines))
+    token = re.match(r"before: (\S+)", what)
+    width = len(token[1]) if token is not None else 1
+    return source.span(line, column, column + width).error(_readable(what))
+
+
+def _readable(what: str) -> str:
+    if what.startswith("before: "):
+        return f"not C: unexpected '{what.removeprefix('before: ')}'"
+    if what.startswith("At end of input"):
+        return "not C: the text ends inside a function; expected a closing '}'"
+    return f"not C: {what[:1].lower()}{what[1:]}"
+
+
+def _require_shallow(source: SourceText) -> None:
+    depth = 0
+    for number, line in enumerate(source.lines, start=1):
+        for column, character in enumerate(line, start=1):
+            depth += (character in "([{") - (character in ")]}")
+            if depth > DEEPEST_BRACKETS:
+                raise source.span(number, column, column + 1).error(
+                    f"brackets are nested {depth} deep; expected at most {DEEPEST_BRACKETS}"
+                )
+
+
+def _require_closed_regions(source: SourceText) -> None:
+    """Check the pragmas in the text: where a region is not closed, the parser may not get there."""
+    opened: tuple[int, int, int] | None = None
+    for number, line in enumerate(source.lines, start=1):
+        match = _PRAGMA.match(line)
+        if match is None:
+            continue
+        here = (number, line.index("#") + 1, match.end() + 1)
+        if match[1] == "scop" and opened is None:
+            opened = here
+        elif match[1] == "scop":
+            raise source.span(*here).error("a region inside a region; expected '#pragma endscop'")
+        elif opened is None:
+            raise source.span(*here).error("this ends no region; expected '#pragma scop' before")
+        else:
+            opened = None
+    if opened is not None:
+        raise source.span(*opened).error(
+            "this region does not end; expected '#pragma endscop' in the same block"
+        )

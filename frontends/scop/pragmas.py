@@ -1,0 +1,129 @@
+"""What ``#pragma polysched ...`` says of the kernel around it or of the statement behind it.
+
+::
+
+    #pragma polysched shape A[n][m]          A pointer A is an array of that shape, row-major.
+    #pragma polysched assume n >= 1 && m < n  What every caller promises.
+    #pragma polysched reassociate             The next statement, a reduction, may take its terms
+                                              in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pycparser import c_ast, c_parser
+
+from polysched.errors import FrontendError, suggestion
+from polysched.frontends.scop.parse import ParsedSource
+from polysched.frontends.scop.places import Places
+
+REASSOCIATE = "reassociate"
+_KINDS = ("shape", "assume", REASSOCIATE)
+
+
+@dataclass(frozen=True)
+class Pragmas:
+    """What a function's pragmas declare: shapes by name, and promises.
+
+    ``contract``: what ``#pragma STDC FP_CONTRACT`` says, off if there is none.
+    """
+
+    shapes: dict[str, Shape]
+    assumptions: tuple[tuple[c_ast.Node, c_ast.Pragma], ...]
+    contract: bool
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A declared shape, its extents from the outermost, and the pragma that declares it."""
+
+    extents: tuple[c_ast.Node, ...]
+    node: c_ast.Pragma
+
+
+def pragma_of(node: c_ast.Node, places: Places) -> tuple[str, str] | None:
+    """The kind and the rest of a pragma of polysched; None for any other node.
+
+    Raises:
+        FrontendError: there is no such kind.
+    """
+    if not isinstance(node, c_ast.Pragma):
+        return None
+    words = node.string.split(None, 2)
+    if words[:1] != ["polysched"]:
+        return None
+    kind = words[1] if len(words) > 1 else ""
+    if kind not in _KINDS:
+        raise places.error(node, f"unknown pragma '{kind}'{suggestion(kind, _KINDS)}")
+    return kind, words[2] if len(words) > 2 else ""
+
+
+def pragmas_of(parsed: ParsedSource, function: c_ast.FuncDef) -> Pragmas:
+    """The shapes and promises that a function declares, and those at the file's outermost level.
+
+    Raises:
+        FrontendError: one cannot be read, or declares a shape twice.
+    """
+    shapes: dict[str, Shape] = {}
+    assumptions = []
+    contract = False
+    outer = [node for node in parsed.tree.ext if isinstance(node, c_ast.Pragma)]
+    for node in (*outer, *_inside(function.body)):
+        words = node.string.split()
+        if words[:2] == ["STDC", "FP_CONTRACT"]:
+            contract = words[2:] == ["ON"]
+        found = pragma_of(node, parsed.places)
+        if found is None or found[0] == REASSOCIATE:
+            continue
+        kind, text = found
+        expression = _expression(parsed, node, text)
+        if kind == "assume":
+            assumptions.append((expression, node))
+            continue
+        name, extents = _shape(parsed, node, expression)
+        if name in shapes:
+            raise parsed.places.error(node, f"the shape of '{name}' is declared twice")
+        shapes[name] = Shape(tuple(extents), node)
+    return Pragmas(shapes, tuple(assumptions), contract)
+
+
+def _inside(node: c_ast.Node) -> Iterator[c_ast.Pragma]:
+    if isinstance(node, c_ast.Pragma):
+        yield node
+    for _, child in node.children():
+        yield from _inside(child)
+
+
+def _expression(parsed: ParsedSource, node: c_ast.Pragma, text: str) -> c_ast.Node:
+    """The expression that a pragma holds, its nodes placed where they stand."""
+    before = node.coord.column - 1 + node.string.rfind(text)
+    program = "\n" * (node.coord.line - 2) + f"int _pragma =\n{' ' * before}{text};"
+    try:
+        tree = c_parser.CParser().parse(program)
+        (declaration,) = tree.ext
+        expression = declaration.init
+    except (c_parser.ParseError, ValueError, AttributeError):
+        expression = None
+    if not isinstance(expression, c_ast.Node) or ";" in text:
+        raise parsed.places.error(
+            node, f"'{text}' is no expression; expected such as 'shape A[n][m]' or 'assume n >= 1'"
+        )
+    return expression
+
+
+def _shape(
+    parsed: ParsedSource, node: c_ast.Pragma, expression: c_ast.Node
+) -> tuple[str, list[c_ast.Node]]:
+    extents: list[c_ast.Node] = []
+    while isinstance(expression, c_ast.ArrayRef):
+        extents.insert(0, expression.subscript)
+        expression = expression.name
+    if not isinstance(expression, c_ast.ID) or not extents:
+        raise _no_shape(parsed, node)
+    return expression.name, extents
+
+
+def _no_shape(parsed: ParsedSource, node: c_ast.Pragma) -> FrontendError:
+    return parsed.places.error(node, "this declares no shape; expected such as 'shape A[n][m]'")

@@ -1,0 +1,283 @@
+"""C statements to the statements of a kernel."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from pycparser import c_ast
+
+from polysched.errors import FrontendError, KernelError
+from polysched.frontends.scop.affine import Integer, affine, condition, in_range
+from polysched.frontends.scop.cases import MOST_CASES, next_case
+from polysched.frontends.scop.loops import loop_header, loop_start
+from polysched.frontends.scop.names import Names
+from polysched.frontends.scop.pragmas import REASSOCIATE, pragma_of
+from polysched.frontends.scop.scope import ArrayBinding, EndedBinding, IntegerBinding, Scope
+from polysched.frontends.scop.subscripts import element_of, is_element
+from polysched.frontends.scop.types import CType, declared_type
+from polysched.frontends.scop.usage import Usage, base_name
+from polysched.frontends.scop.values import Decisions, Values, converted
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import DType
+from polysched.ir.expressions import Expression, Index
+from polysched.ir.kernel import Order
+
+_REFUSED: Mapping[type[c_ast.Node], str] = {
+    c_ast.While: "a while loop; expected a for loop whose bounds are affine",
+    c_ast.DoWhile: "a do loop; expected a for loop whose bounds are affine",
+    c_ast.Break: "break leaves a loop early; expected loops that run to their end",
+    c_ast.Continue: "continue skips the rest of a body; expected an if around the rest",
+    c_ast.Goto: "a jump; expected for loops and ifs",
+    c_ast.Switch: "a switch; expected ifs",
+    c_ast.Return: "return inside the region; expected it as the function's last statement",
+    c_ast.FuncCall: "a call as a statement has side effects; expected an assignment",
+}
+_CHANGES = {"p++": "+=", "++": "+=", "p--": "-=", "--": "-="}
+_SUPPORTED = "expected assignments, for loops and ifs"
+
+
+@dataclass(frozen=True)
+class Statements:
+    """Declares the statements of a region.
+
+    Attributes:
+        scope: what names mean; the nest that is open in `build` too.
+        usage: of the region's names.
+        counters: the types of variables that are declared outside their loops.
+        arrays: names of arrays, `labels`: of statements.
+    """
+
+    scope: Scope
+    build: KernelBuilder
+    usage: Usage
+    counters: dict[str, DType]
+    arrays: Names
+    labels: Names = field(default_factory=Names)
+
+    def all_of(self, nodes: tuple[c_ast.Node, ...]) -> None:
+        """Declare statements, in a block of their own.
+
+        Raises:
+            FrontendError: one is nothing that a kernel can do.
+        """
+        with self.scope.block():
+            order = Order.EXACT
+            for node in nodes:
+                pragma = pragma_of(node, self.scope.places)
+                if pragma is not None and pragma[0] == REASSOCIATE:
+                    order = Order.ANY
+                elif not isinstance(node, c_ast.Pragma):
+                    self._statement(node, None, order)
+                    order = Order.EXACT
+
+    def _statement(self, node: c_ast.Node, label: str | None, order: Order) -> None:
+        match node:
+            case c_ast.Compound(block_items=items):
+                self.all_of(tuple(items or ()))
+            case c_ast.For():
+                self._loop(node)
+            case c_ast.If():
+                self._branch(node)
+            case c_ast.Assignment():
+                self._assignment(node, node.lvalue, node.op, node.rvalue, label, order)
+            case c_ast.UnaryOp(op=operator, expr=target) if operator in _CHANGES:
+                one = c_ast.Constant("int", "1", node.coord)
+                self._assignment(node, target, _CHANGES[operator], one, label, order)
+            case c_ast.Label(name=name, stmt=inner):
+                self._statement(inner, name, order)
+            case c_ast.Decl():
+                self._declaration(node)
+            case c_ast.DeclList(decls=nodes) | c_ast.ExprList(exprs=nodes):
+                for inner in nodes:
+                    self._statement(inner, label, order)
+            case c_ast.EmptyStatement():
+                pass
+            case c_ast.Cast(to_type=c_ast.Typename(), expr=c_ast.ID()):
+                pass  # (void)x; keeps compilers quiet
+            case _:
+                what = _REFUSED.get(type(node), f"a statement without effect; {_SUPPORTED}")
+                raise self.scope.error(node, what)
+
+    # -- loops and conditions --------------------------------------------------------------------
+
+    def _loop(self, node: c_ast.For) -> None:
+        start = loop_start(self.scope, node, self.counters)
+        around = self.scope.find(start.name)
+        if isinstance(node.init, c_ast.Assignment) and isinstance(around, IntegerBinding):
+            raise self.scope.error(
+                node.init.lvalue, f"'{start.name}' is the variable of a loop around this one"
+            )
+        index = self.arrays.free(start.name, self.scope.indices)
+        header = loop_header(self.scope, node, start, index)
+        bounds = (header.first, header.end, header.step)
+        with contextlib.ExitStack() as stack:
+            if header.guard is not None:
+                stack.enter_context(self._where(node, header.guard))
+            with self._reported(node):
+                stack.enter_context(self.build.loops(**{index: bounds}))
+            stack.enter_context(self.scope.loop(index, *bounds))
+            stack.enter_context(self.scope.block())
+            self.scope.bind(start.name, IntegerBinding(Index(index), start.dtype))
+            self.all_of((node.stmt,))
+
+    def _branch(self, node: c_ast.If) -> None:
+        holds = condition(self.scope, node.cond)
+        for branch, taken in ((node.iftrue, holds), (node.iffalse, ~holds)):
+            if branch is not None:
+                with self._where(node.cond, taken):
+                    self.all_of((branch,))
+
+    @contextmanager
+    def _where(self, node: c_ast.Node, holds: Expression) -> Iterator[None]:
+        """The inside of a condition."""
+        with contextlib.ExitStack() as stack:
+            with self._reported(node):
+                stack.enter_context(self.build.where(holds))
+            stack.enter_context(self.scope.assuming(holds))
+            yield
+
+    # -- assignments -----------------------------------------------------------------------------
+
+    def _assignment(
+        self,
+        node: c_ast.Node,
+        target: c_ast.Node,
+        operator: str,
+        value: c_ast.Node,
+        label: str | None,
+        order: Order,
+    ) -> None:
+        if isinstance(value, c_ast.Assignment):  # a = b = c
+            self._statement(value, None, Order.EXACT)
+            value = value.lvalue
+        store = Store(node, target, operator.removesuffix("="), value, label, order)
+        if not is_element(target):
+            shown = self.scope.places.source_of(target)
+            raise self.scope.error(target, f"'{shown}' cannot be assigned to; expected an element")
+        name = self.scope.find(base_name(target))
+        if isinstance(name, IntegerBinding) and isinstance(target, c_ast.ID):
+            what = "a loop's variable" if name.is_index else "taken for a constant"
+            raise self.scope.error(target, f"'{target.name}' is {what}, and cannot be assigned to")
+        binding, _ = element_of(self.scope, target)
+        if binding.is_const:
+            raise self.scope.error(target, f"'{base_name(target)}' is const")
+        self._by_cases(store, {})
+
+    def _by_cases(self, store: Store, decisions: Decisions) -> None:
+        """Declare a statement once for each outcome of the conditions that guard its reads."""
+        if not self.scope.is_reached():
+            return
+        case = next_case(self.scope, store.value, decisions)
+        if case is None:
+            self._store(store, decisions)
+            return
+        if 2 ** (len(decisions) + 1) > MOST_CASES:
+            raise self.scope.error(
+                store.value,
+                f"more than {MOST_CASES} cases of conditions that guard reads; expected fewer in "
+                "one statement",
+            )
+        for outcome in (True, False):
+            holds = case.condition if outcome else ~case.condition
+            with self._where(case.node, holds):
+                self._by_cases(store, {**decisions, case.node: outcome})
+
+    def _store(self, store: Store, decisions: Decisions) -> None:
+        binding, subscripts = element_of(self.scope, store.target)
+        location = self.scope.places.location(store.target)
+        values = Values(self.scope, decisions)
+        value = values.value(store.value)
+        if store.operator:
+            own = binding.element(subscripts, location)
+            value = values.combined(store.node, store.operator, own, value)
+        name = self.labels.fresh(store.label or binding.array.name)
+        with (
+            self._reported(store.node),
+            self.build.located(location),
+            self.build.statement(name, order=store.order),
+        ):
+            binding.handle[subscripts] = converted(value, binding.dtype)
+
+    @contextmanager
+    def _reported(self, node: c_ast.Node) -> Iterator[None]:
+        """What the builder refuses is an error at a node."""
+        try:
+            yield
+        except KernelError as error:
+            raise self.scope.error(node, str(error)) from None
+
+    # -- declarations ----------------------------------------------------------------------------
+
+    def _declaration(self, node: c_ast.Decl) -> None:
+        if isinstance(node.type, c_ast.FuncDecl) or node.name not in self.usage.used:
+            return
+        for storage in ("static", "extern"):
+            if storage in (node.storage or ()):
+                raise self.scope.error(
+                    node, f"'{node.name}' is {storage}; expected a variable of the region's own"
+                )
+        found = declared_type(node.type, self.scope.typedefs, self.scope.places, node)
+        if found.is_pointer or found.dtype is None:
+            raise self.scope.error(
+                node,
+                f"'{node.name}' is a pointer inside the region, which could lead anywhere; use the "
+                "array itself",
+            )
+        if found.dims:
+            self._local_array(node, found)
+        elif node.name in self.usage.loop_variables and node.name not in self.usage.assigned:
+            self.counters[node.name] = found.dtype
+            self.scope.bind(node.name, EndedBinding(node))
+        elif not self._constant(node, found.dtype):
+            self._local(node, found.dtype, ())
+            if node.init is not None:
+                name = c_ast.ID(node.name, node.coord)
+                self._assignment(node, name, "=", node.init, None, Order.EXACT)
+
+    def _constant(self, node: c_ast.Decl, dtype: DType) -> bool:
+        """Bind an integer that never changes and is affine; whether it is one."""
+        is_fixed = node.init is not None and node.name not in self.usage.assigned
+        if not is_fixed or not dtype.is_integer:
+            return False
+        try:
+            value = affine(self.scope, node.init).value
+            value = in_range(self.scope, node.init, Integer(value, dtype)).value
+        except FrontendError:
+            return False
+        self.scope.bind(node.name, IntegerBinding(value, dtype))
+        return True
+
+    def _local_array(self, node: c_ast.Decl, found: CType) -> None:
+        if node.init is not None:
+            raise self.scope.error(
+                node.init, f"array '{node.name}' has initial values; assign its elements in loops"
+            )
+        extents = []
+        for dim in found.dims:
+            if dim is None:
+                raise self.scope.error(node, f"the extent of '{node.name}' is not declared")
+            extents.append(affine(self.scope, dim).value)
+        assert found.dtype is not None
+        self._local(node, found.dtype, tuple(extents))
+
+    def _local(self, node: c_ast.Decl, dtype: DType, extents: tuple[Expression, ...]) -> None:
+        name = self.arrays.fresh(node.name, self.scope.indices)
+        location = self.scope.places.location(node)
+        with self._reported(node), self.build.located(location):
+            handle = self.build.temporary(name, dtype, extents)
+        self.scope.bind(node.name, ArrayBinding(handle))
+
+
+@dataclass(frozen=True)
+class Store:
+    """An assignment: its target, the operator before the ``=``, if any, and its right side."""
+
+    node: c_ast.Node
+    target: c_ast.Node
+    operator: str
+    value: c_ast.Node
+    label: str | None
+    order: Order

@@ -1,0 +1,166 @@
+"""C types as element types, and the conversions that C makes by itself.
+
+The sizes are those of 64-bit Linux: ``int`` has 32 bits, ``long`` 64, ``char`` is signed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from pycparser import c_ast
+
+from polysched.frontends.scop.places import Places
+from polysched.ir.dtypes import (
+    DType,
+    NumberKind,
+    boolean,
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+    i64,
+    u8,
+    u16,
+    u32,
+    u64,
+)
+
+Typedefs = Mapping[str, c_ast.Typedef]
+
+_SIGNED_TYPES: Mapping[tuple[int, int], DType] = MappingProxyType(
+    {(0, 0): i32, (1, 0): i16, (0, 1): i64, (0, 2): i64}
+)
+_UNSIGNED: Mapping[DType, DType] = MappingProxyType({i8: u8, i16: u16, i32: u32, i64: u64})
+
+
+@dataclass(frozen=True)
+class CType:
+    """What a declaration declares.
+
+    Attributes:
+        dtype: of an element; None: ``void``.
+        dims: the extents of an array, the outermost first; None stands for one that is not given.
+        is_pointer: whether the outermost dimension is written as a pointer.
+        is_const: whether elements cannot be written.
+        is_restrict: whether no other pointer of the function leads to the elements.
+    """
+
+    dtype: DType | None
+    dims: tuple[c_ast.Node | None, ...] = ()
+    is_pointer: bool = False
+    is_const: bool = False
+    is_restrict: bool = False
+
+
+def declared_type(node: c_ast.Node, typedefs: Typedefs, places: Places, at: c_ast.Node) -> CType:
+    """The type of a declaration.
+
+    Args:
+        node: the type in the syntax tree.
+        at: the declaration, for messages.
+
+    Raises:
+        FrontendError: a type that no array can have.
+    """
+    match node:
+        case c_ast.TypeDecl(type=inner, quals=quals):
+            if "volatile" in (quals or ()):
+                raise places.error(at, "volatile: each access would have to happen as written")
+            found = declared_type(inner, typedefs, places, at)
+            return _qualified(found, quals)
+        case c_ast.IdentifierType(names=[name]) if name in typedefs:
+            return declared_type(typedefs[name].type, typedefs, places, at)
+        case c_ast.IdentifierType(names=names):
+            return CType(_named(tuple(names), places, at))
+        case c_ast.ArrayDecl(type=inner, dim=dim, dim_quals=quals):
+            found = declared_type(inner, typedefs, places, at)
+            if found.is_pointer:
+                raise places.error(at, "an array of pointers; expected an array of numbers")
+            is_restrict = "restrict" in (quals or ())
+            return CType(found.dtype, (dim, *found.dims), False, found.is_const, is_restrict)
+        case c_ast.PtrDecl(type=inner, quals=quals):
+            found = declared_type(inner, typedefs, places, at)
+            if found.is_pointer:
+                raise places.error(
+                    at, "a pointer to pointers; expected an array such as 'double A[n][m]'"
+                )
+            is_restrict = "restrict" in (quals or ())
+            return CType(found.dtype, (None, *found.dims), True, found.is_const, is_restrict)
+        case c_ast.Struct() | c_ast.Union():
+            raise places.error(at, "a struct or union; expected numbers, or arrays of numbers")
+        case c_ast.Enum():
+            return CType(i32)
+        case c_ast.FuncDecl():
+            raise places.error(at, "a function; expected a number, or an array of numbers")
+    raise places.error(at, "this type is not supported; expected a number or an array of numbers")
+
+
+def _qualified(found: CType, quals: list[str] | None) -> CType:
+    is_const = found.is_const or "const" in (quals or ())
+    return CType(found.dtype, found.dims, found.is_pointer, is_const, found.is_restrict)
+
+
+def _named(names: tuple[str, ...], places: Places, at: c_ast.Node) -> DType | None:
+    count = Counter(names)
+    shown = " ".join(names)
+    simple = {
+        ("void",): None,
+        ("float",): f32,
+        ("double",): f64,
+        ("_Bool",): boolean,
+        ("char",): i8,
+    }
+    if names in simple:
+        return simple[names]
+    if count.keys() <= {"signed", "unsigned", "char", "short", "long", "int"}:
+        base = i8 if count["char"] else _SIGNED_TYPES.get((count["short"], count["long"]))
+        if base is not None:
+            return _UNSIGNED[base] if count["unsigned"] else base
+    raise places.error(
+        at,
+        f"type '{shown}' is not supported; expected float, double, _Bool or an integer type",
+    )
+
+
+def promoted(dtype: DType) -> DType:
+    """The type after C's integer promotion: what is smaller than ``int`` becomes one."""
+    if dtype.kind is NumberKind.BOOLEAN or (dtype.is_integer and dtype.bits < 32):
+        return i32
+    return dtype
+
+
+def common_type(left: DType, right: DType) -> DType:
+    """The type of an operation on two operands: C's usual arithmetic conversions (6.3.1.8)."""
+    if left.is_float or right.is_float:
+        return f64 if f64 in (left, right) else f32
+    left, right = promoted(left), promoted(right)
+    if left.bits != right.bits:
+        return max(left, right, key=lambda dtype: dtype.bits)
+    return right if left.is_signed else left
+
+
+def type_range(dtype: DType) -> tuple[int, int]:
+    """The least and the greatest value of an integer type."""
+    if not dtype.is_signed:
+        return 0, (1 << dtype.bits) - 1
+    return -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
+
+
+def c_name(dtype: DType) -> str:
+    """How C names a type, for messages."""
+    names = {
+        f32: "float",
+        f64: "double",
+        boolean: "_Bool",
+        i8: "char",
+        i16: "short",
+        i32: "int",
+        i64: "long",
+    }
+    if dtype in names:
+        return names[dtype]
+    return f"unsigned {names[DType(NumberKind.SIGNED, dtype.bits)]}"

@@ -1,0 +1,89 @@
+"""What a region does with each name, found before it is translated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pycparser import c_ast
+
+_CHANGES = frozenset({"++", "--", "p++", "p--"})
+
+
+@dataclass(frozen=True)
+class Usage:
+    """The names of a region.
+
+    Attributes:
+        used: all names, in the order of the text.
+        assigned: those that a statement assigns to, not counting the headers of loops.
+        loop_variables: those that loops count and do not declare.
+        only_first: those of which every use is ``p[0]`` or ``*p``.
+    """
+
+    used: tuple[str, ...]
+    assigned: frozenset[str]
+    loop_variables: frozenset[str]
+    only_first: frozenset[str]
+
+
+def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
+    """What statements do with each name."""
+    used: dict[str, None] = {}
+    assigned: set[str] = set()
+    counted: set[str] = set()
+    elsewhere: set[str] = set()
+    for item in items:
+        for node, header in _walk(item, None):
+            changed = ""
+            match node:
+                case c_ast.ID(name=name):
+                    used[name] = None
+                case c_ast.Assignment(lvalue=target):
+                    changed = base_name(target)
+                case c_ast.UnaryOp(op=operator, expr=target) if operator in _CHANGES:
+                    changed = base_name(target)
+            if changed and header is None:
+                assigned.add(changed)
+            elif changed and header is not None and not isinstance(header.init, c_ast.DeclList):
+                counted.add(changed)
+        elsewhere |= set(_beyond_first(item))
+    return Usage(
+        tuple(used), frozenset(assigned), frozenset(counted), frozenset(set(used) - elsewhere)
+    )
+
+
+def base_name(node: c_ast.Node) -> str:
+    """The name in ``A[i][j]``, ``*p`` or ``x``; empty where there is none."""
+    match node:
+        case c_ast.ID(name=str(name)):
+            return name
+        case c_ast.ArrayRef(name=inner) | c_ast.UnaryOp(op="*", expr=inner):
+            return base_name(inner)
+    return ""
+
+
+def _walk(
+    node: c_ast.Node, header: c_ast.For | None
+) -> Iterator[tuple[c_ast.Node, c_ast.For | None]]:
+    """All nodes, each with the loop in whose header it is."""
+    yield node, header
+    for name, child in node.children():
+        if isinstance(node, c_ast.For):
+            yield from _walk(child, node if name in ("init", "next") else None)
+        else:
+            yield from _walk(child, header)
+
+
+def _beyond_first(node: c_ast.Node) -> Iterator[str]:
+    """The names that are used in other ways than ``*p`` and ``p[0]``."""
+    match node:
+        case c_ast.ID(name=str(name)):
+            yield name
+        case c_ast.UnaryOp(op="*", expr=c_ast.ID()):
+            pass
+        case c_ast.ArrayRef(name=c_ast.ID(), subscript=c_ast.Constant(value="0")):
+            pass
+        case _:
+            for _, child in node.children():
+                yield from _beyond_first(child)

@@ -1,0 +1,320 @@
+"""What C expressions compute: typed trees, with every conversion that C makes by itself."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from pycparser import c_ast
+
+from polysched.errors import FrontendError
+from polysched.frontends.scop.affine import COMPARISONS, EXTREMA, affine
+from polysched.frontends.scop.functions import FUNCTIONS
+from polysched.frontends.scop.literals import literal
+from polysched.frontends.scop.places import Places
+from polysched.frontends.scop.scope import ArrayBinding, Scope
+from polysched.frontends.scop.subscripts import element_of
+from polysched.frontends.scop.types import common_type, declared_type, promoted
+from polysched.ir.dtypes import DType, NumberKind, boolean, i32, i64, u64
+from polysched.ir.expressions import (
+    Cast,
+    Constant,
+    Expression,
+    Operation,
+    Operator,
+    absolute,
+    not_equal,
+    operation,
+    select,
+    typed,
+)
+from polysched.ir.scalar import as_scalar, converter
+
+Decisions = Mapping[c_ast.Node, bool]
+
+_ARITHMETIC: Mapping[str, Operator] = MappingProxyType(
+    {
+        "+": Operator.ADD,
+        "-": Operator.SUBTRACT,
+        "*": Operator.MULTIPLY,
+        "%": Operator.REMAINDER,
+    }
+)
+
+
+@dataclass(frozen=True)
+class Values:
+    """Translates values at one place.
+
+    Attributes:
+        scope: what names mean there.
+        decisions: conditions that are known to hold, or not to, for the statement at hand.
+    """
+
+    scope: Scope
+    decisions: Decisions = field(default_factory=dict)
+
+    @property
+    def places(self) -> Places:
+        """Of the text."""
+        return self.scope.places
+
+    def value(self, node: c_ast.Node) -> Expression:
+        """The value of an expression, with C's type; a comparison has the type bool.
+
+        Raises:
+            FrontendError: it has side effects, or is nothing that a kernel can compute.
+        """
+        match node:
+            case c_ast.Constant():
+                return literal(node, self.places)
+            case c_ast.ID():
+                return self._named(node)
+            case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):
+                binding, subscripts = element_of(self.scope, node)
+                return binding.element(subscripts, self.places.location(node))
+            case c_ast.UnaryOp():
+                return self._unary(node)
+            case c_ast.BinaryOp():
+                return self._binary(node)
+            case c_ast.TernaryOp():
+                return self._ternary(node)
+            case c_ast.Cast():
+                return self._cast(node)
+            case c_ast.FuncCall():
+                return self._call(node)
+        raise self._refused(node)
+
+    def truth(self, node: c_ast.Node) -> Expression:
+        """Whether a value differs from 0."""
+        value = self.value(node)
+        return value if value.dtype == boolean else not_equal(value, 0)
+
+    def _refused(self, node: c_ast.Node) -> FrontendError:
+        shown = self.places.source_of(node)
+        match node:
+            case c_ast.Assignment():
+                what = "an assignment inside an expression; make it a statement of its own"
+            case c_ast.StructRef():
+                what = f"'{shown}' is a member of a struct; expected numbers and arrays of numbers"
+            case c_ast.ExprList():
+                what = "a comma expression; make each part a statement of its own"
+            case _:
+                what = f"'{shown}' is nothing that a kernel can compute"
+        return self.scope.error(node, what)
+
+    def _named(self, node: c_ast.ID) -> Expression:
+        found = self.scope.lookup(node)
+        if isinstance(found, ArrayBinding):
+            binding, subscripts = element_of(self.scope, node)
+            return binding.element(subscripts, self.places.location(node))
+        value = found.value
+        if isinstance(value, Constant):
+            return Constant(value.value, found.dtype)
+        return converted(value, found.dtype)
+
+    def _unary(self, node: c_ast.UnaryOp) -> Expression:
+        match node.op:
+            case "-" | "+":
+                operand = self._promoted(node.expr)
+                if node.op == "+":
+                    return operand
+                if isinstance(operand, Constant):
+                    return folded(Constant(-operand.value, operand.type))
+                return -operand
+            case "!":
+                return ~self.truth(node.expr)
+            case "sizeof":
+                return self._size(node)
+            case "p++" | "p--" | "++" | "--":
+                what = "changes a variable inside an expression; make it a statement of its own"
+            case "&":
+                what = "takes an address; expected a value"
+            case _:
+                what = "works on bits, which is not supported; expected arithmetic"
+        raise self.scope.error(node, f"'{self.places.source_of(node)}' {what}")
+
+    def _size(self, node: c_ast.UnaryOp) -> Expression:
+        if not isinstance(node.expr, c_ast.Typename):
+            raise self.scope.error(node, "sizeof of a value; expected sizeof(type)")
+        found = declared_type(node.expr.type, self.scope.typedefs, self.places, node)
+        if found.dtype is None or found.dims:
+            raise self.scope.error(node, "sizeof is supported of numbers only")
+        return Constant(found.dtype.bytes, u64)
+
+    def _promoted(self, node: c_ast.Node) -> Expression:
+        value = self.value(node)
+        return converted(value, promoted(_type(value)))
+
+    def _binary(self, node: c_ast.BinaryOp) -> Expression:
+        if node in self.decisions:  # a condition whose left side is known
+            holds = self.decisions[node]
+            is_open = holds if node.op == "&&" else not holds
+            return self.truth(node.right) if is_open else Constant(holds, boolean)
+        if node.op in ("&&", "||"):
+            left, right = self.truth(node.left), self.truth(node.right)
+            return left & right if node.op == "&&" else left | right
+        if node.op in ("<<", ">>"):
+            return self._shift(node)
+        return self.combined(node, node.op, self.value(node.left), self.value(node.right))
+
+    def combined(
+        self, node: c_ast.Node, symbol: str, left: Expression, right: Expression
+    ) -> Expression:
+        """Two values joined by an operator of C.
+
+        Raises:
+            FrontendError: it is none that a kernel can compute.
+        """
+        dtype = common_type(_type(left), _type(right))
+        left, right = converted(left, dtype), converted(right, dtype)
+        if symbol in COMPARISONS:
+            return COMPARISONS[symbol](left, right)
+        if symbol == "%" and dtype.is_float:
+            raise self.scope.error(node, "'%' of floating-point numbers; use fmod")
+        if symbol == "/":
+            operator = Operator.QUOTIENT if dtype.is_integer else Operator.DIVIDE
+        elif symbol in _ARITHMETIC:
+            operator = _ARITHMETIC[symbol]
+        else:
+            raise self.scope.error(
+                node,
+                f"'{self.places.source_of(node)}' works on bits, which is not supported; expected "
+                "arithmetic, or && and ||",
+            )
+        return operation(operator, left, right)
+
+    def _shift(self, node: c_ast.BinaryOp) -> Expression:
+        """A shift by a literal is a product, or a quotient that is rounded down."""
+        left = self._promoted(node.left)
+        amount = affine(self.scope, node.right).number
+        dtype = _type(left)
+        if not dtype.is_integer or amount is None or not 0 <= amount < dtype.bits - 1:
+            raise self.scope.error(
+                node, "a shift by what is no small literal; expected one such as x << 2"
+            )
+        factor = Constant(1 << amount, dtype)
+        return left * factor if node.op == "<<" else left // factor
+
+    def _ternary(self, node: c_ast.TernaryOp) -> Expression:
+        if node in self.decisions:
+            chosen = node.iftrue if self.decisions[node] else node.iffalse
+            other = node.iffalse if self.decisions[node] else node.iftrue
+            value = self.value(chosen)
+            return converted(value, common_type(_type(value), self._type_of(other)))
+        holds = self.truth(node.cond)
+        if_true, if_false = self.value(node.iftrue), self.value(node.iffalse)
+        dtype = common_type(_type(if_true), _type(if_false))
+        if_true, if_false = converted(if_true, dtype), converted(if_false, dtype)
+        if dtype.is_integer:
+            extremum = _extremum(holds, if_true, if_false)
+            if extremum is not None:
+                return extremum
+        return select(holds, if_true, if_false)
+
+    def _type_of(self, node: c_ast.Node) -> DType:
+        return _type(self.value(node))
+
+    def _cast(self, node: c_ast.Cast) -> Expression:
+        target = declared_type(node.to_type.type, self.scope.typedefs, self.places, node)
+        if target.dims:
+            raise self.scope.error(node, "a cast to a pointer; expected one to a number type")
+        if target.dtype is None:
+            raise self.scope.error(node, "a cast to void; leave it out")
+        return converted(self.value(node.expr), target.dtype)
+
+    def _call(self, node: c_ast.FuncCall) -> Expression:
+        name = node.name.name if isinstance(node.name, c_ast.ID) else ""
+        arguments = node.args.exprs if node.args is not None else []
+        if name in EXTREMA and len(arguments) == 2:
+            return self._extremum_call(EXTREMA[name], arguments)
+        if name in ("floord", "ceild"):
+            found = affine(self.scope, node)
+            return converted(found.value, found.dtype)
+        function = FUNCTIONS.get(name)
+        if function is None:
+            near = difflib.get_close_matches(name, FUNCTIONS, n=1)
+            raise self.scope.error(
+                node,
+                f"a call of '{self.places.source_of(node.name)}', which may have side effects; "
+                f"expected a function of math.h such as {near[0] if near else 'sqrt'}",
+            )
+        if len(arguments) != function.operands:
+            raise self.scope.error(
+                node,
+                f"'{name}' takes {function.operands} arguments; this gives it {len(arguments)}",
+            )
+        operands = [converted(self.value(one), function.dtype) for one in arguments]
+        if function.operator is Operator.ABSOLUTE:
+            return absolute(operands[0])
+        return operation(function.operator, *operands)
+
+    def _extremum_call(self, operator: Operator, arguments: list[c_ast.Node]) -> Expression:
+        """``min(a, b)`` is ``a < b ? a : b``, ``max(a, b)`` is ``a > b ? a : b``."""
+        left, right = map(self.value, arguments)
+        dtype = common_type(_type(left), _type(right))
+        left, right = converted(left, dtype), converted(right, dtype)
+        if dtype.is_integer:
+            return operation(operator, left, right)
+        holds = left < right if operator is Operator.MINIMUM else right < left
+        return select(holds, left, right)
+
+
+def converted(value: Expression, dtype: DType) -> Expression:
+    """A value converted to a type as C does it; literals are converted now."""
+    value = typed(value, i64)  # what is computed from literals alone is exact in 64 bits
+    source = _own_type(value)
+    if source == dtype:
+        return value
+    if source.is_float and dtype.is_integer and _through(dtype) != dtype:
+        return converted(converted(value, _through(dtype)), dtype)
+    if isinstance(value, Constant):
+        return folded(Constant(converter(source, dtype)(as_scalar(value.value, source)), dtype))
+    return Cast(value, dtype)
+
+
+def _through(dtype: DType) -> DType:
+    """The type that x86 has an instruction for, by which compilers convert to an integer type.
+
+    It shows only for numbers that do not fit, which C leaves undefined.
+    """
+    if dtype.bits < 32:
+        return i32
+    return i64 if dtype.bits == 32 and not dtype.is_signed else dtype
+
+
+def folded(constant: Constant) -> Constant:
+    """A literal with a plain Python number in the range of its type."""
+    dtype = constant.type
+    assert dtype is not None
+    scalar = as_scalar(constant.value, dtype)
+    if dtype.is_float:
+        return Constant(float(scalar), dtype)
+    return Constant(bool(scalar) if dtype == boolean else int(scalar), dtype)
+
+
+def _type(value: Expression) -> DType:
+    """The type in C: a comparison gives an int."""
+    dtype = _own_type(value)
+    return i32 if dtype.kind is NumberKind.BOOLEAN else dtype
+
+
+def _own_type(value: Expression) -> DType:
+    assert value.dtype is not None
+    return value.dtype
+
+
+def _extremum(holds: Expression, if_true: Expression, if_false: Expression) -> Expression | None:
+    """The minimum or maximum of integers that a selection is."""
+    if not isinstance(holds, Operation) or holds.operator not in (
+        Operator.LESS,
+        Operator.LESS_EQUAL,
+    ):
+        return None
+    if holds.operands == (if_true, if_false):
+        return operation(Operator.MINIMUM, if_true, if_false)
+    if holds.operands == (if_false, if_true):
+        return operation(Operator.MAXIMUM, if_true, if_false)
+    return None

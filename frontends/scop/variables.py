@@ -1,0 +1,276 @@
+"""The variables around a region: sizes, arrays and numbers that the caller owns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from pycparser import c_ast
+
+from polysched.errors import FrontendError, KernelError
+from polysched.frontends.scop.affine import affine, condition
+from polysched.frontends.scop.names import Names
+from polysched.frontends.scop.parse import ParsedSource
+from polysched.frontends.scop.pragmas import Pragmas, Shape
+from polysched.frontends.scop.region import Region
+from polysched.frontends.scop.scope import (
+    ArrayBinding,
+    EndedBinding,
+    IntegerBinding,
+    Scope,
+    size,
+)
+from polysched.frontends.scop.types import CType, Typedefs, declared_type, type_range
+from polysched.frontends.scop.usage import Usage
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import DType, i32
+from polysched.ir.expressions import Constant, Expression
+
+
+class Origin(Enum):
+    """Where a variable is declared."""
+
+    PARAMETER = "parameter"
+    LOCAL = "local variable"
+    FILE = "variable of the file"
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable that is declared outside the region."""
+
+    name: str
+    node: c_ast.Decl
+    type: CType
+    origin: Origin
+
+
+def typedefs_of(tree: c_ast.FileAST) -> Typedefs:
+    """The types that a file names."""
+    return {node.name: node for node in tree.ext if isinstance(node, c_ast.Typedef)}
+
+
+def variables_of(
+    parsed: ParsedSource, region: Region, typedefs: Typedefs, used: Collection[str]
+) -> dict[str, Variable]:
+    """The variables around a region, in the order of declaration; inner ones hide outer ones.
+
+    Args:
+        used: the names that the region uses. What else there is of types that no kernel has is left
+            out; parameters of a function that becomes a kernel count as pointers.
+
+    Raises:
+        FrontendError: one that is used has a type that no kernel has.
+    """
+    arguments = region.function.decl.type.args
+    declarations = [
+        *((node, Origin.FILE) for node in parsed.tree.ext),
+        *((node, Origin.PARAMETER) for node in ([] if arguments is None else arguments.params)),
+        *((node, Origin.LOCAL) for node in region.before),
+    ]
+    found: dict[str, Variable] = {}
+    for node, origin in declarations:
+        if isinstance(node, c_ast.EllipsisParam):
+            raise parsed.places.error(
+                region.function.decl, f"'{region.name}' takes any number of arguments"
+            )
+        if not isinstance(node, c_ast.Decl) or not _is_variable(node):
+            continue
+        found.pop(node.name, None)
+        is_argument = origin is Origin.PARAMETER and region.is_function
+        try:
+            type_ = declared_type(node.type, typedefs, parsed.places, node)
+        except FrontendError:
+            is_pointer = isinstance(node.type, c_ast.PtrDecl | c_ast.ArrayDecl)
+            if node.name in used or (is_argument and not is_pointer):
+                raise
+            if not is_argument:
+                continue
+            type_ = CType(None, (None,), is_pointer=True)
+        found[node.name] = Variable(node.name, node, type_, origin)
+    return found
+
+
+def _is_variable(node: c_ast.Decl) -> bool:
+    return node.name is not None and not isinstance(node.type, c_ast.FuncDecl | c_ast.Struct)
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What surrounds a region, as far as it uses it.
+
+    Attributes:
+        sizes: the parameters of the kernel.
+        arrays: the variables that are arrays of the kernel, by name.
+        counters: the types of the variables that loops count.
+    """
+
+    sizes: tuple[Variable, ...]
+    arrays: Mapping[str, Variable]
+    counters: dict[str, DType]
+
+
+def declare_outside(
+    scope: Scope,
+    build: KernelBuilder,
+    names: Names,
+    variables: Mapping[str, Variable],
+    usage: Usage,
+    pragmas: Pragmas,
+) -> Outside:
+    """Declare what a region uses of its surroundings, all written arrays as inout.
+
+    Raises:
+        FrontendError: an array without a shape, or an extent that is not affine in the sizes.
+    """
+    for name, shape in pragmas.shapes.items():
+        if name not in variables:
+            raise scope.error(shape.node, f"'{name}' is not declared outside the region")
+    used = set(usage.used)
+    extents = _extent_names(variables, used, pragmas)
+    promised = {name for node, _ in pragmas.assumptions for name in _identifiers(node)}
+    sizes: list[Variable] = []
+    counters: dict[str, DType] = {}
+    for name, variable in variables.items():
+        dtype = variable.type.dtype
+        if name not in used | extents | promised or dtype is None or variable.type.dims:
+            continue
+        if name in usage.loop_variables:
+            counters[name] = dtype
+            scope.bind(name, EndedBinding(variable.node))
+        elif dtype.is_integer and name not in usage.assigned:
+            number = _known_number(scope, variable)
+            if number is not None:
+                scope.bind(name, IntegerBinding(Constant(number), dtype))
+                continue
+            names.fresh(name)
+            _declare_size(scope, build, variable, dtype, is_extent=name in extents)
+            sizes.append(variable)
+    _promise(scope, build, pragmas)
+    arrays = {}
+    for name, variable in variables.items():
+        if name in used and scope.find(name) is None:
+            arrays[name] = variable
+            _declare_array(scope, build, names, variable, usage, pragmas.shapes.get(name))
+    return Outside(tuple(sizes), arrays, counters)
+
+
+def _promise(scope: Scope, build: KernelBuilder, pragmas: Pragmas) -> None:
+    """Assume what the pragmas promise."""
+    for node, pragma in pragmas.assumptions:
+        promise = condition(scope, node)
+        try:
+            build.assume(promise)
+        except KernelError as error:
+            raise scope.error(pragma, str(error)) from None
+        scope.assume(promise)
+        if not scope.is_reached():
+            raise scope.error(pragma, "no sizes are as this and the declarations promise")
+
+
+def bind_enumerators(scope: Scope, tree: c_ast.FileAST) -> None:
+    """Give the constants of a file's enumerations their numbers."""
+    for node in tree.ext:
+        inner = getattr(getattr(node, "type", None), "type", getattr(node, "type", None))
+        if not isinstance(inner, c_ast.Enum) or inner.values is None:
+            continue
+        following = 0
+        for one in inner.values.enumerators:
+            number = following if one.value is None else affine(scope, one.value).number
+            if number is None:
+                raise scope.error(one, f"the value of '{one.name}' is no integer literal")
+            scope.bind(one.name, IntegerBinding(Constant(number), i32))
+            following = number + 1
+
+
+def _known_number(scope: Scope, variable: Variable) -> int | None:
+    """The value of a constant that is declared with one."""
+    if variable.origin is Origin.PARAMETER or not variable.type.is_const:
+        return None
+    if variable.node.init is None:
+        return None
+    return affine(scope, variable.node.init).number
+
+
+def _declare_size(
+    scope: Scope, build: KernelBuilder, variable: Variable, dtype: DType, *, is_extent: bool
+) -> None:
+    """A parameter of the kernel: what stands in an extent is not negative."""
+    least, greatest = type_range(dtype)
+    is_bounded = is_extent or not dtype.is_signed
+    maximum = greatest if dtype.bits < 32 or (dtype.bits == 32 and not dtype.is_signed) else None
+    minimum = 0 if is_bounded else least if dtype.bits < 32 else None
+    parameter = build.parameter(variable.name, minimum=minimum, maximum=maximum)
+    scope.add_parameter(variable.name)
+    if minimum is not None:
+        scope.assume(parameter >= minimum)
+    if maximum is not None:
+        scope.assume(parameter <= maximum)
+    scope.bind(variable.name, size(variable.name, dtype))
+
+
+def _declare_array(
+    scope: Scope,
+    build: KernelBuilder,
+    names: Names,
+    variable: Variable,
+    usage: Usage,
+    declared: Shape | None,
+) -> None:
+    name, dtype = variable.name, variable.type.dtype
+    if dtype is None:
+        raise scope.error(
+            variable.node, f"'{name}' points to void; expected a pointer to numbers of one type"
+        )
+    is_flat = declared is not None and len(variable.type.dims) == 1
+    if declared is not None and not is_flat and len(declared.extents) != len(variable.type.dims):
+        raise scope.error(
+            declared.node,
+            f"'{name}' has {len(variable.type.dims)} dimensions; its shape has "
+            f"{len(declared.extents)}",
+        )
+    dims = variable.type.dims if declared is None else declared.extents
+    extents = tuple(_extent(scope, variable, dim, usage) for dim in dims)
+    is_written = name in usage.assigned
+    if is_written and variable.type.is_const:
+        raise scope.error(variable.node, f"'{name}' is const, and the region writes it")
+    declare = build.inout if is_written else build.input
+    try:
+        with build.located(scope.places.location(variable.node)):
+            handle = declare(names.fresh(name), dtype, extents)
+    except KernelError as error:
+        raise scope.error(variable.node, str(error)) from None
+    scope.bind(name, ArrayBinding(handle, is_flat, variable.type.is_const))
+
+
+def _extent(scope: Scope, variable: Variable, dim: c_ast.Node | None, usage: Usage) -> Expression:
+    if dim is not None:
+        return affine(scope, dim).value
+    if variable.name in usage.only_first and len(variable.type.dims) == 1:
+        return Constant(1)
+    raise scope.error(
+        variable.node,
+        f"the extent of '{variable.name}' is not declared; write it as in "
+        f"'{variable.name}[n]', or put '#pragma polysched shape {variable.name}[n]' before the "
+        "loops",
+    )
+
+
+def _extent_names(variables: Mapping[str, Variable], used: set[str], pragmas: Pragmas) -> set[str]:
+    """The names that occur in the extents of the arrays that are used."""
+    found: set[str] = set()
+    for name, variable in variables.items():
+        if name in used:
+            shape = pragmas.shapes.get(name)
+            for dim in (*variable.type.dims, *(shape.extents if shape is not None else ())):
+                if dim is not None:
+                    found |= set(_identifiers(dim))
+    return found
+
+
+def _identifiers(node: c_ast.Node) -> Iterator[str]:
+    if isinstance(node, c_ast.ID):
+        yield node.name
+    for _, child in node.children():
+        yield from _identifiers(child)

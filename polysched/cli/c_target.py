@@ -1,0 +1,34 @@
+"""TARGET of the command line that is C: ``FILE.c[:FUNCTION]``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from polysched.errors import TargetError
+from polysched.frontends.scop import CProgram, load_c
+
+SUFFIXES = (".c", ".i")
+
+
+def is_c_target(text: str) -> bool:
+    """Whether a target names a C file, or the output of a C preprocessor."""
+    path, _ = _parted(text)
+    return path.endswith(SUFFIXES)
+
+
+def load_c_target(text: str, function: str | None) -> CProgram:
+    """The kernel that ``FILE.c`` or ``FILE.c:FUNCTION`` holds.
+
+    Raises:
+        TargetError: the function is named twice.
+        FrontendError: the file says what no kernel can.
+    """
+    path, name = _parted(text)
+    if name is not None and function is not None:
+        raise TargetError(f"'{text}' names a function, and so does --function {function}; take one")
+    return load_c(Path(path), name or function)
+
+
+def _parted(text: str) -> tuple[str, str | None]:
+    path, colon, name = text.rpartition(":")
+    return (path, name) if colon and path.endswith(SUFFIXES) else (text, None)

@@ -1,0 +1,148 @@
+"""Functions that take the place of a C function in its program: its name, its signature.
+
+The kernel's function and the check of the processor are the plain C interface of
+:mod:`polysched.codegen.exported`, under names that cannot be seen from outside. The function around
+it passes arrays on, widens integers, and puts numbers given by value where the kernel reads them.
+Where the kernel cannot run (no memory for its workspace, or a processor without an instruction set)
+a C function without a status cannot say so: it writes a line to the error output and aborts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from llvmlite import ir
+
+from polysched.codegen.exported import build_exported_module
+from polysched.codegen.functions import compile_for, new_function
+from polysched.codegen.intrinsics import declared
+from polysched.codegen.module import CALLED
+from polysched.codegen.processor_check import BASELINE
+from polysched.codegen.values import INDEX, memory_type, stack_slot
+from polysched.errors import ExportError
+from polysched.ir.dtypes import DType
+from polysched.ir.kernel import Role
+from polysched.loops.nodes import LoopProgram
+from polysched.machine.description import Machine
+
+_INT32 = ir.IntType(32)
+_POINTER = ir.PointerType()
+_ERROR_OUTPUT = 2
+
+
+@dataclass(frozen=True)
+class CArgument:
+    """A parameter of a C function.
+
+    Attributes:
+        name: in C.
+        dtype: of the number, or of what the pointer leads to; None: void.
+        is_pointer: whether it is passed as a pointer.
+        meaning: the array or parameter of the kernel that it is; None: it is not used.
+        is_size: whether that is a parameter.
+    """
+
+    name: str
+    dtype: DType | None
+    is_pointer: bool
+    meaning: str | None
+    is_size: bool = False
+
+
+@dataclass(frozen=True)
+class CFunction:
+    """A C function: its parameters, and the array of the kernel that it returns the element of."""
+
+    name: str
+    arguments: tuple[CArgument, ...]
+    result: str | None = None
+
+
+def emit_c_function(program: LoopProgram, machine: Machine, function: CFunction) -> str:
+    """The LLVM IR of a module that defines a C function, as text.
+
+    Args:
+        program: its arrays and parameters are those that the function's arguments mean.
+        machine: one of :func:`polysched.machine.cpuid.checkable`.
+
+    Raises:
+        LoweringError: the program says something that has no machine code.
+        ExportError: the function has the name of one that its own code may call.
+    """
+    if function.name in CALLED:
+        raise ExportError(
+            f"function '{function.name}' has the name of one that its own code may call; choose "
+            "another name"
+        )
+    status_name = f"{function.name}.status"
+    module = build_exported_module(replace(program, name=status_name), machine)
+    for name in (status_name, f"{status_name}_supported"):
+        module.get_global(name).linkage = "internal"
+    types = [_passed(argument) for argument in function.arguments]
+    result = None if function.result is None else program.arrays[function.result].dtype
+    returned = ir.VoidType() if result is None else memory_type(result)
+    defined, builder = new_function(module, function.name, ir.FunctionType(returned, types))
+    compile_for(defined, *BASELINE)
+    meanings = _meanings(builder, function, defined)
+    place = None
+    if function.result is not None and result is not None:
+        place = meanings[function.result] = stack_slot(builder, memory_type(result))
+    arrays = [array.name for array in program.arrays.values() if array.role is not Role.TEMPORARY]
+    given = [meanings[name] for name in (*arrays, *program.parameters)]
+    status = builder.call(module.get_global(status_name), given)
+    _abort_unless_done(module, builder, status, function.name)
+    if place is None:
+        builder.ret_void()
+    else:
+        builder.ret(builder.load(place, typ=returned))
+    return str(module)
+
+
+def _passed(argument: CArgument) -> Any:
+    if argument.is_pointer or argument.dtype is None:
+        return _POINTER
+    return memory_type(argument.dtype)
+
+
+def _meanings(builder: ir.IRBuilder, function: CFunction, defined: ir.Function) -> dict[str, Any]:
+    """What the kernel is given, by its own names."""
+    found: dict[str, Any] = {}
+    for argument, value in zip(function.arguments, defined.args, strict=True):
+        value.name = argument.name
+        if argument.meaning is None or argument.dtype is None:
+            continue
+        if argument.is_pointer:
+            found[argument.meaning] = value
+        elif argument.is_size:
+            found[argument.meaning] = _widened(builder, value, argument.dtype)
+        else:
+            slot = stack_slot(builder, value.type)
+            builder.store(value, slot)
+            found[argument.meaning] = slot
+    return found
+
+
+def _widened(builder: ir.IRBuilder, value: Any, dtype: DType) -> Any:
+    if dtype.bits == INDEX.width:
+        return value
+    return (builder.sext if dtype.is_signed else builder.zext)(value, INDEX)
+
+
+def _abort_unless_done(module: ir.Module, builder: ir.IRBuilder, status: Any, name: str) -> None:
+    text = (
+        f"{name}: no memory for its workspace, or a processor without the instructions that it is "
+        "compiled for\n"
+    ).encode()
+    array = ir.ArrayType(ir.IntType(8), len(text))
+    message = ir.GlobalVariable(module, array, f"{name}.message")
+    # llvmlite still types the pointers that global variables are; LLVM reads opaque ones only.
+    message.type = _POINTER
+    message.linkage = "internal"
+    message.global_constant = True
+    message.initializer = ir.Constant(array, bytearray(text))
+    write = declared(module, "write", ir.FunctionType(INDEX, [_INT32, _POINTER, INDEX]))
+    abort = declared(module, "abort", ir.FunctionType(ir.VoidType(), []))
+    with builder.if_then(builder.icmp_unsigned("!=", status, _INT32(0)), likely=False):
+        builder.call(write, [_INT32(_ERROR_OUTPUT), message, INDEX(len(text))])
+        builder.call(abort, [])

@@ -1,0 +1,112 @@
+"""C functions called from Python, once as gcc compiles them and once as polysched does."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polysched.codegen.c_function import CFunction
+from polysched.frontends.scop import CProgram
+from polysched.ir.dtypes import DType
+from polysched.ir.kernel import Kernel
+from polysched.ir.memory import AnyArray, concrete_shape
+from polysched.lower import export
+from polysched.schedule.schedule import Schedule
+
+needs_gcc = pytest.mark.skipif(
+    shutil.which("gcc") is None, reason="there is no gcc to compare with"
+)
+
+# Each operation rounds by itself, as C says it: what the kernel does.
+FLAGS = ("-O0", "-ffp-contract=off", "-fwrapv", "-shared", "-fPIC", "-w")
+
+
+def compiled_by_gcc(source: Path, folder: Path) -> ctypes.CDLL:
+    """A C file as a shared library."""
+    library = folder / f"{source.stem}.gcc.so"
+    subprocess.run(["gcc", *FLAGS, str(source), "-o", str(library), "-lm"], check=True)
+    return ctypes.CDLL(str(library))
+
+
+def compiled_by_polysched(schedule: Schedule, function: CFunction, folder: Path) -> ctypes.CDLL:
+    """A schedule as a shared library that defines the C function."""
+    library = folder / f"{function.name}.polysched.so"
+    export(schedule, library, c_function=function)
+    return ctypes.CDLL(str(library))
+
+
+def random_arguments(
+    program: CProgram, function: CFunction, sizes: Mapping[str, int], seed: int = 0
+) -> dict[str, Any]:
+    """Numbers, and arrays by name; small ones, so that conversions to integers are defined."""
+    generator = np.random.default_rng(seed)
+    given: dict[str, Any] = {}
+    for argument in function.arguments:
+        if argument.is_size:
+            given[argument.name] = sizes[argument.name]
+        elif argument.meaning is None:
+            given[argument.name] = 0
+        else:
+            given[argument.name] = _random(generator, program.kernel, argument.meaning, sizes)
+    return given
+
+
+def _random(
+    generator: np.random.Generator, kernel: Kernel, name: str, sizes: Mapping[str, int]
+) -> AnyArray:
+    array = kernel.arrays[name]
+    shape = concrete_shape(array.shape, {one: sizes[one] for one in kernel.parameters})
+    dtype = array.dtype
+    if dtype.is_float:
+        return (generator.random(shape) * 4 - 2).astype(dtype.numpy())
+    if not dtype.is_integer:
+        return generator.integers(0, 2, shape).astype(np.bool_)
+    lowest = -50 if dtype.is_signed else 0
+    return generator.integers(lowest, 50, shape).astype(dtype.numpy())
+
+
+def called(
+    library: ctypes.CDLL, function: CFunction, result: DType | None, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What arrays hold after a call with copies of them, and what the function returns."""
+    copies = {name: np.copy(value, order="C") for name, value in given.items()}
+    arguments = []
+    for argument in function.arguments:
+        value = copies[argument.name]
+        if argument.is_pointer:
+            is_array = isinstance(given[argument.name], np.ndarray)
+            arguments.append(ctypes.c_void_p(value.ctypes.data if is_array else None))
+        else:
+            assert argument.dtype is not None
+            arguments.append(c_type(argument.dtype)(value.item()))
+    call = library[function.name]
+    call.restype = None if result is None else c_type(result)
+    returned = call(*arguments)
+    return {**copies, "returned": returned}
+
+
+def c_type(dtype: DType) -> Any:
+    """The type that ctypes passes."""
+    if dtype.is_float:
+        return ctypes.c_float if dtype.bits == 32 else ctypes.c_double
+    if not dtype.is_integer:
+        return ctypes.c_bool
+    return getattr(ctypes, f"c_{'' if dtype.is_signed else 'u'}int{dtype.bits}")
+
+
+def assert_same_bits(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> None:
+    """Bit for bit; all NaN are one."""
+    assert mine.keys() == theirs.keys()
+    for name, value in mine.items():
+        np.testing.assert_array_equal(value, theirs[name], err_msg=name, strict=True)
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            numbers = ~np.isnan(value)
+            signs = np.signbit(value) == np.signbit(theirs[name])
+            assert np.all(signs | ~numbers), name

@@ -1,0 +1,3 @@
+void f(int n, int x[n]) {
+  x[0] = ~x[1];
+}

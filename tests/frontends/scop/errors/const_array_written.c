@@ -1,0 +1,3 @@
+void f(int n, const double x[n]) {
+  x[0] = 1;
+}

@@ -1,0 +1,5 @@
+void f(int n, double x[n]) {
+  for (int i = 0; i < n; i++)
+    if (x[i] > 0)
+      x[i] = 0;
+}

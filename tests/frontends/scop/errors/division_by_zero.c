@@ -1,0 +1,3 @@
+void f(int n, double x[n]) {
+  x[n / 0] = 1;
+}

@@ -1,0 +1,3 @@
+void f(int n, long double x[n]) {
+  x[0] = 1;
+}

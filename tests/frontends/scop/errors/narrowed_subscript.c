@@ -1,0 +1,3 @@
+void f(long n, double x[n]) {
+  x[(char)n] = 0;
+}

@@ -1,0 +1,5 @@
+void f(int n, double x[n]) {
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < n; j++)
+      x[i * j] = 0;
+}

@@ -1,0 +1,1 @@
+This is no C at all; it is a letter.

@@ -1,0 +1,2 @@
+void f(int n, double x[n]) { x[0] = 1; }
+void g(int n, double x[n]) { x[0] = 1; }

@@ -1,0 +1,3 @@
+void f(int n, double x[n]) {
+  x[0] = pow(x[1]);
+}

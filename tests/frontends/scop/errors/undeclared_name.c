@@ -1,0 +1,3 @@
+void f(int n, double input[n], double output[n]) {
+  output[0] = inputs[0];
+}

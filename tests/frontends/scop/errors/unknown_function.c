@@ -1,0 +1,5 @@
+double g(double);
+void f(int n, double x[n]) {
+  for (int i = 0; i < n; i++)
+    x[i] = g(x[i]);
+}

@@ -1,0 +1,3 @@
+void f(int n, void *x) {
+  x[0] = 1;
+}

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from polysched.codegen.c_function import CArgument
+from polysched.errors import FrontendError
+from polysched.frontends.scop import load_c, parse_c
+from polysched.ir.dtypes import f32, f64, i32, u64
+from polysched.ir.kernel import Role
+from polysched.legality.check import check
+from polysched.schedule.schedule import Schedule
+from tests.frontends.scop.calling import needs_gcc
+
+REGION = """\
+#define UNUSED
+int main(int argc, char **argv)
+{
+    double A[16][16], s = 0;
+    int i, j;
+    int n = atoi(argv[1]);
+#pragma scop
+    for (i = 0; i < n && i < 16; i++)
+        for (j = 0; j < 16; j++)
+            s += A[i][j];
+#pragma endscop
+    printf("%f\\n", s);
+}
+""".removeprefix("#define UNUSED\n")
+
+
+def test_a_region_takes_what_surrounds_it() -> None:
+    kernel = parse_c(REGION).kernel
+    assert kernel.name == "main"
+    assert kernel.parameters == ("n",)
+    roles = {name: array.role for name, array in kernel.arrays.items()}
+    assert roles == {"A": Role.INPUT, "s": Role.INOUT}
+    assert check(Schedule(kernel)).is_legal
+
+
+def test_a_region_cannot_take_the_place_of_its_function() -> None:
+    with pytest.raises(FrontendError, match="the region is a part of 'main' only") as caught:
+        parse_c(REGION).c_function()
+    assert caught.value.location is not None
+
+
+def test_the_signature_of_a_function() -> None:
+    program = parse_c(
+        "float f(int n, double a, const double x[n], void *unused, size_t m, float y[restrict m])"
+        "{ for (int i = 0; i < n; i++) y[0] = a * x[i]; return y[0]; }"
+    )
+    function = program.c_function()
+    assert function.name == "f"
+    assert function.result == "result"
+    assert function.arguments == (
+        CArgument("n", i32, is_pointer=False, meaning="n", is_size=True),
+        CArgument("a", f64, is_pointer=False, meaning="a"),
+        CArgument("x", f64, is_pointer=True, meaning="x"),
+        CArgument("unused", None, is_pointer=True, meaning=None),
+        CArgument("m", u64, is_pointer=False, meaning="m", is_size=True),
+        CArgument("y", f32, is_pointer=True, meaning="y"),
+    )
+
+
+ALIASING = """
+void f(int n, double x[{}], {}double y[n]) {{ for (int i = 0; i < n; i++) x[i] = y[i]; }}
+"""
+
+
+@pytest.mark.parametrize(("dim", "quals"), [("restrict n", ""), ("n", "restrict ")])
+def test_restrict_on_either_pointer_is_enough(dim: str, quals: str) -> None:
+    text = ALIASING.format(dim, "").replace("y[n]", f"y[{quals}n]", 1)
+    parse_c(text).c_function()
+
+
+def test_pointers_that_may_overlap() -> None:
+    with pytest.raises(FrontendError, match="'x' is written and may overlap 'y', as C has it"):
+        parse_c(ALIASING.format("n", "")).c_function()
+
+
+def test_pointers_to_other_types_do_not_overlap() -> None:
+    parse_c(ALIASING.format("n", "").replace("double y", "float y")).c_function()
+    with pytest.raises(FrontendError, match="may overlap"):
+        parse_c(ALIASING.format("n", "").replace("double y", "char y")).c_function()
+
+
+def test_variables_of_the_file_are_out_of_reach() -> None:
+    text = "double x[4];\nvoid f(void) { for (int i = 0; i < 4; i++) x[i] = i; }"
+    program = parse_c(text)
+    assert program.kernel.arrays["x"].role is Role.OUTPUT
+    with pytest.raises(FrontendError, match="'f' uses 'x', a variable of the file"):
+        program.c_function()
+
+
+def test_roles() -> None:
+    text = """
+    void f(int n, const double a[n], double b[n], double c[n], double d[n], double e[n])
+    {
+        for (int i = 0; i < n; i++) {
+            b[i] = a[i] + e[i];
+            c[i] += 1;
+        }
+        for (int i = 1; i < n; i++)
+            d[i] = b[i - 1];
+    }
+    """
+    arrays = parse_c(text).kernel.arrays
+    assert {name: array.role.value for name, array in arrays.items()} == {
+        "a": "input",
+        "b": "output",
+        "c": "inout",
+        "d": "inout",
+        "e": "input",
+    }
+
+
+def test_contraction_is_off_unless_the_text_allows_it() -> None:
+    text = "void f(double x[2]) {{ {} x[0] = x[0] * x[1] + 1; }}"
+    pragma = "\n#pragma STDC FP_CONTRACT {}\n"
+    assert not parse_c(text.format("")).kernel.contract
+    assert parse_c(text.format(pragma.format("ON"))).kernel.contract
+    assert not parse_c(text.format(pragma.format("OFF"))).kernel.contract
+
+
+def test_one_of_several_functions_is_named() -> None:
+    text = "void f(double x[1]) { x[0] = 1; } void g(double y[1]) { y[0] = 2; }"
+    assert parse_c(text, "g").kernel.name == "g"
+    with pytest.raises(FrontendError, match="which function of <text>\\? Name one of 'f', 'g'"):
+        parse_c(text)
+    with pytest.raises(FrontendError, match="defines no function 'h'; known are 'f', 'g'"):
+        parse_c(text, "h")
+
+
+def test_no_file_of_the_frontend_stands_in_a_message(tmp_path: Path) -> None:
+    """Places are the user's, and never those of the frontend itself."""
+    kernel = parse_c("void f(int n, double x[n]) { x[n] = 1; }", path="mine.c").kernel
+    assert "mine.c:1" in str(check(Schedule(kernel)))
+
+
+@needs_gcc
+def test_the_output_of_a_preprocessor_points_into_the_original(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("size.h").write_text("#define COUNT n\n")
+    Path("original.c").write_text(
+        '#include <math.h>\n#include "size.h"\n\nvoid f(int n, double x[n])\n{\n'
+        "    for (int i = 0; i < COUNT; i++)\n        x[i*i] =   sqrt(2.0);\n}\n"
+    )
+    subprocess.run(["gcc", "-E", "original.c", "-o", "output.i"], check=True)
+    with pytest.raises(FrontendError) as caught:
+        load_c("output.i")
+    assert str(caught.value).splitlines()[0].startswith("original.c:7:11: 'i*i' is not affine")
+    assert str(caught.value).splitlines()[1:] == [
+        "          x[i*i] =   sqrt(2.0);",
+        "            ^^^",
+    ]
+
+
+@needs_gcc
+def test_a_macro_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.c"
+    path.write_text("void f(double x[restrict N]) { for (int i = 0; i < N; i++) x[i] = i; }\n")
+    with pytest.raises(FrontendError, match="'N' is not declared.*CPPFLAGS=-DN=... makes it a"):
+        load_c(path)
+    monkeypatch.setenv("CPPFLAGS", "-DN=12")
+    assert str(load_c(path).kernel.arrays["x"].shape[0]) == "12"

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import pytest
+
+from polysched.errors import FrontendError
+from polysched.frontends.scop import parse_c
+from polysched.ir.kernel import Order, Role
+from tests.frontends.scop.kernels import domain, kernel
+
+
+def test_statements_are_named_by_label_or_array() -> None:
+    found = kernel("first: x[0] = 1; x[1] = 2; x[2] = 3; if (n > 3) { first2: x[3] = 4; }")
+    assert list(found.statements) == ["first", "x", "x_2", "first2"]
+
+
+def test_statements_and_accesses_know_their_places() -> None:
+    text = """void f(int n, double x[n]) {
+  for (int i = 1; i < n; i++)
+    x[i] = x[i - 1] + 1;
+}"""
+    found = parse_c(text, path="a.c").kernel
+    statement = found.statements["x"]
+    assert str(found.location) == "a.c:1:6"
+    assert str(statement.location) == "a.c:3:5"
+    assert str(statement.target.location) == "a.c:3:5"
+    assert [str(read.location) for read in statement.reads] == ["a.c:3:12"]
+    assert str(found.arrays["x"].location) == "a.c:1:22"
+
+
+def test_else_is_the_rest() -> None:
+    found = kernel("for (int i = 0; i < n; i++) if (i < m) x[i] = 0; else x[i] = 1;")
+    assert "0 <= i < m and i < n" in domain(found, "x")
+    assert "i >= m" in domain(found, "x_2")
+
+
+def test_a_guarded_read_makes_two_statements() -> None:
+    found = kernel("for (int i = 0; i < n; i++) x[i] = i > 0 ? x[i - 1] : 7;")
+    first, second = found.statements.values()
+    assert "0 < i < n" in domain(found, first.name)
+    assert "x[0]" in domain(found, second.name) or "i = 0" in domain(found, second.name)
+    assert not second.reads
+
+
+def test_a_choice_of_numbers_is_one_statement() -> None:
+    found = kernel("for (int i = 0; i < n; i++) x[i] = i > 0 ? 1 : 7;")
+    assert len(found.statements) == 1
+
+
+def test_too_many_cases() -> None:
+    parts = " + ".join(f"(i > {k} ? x[i - {k + 1}] : 0)" for k in range(5))
+    with pytest.raises(FrontendError, match="more than 16 cases of conditions that guard reads"):
+        kernel(f"for (int i = 0; i < n; i++) x[i] = {parts};")
+
+
+def test_locals_are_temporaries_and_names_are_unique() -> None:
+    found = kernel("{ double t = 1; x[0] = t; } { float t = 2; x[1] = t; }")
+    temporaries = [a.name for a in found.arrays.values() if a.role is Role.TEMPORARY]
+    assert temporaries == ["t", "t_2"]
+    assert str(found.arrays["t_2"].dtype) == "f32"
+
+
+def test_an_integer_that_never_changes_is_no_array() -> None:
+    found = kernel("for (int i = 0; i + 1 < n; i++) { int next = i + 1; x[next] = next; }")
+    assert list(found.arrays) == ["x"]
+    assert str(found.statements["x"].target) == "x[(i + 1)]"
+
+
+def test_reassociation_is_asked_for() -> None:
+    body = "for (int i = 0; i < n; i++) {{ {} x[0] += i; }}"
+    any_order = kernel(body.format("\n#pragma polysched reassociate\n"))
+    exact = kernel(body.format(""))
+    reductions = [one.statements["x"].reduction for one in (any_order, exact)]
+    assert [one.order for one in reductions if one is not None] == [Order.ANY, Order.EXACT]
+
+
+def test_code_that_never_runs_is_left_out() -> None:
+    loop = "for (int i = 0; i < n; i++) { if (i < 0) x[i] = 2; x[i] = 3; }"
+    found = kernel(f"if (0) x[9] = 1; {loop}")
+    assert [str(one.value) for one in found.statements.values()] == ["3.0"]
+
+
+def test_a_chain_assigns_from_the_right() -> None:
+    found = kernel("x[0] = x[1] = 5;")
+    assert [str(one.target) for one in found.statements.values()] == ["x[1]", "x[0]"]
+    assert str(found.statements["x_2"].value) == "x[1]"

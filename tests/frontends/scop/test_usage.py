@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from polysched.frontends.scop.parse import parse
+from polysched.frontends.scop.text import source_text
+from polysched.frontends.scop.usage import usage_of
+
+BODY = """
+    for (i = 0; i < n; i++) { x[i] = *p; *p += q[0] + r[1]; }
+    for (int j = 0; j < n; j++) k++;
+"""
+
+
+def test_what_a_region_does_with_names() -> None:
+    parsed = parse(source_text(f"void f(void) {{ {BODY} }}", "a.c"))
+    usage = usage_of(tuple(parsed.tree.ext[-1].body.block_items))
+    assert usage.used == ("i", "n", "x", "p", "q", "r", "j", "k")
+    assert usage.assigned == {"x", "p", "k"}
+    assert usage.loop_variables == {"i"}
+    assert usage.only_first == {"p", "q"}
