@@ -135,7 +135,7 @@ def python_team() -> Team:
 
     def parallel(address: int, task: int, count: int, flags: int) -> None:
         del flags
-        work = functools.partial(_WORK(address), task)
+        work: Callable[[], None] = functools.partial(_WORK(address), task)
         started, left = _started([work] * (count - 1))
         for part in (work, *left):
             part()
