@@ -167,8 +167,8 @@ def parse_map(name: str, text: str) -> AffineMap:
     try:
         # In brackets, so that leading blanks are none of Python's business.
         tree = ast.parse(f"[{plain}]", mode="eval").body
-    except SyntaxError as error:
-        column = start + max(0, (error.offset or 2) - 2)
+    except (SyntaxError, ValueError) as error:  # of a null character Python has both
+        column = start + max(0, (getattr(error, "offset", None) or 2) - 2)
         raise _span(name, text, column, column + 1).error(
             f"the results cannot be read here; {_EXPECTED}"
         ) from None

@@ -24,7 +24,7 @@ def finding(judged: Case) -> Finding | None:
 
 
 def test_a_wrong_case_becomes_small() -> None:
-    """Whatever was accepted wrongly, two accesses and one step show it."""
+    """Whatever was accepted wrongly, two accesses and a step or two show it."""
     shrunk = 0
     for seed in range(40):
         explored = explore_in(Mode.ORDER, random.Random(seed).randint, WRONG, attempts=6)
@@ -34,7 +34,7 @@ def test_a_wrong_case_becomes_small() -> None:
                 continue
             small = shrink(one.case, Finding.ACCEPTED_ILLEGAL, finding, attempts=400)
             assert finding(small) is Finding.ACCEPTED_ILLEGAL
-            assert len(small.steps) <= 1
+            assert len(small.steps) <= 2
             assert len(list(assignments(small.sketch.body))) <= 2
             shrunk += 1
             break
