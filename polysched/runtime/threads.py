@@ -70,13 +70,15 @@ def _first_process() -> int:
 
 
 def openmp_team() -> Team | None:
-    """The first OpenMP runtime that can be loaded, one that the process has already before others.
+    """The first OpenMP runtime that can be loaded: the system's, else one that a package of this
+    process has brought along.
 
-    Two runtimes in one process have a pool of threads each, which fight for the cores.
+    The system's comes first for it can be told to let its threads sleep. Two pools of threads that
+    wait by spinning would fight for the cores.
     """
-    for path in (*_loaded_runtimes(Path("/proc/self/maps")), *_installed_runtimes()):
+    for path in (*_installed_runtimes(), *_loaded_runtimes(Path("/proc/self/maps"))):
         try:
-            with _waiting_briefly():
+            with _sleeping_early():
                 library = ctypes.CDLL(path)
             return Team(path, getattr(library, TEAM))
         except (OSError, AttributeError):  # no library, or one of another kind
@@ -86,11 +88,11 @@ def openmp_team() -> Team | None:
 
 SPINS = "100"
 """How often a thread of libgomp looks for work, or for the others, before it sleeps: some 2
-microseconds. Waking it costs ten more, and it is woken on a core that is free."""
+microseconds. Waking it costs ten to sixty, and it is woken on a core that is free."""
 
 
 @contextlib.contextmanager
-def _waiting_briefly() -> Iterator[None]:
+def _sleeping_early() -> Iterator[None]:
     """Where a libgomp that is loaded inside learns how long to spin, unless the user has said so.
 
     By itself it spins for some 5 ms. If the system has put two threads of a team on one core, which

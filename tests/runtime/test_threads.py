@@ -172,7 +172,7 @@ def test_usable_threads() -> None:
     assert 1 <= threads.usable_threads() <= (os.cpu_count() or 1)
 
 
-def test_libgomp_learns_to_spin_briefly_when_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_libgomp_learns_to_sleep_early_when_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
     def load(path: str) -> object:

@@ -16,8 +16,8 @@ from polysched.library.matmul.register_tile import cache_bytes, part_sizes, with
 from polysched.library.matmul.tiling import loop_of_packing, tile_loops
 from polysched.machine.description import Machine
 
-SMALLEST_PARALLEL = 8_000_000
-"""Flops below which waking a second thread costs more than it brings (some 30 microseconds)."""
+SMALLEST_PARALLEL = 16_000_000
+"""Flops below which waking a second thread costs more than it brings (some 60 microseconds)."""
 
 FEWEST_ROWS = 128
 """Rows of the product for which copying ``b`` pays; each element is used so often."""
