@@ -16,6 +16,7 @@ from polysched.machine.description import Machine
 from polysched.runtime.cache import ObjectCache
 from polysched.schedule.prefetch import Prefetch
 from polysched.schedule.schedule import Schedule
+from polysched.schedule.stream import Stream
 from polysched.schedule.transpose import Transpose
 
 SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17)
@@ -32,7 +33,7 @@ ROUNDINGS = 4
 """Roundings of one statement instance, at most, that an order or an FMA may change."""
 
 
-_REQUESTS = (Transpose, Prefetch)
+_REQUESTS = (Transpose, Prefetch, Stream)
 """Steps that ask of the code what only the code generator can tell to be impossible."""
 
 NOT_TO_BE_HAD = "accepted, but the code asked for cannot be had"

@@ -252,7 +252,7 @@ def _copied_input(program: Program, name: str) -> isl.Map | None:
 
 
 def _stored_at_once(shared: _Shared) -> Iterator[StorageFault]:
-    """Two threads, or lanes, that store in one place, though nobody reads what stays there."""
+    """Two threads, or lanes, that store in one place: what nobody reads, or the same value."""
     domains = {one: shared.program.statements[one.statement].domain for one in shared.writes}
     unread = {
         write: reduce(
@@ -263,8 +263,11 @@ def _stored_at_once(shared: _Shared) -> Iterator[StorageFault]:
         for write, domain in domains.items()
     }
     for one, other in product(shared.writes, shared.writes):
-        met = shared.met(one, other).intersect_domain(unread[one]).intersect_range(unread[other])
-        pairs = Pairs(one.statement, other.statement, met, reorderable=True)
+        every = shared.met(one, other)
+        met = every.intersect_domain(unread[one]).intersect_range(unread[other])
+        ends = (one.statement, other.statement)
+        met = met.union(every.subtract(_with_other_values(shared.program, *ends, every)))
+        pairs = Pairs(*ends, met, reorderable=True)
         if not met.is_empty():
             for place in breaks(shared.tree, pairs):
                 is_vector = place.cause is Cause.REDUCTION_LANES

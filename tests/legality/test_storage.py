@@ -61,6 +61,12 @@ def test_tiles_of_one_input_element_may_take_turns_in_any_way() -> None:
     assert judged(broadcast().shift("i", 1, "S").program) is None
 
 
+def test_lanes_may_not_store_one_input_element_in_one_place() -> None:
+    violation = judged(broadcast().vectorize("S.i", 4).program)
+    assert violation is not None
+    assert violation.cause is Cause.LANES
+
+
 def test_tiles_of_different_elements_may_not() -> None:
     violation = judged(broadcast(stride=1).distribute("j").distribute("i").program)
     assert violation is not None
