@@ -140,7 +140,9 @@ def require_prefetches(program: Program) -> None:
 
 
 def _box(program: Program, tree: Node, loop: Loop, ahead: Ahead) -> Prefetched | None:
-    array = program.arrays[ahead.array]
+    array = program.arrays.get(ahead.array)
+    if array is None:  # contracted: it has another name now
+        return None
     below = statements(loop)
     around = path(tree, below[0])
     around = around[: [one is loop for one in around].index(True) + 1]

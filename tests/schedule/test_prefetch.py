@@ -218,3 +218,9 @@ def test_registers_are_not_prefetched() -> None:
         LoweringError, match="prefetches array 'y_local', which is kept in registers"
     ):
         compile(schedule, cache=NO_CACHE)
+
+
+def test_an_array_that_has_been_contracted_is_not_read_any_more() -> None:
+    schedule = Schedule(kernels.chain()).prefetch("t", "C.j")
+    with pytest.raises(ScheduleError, match="no statement below loop 'j' reads array 't', which"):
+        schedule.contract("t", "d0", 1)
