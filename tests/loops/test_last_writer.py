@@ -25,6 +25,8 @@ from polysched.library.matmul.config import Config
 from polysched.library.matmul.kernel import matmul_kernel
 from polysched.library.matmul.schedule import matmul_schedule
 from polysched.library.reduce import Combine
+from polysched.library.transpose.kernel import transpose_kernel
+from polysched.library.transpose.schedule import transpose_schedule, visit_of
 from polysched.loops.declared_flow import declared_flow
 from polysched.loops.execution import IterationOrder, ascending, descending, shuffled
 from polysched.loops.generate import generate_loops
@@ -130,6 +132,16 @@ def test_examples_and_library(
 def test_matrix_product(config: Config) -> None:
     scheduled = matmul_schedule(matmul_kernel(7, 35, 19), config, MACHINE)
     assert last_writer_errors(scheduled, {}) == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_large", [False, True])
+def test_transposition(is_large: bool) -> None:
+    kernel = transpose_kernel((1, 0), i32, 4)
+    scheduled = transpose_schedule(kernel, 4, visit_of(4, 64, is_large=is_large))
+    assert check(scheduled).is_legal
+    parameters = dict.fromkeys(kernel.parameters, 9)
+    assert last_writer_errors(scheduled, parameters) == ()
 
 
 def texts(found: tuple[Mismatch, ...]) -> list[str]:
