@@ -48,7 +48,7 @@ _WORK = ir.FunctionType(_VOID, [_POINTER])
 PARALLEL = ir.FunctionType(_VOID, [_POINTER, _POINTER, _INT32, _INT32])
 _SLOT = 8  # bytes of a pointer or an i64
 
-CHUNKS_A_THREAD = 4
+CHUNKS_A_THREAD = 8
 """More are fairer where threads are held up, fewer have longer runs of neighbouring iterations."""
 
 TEAM = "GOMP_parallel"

@@ -1,6 +1,6 @@
-"""Teams of threads for parallel loops: an OpenMP runtime where there is one, else Python's threads.
+"""Teams of threads for parallel loops: our own, else an OpenMP runtime's, else Python's threads.
 
-The functions of a team, and what compiled kernels do with them, are described in
+The function of a team, and what compiled kernels do with it, are described in
 :mod:`polysched.codegen.regions`.
 """
 
@@ -11,6 +11,7 @@ import ctypes
 import ctypes.util
 import functools
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -19,6 +20,9 @@ from typing import Any
 
 from polysched.codegen.regions import TEAM
 from polysched.machine.detect import detect_host
+from polysched.runtime.jit import Entry, architecture, emit_object, load_object
+from polysched.runtime.own_team import FUTEX_CALLS, team_module
+from polysched.runtime.own_team import PARALLEL as OWN_PARALLEL
 
 OPENMP_RUNTIMES = ("libgomp", "libomp", "libiomp5")
 
@@ -51,22 +55,42 @@ class Team:
 def current_team() -> Team:
     """The team that parallel loops of this process run on.
 
-    The threads of an OpenMP runtime do not survive a fork, and libgomp waits for them for ever:
-    the child of a process that had loaded polysched's team runs on Python's threads.
+    Threads do not survive a fork: the child of a process has a team of its own. Where there is no
+    team of ours, it runs on Python's threads, for libgomp would wait for its lost ones for ever.
     """
     return _team(os.getpid())
 
 
 @functools.cache
 def _team(process: int) -> Team:
-    openmp = openmp_team() if process == _first_process() else None
-    return openmp or python_team()
+    is_first = process == _first_process()
+    return own_team() or (openmp_team() if is_first else None) or python_team()
 
 
 @functools.cache
 def _first_process() -> int:
     """The process that asked for a team first; its children inherit the answer."""
     return os.getpid()
+
+
+def own_team() -> Team | None:
+    """A new team of :mod:`polysched.runtime.own_team`; None on systems that it is not for.
+
+    Its code is never unloaded: its threads are in there until the process ends.
+    """
+    host = detect_host()
+    if sys.platform != "linux" or architecture(host) not in FUTEX_CALLS:
+        return None
+    native = load_object(_own_code(), Entry(OWN_PARALLEL, pointers=2, integers=2), host)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(native.call))
+    return Team("threads of polysched", native.call)
+
+
+@functools.cache
+def _own_code() -> bytes:
+    """The object code of our team; that of children of this process too."""
+    host = detect_host()
+    return emit_object(team_module(architecture(host)), OWN_PARALLEL, host)
 
 
 def openmp_team() -> Team | None:

@@ -13,10 +13,10 @@ import polysched as ps
 from polysched.runtime import kernel as kernel_module
 from polysched.runtime import threads
 from polysched.runtime.kernel import CompiledKernel
-from polysched.runtime.threads import Team, current_team, openmp_team, python_team
+from polysched.runtime.threads import Team, current_team, openmp_team, own_team, python_team
 from tests.support import kernels
 
-TEAMS = (openmp_team(), python_team())
+TEAMS = (own_team(), openmp_team(), python_team())
 
 
 @pytest.fixture(params=[team for team in TEAMS if team], ids=lambda team: Path(team.name).name)
@@ -106,15 +106,25 @@ def test_a_forked_child_can_run_parallel_loops() -> None:
     assert os.waitstatus_to_exitcode(status) == 0
 
 
-def test_the_team_of_a_child_is_pythons() -> None:
-    assert current_team() is current_team()
+def name_in_a_child() -> str:
+    """The name of the team that a child of this process runs on."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.write(writing, current_team().name.encode())
         os._exit(0)
     os.waitpid(child, 0)
-    assert os.read(reading, 100) == b"Python threads"
+    return os.read(reading, 100).decode()
+
+
+def test_a_child_has_a_team_of_its_own() -> None:
+    assert current_team() is current_team()
+    assert name_in_a_child() == current_team().name
+
+
+def test_a_child_without_our_team_runs_on_pythons(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "own_team", lambda: None)
+    assert name_in_a_child() == "Python threads"
 
 
 def test_a_thread_that_cannot_start_leaves_its_part(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from polysched.library.matmul.tiling import loop_of_packing, tile_loops
 from polysched.machine.description import Machine
 
 SMALLEST_PARALLEL = 16_000_000
-"""Flops below which waking a second thread costs more than it brings (some 60 microseconds)."""
+"""Flops below which a second thread, which may have to be woken, costs more than it brings."""
 
 FEWEST_ROWS = 128
 """Rows of the product for which copying ``b`` pays; each element is used so often."""
@@ -43,9 +43,15 @@ SHORTEST_BLOCK = 64
 ROWS_OF_BLOCK = 256
 """Rows of a block where a transposed ``a``, whose rows are pages apart, is copied."""
 
-PARTS_A_THREAD = 2
-"""Parts of the columns for each thread where ``b`` is streamed: a thread that the system holds up
-leaves one to another. Small parts are slow, for they read short pieces of rows."""
+PARTS_A_THREAD = 8
+"""Parts for each thread, where they cost nothing: one that the system holds up leaves the others to
+the rest of the team, and there is little to wait for at the end."""
+
+STREAMED_PARTS_A_THREAD = 2
+"""The same where ``b`` is streamed. Small parts are slow, for they read short pieces of rows."""
+
+EVEN_ENOUGH = 1.05
+"""Grids of parts are as good as the most even one if a part has at most so much more to do."""
 
 BLOCKS_OUTSIDE = "pmpnpkokonominimik"
 """Blocks of the sums outermost, in each all columns."""
@@ -68,6 +74,7 @@ def plan(problem: Problem, machine: Machine, threads: int = 1) -> Config:
     else:
         config = with_register_tile(config, problem, machine)
         config = _with_blocks(config, part, problem, machine)
+        config = _in_more_parts(config, part)
     if not config.along_k:
         config = _with_computed(config, problem)
     return fitted(config, problem.sizes)
@@ -82,12 +89,17 @@ def _with_threads(problem: Problem, threads: int) -> Config:
         return Config(parallel_batch=True)
     grids = [(rows, threads // rows) for rows in range(1, threads + 1) if threads % rows == 0]
 
-    def work(grid: tuple[int, int]) -> tuple[int, int, int]:
-        rows, columns = -(-sizes.m // grid[0]), -(-sizes.n // grid[1])
-        # All else equal, parts of columns: b is packed once for each part of the rows.
-        return -(-rows // 4) * -(-columns // 16), rows + columns, grid[0]
+    def extents(grid: tuple[int, int]) -> tuple[int, int]:
+        return -(-sizes.m // grid[0]), -(-sizes.n // grid[1])
 
-    m_threads, n_threads = min(grids, key=work)
+    def work(grid: tuple[int, int]) -> int:
+        rows, columns = extents(grid)
+        return -(-rows // 4) * -(-columns // 16)
+
+    enough = EVEN_ENOUGH * min(map(work, grids))
+    even = [grid for grid in grids if work(grid) <= enough]
+    # All else equal, parts of columns: b is packed once for each part of the rows.
+    m_threads, n_threads = min(even, key=lambda grid: (sum(extents(grid)), grid[0]))
     # What a thread reads, along the sums: a part of the sums of everything, or all of a part.
     by_sums = (sizes.m + sizes.n) / threads
     by_grid = -(-sizes.m // m_threads) + -(-sizes.n // n_threads)
@@ -113,6 +125,14 @@ def _streaming(config: Config, part: Sizes, problem: Problem, machine: Machine) 
     widest = (machine.vector_registers - 1) // (rows + 1)
     vectors = max(1, min(widest, 16 // rows, 4) if rows <= SHORTEST_STREAM else min(widest, 2))
     terms = min(max(part.m, SHORTEST_STREAM), 8 * SHORTEST_STREAM)
+    sizes, parts = problem.sizes, STREAMED_PARTS_A_THREAD * config.n_threads
+    if config.n_threads > 1:
+        # Parts of the sums read whole rows, and each has all the sums.
+        sums = parts * sizes.m * sizes.n * problem.total.bytes
+        by_sums = config.m_threads == 1 and sums <= cache_bytes(machine, 2) // 2
+        config = replace(
+            config, n_threads=1 if by_sums else parts, k_threads=parts if by_sums else 1
+        )
     return replace(
         config,
         inner_m=rows,
@@ -122,8 +142,20 @@ def _streaming(config: Config, part: Sizes, problem: Problem, machine: Machine) 
         order=BLOCKS_OUTSIDE,
         pack_a=True,
         pack_b=False,
-        n_threads=config.n_threads * (PARTS_A_THREAD if config.n_threads > 1 else 1),
     )
+
+
+def _in_more_parts(config: Config, part: Sizes) -> Config:
+    """More parts than threads, of at least one register tile: parts of the columns, which read
+    the same of ``a`` panel by panel anyway, or of the rows if ``b`` is not packed for each.
+    """
+    if config.n_threads > 1:
+        most = -(-part.n // config.inner_n)
+        return replace(config, n_threads=config.n_threads * min(PARTS_A_THREAD, most))
+    if config.m_threads > 1 and not config.pack_b:
+        most = -(-part.m // config.inner_m)
+        return replace(config, m_threads=config.m_threads * min(PARTS_A_THREAD, most))
+    return config
 
 
 def _along_sums(config: Config, part: Sizes, machine: Machine) -> Config:

@@ -1,9 +1,9 @@
 import pytest
 
 from polysched.ir.dtypes import DType, f32, f64, i8
-from polysched.library.matmul.config import fitted, require_registers
+from polysched.library.matmul.config import fitted, part_of, require_registers
 from polysched.library.matmul.kernel import Sizes
-from polysched.library.matmul.plan import plan
+from polysched.library.matmul.plan import PARTS_A_THREAD, STREAMED_PARTS_A_THREAD, plan
 from polysched.library.matmul.problem import Problem
 from polysched.machine.load import load_machine
 
@@ -31,9 +31,29 @@ def test_no_threads_for_little_work() -> None:
 
 def test_threads_share_the_larger_side() -> None:
     config = plan(Problem(Sizes(4096, 64, 64)), AVX512, threads=2)
+    assert (config.m_threads, config.n_threads) == (2 * PARTS_A_THREAD, 1)
+    config = plan(Problem(Sizes(64, 8192, 64)), AVX512, threads=2)
+    assert (config.m_threads, config.n_threads) == (1, 2 * PARTS_A_THREAD)
+
+
+def test_parts_are_no_smaller_than_a_register_tile() -> None:
+    config = plan(Problem(Sizes(1024, 96, 128)), AVX512, threads=2)
+    assert config.m_threads > 1
+    assert part_of(config, "m", 1024) >= config.inner_m
+    config = plan(Problem(Sizes(64, 256, 1024)), AVX512, threads=2)
+    assert 2 < config.n_threads < 2 * PARTS_A_THREAD
+    assert part_of(config, "n", 256) == config.inner_n
+
+
+def test_parts_of_rows_are_few_if_each_packs_b() -> None:
+    config = plan(Problem(Sizes(8192, 1024, 2048)), AVX512, threads=2)
+    assert config.pack_b
     assert (config.m_threads, config.n_threads) == (2, 1)
-    config = plan(Problem(Sizes(64, 4096, 64)), AVX512, threads=2)
-    assert (config.m_threads, config.n_threads) == (1, 2)
+
+
+def test_columns_are_shared_if_rows_are_hardly_more_even() -> None:
+    config = plan(Problem(Sizes(1000, 1000, 1000)), AVX512, threads=2)
+    assert config.m_threads == 1
 
 
 def test_threads_share_few_and_long_sums() -> None:
@@ -83,9 +103,11 @@ def test_few_rows_by_a_transposed_b_are_dot_products() -> None:
     assert not plan(Problem(Sizes(4, 1024, 1024)), AVX512).along_k
 
 
-def test_threads_do_not_share_sums_that_a_grid_reads_as_cheaply() -> None:
+def test_threads_read_whole_rows_of_a_streamed_b_if_the_sums_are_few() -> None:
     config = plan(Problem(Sizes(1, 4096, 4096)), AVX512, threads=2)
-    assert (config.n_threads, config.k_threads) == (4, 1)  # two parts for each thread
+    assert (config.n_threads, config.k_threads) == (1, 2 * STREAMED_PARTS_A_THREAD)
+    config = plan(Problem(Sizes(16, 4096, 4096)), AVX512, threads=2)
+    assert (config.n_threads, config.k_threads) == (2 * STREAMED_PARTS_A_THREAD, 1)
 
 
 def test_what_is_computed_is_packed() -> None:
