@@ -21,10 +21,19 @@ from polysched.ir.tree import Loop, LoopKind, Node, path, statements
 
 @dataclass(frozen=True, eq=False)
 class FullTiles:
-    """The iterations ``[outer..., own]`` of a loop in which a fixed loop runs its whole extent."""
+    """The iterations ``[outer..., own]`` of a loop in which fixed loops run their whole extent."""
 
     loop: Loop
     iterations: isl.Set
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """Iterations of a loop in which one fixed loop runs its whole extent, and a part of it."""
+
+    loop: Loop
+    full: isl.Set
+    partial: isl.Set
 
 
 def full_tiles(tree: Node, program_statements: Mapping[str, Statement]) -> list[FullTiles]:
@@ -33,7 +42,7 @@ def full_tiles(tree: Node, program_statements: Mapping[str, Statement]) -> list[
 
     ``tree`` is the tree as it is executed, vector loops innermost.
     """
-    found: dict[int, FullTiles] = {}
+    found: dict[int, _Parts] = {}
     for name in statements(tree):
         around = path(tree, name)
         if all(loop.kind.is_loop_in_code for loop in around):
@@ -42,13 +51,20 @@ def full_tiles(tree: Node, program_statements: Mapping[str, Statement]) -> list[
         for position, loop in enumerate(around):
             if loop.kind.is_loop_in_code:
                 continue
-            full = _full_part(times, around, position)
-            if full is not None:
-                earlier = found.get(id(full.loop))
-                if earlier is not None:
-                    full = FullTiles(full.loop, full.iterations.intersect(earlier.iterations))
-                found[id(full.loop)] = full
-    return list(found.values())
+            parts = _parts(times, around, position)
+            if parts is not None:
+                earlier = found.get(id(parts.loop))
+                found[id(parts.loop)] = parts if earlier is None else _both(earlier, parts)
+    return [FullTiles(parts.loop, _in_one_piece(parts.full)) for parts in found.values()]
+
+
+def _both(one: _Parts, other: _Parts) -> _Parts:
+    """The parts of two fixed loops: full is where one is full and none is partial.
+
+    A statement may run in some of the iterations only, as what starts the sums of the first block.
+    """
+    partial = one.partial.union(other.partial)
+    return _Parts(one.loop, one.full.union(other.full).subtract(partial), partial)
 
 
 def _times(statement: Statement, around: tuple[Loop, ...]) -> isl.Set:
@@ -58,7 +74,7 @@ def _times(statement: Statement, around: tuple[Loop, ...]) -> isl.Set:
     return times.intersect_domain(statement.domain).range()
 
 
-def _full_part(times: isl.Set, around: tuple[Loop, ...], position: int) -> FullTiles | None:
+def _parts(times: isl.Set, around: tuple[Loop, ...], position: int) -> _Parts | None:
     """Where the fixed loop at ``position`` is full, at the outermost loop that can tell."""
     low, high = least(times, position), greatest(times, position)
     if around[position].kind is LoopKind.VECTOR:
@@ -77,11 +93,11 @@ def _full_part(times: isl.Set, around: tuple[Loop, ...], position: int) -> FullT
         if around[index].kind is LoopKind.PARALLEL:
             continue
         outer = deciding[:count]
-        full_here = _onto(full, outer)
-        if full_here.is_disjoint(_onto(partial, outer)):
-            size = full_here.dim(isl.dim_type.set)
-            kept = full_here.project_out(isl.dim_type.set, index + 1, size - index - 1)
-            return FullTiles(around[index], _in_one_piece(kept))
+        here = [_onto(part, outer) for part in (full, partial)]
+        if here[0].is_disjoint(here[1]):
+            inside = len(around) - index - 1
+            kept = [part.project_out(isl.dim_type.set, index + 1, inside) for part in here]
+            return _Parts(around[index], *kept)
     return None
 
 

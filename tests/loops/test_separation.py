@@ -4,7 +4,11 @@ import islpy as isl
 import pytest
 
 from polysched.ir.tree import executed
+from polysched.library.matmul.config import Config
+from polysched.library.matmul.kernel import matmul_kernel
+from polysched.library.matmul.schedule import matmul_schedule
 from polysched.loops.separation import FullTiles, full_tiles
+from polysched.machine.load import load_machine
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
 
@@ -37,6 +41,15 @@ def test_literal_extent_that_does_not_fit() -> None:
 def test_each_dimension_at_its_own_loop() -> None:
     schedule = Schedule(kernels.grid()).tile(("i", "j"), (2, 16)).vectorize("ji", 16).unroll("ii")
     assert [part.loop.name for part in separated(schedule)] == ["io", "jo"]
+
+
+def test_a_statement_of_some_iterations_leaves_the_others_full() -> None:
+    """The sums start in the first block of terms; tiles are full in the second block as well."""
+    config = Config(inner_m=12, inner_n=32, k_block=512, order="pmpnpkokonominimik")
+    schedule = matmul_schedule(matmul_kernel(24, 80, 1024), config, load_machine("skylake-avx512"))
+    (found,) = separated(schedule)
+    assert found.loop.name == "in"
+    assert found.iterations.is_equal(isl.Set("{ [ok, in] : 0 <= ok <= 1 and 0 <= in <= 1 }"))
 
 
 def test_unrolled_loop_of_triangular_extent() -> None:

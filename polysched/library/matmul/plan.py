@@ -177,7 +177,7 @@ def _along_sums(config: Config, part: Sizes, machine: Machine) -> Config:
 def _with_blocks(config: Config, part: Sizes, problem: Problem, machine: Machine) -> Config:
     """Blocks of the sums, the order of the loops and what is packed."""
     near, element = cache_bytes(machine, 2), problem.dtype.bytes
-    longest = max(SHORTEST_BLOCK, near // (2 * config.inner_n * element))
+    longest = max(SHORTEST_BLOCK, near // (4 * config.inner_n * element))
     if part.k > longest:
         is_small = part.m * part.n * problem.total.bytes <= near // 4
         both = (part.m + part.n) * element
