@@ -44,7 +44,7 @@ from polysched.ir.dtypes import (
     u32,
     u64,
 )
-from polysched.ir.expressions import (
+from polysched.ir.functions import (
     absolute,
     cast,
     equal,

@@ -3,12 +3,14 @@ void fdtd_2d(int steps, int nx, int ny, double ex[restrict nx][ny], double ey[re
              double hz[restrict nx][ny], const double source[steps])
 {
     for (int t = 0; t < steps; t++) {
-        for (int j = 0; j < ny; j++)
-            if (nx > 0)
-                ey[0][j] = source[t];
-        for (int i = 1; i < nx; i++)
-            for (int j = 0; j < ny; j++)
-                ey[i][j] = ey[i][j] - 0.5 * (hz[i][j] - hz[i - 1][j]);
+        for (int i = 0; i < nx; i++) {
+            if (i == 0)
+                for (int j = 0; j < ny; j++)
+                    ey[i][j] = source[t];
+            else
+                for (int j = 0; j < ny; j++)
+                    ey[i][j] = ey[i][j] - 0.5 * (hz[i][j] - hz[i - 1][j]);
+        }
         for (int i = 0; i < nx; i++)
             for (int j = 1; j < ny; j++)
                 ex[i][j] = ex[i][j] - 0.5 * (hz[i][j] - hz[i][j - 1]);

@@ -1,14 +1,11 @@
 /* LU factorisation without pivoting, in place. */
 void lu(int n, double A[restrict n][n])
 {
-    for (int i = 0; i < n; i++) {
-        for (int j = 0; j < i; j++) {
-            for (int k = 0; k < j; k++)
-                A[i][j] -= A[i][k] * A[k][j];
-            A[i][j] /= A[j][j];
-        }
-        for (int j = i; j < n; j++)
-            for (int k = 0; k < i; k++)
+    for (int k = 0; k < n; k++) {
+        for (int i = k + 1; i < n; i++)
+            A[i][k] /= A[k][k];
+        for (int i = k + 1; i < n; i++)
+            for (int j = k + 1; j < n; j++)
                 A[i][j] -= A[i][k] * A[k][j];
     }
 }

@@ -2,31 +2,22 @@
 void lu_solve(int n, double A[restrict n][n], const double b[n], double x[restrict n],
               double y[restrict n])
 {
-    double w;
-    for (int i = 0; i < n; i++) {
-        for (int j = 0; j < i; j++) {
-            w = A[i][j];
-            for (int k = 0; k < j; k++)
-                w -= A[i][k] * A[k][j];
-            A[i][j] = w / A[j][j];
-        }
-        for (int j = i; j < n; j++) {
-            w = A[i][j];
-            for (int k = 0; k < i; k++)
-                w -= A[i][k] * A[k][j];
-            A[i][j] = w;
-        }
+    for (int k = 0; k < n; k++) {
+        for (int i = k + 1; i < n; i++)
+            A[i][k] /= A[k][k];
+        for (int i = k + 1; i < n; i++)
+            for (int j = k + 1; j < n; j++)
+                A[i][j] -= A[i][k] * A[k][j];
     }
     for (int i = 0; i < n; i++) {
-        w = b[i];
+        y[i] = b[i];
         for (int j = 0; j < i; j++)
-            w -= A[i][j] * y[j];
-        y[i] = w;
+            y[i] -= A[i][j] * y[j];
     }
     for (int i = n - 1; i >= 0; i--) {
-        w = y[i];
+        x[i] = y[i];
         for (int j = i + 1; j < n; j++)
-            w -= A[i][j] * x[j];
-        x[i] = w / A[i][i];
+            x[i] -= A[i][j] * x[j];
+        x[i] /= A[i][i];
     }
 }

@@ -57,12 +57,19 @@ def extents(subscripts: Subscripts, shapes: Sequence[tuple[int, ...]]) -> dict[s
     """The extent of each label.
 
     Raises:
-        CallError: two dimensions of one label differ, and neither is 1.
+        CallError: two dimensions of one label differ, and neither is 1, or both are of one
+            operand.
     """
     found: dict[str | int, int] = {}
     where: dict[str | int, int] = {}
     for number, (labels, shape) in enumerate(zip(subscripts.operands, shapes, strict=True)):
+        own: dict[str | int, int] = {}
         for label, extent in zip(labels, shape, strict=True):
+            if own.setdefault(label, extent) != extent:
+                raise CallError(
+                    f"einsum: label '{label}' has {own[label]} and {extent} elements in operand "
+                    f"{number}; expected as many, for a diagonal"
+                )
             known = found.get(label, 1)
             if 1 not in (known, extent) and known != extent:
                 name = f"label '{label}'" if isinstance(label, str) else "a dimension of '...'"

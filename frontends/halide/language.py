@@ -30,10 +30,9 @@ from polysched.ir.expressions import (
     Load,
     Operand,
     as_expression,
-    maximum,
-    minimum,
     typed,
 )
+from polysched.ir.functions import maximum, minimum
 from polysched.ir.source import SourceLocation
 from polysched.ir.traversal import walk
 

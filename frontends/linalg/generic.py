@@ -117,7 +117,7 @@ def _maps(given: Sequence[str]) -> list[AffineMap]:
 
 
 def _iterator_types(first: AffineMap, given: Sequence[str]) -> dict[str, str]:
-    if isinstance(given, str) or len(given) != len(first.dimensions):
+    if not isinstance(given, list | tuple) or len(given) != len(first.dimensions):
         raise FrontendError(
             f"generic: iterator_types is {given!r}; expected a list of {len(first.dimensions)}, "
             f"one for each of ({', '.join(first.dimensions)})"
@@ -142,6 +142,8 @@ def _require_types_fit(outputs: Sequence[AffineMap], types: Mapping[str, str]) -
 
 
 def _dtypes(given: DType | str | Sequence[DType | str], count: int) -> list[DType]:
+    if not isinstance(given, DType | str | list | tuple):
+        raise FrontendError(f"generic: dtypes is {given!r}; expected an element type, or a list")
     several = [given] * count if isinstance(given, DType | str) else list(given)
     if len(several) != count:
         raise FrontendError(f"generic: {len(several)} dtypes for {count} operands")

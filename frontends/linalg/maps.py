@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from polysched.errors import FrontendError
 from polysched.frontends.source_text import Span
-from polysched.ir.expressions import Constant, Expression, Operator, operation
+from polysched.ir.expressions import DEEPEST, Constant, Expression, operation
+from polysched.ir.operators import Operator
 
 _FORM = re.compile(
     r"\s*(?:affine_map\s*<)?\s*\((?P<dimensions>[^()\[\]]*)\)\s*(?:\[(?P<symbols>[^\]]*)\])?"
@@ -145,6 +146,9 @@ class AffineMap:
         return value, value
 
 
+_TOO_LONG = f"a result is nested more than {DEEPEST} operations deep; expected less"
+
+
 def parse_map(name: str, text: str) -> AffineMap:
     """Read a map.
 
@@ -172,6 +176,13 @@ def parse_map(name: str, text: str) -> AffineMap:
         raise _span(name, text, column, column + 1).error(
             f"the results cannot be read here; {_EXPECTED}"
         ) from None
+    except (RecursionError, MemoryError):
+        raise _span(name, text, start, len(text)).error(_TOO_LONG) from None
+    level: list[ast.AST] = [tree]
+    for _ in range(DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    if level:
+        raise _span(name, text, start, len(text)).error(_TOO_LONG)
     if not isinstance(tree, ast.List):
         raise _span(name, text, start, len(text)).error(f"the results cannot be read; {_EXPECTED}")
     return AffineMap(

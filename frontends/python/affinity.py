@@ -10,14 +10,24 @@ import islpy as isl
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.python.values import Value
 from polysched.ir.affine import to_pw_aff
-from polysched.ir.dtypes import i64
-from polysched.ir.expressions import Expression
-from polysched.ir.traversal import loads
+from polysched.ir.dtypes import DType, i32, i64
+from polysched.ir.expressions import Expression, Operation
+from polysched.ir.traversal import loads, walk
 
 
 def is_affine_number(value: Value) -> bool:
     """Whether a value is an integer of indices, sizes and literals, and no element of an array."""
     return value.is_weak and value.dtype == i64 and not loads(value.expression)
+
+
+def wrapping(expression: Expression) -> DType | None:
+    """The type of an operation on integers that may wrap around, as those of narrow types do.
+
+    What is affine is exact; nobody has so many elements that 32 signed bits do not count them.
+    """
+    types = [node.dtype for node in walk(expression) if isinstance(node, Operation)]
+    narrow = (one for one in types if one is not None and one.is_integer)
+    return next((one for one in narrow if one not in (i32, i64)), None)
 
 
 def culprit(

@@ -61,6 +61,11 @@ def arguments_of(source: FunctionSource) -> tuple[Argument, ...]:
     for extra in (given.vararg, given.kwarg):
         if extra is not None:
             raise source.error(extra, f"'*{extra.arg}' takes any arguments; expected named ones")
+    for default in (*given.defaults, *given.kw_defaults):
+        if default is not None:
+            raise source.error(
+                default, "a default value, which a kernel does not have; expected it at the call"
+            )
     return tuple(
         _argument(source, node) for node in (*given.posonlyargs, *given.args, *given.kwonlyargs)
     )

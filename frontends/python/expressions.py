@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from polysched.errors import KernelError, suggestion
-from polysched.frontends.python.affinity import culprit
+from polysched.frontends.python.affinity import culprit, wrapping
 from polysched.frontends.python.functions import call
 from polysched.frontends.python.scope import (
     Gone,
@@ -27,7 +27,8 @@ from polysched.ir.affine import instance_space
 from polysched.ir.array_handle import ArrayHandle
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import boolean, i64
-from polysched.ir.expressions import Expression, Index, Operator, Parameter
+from polysched.ir.expressions import Expression, Index, Parameter
+from polysched.ir.operators import Operator
 from polysched.ir.traversal import walk
 
 BINARY: Mapping[type[ast.operator], Operator] = MappingProxyType(
@@ -178,6 +179,20 @@ class Reader:
             raise self.source.error(node, f"'{ast.unparse(node)}' does not exist")
         raise self.source.error(node, f"'{ast.unparse(node)}' cannot be called or read in a kernel")
 
+    def require_exact(self, node: ast.expr, found: Value) -> None:
+        """Check that an integer in a subscript or a bound cannot wrap around.
+
+        Raises:
+            FrontendError: it may.
+        """
+        dtype = wrapping(found.expression)
+        if dtype is not None:
+            raise self.source.error(
+                node,
+                f"this is computed in {dtype} and may wrap around; expected Python's integers "
+                "here, or elements as they are",
+            )
+
     def not_affine(self, parts: list[ast.expr]) -> tuple[ast.expr | None, str]:
         """The smallest expression among those given, and inside of them, that is not affine."""
         return culprit(parts, self.value, instance_space(self.sizes, "", self._indices()))
@@ -212,6 +227,7 @@ class Reader:
         found = self.value(node)
         if not found.dtype.is_integer:
             raise self.source.error(node, f"this is {found.dtype}; expected an integer subscript")
+        self.require_exact(node, found)
         shape = array.array.shape
         if isinstance(found.literal, int) and found.literal < 0 and position < len(shape):
             return shape[position] - -found.literal  # as Python counts from the end

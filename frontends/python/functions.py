@@ -13,9 +13,12 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import KernelError
+from polysched.frontends.python.affinity import is_affine_number
 from polysched.frontends.python.values import Value, chosen, combine, common_type, converted
 from polysched.ir.dtypes import DType, as_dtype, boolean, f64, i64
-from polysched.ir.expressions import Operator, cast, operation
+from polysched.ir.expressions import operation
+from polysched.ir.functions import cast
+from polysched.ir.operators import Operator
 
 _OF_MATH: Mapping[Callable[..., Any], Operator] = MappingProxyType(
     {
@@ -87,7 +90,18 @@ _BINARY = frozenset(
         Operator.POWER,
     }
 )
-_OF_ANY_NUMBER = frozenset({Operator.ABSOLUTE, Operator.MAXIMUM, Operator.MINIMUM})
+_OF_INTEGERS: Mapping[Callable[..., Any], Operator] = MappingProxyType(
+    {
+        np.absolute: Operator.ABSOLUTE,
+        np.fmax: Operator.MAXIMUM,
+        np.fmin: Operator.MINIMUM,
+        np.fmod: Operator.REMAINDER,
+        np.maximum: Operator.MAXIMUM,
+        np.minimum: Operator.MINIMUM,
+    }
+)
+_WHOLE = frozenset({np.ceil, np.floor, np.trunc})
+"""Functions that leave integers as they are."""
 SUPPORTED = (
     "supported are min, max, abs, float, int, np.where, numpy's number types, and functions of one "
     "number of math and numpy such as sqrt, exp, log, sin"
@@ -107,7 +121,10 @@ def call(function: Any, arguments: list[Value]) -> Value:
         return chosen(*arguments)
     if function is abs:
         _require_count(arguments, 1)
-        return combine(Operator.ABSOLUTE, *arguments)
+        (only,) = arguments
+        if is_affine_number(only):  # so that it stays affine
+            return combine(Operator.MAXIMUM, only, combine(Operator.NEGATE, only))
+        return combine(Operator.ABSOLUTE, only)
     if function is min or function is max:
         return _extreme(arguments, is_largest=function is max)
     if not callable(function):
@@ -118,12 +135,29 @@ def call(function: Any, arguments: list[Value]) -> Value:
         raise KernelError(f"{_name(function)} cannot be called in a kernel; {SUPPORTED}")
     _require_count(arguments, 2 if operator in _BINARY else 1)
     if in_math:
-        arguments = [Value(cast(one.expression, f64)) for one in arguments]
-    dtype, _ = common_type(*arguments)
-    if not dtype.is_float and operator not in _OF_ANY_NUMBER:
-        dtype = f64
-    operands = (cast(converted(one, dtype).expression, dtype) for one in arguments)
-    return Value(operation(operator, *operands), is_weak=in_math is not None)
+        operands = (cast(converted(one, f64).expression, f64) for one in arguments)
+        return Value(operation(operator, *operands), is_weak=True)
+    return _of_numpy(function, operator, arguments)
+
+
+def _of_numpy(function: np.ufunc, operator: Operator, arguments: list[Value]) -> Value:
+    """A function of numpy, in the type in which numpy computes it."""
+    given, _ = common_type(*arguments)
+    *kinds, _ = function.resolve_dtypes((*[given.numpy()] * function.nin, None))
+    if kinds[0] == np.float16:
+        raise KernelError(
+            f"numpy computes {_name(function)} of {given} in float16, which is not supported; "
+            "convert what it is given, as in np.float32(x)"
+        )
+    dtype = as_dtype(kinds[0])
+    operands = [cast(converted(one, dtype).expression, dtype) for one in arguments]
+    if dtype.is_float:
+        return Value(operation(operator, *operands))
+    if function in _WHOLE:
+        return Value(operands[0])
+    if function not in _OF_INTEGERS:
+        raise KernelError(f"{_name(function)} of integers; expected floating-point numbers")
+    return Value(operation(_OF_INTEGERS[function], *operands))
 
 
 def _found(table: Mapping[Callable[..., Any], Operator], function: Any) -> Operator | None:

@@ -77,6 +77,7 @@ def _values(reader: Reader, bounds: list[ast.expr]) -> tuple[Expression, Express
     for one, value in zip(bounds, values, strict=True):
         if not value.dtype.is_integer:
             raise reader.source.error(one, f"this is {value.dtype}; expected an integer")
+        reader.require_exact(one, value)
     step = values[2].literal if len(values) == 3 else 1
     if not isinstance(step, int) or step == 0:
         raise reader.source.error(bounds[2], "expected a step that is a number and not 0")

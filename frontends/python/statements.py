@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from itertools import count
 from operator import and_
+from types import MappingProxyType
 
 from polysched.errors import KernelError
+from polysched.frontends.limits import MOST_STATEMENTS, TOO_MANY_STATEMENTS
 from polysched.frontends.python.affinity import is_affine_number
 from polysched.frontends.python.annotations import dtype_named
 from polysched.frontends.python.expressions import BINARY, Reader
@@ -27,15 +30,27 @@ from polysched.frontends.python.scope import (
 from polysched.frontends.python.values import Value, chosen, combine, stored
 from polysched.ir.affine import instance_space, to_set
 from polysched.ir.array_handle import ArrayHandle
-from polysched.ir.dtypes import boolean
-from polysched.ir.expressions import Expression, Index, Load, Operator
+from polysched.ir.dtypes import boolean, i64
+from polysched.ir.expressions import Expression, Index, Load
 from polysched.ir.kernel import Order, Role
+from polysched.ir.operators import Operator
 from polysched.ir.traversal import walk
 
 _SUPPORTED = (
     "supported are assignments, 'for' over range(...), 'if', 'assert' on sizes, and at the end "
     "'return' of local arrays"
 )
+
+_NAMES: Mapping[type[ast.stmt], str] = MappingProxyType(
+    {
+        ast.Assign: "an assignment to several targets",
+        ast.ClassDef: "a class",
+        ast.Delete: "'del'",
+        ast.Expr: "an expression whose value is not used",
+        ast.FunctionDef: "a function",
+    }
+)
+"""How messages call statements that Python has no word for."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +61,13 @@ class Declarer:
         reader: of its expressions.
         returned: the local arrays that it returns.
         labelled: the statements whose policy the function itself gives, so far.
+        stored: counts the statements.
     """
 
     reader: Reader
     returned: frozenset[str]
     labelled: set[str] = field(default_factory=set)
+    stored: Iterator[int] = field(default_factory=count)
 
     def block(self, body: list[ast.stmt]) -> None:
         """Declare statements one after another.
@@ -81,8 +98,8 @@ class Declarer:
             case ast.Assert(test=test):
                 self._assume(test)
             case _:
-                what = type(node).__name__.lower()
-                raise self.reader.source.error(node, f"'{what}' cannot stand here; {_SUPPORTED}")
+                what = _NAMES.get(type(node), f"'{type(node).__name__.lower()}'")
+                raise self.reader.source.error(node, f"{what} cannot stand here; {_SUPPORTED}")
 
     def _assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> None:
         reader = self.reader
@@ -180,6 +197,8 @@ class Declarer:
         is_new: bool = False,
     ) -> None:
         """One statement; in a branch over data the element keeps its value on the other way."""
+        if next(self.stored) == MOST_STATEMENTS:
+            raise self.reader.source.error(node, TOO_MANY_STATEMENTS)
         build, guards = self.reader.build, self.reader.scope.guards
         with build.located(self.reader.source.span(node).location):
             try:
@@ -246,7 +265,7 @@ class Declarer:
             return Value(handle[()])
 
     def _is_affine(self, condition: Value) -> bool:
-        if _loads(condition.expression):
+        if _loads(condition.expression) or _is_narrow(condition.expression):
             return False
         names = {n.name: None for n in walk(condition.expression) if isinstance(n, Index)}
         try:
@@ -312,6 +331,12 @@ class Declarer:
 
 def _inverse(condition: Value) -> Value:
     return Value(~condition.expression)
+
+
+def _is_narrow(expression: Expression) -> bool:
+    """Whether something is computed in a type of numpy's that is not Python's integers'."""
+    dtypes = {node.dtype for node in walk(expression)}
+    return not dtypes <= {None, boolean, i64}
 
 
 def _loads(expression: Expression) -> list[Load]:

@@ -2,7 +2,8 @@
 
 A Python number is *weak*: beside a numpy scalar it takes that one's type, as numpy 2 has it
 (NEP 50). Weak values are literals, indices, parameters, and what Python computes of these. Nothing
-else is converted in silence.
+else is converted in silence. Where Python raises - an index does not fit the type that it meets or
+is stored in, a divisor is 0 - the kernel goes on with what :mod:`polysched.ir.scalar` defines.
 """
 
 from __future__ import annotations
@@ -14,17 +15,10 @@ from types import MappingProxyType
 from typing import Any
 
 from polysched.errors import KernelError
-from polysched.ir.dtypes import DType, boolean, f64, i64
-from polysched.ir.expressions import (
-    COMPARISONS,
-    Constant,
-    Expression,
-    Operator,
-    as_expression,
-    cast,
-    operation,
-    select,
-)
+from polysched.ir.dtypes import DType, boolean, f64, i64, u64
+from polysched.ir.expressions import Constant, Expression, as_expression, operation, typed
+from polysched.ir.functions import cast, select
+from polysched.ir.operators import COMPARISONS, Operator
 
 
 @dataclass(frozen=True)
@@ -55,6 +49,9 @@ def number(value: float | bool) -> Value:
     return Value(as_expression(value), is_weak=not isinstance(value, bool))
 
 
+LARGEST_POWER_BITS = 2048
+"""Of a power of two literals, whose digits may still go together to a number that fits."""
+
 _ON_NUMBERS: Mapping[Operator, Callable[..., Any]] = MappingProxyType(
     {
         Operator.ADD: python.add,
@@ -80,8 +77,9 @@ def combine(operator: Operator, *values: Value) -> Value:
     Raises:
         KernelError: the types do not go together.
     """
-    numbers = [value.literal for value in values]
+    numbers = [value.literal if value.is_weak else None for value in values]
     if None not in numbers and operator in _ON_NUMBERS:
+        _require_small_power(operator, numbers)
         try:
             result = _ON_NUMBERS[operator](*numbers)
         except (ArithmeticError, TypeError) as error:
@@ -92,10 +90,48 @@ def combine(operator: Operator, *values: Value) -> Value:
     if operator is Operator.DIVIDE:
         values = tuple(_as_float(value) for value in values)
     dtype, is_weak = common_type(*values)
+    if operator in COMPARISONS and dtype.is_integer and not is_weak:
+        return _compared(operator, dtype, *values)
     if operator is Operator.POWER and not dtype.is_float:
         raise KernelError("'**' of integers; expected floating-point numbers, or a product")
     result = operation(operator, *(converted(value, dtype).expression for value in values))
     return Value(result, is_weak and operator not in COMPARISONS)
+
+
+def _require_small_power(operator: Operator, numbers: list[int | float | None]) -> None:
+    """Check that a power of integers is none that Python would compute for hours."""
+    if operator is not Operator.POWER:
+        return
+    base, exponent = numbers
+    if not isinstance(base, int) or not isinstance(exponent, int):
+        return
+    if exponent * (abs(base).bit_length() - 1) > LARGEST_POWER_BITS:
+        raise KernelError("this does not fit 64 bits; expected a smaller power, or a float")
+
+
+def _compared(operator: Operator, dtype: DType, left: Value, right: Value) -> Value:
+    """Integers as numpy compares them: by what they are, though a weak one may not fit the type."""
+    weak = left if left.is_weak else right
+    if left.is_weak == right.is_weak or _fits(weak, dtype):
+        operands = (converted(one, dtype).expression for one in (left, right))
+        return Value(operation(operator, *operands))
+    if dtype != u64:
+        operands = (cast(typed(one.expression, i64), i64) for one in (left, right))
+        return Value(operation(operator, *operands))
+    negative = operation(Operator.LESS, typed(weak.expression, i64), 0)
+    holds = operation(operator, *(cast(typed(one.expression, i64), u64) for one in (left, right)))
+    # A negative number is less than all that the type has, so it is unequal to it too.
+    if operator is Operator.NOT_EQUAL or (operator is not Operator.EQUAL and weak is left):
+        return Value(negative | holds)
+    return Value(~negative & holds)
+
+
+def _fits(weak: Value, dtype: DType) -> bool:
+    """Whether a Python integer is known to be one of a type."""
+    if weak.literal is None:
+        return False
+    lowest = -(1 << (dtype.bits - 1)) if dtype.is_signed else 0
+    return lowest <= weak.literal < lowest + (1 << dtype.bits)
 
 
 def common_type(*values: Value) -> tuple[DType, bool]:

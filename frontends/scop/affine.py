@@ -27,17 +27,10 @@ from polysched.frontends.scop.integers import (
 from polysched.frontends.scop.literals import literal
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.frontends.scop.types import c_name, common_type, declared_type, promoted, type_range
-from polysched.ir.dtypes import DType, boolean, i32
-from polysched.ir.expressions import (
-    Constant,
-    Expression,
-    Operator,
-    equal,
-    maximum,
-    minimum,
-    not_equal,
-    select,
-)
+from polysched.ir.dtypes import DType, boolean, i32, i64
+from polysched.ir.expressions import Constant, Expression
+from polysched.ir.functions import equal, maximum, minimum, not_equal, select
+from polysched.ir.operators import Operator
 
 COMPARISONS: Mapping[str, Callable[[Expression, Expression], Expression]] = MappingProxyType(
     {
@@ -59,6 +52,9 @@ EXTREMA: Mapping[str, Operator] = MappingProxyType(
     }
 )
 """Macros of integers that may be left unexpanded, as if they were functions."""
+
+ABSOLUTE_VALUES: Mapping[str, DType] = MappingProxyType({"abs": i32, "labs": i64, "llabs": i64})
+"""Functions of stdlib.h, and the type that each takes and gives."""
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "<<", ">>"})
 
@@ -200,6 +196,30 @@ def in_range(scope: Scope, node: c_ast.Node, integer: Integer) -> Integer:
     return integer
 
 
+def in_type(scope: Scope, node: c_ast.Node, integer: Integer, dtype: DType) -> Integer:
+    """An integer converted to a type: a literal as C does it, any other proved to fit.
+
+    Raises:
+        FrontendError: it may not fit, and so become another number.
+    """
+    least, greatest = type_range(dtype)
+    if integer.number is not None:
+        return Integer(Constant((integer.number - least) % (1 << dtype.bits) + least), dtype)
+    source = type_range(integer.dtype)
+    is_wider = source[0] >= least and source[1] <= greatest
+    fits = is_wider or (
+        scope.proves(integer.value >= least)
+        and (dtype.bits == 64 or scope.proves(integer.value <= greatest))
+    )
+    if not fits:
+        raise scope.error(
+            node,
+            f"'{scope.places.source_of(node)}' may not fit {c_name(dtype)}; declare it with that "
+            "type in the first place, or promise that it fits with '#pragma polysched assume ...'",
+        )
+    return Integer(integer.value, dtype)
+
+
 def _named(scope: Scope, node: c_ast.ID) -> Integer:
     found = scope.lookup(node)
     if isinstance(found, ArrayBinding):
@@ -251,19 +271,7 @@ def _cast(scope: Scope, node: c_ast.Cast, type_: c_ast.Node, operand: c_ast.Node
     inner = affine(scope, operand)
     if target is None or not target.is_integer:
         raise not_affine(scope, node, f": it converts to {'void' if target is None else target}")
-    least, greatest = type_range(target)
-    is_wider = type_range(inner.dtype)[0] >= least and type_range(inner.dtype)[1] <= greatest
-    fits = is_wider or (
-        scope.proves(inner.value >= least)
-        and (target.bits == 64 or scope.proves(inner.value <= greatest))
-    )
-    if not fits:
-        raise scope.error(
-            node,
-            f"'{scope.places.source_of(node)}' may not fit {c_name(target)}; declare it with that "
-            "type in the first place",
-        )
-    return Integer(inner.value, target)
+    return in_type(scope, operand, inner, target)
 
 
 def _ternary(scope: Scope, node: c_ast.TernaryOp) -> Integer:
@@ -294,10 +302,12 @@ def _call(scope: Scope, node: c_ast.FuncCall) -> Integer:
         number = divisor.number
         if number is None or number <= 0:
             raise not_affine(scope, node, ": its divisor is no positive literal")
+        dtype = common_type(dividend.dtype, divisor.dtype)
         if name == "floord":
-            return Integer(floor(dividend.value, number), dividend.dtype)
-        return Integer(negated(floor(negated(dividend.value), number)), dividend.dtype)
-    if name in ("abs", "labs", "llabs") and len(arguments) == 1:
-        only = affine(scope, arguments[0])
-        return Integer(maximum(only.value, negated(only.value)), only.dtype)
+            return Integer(floor(dividend.value, number), dtype)
+        return Integer(negated(floor(negated(dividend.value), number)), dtype)
+    if name in ABSOLUTE_VALUES and len(arguments) == 1:
+        dtype = ABSOLUTE_VALUES[name]
+        only = in_type(scope, arguments[0], affine(scope, arguments[0]), dtype).value
+        return Integer(maximum(only, negated(only)), dtype)
     raise not_affine(scope, node, ": a call")

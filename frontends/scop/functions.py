@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from polysched.ir.dtypes import DType, f32, f64, i32, i64
-from polysched.ir.expressions import LIBRARY_BINARY, LIBRARY_UNARY, Operator
+from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
 
 
 @dataclass(frozen=True)

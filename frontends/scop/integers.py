@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from polysched.frontends.scop.scope import Scope
-from polysched.ir.expressions import (
-    Constant,
-    Expression,
-    Operation,
-    Operator,
-    maximum,
-    minimum,
-    select,
-)
+from polysched.ir.expressions import Constant, Expression, Operation
+from polysched.ir.functions import maximum, minimum, select
+from polysched.ir.operators import Operator
 
 
 def plus(left: Expression, right: Expression) -> Expression:

@@ -18,10 +18,11 @@ from pycparser import c_ast
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine import affine
 from polysched.frontends.scop.scope import IntegerBinding, Scope
-from polysched.frontends.scop.types import c_name, declared_type
+from polysched.frontends.scop.types import c_name, declared_type, promoted
 from polysched.ir.affine import weighted_sum
-from polysched.ir.expressions import Constant, Expression, Operation, Operator
+from polysched.ir.expressions import Constant, Expression, Operation
 from polysched.ir.kernel import Array
+from polysched.ir.operators import Operator
 
 Monomial: TypeAlias = tuple[Expression, ...]
 Polynomial: TypeAlias = Mapping[Monomial, int]
@@ -51,7 +52,16 @@ def split_subscript(scope: Scope, node: c_ast.Node, array: Array) -> tuple[Expre
         ((monomial, factor),) = stride.items()
         whole, rest = _divided(rest, monomial, factor)
         parts.append(whole)
-    return tuple(_affine_part(scope, node, array, part) for part in (*parts, rest))
+    parts.append(rest)
+    for position in range(len(parts) - 1, 0, -1):
+        # A[n * m - 1] is the last element of row n - 1.
+        if any(coefficient < 0 for coefficient in parts[position].values()):
+            column = _affine_part(scope, node, array, parts[position])
+            extent = array.shape[position]
+            if scope.proves((column < 0) & (column + extent >= 0)):
+                parts[position] = _plus(parts[position], _of_expression(extent), 1)
+                parts[position - 1] = _plus(parts[position - 1], {(): 1}, -1)
+    return tuple(_affine_part(scope, node, array, part) for part in parts)
 
 
 def _polynomial(scope: Scope, node: c_ast.Node) -> Polynomial:
@@ -79,7 +89,10 @@ def _is_wide(scope: Scope, type_: c_ast.Node, node: c_ast.Node) -> bool:
 
 def _require_exact(scope: Scope, node: c_ast.ID) -> None:
     found = scope.lookup(node)
-    if isinstance(found, IntegerBinding) and not found.dtype.is_signed and found.dtype.bits < 64:
+    if not isinstance(found, IntegerBinding):
+        return
+    dtype = promoted(found.dtype)
+    if not dtype.is_signed and dtype.bits < 64:
         raise scope.error(
             node,
             f"'{node.name}' is {c_name(found.dtype)}, and a product of such may wrap around; "

@@ -7,20 +7,14 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
-from polysched.frontends.scop.affine import Integer, affine, condition, in_range
+from polysched.frontends.scop.affine import Integer, affine, condition, in_type
 from polysched.frontends.scop.integers import floor, minus, plus
-from polysched.frontends.scop.scope import IntegerBinding, Scope
+from polysched.frontends.scop.scope import EndedBinding, IntegerBinding, Scope
 from polysched.frontends.scop.types import c_name, declared_type, type_range
 from polysched.ir.dtypes import DType
-from polysched.ir.expressions import (
-    Constant,
-    Expression,
-    Index,
-    Operation,
-    Operator,
-    maximum,
-    minimum,
-)
+from polysched.ir.expressions import Constant, Expression, Index, Operation
+from polysched.ir.functions import maximum, minimum
+from polysched.ir.operators import Operator
 from polysched.ir.traversal import transform, walk
 
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!="}
@@ -46,11 +40,8 @@ class Header:
     guard: Expression | None
 
 
-def loop_start(scope: Scope, node: c_ast.For, outer_types: dict[str, DType]) -> Start:
+def loop_start(scope: Scope, node: c_ast.For) -> Start:
     """The variable of a loop and its first value.
-
-    Args:
-        outer_types: of the variables that are declared outside their loops.
 
     Raises:
         FrontendError: not one variable, or one that is no integer.
@@ -60,12 +51,7 @@ def loop_start(scope: Scope, node: c_ast.For, outer_types: dict[str, DType]) -> 
             found = declared_type(declaration.type, scope.typedefs, scope.places, declaration)
             name, dtype = declaration.name, found.dtype
         case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name), rvalue=init):
-            dtype = outer_types.get(name)
-            if dtype is None:
-                raise scope.error(
-                    node.init.lvalue,
-                    f"'{name}' is not declared; write for (int {name} = ...) or declare it before",
-                )
+            dtype = _declared_before(scope, node.init.lvalue)
         case None:
             raise scope.error(node, f"the loop gives its variable no first value; {_EXPECTED}")
         case c_ast.ExprList() | c_ast.DeclList():
@@ -74,8 +60,27 @@ def loop_start(scope: Scope, node: c_ast.For, outer_types: dict[str, DType]) -> 
             raise scope.error(other, f"this sets no loop variable; {_EXPECTED}")
     if dtype is None or not dtype.is_integer:
         raise scope.error(node.init, f"the loop's variable '{name}' is no integer; {_EXPECTED}")
-    first = affine(scope, init)
-    return Start(name, dtype, in_range(scope, init, Integer(first.value, dtype)).value)
+    return Start(name, dtype, in_type(scope, init, affine(scope, init), dtype).value)
+
+
+def _declared_before(scope: Scope, node: c_ast.ID) -> DType:
+    """The type of a variable that a loop counts and does not declare."""
+    match scope.find(node.name):
+        case EndedBinding(dtype=dtype):
+            return dtype
+        case IntegerBinding(is_index=True):
+            raise scope.error(node, f"'{node.name}' is the variable of a loop around this one")
+        case None:
+            raise scope.error(
+                node,
+                f"'{node.name}' is not declared; write for (int {node.name} = ...) or declare it "
+                "before",
+            )
+    raise scope.error(
+        node,
+        f"'{node.name}' is assigned to outside of the headers of loops, or is no integer; expected "
+        f"a variable that only loops count, as in for (int {node.name} = ...)",
+    )
 
 
 def loop_header(scope: Scope, node: c_ast.For, start: Start, index: str) -> Header:

@@ -13,6 +13,11 @@ class Names:
     def __init__(self, taken: frozenset[str] = frozenset()) -> None:
         self._taken = set(taken)
 
+    @property
+    def count(self) -> int:
+        """Names that are taken."""
+        return len(self._taken)
+
     def fresh(self, name: str, also_taken: tuple[str, ...] = ()) -> str:
         """A name that is not taken, and from now on is."""
         found = self.free(name, also_taken)

@@ -36,6 +36,8 @@ _PRELUDE = " ".join(
 _PRELUDE_LINES = 1
 DEEPEST_BRACKETS = 100
 """Brackets inside each other in a text: the parser calls itself for each."""
+DEEPEST_TREE = 320
+"""Nodes of the syntax tree inside each other."""
 _PLACED = re.compile(r"^[^\n]*?:(\d+):(\d+): (.*)$", re.DOTALL)
 _PRAGMA = re.compile(r"\s*#\s*pragma\s+(scop|endscop)\b")
 
@@ -77,7 +79,22 @@ def parse(source: SourceText) -> ParsedSource:
         raise FrontendError(
             f"{source.path}: the text cannot be parsed as C ({type(error).__name__})"
         ) from None
+    _require_shallow_tree(source, tree)
     return ParsedSource(source, tree, Places(source, _PRELUDE_LINES))
+
+
+def _require_shallow_tree(source: SourceText, tree: c_ast.FileAST) -> None:
+    """Check that the functions over the tree will not run into Python's limit of recursion."""
+    level: list[c_ast.Node] = [tree]
+    for _ in range(DEEPEST_TREE):
+        level = [child for node in level for _, child in node.children()]
+    placed = next((node for node in level if node.coord is not None), None)
+    if placed is not None:
+        line, column = placed.coord.line - _PRELUDE_LINES, max(placed.coord.column or 1, 1)
+        raise source.span(line, column, column + 1).error(
+            f"this is nested {DEEPEST_TREE} operations or statements deep; expected less: use "
+            "several statements"
+        )
 
 
 def _refused(source: SourceText, message: str) -> FrontendError:

@@ -10,6 +10,7 @@ from pycparser import c_ast
 
 from polysched.codegen.c_function import CArgument, CFunction
 from polysched.errors import KernelError
+from polysched.frontends.reductions import reassociated
 from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.parse import ParsedSource, parse
 from polysched.frontends.scop.pragmas import pragmas_of
@@ -32,6 +33,9 @@ from polysched.frontends.scop.variables import (
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i8, u8
 from polysched.ir.kernel import Kernel
+
+_RETURN = "return"
+"""How the statement that stores the result names it: as no variable can be called."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,15 @@ class CProgram:
                     )
                 )
         return CFunction(self.region.name, tuple(arguments), self.result)
+
+    def with_fast_math(self) -> CProgram:
+        """The program with the freedom that ``-ffast-math`` gives C compilers over sums.
+
+        Every reduction may combine its terms in any order, as under ``#pragma polysched
+        reassociate``, and ``a * b + c`` may round once, as under ``#pragma STDC FP_CONTRACT ON``.
+        NaN, infinities, signed zeros and divisions are as C has them.
+        """
+        return replace(self, kernel=replace(reassociated(self.kernel), contract=True))
 
     def _used(self) -> list[Variable]:
         return [*self.outside.sizes, *self.outside.arrays.values()]
@@ -171,7 +184,7 @@ def _declared(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> CProg
     if returned is not None:
         result = names.fresh("result")
         items = (*items, _result(scope, build, region, returned, result))
-    Statements(scope, build, usage, outside.counters, names).all_of(items)
+    Statements(scope, build, usage, names).all_of(items)
     with build.located(parsed.places.location(region.node)):
         kernel = build.kernel()
     kernel = replace(
@@ -197,7 +210,7 @@ def _result(
     )
     if declared.dtype is None or declared.dims:
         raise scope.error(returned, f"'{region.name}' returns no number, and this is one")
-    target = c_ast.ID(name, returned.coord)
+    target = c_ast.ID(_RETURN, returned.coord)
     handle = build.output(name, declared.dtype, ())
-    scope.bind(name, ArrayBinding(handle))
+    scope.bind(_RETURN, ArrayBinding(handle))
     return c_ast.Assignment("=", target, returned, returned.coord)

@@ -42,9 +42,18 @@ def find_region(parsed: ParsedSource, function: str | None) -> Region:
     Raises:
         FrontendError: there is no such function, or the choice is not clear.
     """
-    functions = {
-        node.decl.name: node for node in parsed.tree.ext if isinstance(node, c_ast.FuncDef)
-    }
+    functions: dict[str, c_ast.FuncDef] = {}
+    for node in parsed.tree.ext:
+        if isinstance(node, c_ast.FuncDef):
+            if node.decl.name in functions:
+                raise parsed.places.error(node.decl, f"'{node.decl.name}' is defined twice")
+            if node.param_decls:
+                raise parsed.places.error(
+                    node.decl,
+                    f"'{node.decl.name}' declares its parameters behind the parentheses; expected "
+                    "their types inside",
+                )
+            functions[node.decl.name] = node
     path = parsed.source.path
     if function is not None and function not in functions:
         raise FrontendError(

@@ -16,7 +16,8 @@ from polysched.frontends.scop.types import Typedefs
 from polysched.ir.affine import instance_space, to_set
 from polysched.ir.array_handle import ArrayHandle
 from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Expression, Index, Load, Parameter, equal
+from polysched.ir.expressions import Expression, Index, Load, Parameter
+from polysched.ir.functions import equal
 from polysched.ir.kernel import Array
 from polysched.ir.limits import limited
 from polysched.ir.source import SourceLocation
@@ -73,6 +74,7 @@ class EndedBinding:
     """The variable of a loop, declared outside it: what it holds elsewhere is not followed."""
 
     node: c_ast.Node
+    dtype: DType
 
 
 Binding: TypeAlias = ArrayBinding | IntegerBinding | EndedBinding

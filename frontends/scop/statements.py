@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError
-from polysched.frontends.scop.affine import Integer, affine, condition, in_range
+from polysched.frontends.limits import MOST_STATEMENTS, TOO_MANY_STATEMENTS
+from polysched.frontends.scop.affine import affine, condition, in_type
 from polysched.frontends.scop.cases import MOST_CASES, next_case
 from polysched.frontends.scop.loops import loop_header, loop_start
 from polysched.frontends.scop.names import Names
@@ -19,7 +20,7 @@ from polysched.frontends.scop.scope import ArrayBinding, EndedBinding, IntegerBi
 from polysched.frontends.scop.subscripts import element_of, is_element
 from polysched.frontends.scop.types import CType, declared_type
 from polysched.frontends.scop.usage import Usage, base_name
-from polysched.frontends.scop.values import Decisions, Values, converted
+from polysched.frontends.scop.values import SHIFTS, Decisions, Values, converted
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType
 from polysched.ir.expressions import Expression, Index
@@ -46,14 +47,12 @@ class Statements:
     Attributes:
         scope: what names mean; the nest that is open in `build` too.
         usage: of the region's names.
-        counters: the types of variables that are declared outside their loops.
         arrays: names of arrays, `labels`: of statements.
     """
 
     scope: Scope
     build: KernelBuilder
     usage: Usage
-    counters: dict[str, DType]
     arrays: Names
     labels: Names = field(default_factory=Names)
 
@@ -104,12 +103,7 @@ class Statements:
     # -- loops and conditions --------------------------------------------------------------------
 
     def _loop(self, node: c_ast.For) -> None:
-        start = loop_start(self.scope, node, self.counters)
-        around = self.scope.find(start.name)
-        if isinstance(node.init, c_ast.Assignment) and isinstance(around, IntegerBinding):
-            raise self.scope.error(
-                node.init.lvalue, f"'{start.name}' is the variable of a loop around this one"
-            )
+        start = loop_start(self.scope, node)
         index = self.arrays.free(start.name, self.scope.indices)
         header = loop_header(self.scope, node, start, index)
         bounds = (header.first, header.end, header.step)
@@ -189,10 +183,16 @@ class Statements:
         binding, subscripts = element_of(self.scope, store.target)
         location = self.scope.places.location(store.target)
         values = Values(self.scope, decisions)
-        value = values.value(store.value)
-        if store.operator:
-            own = binding.element(subscripts, location)
+        own = binding.element(subscripts, location)
+        if store.operator in SHIFTS:
+            value = values.shifted(store.node, store.operator, own, store.value)
+        elif store.operator:
+            value = values.value(store.value)
             value = values.combined(store.node, store.operator, own, value)
+        else:
+            value = values.value(store.value)
+        if self.labels.count == MOST_STATEMENTS:
+            raise self.scope.error(store.node, TOO_MANY_STATEMENTS)
         name = self.labels.fresh(store.label or binding.array.name)
         with (
             self._reported(store.node),
@@ -214,6 +214,8 @@ class Statements:
     def _declaration(self, node: c_ast.Decl) -> None:
         if isinstance(node.type, c_ast.FuncDecl) or node.name not in self.usage.used:
             return
+        if self.scope.is_own(node.name):
+            raise self.scope.error(node, f"'{node.name}' is declared twice in this block")
         for storage in ("static", "extern"):
             if storage in (node.storage or ()):
                 raise self.scope.error(
@@ -229,8 +231,7 @@ class Statements:
         if found.dims:
             self._local_array(node, found)
         elif node.name in self.usage.loop_variables and node.name not in self.usage.assigned:
-            self.counters[node.name] = found.dtype
-            self.scope.bind(node.name, EndedBinding(node))
+            self.scope.bind(node.name, EndedBinding(node, found.dtype))
         elif not self._constant(node, found.dtype):
             self._local(node, found.dtype, ())
             if node.init is not None:
@@ -243,11 +244,10 @@ class Statements:
         if not is_fixed or not dtype.is_integer:
             return False
         try:
-            value = affine(self.scope, node.init).value
-            value = in_range(self.scope, node.init, Integer(value, dtype)).value
+            value = in_type(self.scope, node.init, affine(self.scope, node.init), dtype)
         except FrontendError:
             return False
-        self.scope.bind(node.name, IntegerBinding(value, dtype))
+        self.scope.bind(node.name, IntegerBinding(value.value, dtype))
         return True
 
     def _local_array(self, node: c_ast.Decl, found: CType) -> None:

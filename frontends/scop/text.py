@@ -28,8 +28,10 @@ _MARKER = re.compile(r'\s*#\s*(?:line\s+)?(\d+)\s+"((?:[^"\\]|\\.)*)"((?:\s+\d+)
 _DIRECTIVE = re.compile(r"\s*#\s*([A-Za-z_]\w*)?")
 _SYSTEM_INCLUDE = re.compile(r"\s*#\s*include\s*<[^>]*>\s*$")
 _COMMENT_OR_TEXT = re.compile(
-    r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
+    r"//(?:\\[ \t]*\n|[^\n])*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
 )
+_CONTINUED = re.compile(r"\\([ \t]*)\n")
+_CONTINUED_PRAGMA = re.compile(r"\s*#\s*pragma\b.*\\\s*$")
 _SPELLINGS = {
     "__restrict__": "restrict",
     "__restrict": "restrict",
@@ -108,7 +110,7 @@ def read_source(path: Path) -> SourceText:
     except OSError as error:
         raise FrontendError(f"cannot read '{path}': {error.strerror}") from error
     try:
-        text = content.decode()
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FrontendError(
             f"'{path}' is no C text: byte {content[error.start]:#04x} at offset {error.start} is "
@@ -135,6 +137,11 @@ def source_text(text: str, path: str, *, preprocessed: str | None = None) -> Sou
     own = _split(text)
     read = text if preprocessed is None else preprocessed
     lines, places = _own_lines(read, path)
+    for line, (file, number) in zip(lines, places, strict=True):
+        if _CONTINUED_PRAGMA.match(line):
+            raise Span(file, number, 1, len(line) + 1, line).error(
+                "a pragma on several lines; expected it on one"
+            )
     lines = list(_split(_without_comments("\n".join(lines))))
     if sum(map(len, lines)) > LARGEST_TEXT:
         raise FrontendError(f"'{path}' is too large; expected at most {LARGEST_TEXT:,} characters")
@@ -169,7 +176,7 @@ def _without_comments(text: str) -> str:
         found = match.group()
         return found if found[0] in "\"'" else _blanks(found)
 
-    text = _COMMENT_OR_TEXT.sub(blanked, text).replace("\\\n", " \n")
+    text = _CONTINUED.sub(r" \1\n", _COMMENT_OR_TEXT.sub(blanked, text))
     text = _SPELLING.sub(lambda found: _SPELLINGS[found[0]].ljust(len(found[0])), text)
     while (match := _ATTRIBUTE.search(text)) is not None:
         end = _closing(text, match.end())

@@ -18,21 +18,14 @@ from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.frontends.scop.subscripts import element_of
 from polysched.frontends.scop.types import common_type, declared_type, promoted
 from polysched.ir.dtypes import DType, NumberKind, boolean, i32, i64, u64
-from polysched.ir.expressions import (
-    Cast,
-    Constant,
-    Expression,
-    Operation,
-    Operator,
-    absolute,
-    not_equal,
-    operation,
-    select,
-    typed,
-)
+from polysched.ir.expressions import Cast, Constant, Expression, Operation, operation, typed
+from polysched.ir.functions import absolute, not_equal, select
+from polysched.ir.operators import Operator
 from polysched.ir.scalar import as_scalar, converter
 
 Decisions = Mapping[c_ast.Node, bool]
+
+SHIFTS = frozenset({"<<", ">>"})
 
 _ARITHMETIC: Mapping[str, Operator] = MappingProxyType(
     {
@@ -156,8 +149,8 @@ class Values:
         if node.op in ("&&", "||"):
             left, right = self.truth(node.left), self.truth(node.right)
             return left & right if node.op == "&&" else left | right
-        if node.op in ("<<", ">>"):
-            return self._shift(node)
+        if node.op in SHIFTS:
+            return self.shifted(node, node.op, self.value(node.left), node.right)
         return self.combined(node, node.op, self.value(node.left), self.value(node.right))
 
     def combined(
@@ -186,17 +179,23 @@ class Values:
             )
         return operation(operator, left, right)
 
-    def _shift(self, node: c_ast.BinaryOp) -> Expression:
-        """A shift by a literal is a product, or a quotient that is rounded down."""
-        left = self._promoted(node.left)
-        amount = affine(self.scope, node.right).number
-        dtype = _type(left)
+    def shifted(
+        self, node: c_ast.Node, symbol: str, left: Expression, right: c_ast.Node
+    ) -> Expression:
+        """A shift by a literal: a product, or a quotient that is rounded down.
+
+        Raises:
+            FrontendError: it is by something else.
+        """
+        dtype = promoted(_type(left))
+        left = converted(left, dtype)
+        amount = affine(self.scope, right).number
         if not dtype.is_integer or amount is None or not 0 <= amount < dtype.bits - 1:
             raise self.scope.error(
                 node, "a shift by what is no small literal; expected one such as x << 2"
             )
         factor = Constant(1 << amount, dtype)
-        return left * factor if node.op == "<<" else left // factor
+        return left * factor if symbol == "<<" else left // factor
 
     def _ternary(self, node: c_ast.TernaryOp) -> Expression:
         if node in self.decisions:

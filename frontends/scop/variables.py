@@ -9,7 +9,7 @@ from enum import Enum
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError
-from polysched.frontends.scop.affine import affine, condition
+from polysched.frontends.scop.affine import affine, condition, in_type
 from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.parse import ParsedSource
 from polysched.frontends.scop.pragmas import Pragmas, Shape
@@ -77,7 +77,9 @@ def variables_of(
             )
         if not isinstance(node, c_ast.Decl) or not _is_variable(node):
             continue
-        found.pop(node.name, None)
+        hidden = found.pop(node.name, None)
+        if hidden is not None and hidden.origin is origin is Origin.PARAMETER:
+            raise parsed.places.error(node, f"'{node.name}' is declared twice")
         is_argument = origin is Origin.PARAMETER and region.is_function
         try:
             type_ = declared_type(node.type, typedefs, parsed.places, node)
@@ -103,12 +105,10 @@ class Outside:
     Attributes:
         sizes: the parameters of the kernel.
         arrays: the variables that are arrays of the kernel, by name.
-        counters: the types of the variables that loops count.
     """
 
     sizes: tuple[Variable, ...]
     arrays: Mapping[str, Variable]
-    counters: dict[str, DType]
 
 
 def declare_outside(
@@ -131,16 +131,14 @@ def declare_outside(
     extents = _extent_names(variables, used, pragmas)
     promised = {name for node, _ in pragmas.assumptions for name in _identifiers(node)}
     sizes: list[Variable] = []
-    counters: dict[str, DType] = {}
     for name, variable in variables.items():
         dtype = variable.type.dtype
         if name not in used | extents | promised or dtype is None or variable.type.dims:
             continue
         if name in usage.loop_variables:
-            counters[name] = dtype
-            scope.bind(name, EndedBinding(variable.node))
+            scope.bind(name, EndedBinding(variable.node, dtype))
         elif dtype.is_integer and name not in usage.assigned:
-            number = _known_number(scope, variable)
+            number = _known_number(scope, variable, dtype)
             if number is not None:
                 scope.bind(name, IntegerBinding(Constant(number), dtype))
                 continue
@@ -153,7 +151,7 @@ def declare_outside(
         if name in used and scope.find(name) is None:
             arrays[name] = variable
             _declare_array(scope, build, names, variable, usage, pragmas.shapes.get(name))
-    return Outside(tuple(sizes), arrays, counters)
+    return Outside(tuple(sizes), arrays)
 
 
 def _promise(scope: Scope, build: KernelBuilder, pragmas: Pragmas) -> None:
@@ -184,13 +182,17 @@ def bind_enumerators(scope: Scope, tree: c_ast.FileAST) -> None:
             following = number + 1
 
 
-def _known_number(scope: Scope, variable: Variable) -> int | None:
-    """The value of a constant that is declared with one."""
+def _known_number(scope: Scope, variable: Variable, dtype: DType) -> int | None:
+    """The value of a constant that is declared with a literal."""
     if variable.origin is Origin.PARAMETER or not variable.type.is_const:
         return None
-    if variable.node.init is None:
+    init = variable.node.init
+    if init is None:
         return None
-    return affine(scope, variable.node.init).number
+    try:
+        return in_type(scope, init, affine(scope, init), dtype).number
+    except FrontendError:  # it is computed from what is not known here
+        return None
 
 
 def _declare_size(

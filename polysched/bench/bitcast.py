@@ -19,7 +19,7 @@ from polysched.errors import BenchError
 from polysched.ir.bit_packing import pack_bits
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, as_dtype
-from polysched.ir.expressions import cast
+from polysched.ir.functions import cast
 from polysched.ir.kernel import Kernel
 from polysched.lower import compile
 from polysched.machine.description import Machine

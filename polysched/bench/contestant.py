@@ -26,10 +26,12 @@ class Runner:
     Attributes:
         run: does the whole work once, from the same input each time; this is what is timed.
         output: the result of the latest `run`, in the shape of the race's reference. Not timed.
+        restore: puts the input back before each run, for work that overwrites it. Not timed.
     """
 
     run: Callable[[], None]
     output: Callable[[], npt.NDArray[Any]]
+    restore: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Contestant:
 
 def warm(runner: Runner) -> Runner:
     """The runner after a call: the race takes a long first call for a long piece of work."""
+    if runner.restore is not None:
+        runner.restore()
     runner.run()
     return runner
 

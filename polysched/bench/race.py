@@ -225,7 +225,9 @@ def _enter(
 
 
 def _timed(runner: Runner, clock: Clock) -> float:
-    """The seconds of one call."""
+    """The seconds of one call, from the input that it needs."""
+    if runner.restore is not None:
+        runner.restore()
     start = clock()
     runner.run()
     return clock() - start
@@ -257,12 +259,8 @@ def _rounds(
 
 def _run(entry: _Entry, flops: float, peak_burst: Callable[[], float], clock: Clock) -> _Run:
     """One run between two bursts."""
-    run = entry.runner.run
     before = peak_burst()
-    start = clock()
-    for _ in range(entry.calls):
-        run()
-    seconds = clock() - start
+    seconds = _seconds(entry, clock)
     after = peak_burst()
     if not (before > 0 and after > 0):
         raise BenchError(
@@ -270,6 +268,17 @@ def _run(entry: _Entry, flops: float, peak_burst: Callable[[], float], clock: Cl
             f"bursts measured {before} and {after}"
         )
     return _Run(flops * entry.calls / seconds, max(before, after))
+
+
+def _seconds(entry: _Entry, clock: Clock) -> float:
+    """The seconds of all calls of a run, without what restores their input."""
+    if entry.runner.restore is not None:
+        return sum(_timed(entry.runner, clock) for _ in range(entry.calls))
+    run = entry.runner.run
+    start = clock()
+    for _ in range(entry.calls):
+        run()
+    return clock() - start
 
 
 def _result(kernel: str, entry: _Entry, runs: Sequence[_Run]) -> Result:

@@ -17,6 +17,7 @@ from polysched.bench.peers_conv import convolution_peers
 from polysched.bench.race import Outcome, Rules, race
 from polysched.bench.table import HEADINGS, IS_NUMBER, markdown_table
 from polysched.cli.bench_bitcast import bitcast
+from polysched.cli.bench_gallery import gallery
 from polysched.cli.bench_matmul import matmul
 from polysched.cli.bench_transpose import transpose
 from polysched.cli.failures import ExitCode
@@ -51,6 +52,7 @@ def bench() -> None:
 
 
 bench.add_command(bitcast)
+bench.add_command(gallery)
 bench.add_command(matmul)
 bench.add_command(transpose)
 

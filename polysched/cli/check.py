@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from polysched.cli.failures import VERDICT_CODES
-from polysched.cli.schedule_file import function_option, load_scheduled_target, schedule_option
+from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
 from polysched.cli.terminal import print_answer, print_json
 from polysched.ir.quota import DEFAULT_SECONDS
 from polysched.legality.answer import answer
@@ -23,8 +23,7 @@ _WORST_FIRST = (VerdictKind.ILLEGAL, VerdictKind.UNKNOWN, VerdictKind.LEGAL)
 
 @click.command("check")
 @click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
-@schedule_option
-@function_option
+@reading_options
 @click.option(
     "--json",
     "as_record",
@@ -57,8 +56,7 @@ _WORST_FIRST = (VerdictKind.ILLEGAL, VerdictKind.UNKNOWN, VerdictKind.LEGAL)
 def check_command(
     context: click.Context,
     targets: tuple[str, ...],
-    schedule_file: str | None,
-    function: str | None,
+    reading: Reading,
     as_record: bool,
     sarif_file: str | None,
     quota: int,
@@ -85,7 +83,7 @@ def check_command(
     """
     if as_record and sarif_file == "-":
         raise click.UsageError("--json and --sarif - both print to the standard output; take one")
-    loaded = [load_scheduled_target(target, schedule_file, function) for target in targets]
+    loaded = [load_scheduled_target(target, reading) for target in targets]
     answers = [answer(one.label, one.schedule, quota=quota, seconds=seconds) for one in loaded]
     if sarif_file is not None:
         log = json.dumps(as_sarif(answers, Path.cwd(), own_version()), indent=2)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from polysched.cli.options import machine_option, output_option
-from polysched.cli.schedule_file import function_option, load_scheduled_target, schedule_option
+from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
 from polysched.cli.terminal import output
 from polysched.lower import export
 from polysched.machine.load import load_machine
@@ -16,8 +16,7 @@ from polysched.runtime.export import export_files
 
 @click.command("compile")
 @click.argument("target")
-@schedule_option
-@function_option
+@reading_options
 @output_option("Where to write the code; ends in .o, .so, .ll, .s or .c.")
 @click.option(
     "--header",
@@ -34,8 +33,7 @@ from polysched.runtime.export import export_files
 )
 def compile_command(
     target: str,
-    schedule_file: str | None,
-    function: str | None,
+    reading: Reading,
     file: Path,
     header: Path | None,
     machine: str | None,
@@ -78,7 +76,7 @@ def compile_command(
     Exit codes: 0 success, 1 illegal, 2 bad input, 3 legality unknown.
     """
     export_files(file, header)
-    loaded = load_scheduled_target(target, schedule_file, function)
+    loaded = load_scheduled_target(target, reading)
     schedule = loaded.schedule
     c_function = None if loaded.program is None else loaded.program.c_function()
     chosen = load_machine(machine)

@@ -9,7 +9,7 @@ import click
 
 from polysched.cli.inputs import parsed_sizes
 from polysched.cli.options import output_option
-from polysched.cli.schedule_file import function_option, load_scheduled_target, schedule_option
+from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
 from polysched.cli.terminal import output
 from polysched.dependence.relations import DependenceKind
 from polysched.errors import suggestion
@@ -47,8 +47,7 @@ def _kinds(
 
 @click.command("plot")
 @click.argument("target")
-@schedule_option
-@function_option
+@reading_options
 @output_option("Where to write the picture; ends in .png, .svg or .pdf.")
 @click.option(
     "--statement",
@@ -105,8 +104,7 @@ def _kinds(
 @click.option("--path", "has_path", is_flag=True, help="Join the dots in the order of execution.")
 def plot_command(
     target: str,
-    schedule_file: str | None,
-    function: str | None,
+    reading: Reading,
     file: Path,
     **choices: Any,
 ) -> None:
@@ -130,7 +128,7 @@ def plot_command(
         )
     picture_format(file)
     require_matplotlib()
-    shown = picture(load_scheduled_target(target, schedule_file, function).schedule, view)
+    shown = picture(load_scheduled_target(target, reading).schedule, view)
     save(drawn(shown), file)
     sizes = "".join(f", {name} = {value}" for name, value in shown.parameters.items())
     output().print(f"{file}: {shown.kernel}{sizes}, {shown.verdict.kind.value}")

@@ -15,7 +15,7 @@ import numpy as np
 from polysched.cli.comparison import Comparison, compare
 from polysched.cli.failures import ExitCode
 from polysched.cli.inputs import parameter_values, parsed_sizes, random_arrays
-from polysched.cli.schedule_file import function_option, load_scheduled_target, schedule_option
+from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
 from polysched.cli.terminal import output, print_error, print_json, progress
 from polysched.cli.work import floating_point_operations, instance_counts
 from polysched.ir.kernel import Kernel, Role
@@ -63,8 +63,7 @@ class Report:
 
 @click.command("run")
 @click.argument("target")
-@schedule_option
-@function_option
+@reading_options
 @click.option(
     "--size",
     "sizes",
@@ -92,8 +91,7 @@ class Report:
 def run_command(
     context: click.Context,
     target: str,
-    schedule_file: str | None,
-    function: str | None,
+    reading: Reading,
     sizes: dict[str, int],
     repeat: int,
     seed: int,
@@ -111,7 +109,7 @@ def run_command(
     \b
     Exit codes: 0 success, 1 illegal or wrong result, 2 bad input, 3 legality unknown.
     """
-    schedule = load_scheduled_target(target, schedule_file, function).schedule
+    schedule = load_scheduled_target(target, reading).schedule
     kernel = schedule.kernel
     parameters = parameter_values(kernel, sizes)
     arrays = random_arrays(kernel, parameters, seed)

@@ -2,49 +2,95 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import click
 
 from polysched.cli.target import Target, load_target
+from polysched.errors import TargetError
 from polysched.schedule.file import apply_file
+from polysched.schedule.schedule import Schedule
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def schedule_option(command: _Command) -> _Command:
-    """Give a command the option ``--schedule FILE``, passed to it as `schedule_file`."""
-    return click.option(
+@dataclass(frozen=True)
+class Reading:
+    """How TARGET is read, as the options say.
+
+    Attributes:
+        schedule_file: whose steps are applied on top of what TARGET means.
+        function: of a C file, which one is meant.
+        fast_math: let a C file's reductions be combined in any order, and products be added
+            without rounding.
+    """
+
+    schedule_file: str | None = None
+    function: str | None = None
+    fast_math: bool = False
+
+
+def reading_options(command: _Command) -> Callable[..., Any]:
+    """Give a command the options ``--schedule``, ``--function`` and ``--fast-math``, passed to it
+    as `reading`, a :class:`Reading`.
+    """
+
+    @functools.wraps(command)
+    def with_reading(
+        *given: Any,
+        schedule_file: str | None,
+        function: str | None,
+        fast_math: bool,
+        **options: Any,
+    ) -> Any:
+        reading = Reading(schedule_file, function, fast_math)
+        return command(*given, reading=reading, **options)
+
+    schedule = click.option(
         "--schedule",
         "schedule_file",
         metavar="FILE",
         help="Steps to apply to TARGET, one a line, as 'show --stage schedule' prints them.",
-    )(command)
-
-
-def function_option(command: _Command) -> _Command:
-    """Give a command the option ``--function NAME``, passed to it as `function`."""
-    return click.option(
+    )
+    chosen = click.option(
         "--function",
         metavar="NAME",
         help="Of a C file: the function whose region between '#pragma scop' and '#pragma endscop', "
         "or whose body, is meant; FILE.c:NAME says the same.",
-    )(command)
+    )
+    relaxed = click.option(
+        "--fast-math",
+        is_flag=True,
+        help="Of a C file: sums and other reductions may be combined in any order, and a*b+c may "
+        "round once, as -ffast-math lets C compilers do.",
+    )
+    return schedule(chosen(relaxed(with_reading)))
 
 
-def load_scheduled_target(
-    text: str, schedule_file: str | None, function: str | None = None
-) -> Target:
+def load_scheduled_target(text: str, reading: Reading) -> Target:
     """The schedule that TARGET means, with the steps of the file if there is one.
 
     Raises:
-        TargetError, FrontendError: TARGET means no schedule and no kernel.
+        TargetError, FrontendError: TARGET means no schedule and no kernel, or is no C file that
+            ``--fast-math`` could speak of.
         ScheduleError: the file cannot be read, or a line of it is no step that fits.
     """
-    target = load_target(text, function)
-    if schedule_file is None:
+    target = load_target(text, reading.function)
+    if reading.fast_math:
+        target = _with_fast_math(target)
+    if reading.schedule_file is None:
         return target
-    schedule = apply_file(target.schedule, schedule_file)
-    return replace(target, label=f"{target.label} with {schedule_file}", schedule=schedule)
+    schedule = apply_file(target.schedule, reading.schedule_file)
+    return replace(target, label=f"{target.label} with {reading.schedule_file}", schedule=schedule)
+
+
+def _with_fast_math(target: Target) -> Target:
+    if target.program is None:
+        raise TargetError(
+            f"--fast-math is for C files; expected FILE.c, or order='any' in '{target.label}'"
+        )
+    program = target.program.with_fast_math()
+    return replace(target, schedule=Schedule(program.kernel), program=program)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from polysched.cli.options import machine_option
-from polysched.cli.schedule_file import function_option, load_scheduled_target, schedule_option
+from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
 from polysched.cli.terminal import print_code
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.dependence.graph import format_components, format_dot, statement_graph
@@ -19,8 +19,7 @@ _LEXERS = {"c": "c", "llvm": "llvm", "asm": "gas"}
 
 @click.command("show")
 @click.argument("target")
-@schedule_option
-@function_option
+@reading_options
 @click.option(
     "--stage", type=click.Choice(list(STAGES)), required=True, help="What to print; see above."
 )
@@ -43,8 +42,7 @@ _LEXERS = {"c": "c", "llvm": "llvm", "asm": "gas"}
 )
 def show_command(
     target: str,
-    schedule_file: str | None,
-    function: str | None,
+    reading: Reading,
     stage: str,
     machine: str | None,
     summary: bool,
@@ -80,7 +78,7 @@ def show_command(
             raise click.UsageError(f"{name} {does}: it needs --stage deps, not {stage}")
     if graph["dot"] and graph["relations"]:
         raise click.UsageError("--relations adds to the table, and --dot prints none")
-    schedule = load_scheduled_target(target, schedule_file, function).schedule
+    schedule = load_scheduled_target(target, reading).schedule
     if stage == "deps":
         click.echo(_dependences(schedule, **graph))
         return

@@ -6,15 +6,10 @@ from collections.abc import Mapping
 
 import islpy as isl
 
-from polysched.ir.expressions import (
-    LIBRARY_BINARY,
-    LIBRARY_UNARY,
-    Expression,
-    Operation,
-    Operator,
-)
+from polysched.ir.expressions import Expression, Operation
 from polysched.ir.extrema import greatest, least
 from polysched.ir.kernel import Kernel
+from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
 from polysched.ir.points import at_parameters, points
 from polysched.ir.quota import QuotaExceededError, operation_quota
 from polysched.ir.traversal import walk

@@ -1,4 +1,5 @@
-"""Loads and stores of array elements by lanes: contiguous, gathered, scattered, masked.
+"""Loads and stores of array elements by lanes: contiguous (forwards or backwards), gathered,
+scattered, masked.
 
 The forms of LLVM's masked intrinsics are those of its language reference, "Masked Vector Load and
 Store Intrinsics" and "Masked Vector Gather and Scatter Intrinsics".
@@ -7,8 +8,8 @@ Store Intrinsics" and "Masked Vector Gather and Scatter Intrinsics".
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from llvmlite import ir
@@ -23,6 +24,15 @@ from polysched.codegen.memory import (
     Storage,
     element_offset,
     known_alignment,
+)
+from polysched.codegen.neighbours import (
+    ELEMENT_BYTES,
+    FEATURE,
+    REGISTER_BYTES,
+    Contiguous,
+    Places,
+    from_neighbours,
+    moved,
 )
 from polysched.codegen.streaming import can_stream, stream
 from polysched.codegen.values import (
@@ -39,17 +49,28 @@ from polysched.errors import LoweringError
 from polysched.ir.dtypes import DType, NumberKind
 from polysched.ir.expressions import Expression
 from polysched.ir.kernel import Access
+from polysched.ir.linear import LinearForm
+from polysched.ir.traversal import loads
+from polysched.loops.nodes import Assign
+
+_INT32 = ir.IntType(32)
 
 
 @dataclass(frozen=True, eq=False)
 class Lanes:
-    """The vector context of a statement: the lane variable, the lanes, and which of them are
-    active.
+    """The vector context of a statement.
+
+    Attributes:
+        variable: the lane variable.
+        count: the number of lanes.
+        mask: which of them are active; None: all.
+        neighbours: the vectors that are made of others; none under a mask.
     """
 
     variable: str
     count: int
     mask: Any | None
+    neighbours: Places = field(default_factory=dict)
 
 
 ValueOf: TypeAlias = Callable[[Expression, Lanes | None], Value]
@@ -70,6 +91,22 @@ class Accesses:
         self.addresses = addresses
         self.value_of = value_of
         self.packed = PackedAccesses(builder, addresses, features)
+        self.features = features
+
+    def with_neighbours(self, storages: Mapping[str, Storage], node: Assign, lanes: Lanes) -> Lanes:
+        """The lanes for a statement, of whose vectors those that overlap are made of each other."""
+        if lanes.mask is not None or FEATURE not in self.features:
+            return lanes
+        found = []
+        for load in loads(node.value):
+            if load.array in storages:
+                whole = _whole_vector(storages[load.array], load.subscripts, lanes)
+                if whole is not None:
+                    found.append(whole)
+        stored = None
+        if node.target.array in storages:
+            stored = _whole_vector(storages[node.target.array], node.target.subscripts, lanes)
+        return replace(lanes, neighbours=from_neighbours(found, stored))
 
     def load(
         self, storage: Storage, subscripts: tuple[Expression, ...], lanes: Lanes | None
@@ -88,6 +125,9 @@ class Accesses:
             return Value(from_memory(self.builder, loaded, dtype), dtype)
         if offset.lane == 1:
             loaded = self._load_contiguous(storage, offset, lanes)
+        elif offset.lane == -1:
+            ahead = self._load_contiguous(storage, *self._turned(offset, lanes))
+            loaded = turned(self.builder, ahead)
         else:
             loaded = self._gather(storage, subscripts, lanes)
         return Value(from_memory(self.builder, loaded, dtype), dtype, lanes.count)
@@ -135,12 +175,25 @@ class Accesses:
         stored = widened(self.builder, Value(stored, dtype, value.lanes), lanes.count)
         if offset.lane == 1:
             self._store_contiguous(storage, offset, stored, lanes)
+        elif offset.lane == -1:
+            offset, lanes = self._turned(offset, lanes)
+            self._store_contiguous(storage, offset, turned(self.builder, stored), lanes)
         else:
             # To one element for all lanes too: of a legal schedule one lane at most is active then.
             self._scatter(storage, target.subscripts, stored, lanes)
 
+    def _turned(self, offset: Offset, lanes: Lanes) -> tuple[Offset, Lanes]:
+        """The same elements from the last lane to the first."""
+        first = offset.literal.plus(LinearForm((), 1 - lanes.count))
+        mask = None if lanes.mask is None else turned(self.builder, lanes.mask)
+        return replace(offset, literal=first, lane=1), replace(lanes, mask=mask)
+
     def _load_contiguous(self, storage: Storage, offset: Offset, lanes: Lanes) -> Any:
         builder = self.builder
+        group = Contiguous.of(storage.array.name, offset)
+        step = lanes.neighbours.get(group, {}).get(offset.literal.constant)
+        if step is not None:
+            return self._from_neighbour(storage, offset, step, lanes)
         pointer = self.addresses.address(storage, offset)
         type_ = ir.VectorType(memory_type(storage.array.dtype), lanes.count)
         alignment = known_alignment(storage, offset)
@@ -153,6 +206,15 @@ class Accesses:
         return self._masked_call(
             function, [pointer, lanes.mask, ir.Constant(type_, None)], 0, alignment
         )
+
+    def _from_neighbour(self, storage: Storage, offset: Offset, step: int, lanes: Lanes) -> Any:
+        """A whole vector from the one that lies ``step`` elements further."""
+        vector = self._load_contiguous(storage, _further(offset, step), lanes)
+        single = offset if step == 1 else _further(offset, lanes.count - 1)
+        dtype = storage.array.dtype
+        element = self.builder.load(self.addresses.address(storage, single), typ=memory_type(dtype))
+        element.align = dtype.bytes
+        return moved(self.builder, vector, element, step)
 
     def _masked_call(self, function: Any, operands: list[Any], pointer: int, alignment: int) -> Any:
         call = self.builder.call(function, operands)
@@ -213,6 +275,36 @@ class Accesses:
         name = f"llvm.masked.scatter.{mangled(stored.type)}.v{lanes.count}p0"
         function = declared(self.builder.module, name, signature)
         self._masked_call(function, [stored, pointers, mask], 1, storage.array.dtype.bytes)
+
+
+def turned(builder: ir.IRBuilder, vector: Any) -> Any:
+    """A vector with its lanes in the opposite order."""
+    last = vector.type.count - 1
+    order = [_INT32(last - lane) for lane in range(last + 1)]
+    return builder.shuffle_vector(
+        vector, vector, ir.Constant(ir.VectorType(_INT32, last + 1), order)
+    )
+
+
+def _further(offset: Offset, step: int) -> Offset:
+    return replace(offset, literal=offset.literal.plus(LinearForm((), step)))
+
+
+def _whole_vector(
+    storage: Storage, subscripts: tuple[Expression, ...], lanes: Lanes
+) -> tuple[Contiguous, int, int] | None:
+    """Group, literal and known alignment of an access; None if it is no vector of whole registers
+    that neighbours can be moved into.
+    """
+    dtype = storage.array.dtype
+    size = dtype.bytes * lanes.count
+    if storage.array.is_packed or dtype.bytes not in ELEMENT_BYTES or size % REGISTER_BYTES:
+        return None
+    offset = element_offset(storage, subscripts, lanes.variable)
+    if offset.lane != 1 or offset.is_data_dependent:
+        return None
+    group = Contiguous.of(storage.array.name, offset)
+    return group, offset.literal.constant, known_alignment(storage, offset)
 
 
 def lane_numbers(count: int) -> Any:

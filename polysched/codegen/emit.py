@@ -257,6 +257,8 @@ class Emitter:
         return mask
 
     def _assign(self, node: Assign, lanes: Lanes | None) -> None:
+        if lanes is not None:
+            lanes = self.accesses.with_neighbours(self.storages, node, lanes)
         value = self.value(node.value, lanes)
         self._store(node, value, lanes)
 

@@ -5,13 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched.errors import LoweringError
-from polysched.ir.expressions import (
-    Constant,
-    Expression,
-    Index,
-    Load,
-    equal,
-)
+from polysched.ir.expressions import Constant, Expression, Index, Load
+from polysched.ir.functions import equal
 from polysched.ir.kernel import Access
 from polysched.ir.linear import (
     Intervals,

@@ -21,9 +21,9 @@ from polysched.codegen.streaming import emit_fence
 from polysched.codegen.tiles import form_tiles
 from polysched.codegen.values import INDEX
 from polysched.errors import LoweringError
-from polysched.ir.expressions import LIBRARY_BINARY, LIBRARY_UNARY
 from polysched.ir.kernel import Role
 from polysched.ir.linear import Intervals
+from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY
 from polysched.loops.generate import parameter_intervals
 from polysched.loops.nodes import LoopProgram
 from polysched.loops.parallel import parallel_loops, without_parallel_loops

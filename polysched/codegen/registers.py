@@ -154,7 +154,9 @@ def _renamed(
 
             def register(access: Access) -> Access:
                 slot = slot_of(access, vector, needs_memory=needs_memory, along=along)
-                assert slot is not None
+                if slot is None or slot not in names:
+                    assert needs_memory
+                    return access  # it moves, clear of all slots
                 lane: tuple[Expression, ...] = ()
                 if slot.vector is not None:
                     assert vector is not None

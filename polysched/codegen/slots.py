@@ -3,7 +3,7 @@
 A *region* is a sequential loop or a buffer's lifetime. Its accesses to an array go to a fixed set
 of *slots* if each of them touches a single element or a contiguous vector whose place does not
 depend on anything that varies inside the region, and if any two slots are provably the same or
-apart.
+apart. An argument or temporary may be touched elsewhere too, provably clear of all slots.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from polysched.codegen.clearance import is_clear
 from polysched.ir.expressions import Constant, Expression, Index, Load
 from polysched.ir.kernel import Access
 from polysched.ir.linear import Intervals, LinearForm, interval, linear_form
@@ -57,7 +58,12 @@ class _Touch:
     vector: For | None
     guarded: bool
     certain: bool
-    bound: frozenset[str]
+    around: tuple[For, ...]
+
+    @property
+    def bound(self) -> frozenset[str]:
+        """The variables of the loops of the region around it, lanes aside."""
+        return _variables(self.around)
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,11 @@ class _Context:
     vector: For | None = None
     guarded: bool = False
     certain: bool = True
-    bound: frozenset[str] = frozenset()
+    around: tuple[For, ...] = ()
+
+
+def _variables(loops: tuple[For, ...]) -> frozenset[str]:
+    return frozenset(loop.variable for loop in loops)
 
 
 def find_slots(
@@ -91,10 +101,9 @@ def find_slots(
     if _touched_by_threads(region, array):
         return None
     found: dict[Slot, None] = {}
+    moving: list[_Touch] = []
     written = {assign.target.array for assign in assigns(region)}
     for touch in _touches(region, array, known, _Context()):
-        if needs_memory and (touch.guarded or not touch.certain):
-            return None
         if any(load.array in written for one in touch.access.subscripts for load in loads(one)):
             return None  # the place moves with what is written
         slot = slot_of(
@@ -105,11 +114,18 @@ def find_slots(
             needs_memory=needs_memory,
             along=along,
         )
-        if slot is None:
+        if slot is not None and needs_memory and (touch.guarded or not touch.certain):
             return None
-        found[slot] = None
+        if slot is not None:
+            found[slot] = None
+        elif needs_memory:
+            moving.append(touch)
+        else:
+            return None
     slots = list(found)
     if not slots or len(slots) > budget or not _all_apart(slots, along):
+        return None
+    if not all(_is_clear(slot, touch, known, along) for touch in moving for slot in slots):
         return None
     return slots
 
@@ -152,10 +168,10 @@ def _touches(node: LoopNode, array: str, known: Intervals, context: _Context) ->
         case For(kind=LoopKind.VECTOR, body=body):
             yield from _touches(body, array, known, replace(context, vector=node))
         case For(body=body):
-            is_root = not context.bound
+            is_root = not context.around
             inner = replace(
                 context,
-                bound=context.bound | {node.variable},
+                around=(*context.around, node),
                 certain=context.certain and (is_root or surely_runs(node, known)),
             )
             deeper = {**known, node.variable: variable_interval(node.lower, node.upper, known)}
@@ -184,7 +200,7 @@ def _touches(node: LoopNode, array: str, known: Intervals, context: _Context) ->
                     context.vector,
                     context.guarded,
                     context.certain,
-                    context.bound,
+                    context.around,
                 )
 
 
@@ -237,6 +253,15 @@ def slot_of(
                 return None
         lanes = Lanes(*ends, vector.step, vector.lanes)
     return Slot(access.array, tuple(place), lanes)
+
+
+def _is_clear(slot: Slot, touch: _Touch, known: Intervals, along: int) -> bool:
+    """Whether an access that moves provably never comes to a slot."""
+    extents = [1] * len(slot.place)
+    if slot.vector is not None:
+        extents[along] = slot.vector.count
+    around = touch.around if touch.vector is None else (*touch.around, touch.vector)
+    return is_clear(slot.place, extents, touch.access.subscripts, around, known)
 
 
 def _all_apart(slots: list[Slot], along: int) -> bool:

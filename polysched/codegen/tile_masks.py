@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from polysched.codegen.columns import Column
-from polysched.ir.expressions import Constant, Expression, Operation, Operator, equal
+from polysched.ir.expressions import Constant, Expression, Operation
+from polysched.ir.functions import equal
 from polysched.ir.linear import LinearForm, linear_form
+from polysched.ir.operators import Operator
 from polysched.loops.nodes import For
 
 

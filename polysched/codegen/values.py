@@ -18,7 +18,7 @@ from polysched.codegen.exponential import exponential
 from polysched.codegen.intrinsics import constant, intrinsic
 from polysched.errors import LoweringError
 from polysched.ir.dtypes import DType, NumberKind
-from polysched.ir.expressions import LIBRARY_BINARY, LIBRARY_UNARY, Operator
+from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
 
 CONTRACT = ("contract",)
 """The only freedom taken with floating point, unless the kernel forbids it: a * b + c may round

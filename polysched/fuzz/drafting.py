@@ -21,18 +21,8 @@ from polysched.fuzz.sketch import (
 )
 from polysched.ir.affine import weighted_sum
 from polysched.ir.dtypes import DType, i32
-from polysched.ir.expressions import (
-    Constant,
-    Expression,
-    Index,
-    Load,
-    Parameter,
-    as_expression,
-    cast,
-    equal,
-    maximum,
-    minimum,
-)
+from polysched.ir.expressions import Constant, Expression, Index, Load, Parameter, as_expression
+from polysched.ir.functions import cast, equal, maximum, minimum
 from polysched.ir.kernel import Role
 
 

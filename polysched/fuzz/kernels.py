@@ -25,7 +25,8 @@ from polysched.fuzz.sketch import (
     PartSketch,
     assignments,
 )
-from polysched.ir.expressions import Constant, Expression, Load, as_expression, cast, maximum
+from polysched.ir.expressions import Constant, Expression, Load, as_expression
+from polysched.ir.functions import cast, maximum
 from polysched.ir.kernel import Order, Role
 
 DEFAULT_LIMITS = Limits()

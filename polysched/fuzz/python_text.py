@@ -13,18 +13,12 @@ from polysched.fuzz.sketch import (
     PartSketch,
     WhereSketch,
 )
-from polysched.ir.expressions import (
-    Cast,
-    Constant,
-    Expression,
-    Load,
-    Operation,
-    Operator,
-)
+from polysched.ir.expressions import Cast, Constant, Expression, Load, Operation
 from polysched.ir.kernel import Order
+from polysched.ir.operators import Operator
 from polysched.schedule.primitives import Step
 
-# How the declaration says an operator: infix, or by a function of polysched.ir.expressions.
+# How the declaration says an operator: infix, or by a function of polysched.ir.functions.
 _INFIX: Mapping[Operator, str] = MappingProxyType(
     {
         Operator.ADD: "+",
@@ -136,7 +130,7 @@ def script(sketch: KernelSketch, steps: Iterable[Step], *, comment: str = "") ->
     if "cast" in functions:
         lines.append(f"from polysched.ir.dtypes import {', '.join(_dtypes(sketch))}")
     if functions:
-        lines.append(f"from polysched.ir.expressions import {', '.join(functions)}")
+        lines.append(f"from polysched.ir.functions import {', '.join(functions)}")
     lines.append("from polysched.legality.check import check")
     lines += [f"from {module} import {name}" for module, name in sorted(modules)]
     lines += ["from polysched.schedule.schedule import Schedule", "", text]

@@ -207,7 +207,9 @@ def _new_order(choosing: Choosing, array: str, loop: str) -> tuple[str, ...] | N
 def _promote(choosing: Choosing) -> Step:
     array = choosing.array(written=True)
     lanes = choose(choosing.integers, [None, None, 2])
-    return Promote(array, choosing.at(array), lanes, into=choosing.name("local"))
+    dimensions = choosing.program.arrays[array].dimensions
+    order = dimensions[::-1] if chance(choosing.integers, 1, 4) else None
+    return Promote(array, choosing.at(array), lanes, into=choosing.name("local"), order=order)
 
 
 def _reorder(choosing: Choosing) -> Step:

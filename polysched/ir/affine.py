@@ -14,16 +14,9 @@ import islpy as isl
 
 from polysched.errors import KernelError
 from polysched.ir.dtypes import boolean
-from polysched.ir.expressions import (
-    Constant,
-    Expression,
-    Index,
-    Operation,
-    Operator,
-    Parameter,
-    equal,
-    select,
-)
+from polysched.ir.expressions import Constant, Expression, Index, Operation, Parameter
+from polysched.ir.functions import equal, select
+from polysched.ir.operators import Operator
 from polysched.ir.traversal import loads
 
 

@@ -16,11 +16,11 @@ from polysched.ir.expressions import (
     Load,
     Operand,
     Operation,
-    Operator,
     as_expression,
     operation,
 )
 from polysched.ir.kernel import Access, Order, Reduction
+from polysched.ir.operators import Operator
 from polysched.ir.traversal import depth, loads, node_count
 
 Bound: TypeAlias = Operand | tuple[Operand, Operand] | tuple[Operand, Operand, int]

@@ -9,6 +9,7 @@ extended. As arguments of kernels they are packed, see :mod:`polysched.ir.packin
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass
 from enum import Enum
 
@@ -133,8 +134,10 @@ def as_dtype(what: DType | str | type | np.dtype[np.generic]) -> DType:
     if isinstance(what, str) and what in _BY_NAME:
         return _BY_NAME[what]
     try:
-        # numpy takes None for float64, which is hardly meant.
-        found = None if what is None else _BY_NUMPY.get(np.dtype(what))
+        with warnings.catch_warnings():  # numpy takes "a" too, with a warning
+            warnings.simplefilter("ignore", DeprecationWarning)
+            # It takes None for float64, which is hardly meant.
+            found = None if what is None else _BY_NUMPY.get(np.dtype(what))
     except TypeError:
         found = None
     if found is None:

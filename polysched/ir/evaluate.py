@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from polysched.errors import KernelError
-from polysched.ir.expressions import Constant, Expression, Operation, Operator, Parameter
+from polysched.ir.expressions import Constant, Expression, Operation, Parameter
+from polysched.ir.operators import Operator
 
 
 def evaluate(expression: Expression, parameters: Mapping[str, int]) -> int:

@@ -12,125 +12,21 @@ them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from typing import TypeAlias
 
 import numpy as np
 
 from polysched.errors import KernelError
-from polysched.ir.dtypes import DType, as_dtype, boolean, i64
+from polysched.ir.dtypes import DType, boolean, i64
+from polysched.ir.operators import (
+    COMPARISONS,
+    FLOAT_ONLY,
+    INFIX,
+    INTEGER_ONLY,
+    LOGICAL,
+    Operator,
+)
 from polysched.ir.source import SourceLocation
-
-
-class Operator(Enum):
-    """The operations of expressions; the value is the spelling used in messages and printouts."""
-
-    ADD = "+"
-    SUBTRACT = "-"
-    MULTIPLY = "*"
-    DIVIDE = "/"
-    FLOOR_DIVIDE = "//"
-    MODULO = "%"
-    NEGATE = "neg"
-    MINIMUM = "min"
-    MAXIMUM = "max"
-    FMA = "fma"
-    ABSOLUTE = "abs"
-    SQUARE_ROOT = "sqrt"
-    EXPONENTIAL = "exp"
-    QUOTIENT = "quotient"
-    REMAINDER = "remainder"
-    NUMBER_MINIMUM = "fmin"
-    NUMBER_MAXIMUM = "fmax"
-    FLOOR = "floor"
-    CEILING = "ceil"
-    TRUNCATE = "trunc"
-    LOGARITHM = "log"
-    LOGARITHM_2 = "log2"
-    LOGARITHM_10 = "log10"
-    EXPONENTIAL_2 = "exp2"
-    SINE = "sin"
-    COSINE = "cos"
-    TANGENT = "tan"
-    ARC_SINE = "asin"
-    ARC_COSINE = "acos"
-    ARC_TANGENT = "atan"
-    HYPERBOLIC_SINE = "sinh"
-    HYPERBOLIC_COSINE = "cosh"
-    HYPERBOLIC_TANGENT = "tanh"
-    CUBE_ROOT = "cbrt"
-    POWER = "pow"
-    ARC_TANGENT_2 = "atan2"
-    HYPOTENUSE = "hypot"
-    FLOAT_REMAINDER = "fmod"
-    LESS = "<"
-    LESS_EQUAL = "<="
-    EQUAL = "=="
-    NOT_EQUAL = "!="
-    AND = "and"
-    OR = "or"
-    NOT = "not"
-    SELECT = "select"
-
-
-COMPARISONS = frozenset({Operator.LESS, Operator.LESS_EQUAL, Operator.EQUAL, Operator.NOT_EQUAL})
-LOGICAL = frozenset({Operator.AND, Operator.OR, Operator.NOT})
-LIBRARY_BINARY = frozenset(
-    {Operator.POWER, Operator.ARC_TANGENT_2, Operator.HYPOTENUSE, Operator.FLOAT_REMAINDER}
-)
-"""Functions of two operands that are calls of the C library's; the value is the C name."""
-LIBRARY_UNARY = frozenset(
-    {
-        Operator.LOGARITHM,
-        Operator.LOGARITHM_2,
-        Operator.LOGARITHM_10,
-        Operator.EXPONENTIAL_2,
-        Operator.SINE,
-        Operator.COSINE,
-        Operator.TANGENT,
-        Operator.ARC_SINE,
-        Operator.ARC_COSINE,
-        Operator.ARC_TANGENT,
-        Operator.HYPERBOLIC_SINE,
-        Operator.HYPERBOLIC_COSINE,
-        Operator.HYPERBOLIC_TANGENT,
-        Operator.CUBE_ROOT,
-    }
-)
-"""Functions of one operand that are calls of the C library's; the value is the C name."""
-FLOAT_ONLY = (
-    frozenset(
-        {
-            Operator.SQUARE_ROOT,
-            Operator.EXPONENTIAL,
-            Operator.FMA,
-            Operator.DIVIDE,
-            Operator.NUMBER_MINIMUM,
-            Operator.NUMBER_MAXIMUM,
-            Operator.FLOOR,
-            Operator.CEILING,
-            Operator.TRUNCATE,
-        }
-    )
-    | LIBRARY_UNARY
-    | LIBRARY_BINARY
-)
-INTEGER_ONLY = frozenset(
-    {Operator.FLOOR_DIVIDE, Operator.MODULO, Operator.QUOTIENT, Operator.REMAINDER}
-)
-INFIX = frozenset(
-    {
-        Operator.ADD,
-        Operator.SUBTRACT,
-        Operator.MULTIPLY,
-        Operator.DIVIDE,
-        Operator.FLOOR_DIVIDE,
-        Operator.MODULO,
-        Operator.AND,
-        Operator.OR,
-    }
-    | COMPARISONS
-)
 
 Number: TypeAlias = int | float | bool
 
@@ -427,67 +323,3 @@ def _require(
     if not condition:
         shown = ", ".join(f"{operand} ({operand.dtype or 'literal'})" for operand in operands)
         raise KernelError(f"'{operator.value}' takes {expected}; got {shown}")
-
-
-def minimum(left: Operand, right: Operand, *more: Operand) -> Expression:
-    """The smallest operand; a NaN operand gives NaN (IEEE 754-2019 ``minimum``, as numpy does)."""
-    return _folded(Operator.MINIMUM, left, right, *more)
-
-
-def maximum(left: Operand, right: Operand, *more: Operand) -> Expression:
-    """The largest operand; a NaN operand gives NaN (IEEE 754-2019 ``maximum``, as numpy does)."""
-    return _folded(Operator.MAXIMUM, left, right, *more)
-
-
-def _folded(operator: Operator, left: Operand, right: Operand, *more: Operand) -> Expression:
-    result = operation(operator, left, right)
-    for operand in more:
-        result = operation(operator, result, operand)
-    return result
-
-
-def fma(a: Operand, b: Operand, c: Operand) -> Expression:
-    """``a * b + c`` rounded once (floats only)."""
-    return operation(Operator.FMA, a, b, c)
-
-
-def absolute(value: Operand) -> Expression:
-    """The absolute value; for the smallest signed integer, itself."""
-    return operation(Operator.ABSOLUTE, value)
-
-
-def sqrt(value: Operand) -> Expression:
-    """The correctly rounded square root (floats only)."""
-    return operation(Operator.SQUARE_ROOT, value)
-
-
-def exp(value: Operand) -> Expression:
-    """The exponential function (floats only)."""
-    return operation(Operator.EXPONENTIAL, value)
-
-
-def equal(left: Operand, right: Operand) -> Expression:
-    """Whether two values are equal (``==`` on expressions compares the trees)."""
-    return operation(Operator.EQUAL, left, right)
-
-
-def not_equal(left: Operand, right: Operand) -> Expression:
-    """Whether two values differ."""
-    return operation(Operator.NOT_EQUAL, left, right)
-
-
-def select(condition: Operand, if_true: Operand, if_false: Operand) -> Expression:
-    """``if_true`` where ``condition`` holds, else ``if_false``; both are evaluated."""
-    return operation(Operator.SELECT, condition, if_true, if_false)
-
-
-def cast(value: Operand, dtype: DType | str) -> Expression:
-    """Convert a value to ``dtype``: float to integer truncates, narrower integers wrap.
-
-    Raises:
-        KernelError: no element type has that name, or a literal does not fit it.
-    """
-    operand, target = as_expression(value), as_dtype(dtype)
-    if operand.dtype is None:
-        return typed(operand, target)
-    return operand if operand.dtype == target else Cast(operand, target)

@@ -11,7 +11,8 @@ import islpy as isl
 from polysched.ir.affine import instance_space, literal, to_pw_aff
 from polysched.ir.data_dependent import is_data_dependent, may_relation
 from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Constant, Expression, Operator
+from polysched.ir.expressions import Constant, Expression
+from polysched.ir.operators import Operator
 from polysched.ir.packing import Rows
 from polysched.ir.source import SourceLocation
 from polysched.ir.traversal import loads

@@ -12,15 +12,8 @@ from math import gcd
 from typing import TypeAlias
 
 from polysched.ir.affine import weighted_sum
-from polysched.ir.expressions import (
-    COMPARISONS,
-    Constant,
-    Expression,
-    Index,
-    Operation,
-    Operator,
-    Parameter,
-)
+from polysched.ir.expressions import Constant, Expression, Index, Operation, Parameter
+from polysched.ir.operators import COMPARISONS, Operator
 from polysched.ir.traversal import rebuild
 
 Interval: TypeAlias = tuple[int | None, int | None]

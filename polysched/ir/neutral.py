@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Constant, Number, Operator
+from polysched.ir.expressions import Constant, Number
+from polysched.ir.operators import Operator
 
 
 def neutral_element(operator: Operator, dtype: DType) -> Constant:

@@ -12,16 +12,10 @@ from numpy.typing import NDArray
 
 from polysched.errors import CallError, KernelError
 from polysched.ir.affine import from_pw_aff, from_set
-from polysched.ir.expressions import (
-    Constant,
-    Expression,
-    Index,
-    Operation,
-    Operator,
-    Parameter,
-)
+from polysched.ir.expressions import Constant, Expression, Index, Operation, Parameter
 from polysched.ir.extrema import greatest, least
 from polysched.ir.limits import limited
+from polysched.ir.operators import Operator
 
 Points: TypeAlias = NDArray[np.int64]
 

@@ -9,17 +9,10 @@ from types import MappingProxyType
 import islpy as isl
 
 from polysched.errors import KernelError
-from polysched.ir.expressions import (
-    Cast,
-    Constant,
-    Expression,
-    Load,
-    Number,
-    Operation,
-    Operator,
-)
+from polysched.ir.expressions import Cast, Constant, Expression, Load, Number, Operation
 from polysched.ir.kernel import Access, Array, Kernel, Statement
 from polysched.ir.limits import limited
+from polysched.ir.operators import Operator
 from polysched.ir.traversal import transform
 
 

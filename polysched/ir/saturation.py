@@ -6,7 +6,8 @@ import numpy as np
 
 from polysched.errors import KernelError
 from polysched.ir.dtypes import DType, as_dtype
-from polysched.ir.expressions import Expression, Operand, as_expression, cast, maximum, minimum
+from polysched.ir.expressions import Expression, Operand, as_expression
+from polysched.ir.functions import cast, maximum, minimum
 
 
 def saturate(value: Operand, dtype: DType | str) -> Expression:

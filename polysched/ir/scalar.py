@@ -21,8 +21,6 @@ import numpy as np
 from polysched.ir.c_library import library_function
 from polysched.ir.dtypes import DType, NumberKind, i64
 from polysched.ir.expressions import (
-    LIBRARY_BINARY,
-    LIBRARY_UNARY,
     Cast,
     Constant,
     Expression,
@@ -30,9 +28,9 @@ from polysched.ir.expressions import (
     Load,
     Number,
     Operation,
-    Operator,
     Parameter,
 )
+from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
 
 Scalar: TypeAlias = Any
 """An ``int``, a ``bool``, a ``np.float32`` or a ``np.float64``."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from polysched.errors import KernelError, ScheduleError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, f32
-from polysched.ir.expressions import maximum
+from polysched.ir.functions import maximum
 from polysched.ir.kernel import Kernel
 from polysched.ir.tree import path
 from polysched.library.extents import extents_of

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import f32
-from polysched.ir.expressions import maximum
+from polysched.ir.functions import maximum
 from polysched.ir.kernel import Kernel
 from polysched.user import Schedule
 

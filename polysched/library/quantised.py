@@ -10,7 +10,7 @@ from __future__ import annotations
 from polysched.errors import KernelError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, as_dtype, f32, u8
-from polysched.ir.expressions import cast
+from polysched.ir.functions import cast
 from polysched.ir.kernel import Kernel
 from polysched.library.axes import Size, along_last
 from polysched.library.extents import extents_of

@@ -14,9 +14,10 @@ from types import MappingProxyType
 from polysched.errors import KernelError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, f32
-from polysched.ir.expressions import Constant, Operator, operation
+from polysched.ir.expressions import Constant, operation
 from polysched.ir.kernel import Kernel
 from polysched.ir.neutral import neutral_element
+from polysched.ir.operators import Operator
 from polysched.library.axes import Size, along_first, along_last
 from polysched.library.extents import extents_of
 from polysched.machine.description import Machine

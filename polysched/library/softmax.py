@@ -11,7 +11,7 @@ import math
 from polysched.errors import KernelError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, f32
-from polysched.ir.expressions import exp, maximum
+from polysched.ir.functions import exp, maximum
 from polysched.ir.kernel import Kernel
 from polysched.library.axes import Size
 from polysched.library.extents import extents_of

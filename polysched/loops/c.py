@@ -12,15 +12,9 @@ from dataclasses import dataclass
 from functools import reduce
 
 from polysched.errors import LoweringError
-from polysched.ir.expressions import (
-    Constant,
-    Expression,
-    Index,
-    Load,
-    Operation,
-    Operator,
-)
+from polysched.ir.expressions import Constant, Expression, Index, Load, Operation
 from polysched.ir.kernel import Array, Role
+from polysched.ir.operators import Operator
 from polysched.ir.traversal import children as operands_of
 from polysched.ir.traversal import loads
 from polysched.ir.traversal import walk as walk_expression

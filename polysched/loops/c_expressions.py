@@ -11,8 +11,6 @@ from types import MappingProxyType
 
 from polysched.ir.dtypes import DType, i64
 from polysched.ir.expressions import (
-    LIBRARY_BINARY,
-    LIBRARY_UNARY,
     Cast,
     Constant,
     Expression,
@@ -20,10 +18,10 @@ from polysched.ir.expressions import (
     Load,
     Number,
     Operation,
-    Operator,
     Parameter,
 )
 from polysched.ir.kernel import Array
+from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
 from polysched.ir.printing import INFIX_PRECEDENCE, Precedence
 from polysched.ir.scalar import Scalar, as_scalar, evaluate, wrapper
 from polysched.ir.traversal import walk

@@ -12,15 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from polysched.ir.dtypes import DType, NumberKind, i64
-from polysched.ir.expressions import (
-    Cast,
-    Constant,
-    Expression,
-    Index,
-    Operation,
-    Operator,
-    Parameter,
-)
+from polysched.ir.expressions import Cast, Constant, Expression, Index, Operation, Parameter
+from polysched.ir.operators import Operator
 from polysched.ir.traversal import walk
 
 # A count of elements too large for 64 bits becomes the largest number, which no allocation fits.

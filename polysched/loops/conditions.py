@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from polysched.ir.expressions import Constant, Expression, Index, Operation, Operator, equal
+from polysched.ir.expressions import Constant, Expression, Index, Operation
+from polysched.ir.functions import equal
 from polysched.ir.linear import LinearForm, linear_form
+from polysched.ir.operators import Operator
 from polysched.loops.nodes import For
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from polysched.errors import LoweringError
 from polysched.ir.dtypes import boolean
-from polysched.ir.expressions import Expression, Operation, Operator
+from polysched.ir.expressions import Expression, Operation
+from polysched.ir.operators import Operator
 from polysched.ir.traversal import loads
 from polysched.loops.nodes import Assign, Block, For, If, LoopNode
 

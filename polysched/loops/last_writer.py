@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import KernelError
-from polysched.ir.expressions import Constant, Load, Operator
+from polysched.ir.expressions import Constant, Load
 from polysched.ir.kernel import Statement
 from polysched.ir.memory import AnyArray
+from polysched.ir.operators import Operator
 from polysched.ir.scalar import compile_tuple
 from polysched.ir.traversal import loads
 from polysched.loops.declared_flow import (

@@ -29,16 +29,8 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
 
-from polysched.ir.expressions import (
-    Constant,
-    Expression,
-    Index,
-    Operation,
-    Operator,
-    Parameter,
-    maximum,
-    minimum,
-)
+from polysched.ir.expressions import Constant, Expression, Index, Operation, Parameter
+from polysched.ir.functions import maximum, minimum
 from polysched.ir.linear import (
     Interval,
     Intervals,
@@ -48,6 +40,7 @@ from polysched.ir.linear import (
     linear_form,
     simplify,
 )
+from polysched.ir.operators import Operator
 from polysched.ir.traversal import loads
 from polysched.ir.traversal import walk as walk_expression
 from polysched.ir.tree import LoopKind

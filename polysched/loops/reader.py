@@ -8,19 +8,8 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polysched.errors import LoweringError
-from polysched.ir.expressions import (
-    Constant,
-    Expression,
-    Index,
-    Load,
-    Operator,
-    Parameter,
-    equal,
-    maximum,
-    minimum,
-    operation,
-    select,
-)
+from polysched.ir.expressions import Constant, Expression, Index, Load, Parameter, operation
+from polysched.ir.functions import equal, maximum, minimum, select
 from polysched.ir.kernel import Access, Array, Statement
 from polysched.ir.linear import (
     UNBOUNDED,
@@ -31,6 +20,7 @@ from polysched.ir.linear import (
     linear_form,
     simplify,
 )
+from polysched.ir.operators import Operator
 from polysched.ir.traversal import transform
 from polysched.ir.tree import LoopKind
 from polysched.loops.isl_ast import (

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Number, Operator
+from polysched.ir.expressions import Number
+from polysched.ir.operators import Operator
 
 Instance: TypeAlias = tuple[int, ...]
 SourceNumbers: TypeAlias = NDArray[np.int64]

@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polysched.ir.affine import weighted_sum
-from polysched.ir.expressions import (
-    INFIX,
-    Expression,
-    Operation,
-    Operator,
-    Parameter,
-)
+from polysched.ir.expressions import Expression, Operation, Parameter
 from polysched.ir.linear import LinearForm
+from polysched.ir.operators import INFIX, Operator
 from polysched.ir.traversal import walk
 
 

@@ -11,7 +11,8 @@ import islpy as isl
 
 from polysched.errors import LoweringError
 from polysched.ir.affine import from_aff, from_set
-from polysched.ir.expressions import Constant, Expression, equal
+from polysched.ir.expressions import Constant, Expression
+from polysched.ir.functions import equal
 from polysched.ir.kernel import Array, Role
 from polysched.ir.limits import limited
 from polysched.ir.linear import linear_form

@@ -106,6 +106,8 @@ def plan_buffer(
     Args:
         users: the statements whose references are meant; by default all below the loop.
         expanded: whether every iteration of the loop gets memory of its own.
+            Where it takes the array's place for all statements below the loop, its iterations may
+            use different tiles of an array that is a buffer itself; each keeps its own.
         may: whether subscripts may depend on data; the box then holds all that may be touched.
 
     Raises:
@@ -134,9 +136,11 @@ def plan_buffer(
     touched = reduce(isl.Set.union, (relation.range() for relation in redirect.values()))
     footprint = _from_tiles(touched, len(around))
     tiles = len(around) - expanded
-    lifetimes = touched.project_out(isl.dim_type.set, tiles, int(expanded))
-    user = f"loop '{at}'" if expanded else f"an iteration of loop '{at}'"
-    _require_one_tile(_from_tiles(lifetimes, tiles), array, user)
+    if expanded and users is not None:
+        lifetimes = touched.project_out(isl.dim_type.set, tiles, 1)
+        _require_one_tile(_from_tiles(lifetimes, tiles), array, f"loop '{at}'")
+    else:
+        _require_one_tile(footprint, array, f"an iteration of loop '{at}'")
     lowest = tuple(_lowest(footprint, position, tile_names) for position in range(len(array.shape)))
     stored = _stored_order(array, own_dimension(loop, array) if expanded else None, order)
     positions = tuple(position for position in stored if position != _OWN)

@@ -40,16 +40,19 @@ class Promote:
     Args:
         array: the array; it is written below the loop.
         at: the loop.
-        lanes: copy that many elements at a time along the last dimension, everything else unrolled,
-            so that a buffer of literal extents becomes registers. None leaves plain loops, to be
-            scheduled as ``"<into>_in.<dimension>"`` and ``"<into>_out.<dimension>"``.
+        lanes: copy that many elements at a time along the buffer's last dimension, everything else
+            unrolled, so that a buffer of literal extents becomes registers. None leaves plain
+            loops, to be scheduled as ``"<into>_in.<dimension>"`` and ``"<into>_out.<dimension>"``.
         into: name of the buffer; by default ``<array>_local``.
+        order: the array's dimensions in the buffer's order, the contiguous one last; by default the
+            array's own order.
     """
 
     array: str
     at: str
     lanes: int | None = None
     into: str | None = None
+    order: tuple[str, ...] | None = None
 
 
 def promote(program: Program, step: Promote) -> Program:
@@ -70,7 +73,7 @@ def promote(program: Program, step: Promote) -> Program:
     into = step.into or f"{step.array}_local"
     if step.lanes is not None:
         require_positive(f"the number of lanes of promote('{step.array}')", step.lanes)
-    plan = plan_buffer(program, step.array, step.at, into, None)
+    plan = plan_buffer(program, step.array, step.at, into, step.order)
     if not plan.writes:
         raise ScheduleError(
             f"no statement below loop '{step.at}' writes array '{step.array}'; use pack for an "

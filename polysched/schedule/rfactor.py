@@ -114,7 +114,7 @@ def _free_reduction(program: Program, name: str) -> tuple[Statement, Reduction]:
     if statement.reduction.order is not Order.ANY:
         raise ScheduleError(
             f"reduction '{name}' must combine in the program's order, and partial results change "
-            f'it; if any order will do, declare it with order="any"'
+            f'it; if any order will do, declare it with order="any", or read C with --fast-math'
         )
     return statement, statement.reduction
 

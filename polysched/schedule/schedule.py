@@ -234,10 +234,15 @@ class Schedule:
         return self.then(Contract(array, dimension, size, into))
 
     def promote(
-        self, array: str, at: str, lanes: int | None = None, into: str | None = None
+        self,
+        array: str,
+        at: str,
+        lanes: int | None = None,
+        into: str | None = None,
+        order: tuple[str, ...] | None = None,
     ) -> Self:
         """Keep an updated tile in a buffer: see :func:`polysched.schedule.promote.promote`."""
-        return self.then(Promote(array, at, lanes, into))
+        return self.then(Promote(array, at, lanes, into, order))
 
     def privatise(
         self, array: str, at: str, into: str | None = None, order: tuple[str, ...] | None = None

@@ -123,6 +123,24 @@ def test_short_calls_are_repeated_until_they_can_be_measured() -> None:
     assert result.runs == 3
 
 
+def test_input_is_restored_before_each_call_and_outside_the_timing() -> None:
+    track = Track()
+
+    def prepare() -> Runner:
+        runner = track.contestant("changing", 0.001).prepare()
+
+        def restore() -> None:
+            track.seconds += 10
+            track.log.append("restore")
+
+        return Runner(runner.run, runner.output, restore)
+
+    (result,) = track.race(Contestant("changing", prepare), rules=Rules(rounds=1)).results
+    calls = [word for word in track.log if word in {"restore", "changing"}]
+    assert calls == ["restore", "changing"] * (2 + 5)
+    assert result.gflops == pytest.approx(1000)
+
+
 def test_a_call_too_short_for_the_clock_is_not_repeated() -> None:
     track = Track()
     contestant = track.contestant("instant", 0.0, 0.0, 0.01)

@@ -70,3 +70,28 @@ def test_no_file(polysched: Polysched, scale: str, tmp_path: Path) -> None:
     result = polysched("check", scale, "--schedule", str(tmp_path))
     assert result.exit_code == 2
     assert "cannot read schedule file" in result.stderr
+
+
+SUM = """
+void total(int n, const double x[n], double y[restrict 1])
+{
+    for (int i = 0; i < n; i++)
+        S: y[0] += x[i];
+}
+"""
+
+
+def test_fast_math_lets_sums_be_reordered(polysched: Polysched, write_file: WriteFile) -> None:
+    target = write_file("total.c", SUM)
+    steps = ("--schedule", write_file("a.sched", "rfactor('S', 'i')"))
+    refused = polysched("check", target, *steps)
+    assert refused.exit_code == 2
+    assert "must combine in the program's order" in refused.stderr
+    result = polysched("check", target, *steps, "--fast-math")
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_fast_math_is_for_c_files(polysched: Polysched, scale: str) -> None:
+    result = polysched("check", f"{scale}:scale", "--fast-math")
+    assert result.exit_code == 2
+    assert "--fast-math is for C files; expected FILE.c, or order='any' in" in result.stderr

@@ -5,7 +5,7 @@ from polysched.cli.work import floating_point_operations, instance_counts
 from polysched.errors import CallError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import f32, i32
-from polysched.ir.expressions import fma, maximum, select
+from polysched.ir.functions import fma, maximum, select
 from polysched.ir.kernel import Kernel
 from polysched.library.convolution import conv2d_relu
 

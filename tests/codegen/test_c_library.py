@@ -3,7 +3,8 @@ from __future__ import annotations
 from polysched.codegen.module import CALLED
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import f32, f64
-from polysched.ir.expressions import LIBRARY_BINARY, LIBRARY_UNARY, Operator, operation
+from polysched.ir.expressions import operation
+from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
 from polysched.lower import show
 from polysched.schedule.schedule import Schedule
 

@@ -85,6 +85,20 @@ def test_lanes_that_are_not_active_read_nothing(subscript: Operand, intrinsic: s
     assert f"{name} = icmp slt <8 x i64>" in text
 
 
+def test_lanes_backwards() -> None:
+    """Loaded and stored forwards, turned in registers; inactive lanes lie outside of the array."""
+    turned = lanes(8, 0, 8, assign("y", (20 - v,), x(9 - v)))
+    text = emit_module(on_line(turned), HOST)
+    assert "gather" not in text
+    assert "scatter" not in text
+    assert_runs_as_interpreted(on_line(turned))
+    partial = lanes(8, m, 6, assign("y", (5 - v,), x(5 - v) + x(v)))
+    made = on_line(partial, context="[m] -> { : 0 <= m <= 6 }")
+    assert "gather" not in emit_module(made, HOST)
+    for value in range(7):
+        assert_runs_as_interpreted(made, m=value)
+
+
 def test_one_lane_twice_under_one_name() -> None:
     first = lanes(4, m, m + 1, assign("y", (v,), x(v)))
     second = lanes(4, m - 1, m, assign("y", (v,), x(v) + 1))

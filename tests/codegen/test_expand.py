@@ -3,7 +3,8 @@ import pytest
 from polysched.codegen.expand import expand
 from polysched.errors import LoweringError
 from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Index, Operand, Parameter, as_expression, minimum
+from polysched.ir.expressions import Index, Operand, Parameter, as_expression
+from polysched.ir.functions import minimum
 from polysched.ir.kernel import Role
 from polysched.ir.linear import UNBOUNDED, Interval
 from polysched.ir.tree import LoopKind

@@ -10,7 +10,7 @@ import pytest
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, f32, f64
-from polysched.ir.expressions import exp
+from polysched.ir.functions import exp
 from polysched.ir.kernel import Kernel
 from polysched.ir.memory import AnyArray
 from polysched.lower import compile, show

@@ -111,6 +111,38 @@ def test_what_stays_in_memory(body: LoopNode) -> None:
     assert_runs_as_interpreted(made)
 
 
+def test_other_places_may_be_touched_if_they_stay_clear() -> None:
+    """As in a factorisation, which reads what it has finished of the array that it updates."""
+    done = load("y", k, dtype=i32)
+    update = assign("y", (m,), load("y", m, dtype=i32) - done * load("y", m - 1 - k, dtype=i32))
+    assert places(loop("k", 0, m, update)) == ["m"]
+    assert places(loop("k", 0, m + 1, update)) is None
+    assert places(loop("k", 0, m, update), needs_memory=False) is None
+    stored = loop("k", 0, m, update, assign("y", (k,), load("x", k, dtype=i32)))
+    assert places(stored) == ["m"]
+    made = line(stored, context="[m] -> { : 0 <= m <= 60 }")
+    for value in (0, 1, 7):
+        assert_runs_as_interpreted(made, m=value)
+
+
+def test_vectors_beside_which_the_array_is_read() -> None:
+    done = load("y", k, dtype=i32)
+    update = assign("y", (m + v,), load("y", m + v, dtype=i32) - done * load("x", v, dtype=i32))
+    assert places(loop("k", 0, m, lanes(update))) == ["m"]
+    assert places(loop("k", 0, m + 1, lanes(update))) is None
+    assert places(loop("k", m + 8, 2 * m, lanes(update))) == ["m"]
+    assert places(loop("k", m + 7, 2 * m, lanes(update))) is None
+    made = line(loop("k", 0, m, lanes(update)), context="[m] -> { : 0 <= m <= 50 }")
+    for value in (0, 1, 9):
+        assert_runs_as_interpreted(made, m=value)
+
+
+def test_a_part_that_may_be_touched_elsewhere_stays_in_memory() -> None:
+    sometimes = If(k < 4, assign("y", (m - k,), load("x", k, dtype=i32)))
+    assert places(loop("k", 1, 9, add(m, k), sometimes)) == ["m"]
+    assert places(loop("k", 0, 9, add(m, k), sometimes)) is None
+
+
 def test_budget() -> None:
     region = loop("k", 0, 9, add(1, k), add(2, k), add(3, k))
     assert places(region, budget=3) == ["1", "2", "3"]

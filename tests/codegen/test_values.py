@@ -10,11 +10,8 @@ import pytest
 
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import ALL_DTYPES, DType, boolean, f32, f64, i8, i16, i32, i64, u8, u64
-from polysched.ir.expressions import (
-    LIBRARY_BINARY,
-    LIBRARY_UNARY,
-    Expression,
-    Operator,
+from polysched.ir.expressions import Expression, operation
+from polysched.ir.functions import (
     absolute,
     cast,
     equal,
@@ -23,12 +20,12 @@ from polysched.ir.expressions import (
     maximum,
     minimum,
     not_equal,
-    operation,
     select,
     sqrt,
 )
 from polysched.ir.kernel import Kernel
 from polysched.ir.memory import AnyArray
+from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
 from polysched.schedule.schedule import Schedule
 from tests.support.differential import assert_agrees
 

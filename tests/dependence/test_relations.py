@@ -9,7 +9,7 @@ from polysched.dependence.relations import Dependence, DependenceKind, memory_de
 from polysched.dependence.values import value_flows
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i32, i64
-from polysched.ir.expressions import cast
+from polysched.ir.functions import cast
 from polysched.ir.kernel import Kernel
 from polysched.lower import show
 from polysched.schedule.schedule import Schedule

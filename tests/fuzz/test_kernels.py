@@ -10,8 +10,9 @@ from polysched.fuzz.kernels import DEFAULT_LIMITS, random_sketch
 from polysched.fuzz.python_text import kernel_lines
 from polysched.fuzz.sketch import assignments, declare
 from polysched.ir.dtypes import f32
-from polysched.ir.expressions import Operation, Operator
+from polysched.ir.expressions import Operation
 from polysched.ir.kernel import Kernel, Order, Role
+from polysched.ir.operators import Operator
 from polysched.ir.traversal import walk
 
 

@@ -10,15 +10,8 @@ from polysched.fuzz.kernels import random_sketch
 from polysched.fuzz.python_text import python_expression, script
 from polysched.fuzz.sketch import declare
 from polysched.ir.dtypes import i32
-from polysched.ir.expressions import (
-    Expression,
-    absolute,
-    cast,
-    equal,
-    maximum,
-    not_equal,
-    select,
-)
+from polysched.ir.expressions import Expression
+from polysched.ir.functions import absolute, cast, equal, maximum, not_equal, select
 from polysched.ir.kernel import Kernel, access_relation
 from polysched.schedule.reverse import Reverse
 from polysched.schedule.split import Split

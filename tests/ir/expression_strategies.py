@@ -9,13 +9,13 @@ from polysched.ir.expressions import (
     Expression,
     Index,
     Load,
-    Operator,
     Parameter,
     as_expression,
     operation,
-    select,
     typed,
 )
+from polysched.ir.functions import select
+from polysched.ir.operators import Operator
 
 _ARITHMETIC = (
     Operator.ADD,

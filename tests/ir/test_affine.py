@@ -15,19 +15,8 @@ from polysched.ir.affine import (
     weighted_sum,
 )
 from polysched.ir.dtypes import f32, i64
-from polysched.ir.expressions import (
-    Constant,
-    Expression,
-    Index,
-    Load,
-    Parameter,
-    equal,
-    maximum,
-    minimum,
-    not_equal,
-    select,
-    sqrt,
-)
+from polysched.ir.expressions import Constant, Expression, Index, Load, Parameter
+from polysched.ir.functions import equal, maximum, minimum, not_equal, select, sqrt
 from polysched.ir.points import evaluate_many
 from tests.ir.expression_strategies import index_expressions
 

@@ -8,7 +8,8 @@ import pytest
 from polysched.errors import KernelError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import f32, i32
-from polysched.ir.expressions import Index, equal
+from polysched.ir.expressions import Index
+from polysched.ir.functions import equal
 from polysched.ir.kernel import Kernel, Role, Statement
 from polysched.ir.reference import instances
 from polysched.ir.source import SourceLocation

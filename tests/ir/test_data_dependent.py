@@ -14,16 +14,8 @@ from polysched.ir.data_dependent import (
     outermost_loads,
 )
 from polysched.ir.dtypes import f32, i32, i64, u64
-from polysched.ir.expressions import (
-    Cast,
-    Constant,
-    Expression,
-    Index,
-    Load,
-    Parameter,
-    cast,
-    minimum,
-)
+from polysched.ir.expressions import Cast, Constant, Expression, Index, Load, Parameter
+from polysched.ir.functions import cast, minimum
 from polysched.ir.kernel import access_relation
 from polysched.ir.printing import format_kernel
 from tests.support.indirect import gather

@@ -5,19 +5,8 @@ from hypothesis import strategies as st
 from polysched.errors import KernelError
 from polysched.ir.dtypes import f32
 from polysched.ir.evaluate import evaluate
-from polysched.ir.expressions import (
-    Expression,
-    Index,
-    Parameter,
-    absolute,
-    as_expression,
-    cast,
-    equal,
-    maximum,
-    minimum,
-    not_equal,
-    select,
-)
+from polysched.ir.expressions import Expression, Index, Parameter, as_expression
+from polysched.ir.functions import absolute, cast, equal, maximum, minimum, not_equal, select
 
 N, M = Parameter("N"), Parameter("M")
 

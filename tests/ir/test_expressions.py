@@ -4,16 +4,18 @@ import pytest
 from polysched.errors import KernelError
 from polysched.ir.dtypes import boolean, f32, f64, i32, i64
 from polysched.ir.expressions import (
-    Cast,
     Constant,
     Expression,
     Index,
     Load,
     Operation,
-    Operator,
     Parameter,
-    absolute,
     as_expression,
+    operation,
+    typed,
+)
+from polysched.ir.functions import (
+    absolute,
     cast,
     equal,
     exp,
@@ -21,11 +23,10 @@ from polysched.ir.expressions import (
     maximum,
     minimum,
     not_equal,
-    operation,
     select,
     sqrt,
-    typed,
 )
+from polysched.ir.operators import Operator
 
 i, j, n = Index("i"), Index("j"), Parameter("n")
 x, y = Load("x", (i, j + 1), f32), Load("y", (), f32)
@@ -125,12 +126,6 @@ def test_literals_at_the_ends_of_the_range() -> None:
 
 def test_whole_floats_may_stand_beside_integers() -> None:
     assert typed(Constant(2.0), i32) == Constant(2, i32)
-
-
-def test_cast_of_a_literal_or_to_the_same_type_is_no_node() -> None:
-    assert cast(1, f32) == Constant(1.0, f32)
-    assert cast(x, f32) is x
-    assert cast(x, i32) == Cast(x, i32)
 
 
 def test_the_base_class_has_no_type() -> None:

@@ -2,8 +2,9 @@ import islpy as isl
 
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import f32, i32
-from polysched.ir.expressions import Constant, Operator, Parameter
+from polysched.ir.expressions import Constant, Parameter
 from polysched.ir.kernel import Array, Order, Role, access_relation, extent_set
+from polysched.ir.operators import Operator
 from tests.support import kernels
 
 

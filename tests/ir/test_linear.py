@@ -7,18 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polysched.ir.evaluate import evaluate
-from polysched.ir.expressions import (
-    Constant,
-    Expression,
-    Index,
-    Parameter,
-    as_expression,
-    equal,
-    maximum,
-    minimum,
-    not_equal,
-    select,
-)
+from polysched.ir.expressions import Constant, Expression, Index, Parameter, as_expression
+from polysched.ir.functions import equal, maximum, minimum, not_equal, select
 from polysched.ir.linear import (
     UNBOUNDED,
     Interval,

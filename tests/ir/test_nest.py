@@ -1,7 +1,8 @@
 import islpy as isl
 
 from polysched.ir.affine import instance_space
-from polysched.ir.expressions import Constant, Expression, Index, Parameter, equal
+from polysched.ir.expressions import Constant, Expression, Index, Parameter
+from polysched.ir.functions import equal
 from polysched.ir.nest import Nest
 from polysched.ir.tree import Leaf, Loop, Sequence
 

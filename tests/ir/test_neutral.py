@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from polysched.ir.dtypes import DType, f32, f64, i8, i64, u8, u64
-from polysched.ir.expressions import Operator
 from polysched.ir.neutral import neutral_element
+from polysched.ir.operators import Operator
 from polysched.ir.scalar import as_scalar, scalar_function
 
 OPERATORS = (Operator.ADD, Operator.MULTIPLY, Operator.MINIMUM, Operator.MAXIMUM)

@@ -12,19 +12,13 @@ from polysched.ir.expressions import (
     Load,
     Operand,
     Operation,
-    Operator,
     Parameter,
-    absolute,
     as_expression,
-    cast,
-    equal,
-    exp,
-    maximum,
-    minimum,
-    select,
     typed,
 )
+from polysched.ir.functions import absolute, cast, equal, exp, maximum, minimum, select
 from polysched.ir.kernel import Order
+from polysched.ir.operators import Operator
 from polysched.ir.printing import format_array, format_expression, format_kernel, format_number
 from polysched.ir.traversal import walk
 from tests.ir.expression_strategies import expressions, index_expressions

@@ -4,7 +4,7 @@ import pytest
 from polysched.errors import CallError, KernelError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import f32, i32
-from polysched.ir.expressions import cast, maximum
+from polysched.ir.functions import cast, maximum
 from polysched.ir.kernel import Kernel
 from polysched.ir.reference import instances, program_order, run_reference
 

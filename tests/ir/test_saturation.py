@@ -7,7 +7,8 @@ import pytest
 
 from polysched.errors import KernelError
 from polysched.ir.dtypes import DType, as_dtype, boolean, f32, f64, i8, i32, u8
-from polysched.ir.expressions import Load, cast
+from polysched.ir.expressions import Load
+from polysched.ir.functions import cast
 from polysched.ir.saturation import saturate
 from polysched.ir.scalar import evaluate
 

@@ -8,23 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polysched.ir.dtypes import DType, boolean, f32, f64, i8, i16, i32, i64, u8, u32, u64
-from polysched.ir.expressions import (
-    Cast,
-    Constant,
-    Expression,
-    Index,
-    Load,
-    Operator,
-    Parameter,
-    absolute,
-    exp,
-    fma,
-    maximum,
-    minimum,
-    operation,
-    select,
-    sqrt,
-)
+from polysched.ir.expressions import Cast, Constant, Expression, Index, Load, Parameter, operation
+from polysched.ir.functions import absolute, exp, fma, maximum, minimum, select, sqrt
+from polysched.ir.operators import Operator
 from polysched.ir.scalar import evaluate, fused_multiply_add, scalar_function
 from tests.ir.expression_strategies import expressions
 

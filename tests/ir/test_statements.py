@@ -7,8 +7,10 @@ import pytest
 from polysched.errors import KernelError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import f32
-from polysched.ir.expressions import Expression, Index, Operator, cast, maximum
+from polysched.ir.expressions import Expression, Index
+from polysched.ir.functions import cast, maximum
 from polysched.ir.kernel import Order, Reduction
+from polysched.ir.operators import Operator
 
 
 def reduction_of(build_value: Callable[..., object], order: str = "exact") -> Reduction | None:

@@ -1,7 +1,8 @@
 import pytest
 
 from polysched.ir.dtypes import f32, i32
-from polysched.ir.expressions import Constant, Expression, Index, Load, Parameter, cast
+from polysched.ir.expressions import Constant, Expression, Index, Load, Parameter
+from polysched.ir.functions import cast
 from polysched.ir.traversal import (
     children,
     depth,

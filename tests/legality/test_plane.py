@@ -6,7 +6,7 @@ import pytest
 
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i32
-from polysched.ir.expressions import equal
+from polysched.ir.functions import equal
 from polysched.ir.kernel import Kernel
 from polysched.ir.points import points, values
 from polysched.ir.tree import path

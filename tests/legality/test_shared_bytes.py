@@ -7,7 +7,8 @@ import pytest
 
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import as_dtype, i32
-from polysched.ir.expressions import Constant, cast
+from polysched.ir.expressions import Constant
+from polysched.ir.functions import cast
 from polysched.ir.kernel import Array, Kernel, Role
 from polysched.ir.packing import Rows
 from polysched.legality.check import check

@@ -14,8 +14,8 @@ from polysched.ir.expressions import (
     Operand,
     Parameter,
     as_expression,
-    maximum,
 )
+from polysched.ir.functions import maximum
 from polysched.ir.kernel import Access, Array, Role
 from polysched.ir.tree import LoopKind
 from polysched.loops.nodes import Allocate, Assign, For, If, LoopNode, LoopProgram, block

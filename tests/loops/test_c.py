@@ -8,7 +8,8 @@ import pytest
 
 from polysched.errors import LoweringError
 from polysched.ir.dtypes import f32, i32
-from polysched.ir.expressions import Constant, cast
+from polysched.ir.expressions import Constant
+from polysched.ir.functions import cast
 from polysched.ir.kernel import Role
 from polysched.ir.tree import LoopKind
 from polysched.loops.c import function_name, print_c

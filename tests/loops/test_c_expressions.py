@@ -7,17 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polysched.ir.dtypes import DType, boolean, f32, f64, i8, i32, i64, u32, u64
-from polysched.ir.expressions import (
-    Constant,
-    Expression,
-    Number,
-    Operator,
-    cast,
-    exp,
-    operation,
-    select,
-)
+from polysched.ir.expressions import Constant, Expression, Number, operation
+from polysched.ir.functions import cast, exp, select
 from polysched.ir.kernel import Role
+from polysched.ir.operators import Operator
 from polysched.loops.c_expressions import CExpressions, c_constant, flat_index
 from polysched.loops.interpreter import interpret
 from tests.ir.expression_strategies import expressions

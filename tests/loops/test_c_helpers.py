@@ -20,20 +20,11 @@ from polysched.ir.dtypes import (
     u32,
     u64,
 )
-from polysched.ir.expressions import (
-    COMPARISONS,
-    FLOAT_ONLY,
-    INTEGER_ONLY,
-    Cast,
-    Expression,
-    Index,
-    Operator,
-    Parameter,
-    operation,
-    select,
-)
+from polysched.ir.expressions import Cast, Expression, Index, Parameter, operation
+from polysched.ir.functions import select
 from polysched.ir.kernel import Role
 from polysched.ir.memory import AnyArray
+from polysched.ir.operators import COMPARISONS, FLOAT_ONLY, INTEGER_ONLY, Operator
 from polysched.loops.c_helpers import Helper, c_type, helper_for, is_index_arithmetic
 from polysched.loops.interpreter import interpret
 from tests.loops.compiling import run_c

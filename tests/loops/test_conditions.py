@@ -2,7 +2,8 @@ import islpy as isl
 import pytest
 
 from polysched.ir.affine import to_set
-from polysched.ir.expressions import Expression, Index, maximum, minimum
+from polysched.ir.expressions import Expression, Index
+from polysched.ir.functions import maximum, minimum
 from polysched.loops.conditions import at_least, at_most, range_conditions
 from tests.loops.programs import loop
 

@@ -17,7 +17,8 @@ import polysched.library
 from polysched.errors import CallError, KernelError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Constant, cast
+from polysched.ir.expressions import Constant
+from polysched.ir.functions import cast
 from polysched.ir.kernel import Kernel, Role
 from polysched.legality.check import check
 from polysched.library.conv2d import Convolution

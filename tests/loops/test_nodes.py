@@ -1,4 +1,5 @@
-from polysched.ir.expressions import Constant, minimum
+from polysched.ir.expressions import Constant
+from polysched.ir.functions import minimum
 from polysched.loops.nodes import Block, block, variable_interval
 from tests.loops.programs import assign, i, load, loop, n
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import f32, i32
-from polysched.ir.expressions import Constant, Expression, Index, Operand, maximum, minimum
+from polysched.ir.expressions import Constant, Expression, Index, Operand
+from polysched.ir.functions import maximum, minimum
 from polysched.ir.kernel import Role
 from polysched.ir.linear import simplify
 from polysched.ir.tree import LoopKind

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from polysched.ir.dtypes import DType, f32, i8, i32, u8
-from polysched.ir.expressions import Operator
 from polysched.ir.neutral import neutral_element
+from polysched.ir.operators import Operator
 from polysched.loops.sources import (
     UNDEFINED,
     Accumulated,

@@ -6,6 +6,7 @@ EMIT = "polysched/codegen/emit.py"
 EXPAND = "polysched/codegen/expand.py"
 REGISTERS = "polysched/codegen/registers.py"
 SLOTS = "polysched/codegen/slots.py"
+CLEARANCE = "polysched/codegen/clearance.py"
 VALUES = "polysched/codegen/values.py"
 MEMORY = "polysched/codegen/memory.py"
 ACCESSES = "polysched/codegen/accesses.py"
@@ -129,16 +130,16 @@ MUTANTS = (
         "guarded-slots",
         "an element that is touched under a condition only is read and written all the same",
         SLOTS,
-        "if needs_memory and (touch.guarded or not touch.certain):",
-        "if needs_memory and not touch.certain:",
+        "needs_memory and (touch.guarded or not touch.certain):",
+        "needs_memory and not touch.certain:",
         PLACES,
     ),
     Mutant(
         "uncertain-slots",
         "an element in a loop that may not run is read and written all the same",
         SLOTS,
-        "if needs_memory and (touch.guarded or not touch.certain):",
-        "if needs_memory and touch.guarded:",
+        "needs_memory and (touch.guarded or not touch.certain):",
+        "needs_memory and touch.guarded:",
         PLACES,
     ),
     Mutant(
@@ -156,6 +157,38 @@ MUTANTS = (
         "        if abs(difference.constant) >= width:",
         "        if abs(difference.constant) >= width - 1:",
         PLACES,
+    ),
+    Mutant(
+        "slots-touched-elsewhere",
+        "elements in registers are read and written in memory too",
+        SLOTS,
+        "    if not all(_is_clear(slot,",
+        "    if moving is None and not all(_is_clear(slot,",
+        PLACES,
+    ),
+    Mutant(
+        "clearance-last-iteration",
+        "the last iteration of a loop is forgotten where places in registers have to stay clear",
+        CLEARANCE,
+        "plus(LinearForm((), -1))",
+        "plus(LinearForm((), -2))",
+        ("tests/codegen/test_clearance.py",),
+    ),
+    Mutant(
+        "clearance-of-one-lane",
+        "of a vector in registers only the first element has to stay clear",
+        SLOTS,
+        "        extents[along] = slot.vector.count\n",
+        "        extents[along] = 1\n",
+        PLACES,
+    ),
+    Mutant(
+        "backwards-mask",
+        "a vector that is read backwards has the mask of one that is read forwards",
+        ACCESSES,
+        "turned(self.builder, lanes.mask)",
+        "lanes.mask",
+        ("tests/codegen/test_emit.py",),
     ),
     Mutant(
         "threads-share-registers",

@@ -1,9 +1,10 @@
-"""All mutants, in the order of the flow."""
+"""All mutants, in the order of the flow, those of the frontends last."""
 
 from tests.mutants import (
     in_bits,
     in_codegen,
     in_dependence,
+    in_frontends,
     in_legality,
     in_loops,
     in_schedule,
@@ -19,4 +20,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *in_codegen.MUTANTS,
     *in_bits.MUTANTS,
     *in_strides.MUTANTS,
+    *in_frontends.MUTANTS,
 )

@@ -3,7 +3,7 @@ import pytest
 from polysched.errors import CallError, PlotError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i32
-from polysched.ir.expressions import equal
+from polysched.ir.functions import equal
 from polysched.ir.kernel import Kernel
 from polysched.legality.check import check
 from polysched.plot.dimensions import tile_loops

@@ -12,7 +12,7 @@ import pytest
 from polysched.errors import ExportError, MachineError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import ALL_DTYPES, DType, boolean, f32, f64
-from polysched.ir.expressions import cast, exp
+from polysched.ir.functions import cast, exp
 from polysched.ir.kernel import Kernel
 from polysched.legality.verdict import IllegalScheduleError
 from polysched.lower import export, lower

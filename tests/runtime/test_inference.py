@@ -2,7 +2,7 @@ import pytest
 
 from polysched.errors import CallError
 from polysched.ir.builder import KernelBuilder
-from polysched.ir.expressions import maximum
+from polysched.ir.functions import maximum
 from polysched.ir.kernel import Kernel
 from polysched.runtime.inference import infer_parameters
 from polysched.runtime.signature import Signature, signature_of

@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polysched.ir.evaluate import evaluate
-from polysched.ir.expressions import Expression, Parameter, as_expression, maximum
+from polysched.ir.expressions import Expression, Parameter, as_expression
+from polysched.ir.functions import maximum
 from polysched.ir.linear import linear_form
 from polysched.runtime.linear import comparison_text, display, parameter_names, solve, without
 

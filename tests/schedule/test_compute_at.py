@@ -5,7 +5,7 @@ import pytest
 from polysched.errors import ScheduleError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i32
-from polysched.ir.expressions import cast
+from polysched.ir.functions import cast
 from polysched.ir.kernel import Kernel
 from polysched.schedule.printing import format_tree
 from polysched.schedule.schedule import Schedule

@@ -8,7 +8,8 @@ import pytest
 from polysched.errors import ScheduleError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Constant, as_expression, cast
+from polysched.ir.expressions import Constant, as_expression
+from polysched.ir.functions import cast
 from polysched.ir.kernel import Kernel
 from polysched.ir.points import evaluate_many, points, values
 from polysched.ir.tree import executed, time_columns

@@ -124,11 +124,34 @@ def test_buffer_of_an_earlier_step() -> None:
     assert_agrees(schedule.parallel("i").vectorize("j", 4), *spread("n", values=SIZES))
 
 
+def test_loops_from_the_inside_out() -> None:
+    """A copy for every pair of iterations, so that the halves of both loops can part."""
+    schedule = Schedule(nested()).privatise("t", "j").privatise("t_private", "i", into="whole")
+    array = schedule.program.arrays["whole"]
+    assert (array.dimensions, array.tile) == (
+        (
+            "each_i",
+            "each_j",
+        ),
+        0,
+    )
+    assert_dependences_are_those_of_a_new_analysis(schedule.program)
+    apart = schedule.distribute("j").distribute("i").vectorize("C.j", 4).reorder("P.j", "P.i")
+    assert_agrees(apart, *spread("n", values=SIZES))
+
+
 def test_buffer_made_inside_the_loop() -> None:
-    schedule = Schedule(row()).promote("t", "i")
-    expected = "loop 'i' touches several tiles of buffer 't_local', one for each 'at_i'"
+    schedule = Schedule(row(triangular=True)).promote("t", "i").privatise("t_local", "i")
+    assert_dependences_are_those_of_a_new_analysis(schedule.program)
+    assert_agrees(schedule.vectorize("i", 4), *spread("n", values=SIZES))
+    assert_agrees(schedule.parallel("i"), *spread("n", values=SIZES))
+
+
+def test_several_buffers_in_one_iteration() -> None:
+    schedule = Schedule(row()).split("i", 4).promote("t", "ii")
+    expected = "an iteration of loop 'io' touches several tiles of buffer 't_local', one for each"
     with pytest.raises(ScheduleError, match=expected):
-        schedule.privatise("t_local", "i")
+        schedule.privatise("t_local", "io")
 
 
 def test_lanes_side_by_side(check_golden: Callable[[str, str], None]) -> None:

@@ -60,6 +60,21 @@ def test_register_tile(triangular: bool, dtype: DType, lanes: int | None) -> Non
     assert_agrees(schedule, *spread(*names(triangular), values=SIZES))
 
 
+@pytest.mark.parametrize("lanes", [None, 2])
+@pytest.mark.parametrize("triangular", [False, True])
+def test_buffer_in_another_order(triangular: bool, lanes: int | None) -> None:
+    schedule = tiled(triangular=triangular).promote(
+        "c", "jo", lanes=lanes, into="turned", order=("d1", "d0")
+    )
+    assert schedule.program.arrays["turned"].dimensions[-2:] == ("d1", "d0")
+    assert_agrees(schedule, *spread(*names(triangular), values=SIZES))
+
+
+def test_an_order_names_each_dimension_once() -> None:
+    with pytest.raises(ScheduleError, match="must name each dimension of array 'c' once: d0, d1"):
+        Schedule(kernels.matmul()).promote("c", at="update.j", order=("d0",))
+
+
 def test_initialisation_inside() -> None:
     schedule = (
         Schedule(kernels.matmul())

@@ -10,7 +10,8 @@ from polysched.errors import ScheduleError
 from polysched.fuzz.enumeration import keeps_order
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, f32, f64, i8, i32, i64, u8, u64
-from polysched.ir.expressions import Expression, Index, maximum, minimum
+from polysched.ir.expressions import Expression, Index
+from polysched.ir.functions import maximum, minimum
 from polysched.ir.kernel import Kernel
 from polysched.ir.tree import executed
 from polysched.legality.check import check

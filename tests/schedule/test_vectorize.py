@@ -5,7 +5,7 @@ import pytest
 from polysched.errors import ScheduleError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, f32, f64, i8, i32, i64, u16
-from polysched.ir.expressions import not_equal
+from polysched.ir.functions import not_equal
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
 from tests.support.differential import assert_agrees, spread

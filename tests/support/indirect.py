@@ -2,7 +2,7 @@
 
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, f32, i32, i64
-from polysched.ir.expressions import cast
+from polysched.ir.functions import cast
 from polysched.ir.kernel import Kernel
 
 

@@ -8,16 +8,8 @@ from __future__ import annotations
 
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, i32
-from polysched.ir.expressions import (
-    Expression,
-    Index,
-    Operand,
-    as_expression,
-    cast,
-    equal,
-    maximum,
-    not_equal,
-)
+from polysched.ir.expressions import Expression, Index, Operand, as_expression
+from polysched.ir.functions import cast, equal, maximum, not_equal
 from polysched.ir.kernel import Kernel
 
 Size = int | None

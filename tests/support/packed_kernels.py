@@ -2,7 +2,7 @@
 
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, as_dtype, i32
-from polysched.ir.expressions import absolute, cast, maximum, minimum, select
+from polysched.ir.functions import absolute, cast, maximum, minimum, select
 from polysched.ir.kernel import Kernel
 
 

@@ -10,17 +10,8 @@ from hypothesis import strategies as st
 from polysched.errors import ScheduleError
 from polysched.ir.builder import ArrayHandle, KernelBuilder
 from polysched.ir.dtypes import DType, i32
-from polysched.ir.expressions import (
-    Expression,
-    Index,
-    Operand,
-    cast,
-    equal,
-    maximum,
-    minimum,
-    not_equal,
-    select,
-)
+from polysched.ir.expressions import Expression, Index, Operand
+from polysched.ir.functions import cast, equal, maximum, minimum, not_equal, select
 from polysched.ir.kernel import Kernel
 from polysched.ir.traversal import loads
 from polysched.ir.tree import Loop, LoopKind, loops, statements

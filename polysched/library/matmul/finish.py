@@ -10,7 +10,8 @@ from types import MappingProxyType
 
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Constant, Expression, maximum
+from polysched.ir.expressions import Constant, Expression
+from polysched.ir.functions import maximum
 from polysched.ir.kernel import Kernel
 from polysched.library.matmul.kernel import Elementwise, Epilogue, Finished, Sizes
 

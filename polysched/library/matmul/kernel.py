@@ -10,7 +10,8 @@ from typing import NamedTuple
 from polysched.errors import KernelError
 from polysched.ir.builder import ArrayHandle, KernelBuilder
 from polysched.ir.dtypes import DType, f32, i32
-from polysched.ir.expressions import Constant, Expression, Index, cast
+from polysched.ir.expressions import Constant, Expression, Index
+from polysched.ir.functions import cast
 from polysched.ir.kernel import Kernel
 
 

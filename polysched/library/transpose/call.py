@@ -131,8 +131,13 @@ def _route(
         return Route(shape, order, movement, target_shape, element, None, {})
     size = count * element.itemsize
     team = threads or usable_threads()
-    pitch = math.prod(target_shape[movement.order.index(last) + 1 :]) * element.itemsize
-    visit = visit_of(_tile(dtype), pitch, is_large=2 * size >= _last_cache())
+    visit = visit_of(
+        _tile(dtype),
+        _pitch(target_shape, movement.order.index(last)) * element.itemsize,
+        is_large=2 * size >= _last_cache(),
+        source_pitch=_pitch(movement.shape, movement.order[-1]) * element.itemsize,
+        page_bytes=load_machine(None).page_bytes,
+    )
     visit = replace(visit, threaded=team > 1 and size >= _WORTH_THREADS)
     kernel = transposing(movement.order, dtype, visit)
     options = {"threads": team} if kernel.is_threaded else {}
@@ -157,6 +162,11 @@ def transposing(order: tuple[int, ...], dtype: DType, visit: Visit) -> CompiledK
 def _tile(dtype: DType) -> int:
     """Rows and columns of a tile on this machine: a vector of the type."""
     return load_machine(None).lanes(dtype.bits)
+
+
+def _pitch(shape: Sequence[int], axis: int) -> int:
+    """Elements from one index of an axis to the next."""
+    return math.prod(shape[axis + 1 :])
 
 
 @lru_cache(maxsize=1)

@@ -40,6 +40,13 @@ IN_CACHE = Visit(rows=1, columns=1)
 CROWDED = Visit(rows=4, columns=1, along_output=True)
 """Row by row of y: where its rows fall into few sets of a cache, its lines are left soon."""
 
+PAIRED = Visit(rows=2, columns=2, along_output=True)
+"""Two by two, along y: where vectors are cache lines, pairs of lines are read and written whole.
+
+Processors fetch the second line of a pair with the first. In a longer walk across rows that fall
+into few sets, it is driven out before its turn comes.
+"""
+
 CROWDING = 1024
 """Bytes: rows of the output apart by multiples of it fall into few sets."""
 
@@ -52,17 +59,34 @@ def past_cache(tile: int) -> Visit:
     return Visit(rows=max(1, BLOCK_ROWS // tile), columns=4, streamed=True)
 
 
-def visit_of(tile: int, pitch: int, *, is_large: bool) -> Visit:
+def visit_of(
+    tile: int,
+    pitch: int,
+    *,
+    is_large: bool,
+    source_pitch: int | None = None,
+    page_bytes: int = 4096,
+) -> Visit:
     """How to visit tiles.
+
+    What crowds is visited in pairs of lines where pages hold two whole rows or more, on both sides.
+    Elsewhere each row has its page, the pairs of a block are as many pages to fetch from, and long
+    walks along the rows of y measured faster.
 
     Args:
         tile: rows and columns of a tile.
         pitch: bytes from one row of the output to the next.
         is_large: whether the arrays do not fit the last cache.
+        source_pitch: bytes from one row of x to the next; by default that of the output.
+        page_bytes: the size of a page of memory.
     """
     if is_large:
         return past_cache(tile)
-    return IN_CACHE if pitch % CROWDING else CROWDED
+    if pitch % CROWDING:
+        return IN_CACHE
+    pitches = pitch, pitch if source_pitch is None else source_pitch
+    shares_pages = all(one and 2 * one <= page_bytes and page_bytes % one == 0 for one in pitches)
+    return PAIRED if shares_pages else CROWDED
 
 
 def transpose_schedule(kernel: Kernel, tile: int, visit: Visit) -> Schedule:

@@ -32,3 +32,9 @@ def test_the_common_type() -> None:
     assert element_type([byte, byte.astype("u1")]) == np.int16
     with pytest.raises(CallError, match="elements of type complex64"):
         element_type([single, np.ones(1, "c8")])
+
+
+@pytest.mark.parametrize("shape", [(3, 1), (1, 3), (3, 4)])
+def test_a_diagonal_is_one_of_a_square(shape: tuple[int, int]) -> None:
+    with pytest.raises(CallError, match=r"label 'i' has . and . elements in operand 0; expected"):
+        extents(parse_subscripts("ii->i", [2]), [shape])

@@ -36,3 +36,9 @@ def test_names() -> None:
 def test_what_is_no_map(text: str) -> None:
     with pytest.raises(FrontendError, match="no affine map|cannot be read"):
         parse_map("map", text)
+
+
+@pytest.mark.parametrize("count", [300, 5000])
+def test_a_result_too_deep(count: int) -> None:
+    with pytest.raises(FrontendError, match="a result is nested more than 200 operations deep"):
+        parse_map("map", f"(i) -> ({' + '.join(['i'] * count)})")

@@ -312,5 +312,39 @@ def on_several_lines(x: "f32[n]", y: "f64[n]"):
     x[0] = x[0] + y[0]
 
 
+def default_value(x: "f32[n]", n: int = 3):
+    x[0] = n
+
+
+def power_for_hours(x: "i64[n]"):
+    x[0] = 9**9**9
+
+
+def subscript_in_a_narrow_type(x: "i64[n]", k: "u8"):
+    for i in range(x.shape[0]):
+        x[np.uint8(3) - np.uint8(5)] = i
+
+
+def bound_in_a_narrow_type(x: "i64[n]"):
+    for i in range(-np.uint8(5)):
+        x[i] = 1
+
+
+def half_precision(x: "i8[n]"):
+    x[0] = np.int8(np.sqrt(x[0]))
+
+
+def numpy_power_of_integers(x: "i64[n]"):
+    x[0] = np.power(x[0], 2)
+
+
+def call_as_a_statement(x: "f32[n]"):
+    x.fill(0)
+
+
+def several_targets(x: "f32[n]"):
+    x[0] = x[1] = 3
+
+
 async def asynchronous(x: "f32[n]"):
     x[0] = 1

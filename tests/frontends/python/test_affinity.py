@@ -8,7 +8,8 @@ from polysched.frontends.python.affinity import culprit, is_affine_number
 from polysched.frontends.python.values import Value, combine, number
 from polysched.ir.affine import instance_space
 from polysched.ir.dtypes import f32, i64
-from polysched.ir.expressions import Index, Load, Operator
+from polysched.ir.expressions import Index, Load
+from polysched.ir.operators import Operator
 
 INDEX = Value(Index("i"), is_weak=True)
 DATA = Value(Load("x", (), i64))

@@ -11,7 +11,8 @@ from polysched.errors import KernelError
 from polysched.frontends.python import functions
 from polysched.frontends.python.values import Value, number
 from polysched.ir.dtypes import as_dtype, boolean
-from polysched.ir.expressions import Constant, Load, Operator, as_expression
+from polysched.ir.expressions import Constant, Index, Load, as_expression
+from polysched.ir.operators import Operator
 from polysched.ir.scalar import compile_expression
 
 OPERATORS = {**functions._OF_MATH, **functions._OF_NUMPY}
@@ -74,6 +75,29 @@ def test_integers_stay_integers_where_numpy_keeps_them() -> None:
     assert functions.call(abs, [integer]).dtype == as_dtype("i32")
     assert functions.call(np.sqrt, [integer]).dtype == as_dtype("f64")
     assert functions.call(max, [integer, number(3)]).expression.operator is Operator.MAXIMUM  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("dtype", "i1 u1 i2 u2 i4 u4 i8 u8".split())
+@pytest.mark.parametrize("function", functions._OF_NUMPY, ids=repr)
+def test_functions_of_integers_are_of_numpy_s_type(function: np.ufunc, dtype: str) -> None:
+    """Or refused, where numpy computes in 16 bits or the kernel has no such operation."""
+    given = [np.dtype(dtype).type(one) for one in (1, 3)[: function.nin]]
+    expected = function(*given)
+    if expected.dtype == np.float16 or function is np.power:
+        with pytest.raises(KernelError, match="in float16|'power' of integers"):
+            result(function, *given)
+        return
+    value, call = result(function, *given)
+    assert call.dtype.numpy() == expected.dtype
+    assert not call.is_weak
+    np.testing.assert_allclose(value, expected, rtol=1e-6)
+
+
+def test_the_absolute_value_of_an_index_stays_affine() -> None:
+    index = Value(Index("i") - 4, is_weak=True)
+    found = functions.call(abs, [index])
+    assert str(found.expression) == "max((i - 4), (-(i - 4)))"
+    assert found.is_weak
 
 
 @pytest.mark.parametrize(

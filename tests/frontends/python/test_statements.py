@@ -6,6 +6,7 @@ import polysched as ps
 from polysched.frontends.python.decorator import read_kernel
 from polysched.ir.dtypes import boolean, f32
 from polysched.ir.kernel import Role
+from polysched.ir.reference import run_reference
 
 # ruff: noqa: F821
 
@@ -110,3 +111,52 @@ def test_a_label() -> None:
                 x[i] = 0
 
     assert shown(function) == ["fill: x[i] = 0.0"]
+
+
+def computed(function: object, *arrays: np.ndarray) -> list[list[float]]:  # type: ignore[type-arg]
+    """What Python leaves in arrays, which the kernel has to leave too."""
+    kernel = read_kernel(function)  # type: ignore[arg-type]
+    given = [one.copy() for one in arrays]
+    kernel(*given)
+    sizes = {one: len(arrays[0]) for one in kernel.parameters}
+    found = run_reference(kernel, dict(zip(kernel.arrays, arrays, strict=False)), sizes)
+    for name, expected in zip(kernel.arrays, given, strict=False):
+        np.testing.assert_array_equal(found.get(name, expected), expected)
+    return [one.tolist() for one in given]
+
+
+def test_a_name_changed_in_a_branch_has_no_one_value_behind_it() -> None:
+    def function(x: "i64[n]"):
+        n = x.shape[0]
+        k = 1
+        if n > 5:
+            k = 2
+        x[0] = k
+
+    assert computed(function, np.zeros(5, np.int64)) == [[1, 0, 0, 0, 0]]
+    assert computed(function, np.zeros(6, np.int64)) == [[2, 0, 0, 0, 0, 0]]
+
+
+def test_branches_over_data_change_only_what_they_reach() -> None:
+    def function(x: "i64[n]", y: "i64[n]"):
+        for i in range(len(x)):
+            if x[i] > 1:
+                x[i] = 0
+                y[i] = 7
+            elif x[i] == 1:
+                y[i] += 1
+            else:
+                y[i] = -1
+
+    x, y = np.array([2, 1, 0, 3]), np.array([5, 5, 5, 5])
+    assert computed(function, x, y) == [[0, 1, 0, 0], [7, 6, -1, 7]]
+
+
+def test_a_condition_in_a_narrow_type_wraps() -> None:
+    def function(x: "i64[n]"):
+        x[0] = 1
+        if np.uint16(0) > -np.uint16(100):
+            x[0] = 2
+
+    with np.errstate(over="ignore"):
+        assert computed(function, np.zeros(1, np.int64)) == [[1]]

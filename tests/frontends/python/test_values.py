@@ -1,5 +1,8 @@
 """How values combine: as numpy's scalars and Python's numbers do."""
 
+import operator as python
+
+import numpy as np
 import pytest
 
 from polysched.errors import KernelError
@@ -12,8 +15,10 @@ from polysched.frontends.python.values import (
     number,
     stored,
 )
-from polysched.ir.dtypes import boolean, f32, f64, i32, i64
-from polysched.ir.expressions import Constant, Index, Load, Operator
+from polysched.ir.dtypes import DType, boolean, f32, f64, i8, i32, i64, u8, u64
+from polysched.ir.expressions import Constant, Index, Load
+from polysched.ir.operators import Operator
+from polysched.ir.scalar import evaluate
 
 INDEX = Value(Index("i"), is_weak=True)
 
@@ -40,11 +45,11 @@ def test_numbers_are_computed_as_python_computes_them() -> None:
 def test_types_are_those_of_numpy(dtype: object) -> None:
     one = element(dtype)
     scalar = one.dtype.numpy().type(3)
-    for other, python in ((number(2), 2), (INDEX, 2)):
+    for other, weak in ((number(2), 2), (INDEX, 2)):
         for operator, result in (
-            (Operator.ADD, scalar + python),
-            (Operator.MULTIPLY, python * scalar),
-            (Operator.DIVIDE, scalar / python),
+            (Operator.ADD, scalar + weak),
+            (Operator.MULTIPLY, weak * scalar),
+            (Operator.DIVIDE, scalar / weak),
         ):
             found = combine(operator, one, other)
             assert found.dtype.numpy() == result.dtype
@@ -110,3 +115,52 @@ def test_a_number_is_rounded_once() -> None:
     assert isinstance(found, Constant)
     assert found.value == 0.1
     assert converted(number(2**53 + 1), f64).expression == Constant(float(2**53 + 1), f64)
+
+
+def test_a_number_of_a_type_is_no_python_number() -> None:
+    """numpy computes in the type: 1 - 3 is 254 of its 8 bits."""
+    one, three = (Value(Constant(number, u8)) for number in (1, 3))
+    found = combine(Operator.SUBTRACT, one, three)
+    assert found.dtype == u8
+    assert not found.is_weak
+    assert evaluate(found.expression, no_array, {}) == 254
+    tenth = Value(Constant(0.1, f32))
+    assert combine(Operator.ADD, tenth, tenth).dtype == f32
+
+
+COMPARISONS = {
+    Operator.LESS: python.lt,
+    Operator.LESS_EQUAL: python.le,
+    Operator.EQUAL: python.eq,
+    Operator.NOT_EQUAL: python.ne,
+}
+
+
+@pytest.mark.parametrize("comparison", COMPARISONS, ids=lambda one: one.name)
+@pytest.mark.parametrize("dtype", [i8, u8, i32, i64, u64], ids=str)
+def test_integers_are_compared_by_what_they_are(comparison: Operator, dtype: DType) -> None:
+    """A Python integer may fit the type or not, and be known now or later."""
+    ends = np.iinfo(dtype.numpy())
+    for strong in (ends.min, ends.max, 0, 3):
+        for weak in (-1, 0, 3, 44, 300, 2**40, -(2**63), 2**63 - 1):
+            for later in (True, False):
+                sides = (
+                    Value(Constant(int(strong), dtype)),
+                    INDEX if later else number(weak),
+                )
+                for left, right in (sides, sides[::-1]):
+                    found = combine(comparison, left, right)
+                    numbers = (strong, weak) if left is sides[0] else (weak, strong)
+                    expected = COMPARISONS[comparison](*map(int, numbers))
+                    assert evaluate(found.expression, no_array, {"i": weak}) is expected
+
+
+def no_array(name: str, position: tuple[int, ...]) -> None:
+    raise AssertionError(f"{name}{position} is read")
+
+
+def test_powers_that_take_hours() -> None:
+    assert combine(Operator.POWER, number(2), number(62)).literal == 2**62
+    assert combine(Operator.POWER, number(-1), number(10**9)).literal == 1
+    with pytest.raises(KernelError, match="this does not fit 64 bits; expected a smaller power"):
+        combine(Operator.POWER, number(9), number(10**9))

@@ -28,10 +28,10 @@ needs_gcc = pytest.mark.skipif(
 FLAGS = ("-O0", "-ffp-contract=off", "-fwrapv", "-shared", "-fPIC", "-w")
 
 
-def compiled_by_gcc(source: Path, folder: Path) -> ctypes.CDLL:
-    """A C file as a shared library."""
+def compiled_by_gcc(source: Path, folder: Path, *options: str) -> ctypes.CDLL:
+    """A C file as a shared library; options are added to the usual ones."""
     library = folder / f"{source.stem}.gcc.so"
-    subprocess.run(["gcc", *FLAGS, str(source), "-o", str(library), "-lm"], check=True)
+    subprocess.run(["gcc", *FLAGS, *options, str(source), "-o", str(library), "-lm"], check=True)
     return ctypes.CDLL(str(library))
 
 

@@ -30,3 +30,15 @@ def test_reads_stay_inside_their_arrays(text: str, statements: int) -> None:
 def test_a_read_that_data_guards_is_judged_as_if_it_happened() -> None:
     found = kernel("for (int i = 0; i < n; i++) x[i] = y[i] > 0 ? y[i + 1] : 0;", PARAMETERS)
     assert not check(Schedule(found)).is_legal
+
+
+def test_a_case_has_the_type_of_both_branches() -> None:
+    """C converts what it takes to the type that the two have in common, here double."""
+    found = kernel(
+        "for (int i = 0; i < n; i++) x[i] = (i > 0 ? k[i - 1] : 0.5) / 2;",
+        "int n, double x[restrict n], const int k[n]",
+    )
+    assert [str(one.value) for one in found.statements.values()] == [
+        "(f64(k[(i - 1)]) / 2.0)",
+        "(0.5 / 2.0)",
+    ]

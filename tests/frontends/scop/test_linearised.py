@@ -5,7 +5,7 @@ import pytest
 from polysched.errors import FrontendError
 from tests.frontends.scop.kernels import kernel
 
-PARAMETERS = "int n, int m, int p, double *A, unsigned u"
+PARAMETERS = "int n, int m, int p, double *A, unsigned u, unsigned char b"
 
 
 def subscripts(shape: str, text: str) -> list[str]:
@@ -21,7 +21,11 @@ def subscripts(shape: str, text: str) -> list[str]:
     [
         ("[n][m]", "i * m + j", ["i", "j"]),
         ("[n][m]", "j + m * i", ["i", "j"]),
-        ("[n][m]", "(i + 1) * m - 1", ["(i + 1)", "-1"]),
+        ("[n][m]", "(i + 1) * m - 1", ["i", "(m - 1)"]),
+        ("[n][m]", "n * m - 1", ["(n - 1)", "(m - 1)"]),
+        ("[n][m][p]", "n * m * p - 1", ["(n - 1)", "(m - 1)", "(p - 1)"]),
+        ("[n][m]", "n * m - m - 1", ["(n - 2)", "(m - 1)"]),
+        ("[n][m]", "i * m - j", ["i", "(-j)"]),
         ("[n][64]", "64 * i + j", ["i", "j"]),
         ("[n][64]", "i * 64 + 65 + j", ["(i + 1)", "(j + 1)"]),
         ("[n][64]", "i * 64 + j - 1", ["i", "(j - 1)"]),
@@ -30,6 +34,7 @@ def subscripts(shape: str, text: str) -> list[str]:
         ("[n][m][8]", "i * m * 8 + 8 * j + k % 8", ["i", "j", "(k % 8)"]),
         ("[n][m]", "(size_t)i * m + j / 2", ["i", "(j // 2)"]),
         ("[n]", "i", ["i"]),
+        ("[n][b]", "i * b + j", ["i", "j"]),
     ],
 )
 def test_a_linearised_subscript_is_taken_apart(shape: str, text: str, expected: list[str]) -> None:

@@ -9,7 +9,7 @@ from polysched.codegen.c_function import CArgument
 from polysched.errors import FrontendError
 from polysched.frontends.scop import load_c, parse_c
 from polysched.ir.dtypes import f32, f64, i32, u64
-from polysched.ir.kernel import Role
+from polysched.ir.kernel import Order, Role
 from polysched.legality.check import check
 from polysched.schedule.schedule import Schedule
 from tests.frontends.scop.calling import needs_gcc
@@ -122,6 +122,29 @@ def test_contraction_is_off_unless_the_text_allows_it() -> None:
     assert not parse_c(text.format("")).kernel.contract
     assert parse_c(text.format(pragma.format("ON"))).kernel.contract
     assert not parse_c(text.format(pragma.format("OFF"))).kernel.contract
+
+
+def test_fast_math_frees_reductions_and_contraction() -> None:
+    text = """
+    double sum(int n, const double x[n], double y[restrict n])
+    {
+        double total = 0;
+        for (int i = 0; i < n; i++) {
+            total += x[i];
+            y[i] = 2 * x[i];
+        }
+        return total;
+    }
+    """
+    exact = parse_c(text)
+    free = exact.with_fast_math()
+    policies = [
+        [one.reduction.order for one in program.kernel.statements.values() if one.reduction]
+        for program in (exact, free)
+    ]
+    assert policies == [[Order.EXACT], [Order.ANY]]
+    assert (exact.kernel.contract, free.kernel.contract) == (False, True)
+    assert free.c_function() == exact.c_function()
 
 
 def test_one_of_several_functions_is_named() -> None:

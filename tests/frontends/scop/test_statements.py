@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from polysched.errors import FrontendError
-from polysched.frontends.scop import parse_c
+from polysched.frontends.scop import parse_c, statements
 from polysched.ir.kernel import Order, Role
 from tests.frontends.scop.kernels import domain, kernel
 
@@ -83,3 +83,49 @@ def test_a_chain_assigns_from_the_right() -> None:
     found = kernel("x[0] = x[1] = 5;")
     assert [str(one.target) for one in found.statements.values()] == ["x[1]", "x[0]"]
     assert str(found.statements["x_2"].value) == "x[1]"
+
+
+def test_a_constant_is_converted_to_its_type() -> None:
+    loop = "for (int i = 0; i < n; i++)"
+    found = kernel(f"const unsigned char few = 260; {loop} if (i < few) x[i] = few;")
+    assert domain(found, "x") == "[n] -> { x[i] : n >= 0 and 0 <= i <= 3 and i < n }"
+    assert str(found.statements["x"].value) == "4.0"
+
+
+def test_what_may_not_fit_its_type_is_no_constant() -> None:
+    found = kernel("signed char k = n; x[0] = k;")
+    assert str(found.statements["k"].value) == "i8(i32(n))"
+    with pytest.raises(FrontendError, match="'k' is data"):
+        kernel("signed char k = n; x[k] = 0;")
+
+
+def test_the_result_may_be_called_as_the_kernel_calls_it() -> None:
+    program = parse_c("double f(void) { double result = 1; return result; }")
+    assert program.result == "result"
+    assert [str(one.target) for one in program.kernel.statements.values()] == [
+        "result_2[]",
+        "result[]",
+    ]
+
+
+def test_too_many_statements(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statements, "MOST_STATEMENTS", 3)
+    kernel("x[0] = 1; " * 3)
+    with pytest.raises(FrontendError, match="these are more than 1,000 assignments"):
+        kernel("x[0] = 1; " * 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x[0]++", "(x[0] + 1.0)"),
+        ("++x[0]", "(x[0] + 1.0)"),
+        ("x[0]--", "(x[0] - 1.0)"),
+        ("--x[0]", "(x[0] - 1.0)"),
+        ("x[0] -= 2", "(x[0] - 2.0)"),
+        ("x[0] /= n", "(x[0] / f64(i32(n)))"),
+    ],
+)
+def test_what_changes_an_element(text: str, expected: str) -> None:
+    (statement,) = kernel(f"{text};").statements.values()
+    assert str(statement.value) == expected

@@ -92,3 +92,21 @@ def test_what_the_preprocessor_refuses(tmp_path: Path) -> None:
 def test_a_text_too_large() -> None:
     with pytest.raises(FrontendError, match="too large; expected at most 2,000,000 characters"):
         source_text("x" * 2_000_001, "a.c")
+
+
+@pytest.mark.parametrize("blanks", ["", "  "])
+def test_a_comment_goes_on_behind_a_backslash(blanks: str) -> None:
+    source = source_text(f"int a; // no \\{blanks}\nint b;\nint c;", "a.c")
+    assert [line.strip() for line in source.lines] == ["int a;", "", "int c;"]
+
+
+def test_lines_joined_by_a_backslash_keep_their_places() -> None:
+    source = source_text("int a = \\\n    b;", "a.c")
+    assert [line.rstrip() for line in source.lines] == ["int a =", "    b;"]
+    assert source.span(1, 5, 6).source == "a"
+
+
+def test_a_byte_order_mark_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.c"
+    path.write_bytes(b"\xef\xbb\xbfint n;\n")
+    assert read_source(path).lines[0] == "int n;"

@@ -8,7 +8,7 @@ import numpy as np
 
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, f32, i8
-from polysched.ir.expressions import cast, maximum
+from polysched.ir.functions import cast, maximum
 from polysched.ir.kernel import Kernel
 from polysched.library.matmul.config import Config
 from polysched.library.matmul.kernel import (

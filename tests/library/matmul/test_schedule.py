@@ -10,7 +10,7 @@ from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import ScheduleError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, f32, f64, i8, i16
-from polysched.ir.expressions import cast
+from polysched.ir.functions import cast
 from polysched.ir.kernel import Statement
 from polysched.ir.tree import path
 from polysched.library.matmul.config import Config, fitted, part_of, unit_of

@@ -11,6 +11,7 @@ from polysched.library.transpose.kernel import transpose_kernel
 from polysched.library.transpose.schedule import (
     CROWDED,
     IN_CACHE,
+    PAIRED,
     past_cache,
     transpose_schedule,
     visit_of,
@@ -76,7 +77,18 @@ def test_visits() -> None:
     assert visit_of(16, 4096, is_large=True) == past_cache(16)
 
 
+def test_pages_that_hold_whole_rows_are_visited_in_pairs() -> None:
+    assert visit_of(16, 2048, is_large=False) == visit_of(64, 1024, is_large=False) == PAIRED
+    assert visit_of(16, 3072, is_large=False) == CROWDED
+    assert visit_of(16, 2048, source_pitch=1024, is_large=False) == PAIRED
+    assert visit_of(16, 2048, source_pitch=8192, is_large=False) == CROWDED
+    assert visit_of(16, 2048, source_pitch=2000, is_large=False) == CROWDED
+    assert visit_of(16, 0, is_large=False) == CROWDED
+    assert visit_of(16, 4096, page_bytes=1 << 14, is_large=False) == PAIRED
+    assert visit_of(16, 2048, is_large=True) == past_cache(16)
+
+
 def test_every_visit_transposes() -> None:
-    for visit in (CROWDED, IN_CACHE, past_cache(8)):
+    for visit in (CROWDED, IN_CACHE, PAIRED, past_cache(8)):
         schedule = transpose_schedule(transpose_kernel((1, 0), u32, 8), 8, visit)
         assert_agrees(schedule, {"e0": 37, "e1": 50}, {"e0": 8, "e1": 9}, interpreted=False)

@@ -242,3 +242,52 @@ void wavefront(int n, int m, float A[restrict n][m])
         for (int j = m - 2; j >= 1; j -= 1)
             A[i][j] = (A[i - 1][j - 1] + A[i - 1][j + 1] + A[i][j + 1]) * 0.333f;
 }
+
+double result_by_its_name(int n, const double x[restrict n])
+{
+    double result = 0.5;
+    for (int i = 0; i < n; i++)
+        result += x[i];
+    return result;
+}
+
+void narrow_constants(int n, int b, double x[restrict n])
+{
+    const unsigned char few = 260;
+    const signed char below = 255;
+    const short any = b;
+    for (int i = 0; i < n; i++)
+        if (i > few + below)
+            x[i] = few + below * i + any;
+}
+
+void shifts(int n, int a[restrict n], unsigned char u[restrict n], int64_t q[restrict n])
+{
+    for (int i = 0; i < n; i++) {
+        a[i] <<= 2;
+        u[i] >>= 1;
+        q[i] = (q[i] << 5) + (a[i] >> 3);
+    }
+}
+
+void counters_of_their_blocks(int n, double x[restrict n])
+{
+#pragma polysched assume n >= 1
+    int i;
+    {
+        unsigned char i;
+        for (i = 0; i < 2; i++)
+            x[n - 1] += i;
+    }
+    for (i = 0; i < n; i++)
+        x[i] += i * 100;
+}
+
+void last_elements(int n, int m, double *restrict A)
+{
+#pragma polysched shape A[n][m]
+#pragma polysched assume n >= 1 && m >= 1
+    for (int j = 0; j < m; j++)
+        A[n * m - 1 - j] += j;
+    A[n * m - 1] *= 2;
+}

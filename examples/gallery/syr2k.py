@@ -1,0 +1,17 @@
+"""The lower triangle of C = beta*C + alpha*(A*B^T + B*A^T)."""
+
+# ruff: noqa: F821  (the sizes in annotations are names of their own)
+
+import polysched as ps
+
+
+@ps.kernel
+def syr2k(alpha: "f64", beta: "f64", C: "f64[n, n]", A: "f64[n, m]", B: "f64[n, m]"):
+    n, m = A.shape
+    for i in range(n):
+        for j in range(i + 1):
+            C[i, j] *= beta
+        for k in range(m):
+            for j in range(i + 1):
+                C[i, j] += alpha * B[i, k] * A[j, k]
+                C[i, j] += alpha * A[i, k] * B[j, k]

@@ -1,0 +1,247 @@
+"""Races of the gallery's programs: polysched's schedules beside C compilers."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polysched.bench.contestant import Contestant, Runner, UnavailableError
+from polysched.bench.gallery_code import (
+    CCompiler,
+    Program,
+    compiled_by,
+    compiled_by_polysched,
+)
+from polysched.bench.gallery_works import Make, uniform
+from polysched.bench.race import Result
+from polysched.codegen.c_function import CFunction
+from polysched.ir.kernel import Array, Role
+from polysched.ir.memory import concrete_shape
+from polysched.runtime.memory import aligned_zeros
+from polysched.schedule.schedule import Schedule
+
+OWN = "polysched"
+PLAIN = "unscheduled"
+TOLERANCES = {4: 1e-4, 8: 1e-9}
+"""Of the largest magnitude in an array, by the bytes of its numbers; whole numbers are exact."""
+_NUMBER = 1.25
+
+
+@dataclass(frozen=True)
+class Calls:
+    """A program's arguments, and what is needed to call it again and again with the same.
+
+    All contestants get the same memory, so that none is lucky with its addresses.
+
+    Attributes:
+        program: whose.
+        sizes: by name.
+        arrays: what the program is given, by name.
+        originals: copies of those whose contents a run changes and reads.
+        written: names of those that hold results.
+    """
+
+    program: Program
+    sizes: Mapping[str, int]
+    arrays: Mapping[str, npt.NDArray[Any]]
+    originals: Mapping[str, npt.NDArray[Any]]
+    written: tuple[str, ...]
+
+    def restore(self) -> None:
+        """Put back what a run has changed."""
+        for name, original in self.originals.items():
+            np.copyto(self.arrays[name], original)
+
+    def forget(self) -> None:
+        """Make results unusable, so that nobody's are taken for another's."""
+        for name in self.written:
+            array = self.arrays[name]
+            array.fill(math.nan if array.dtype.kind == "f" else 0)
+        self.restore()
+
+    def results(self, library: ctypes.CDLL) -> dict[str, npt.NDArray[Any]]:
+        """Copies of what one call leaves."""
+        self.forget()
+        self.call(library)()
+        return {name: self.arrays[name].copy() for name in self.written}
+
+    def call(self, library: ctypes.CDLL) -> partial[Any]:
+        """The function with all its arguments."""
+        function = self.program.function
+        arguments = [self._argument(function, position) for position in _positions(function)]
+        entry = library[function.name]
+        entry.restype = None
+        return partial(entry, *arguments)
+
+    def _argument(self, function: CFunction, position: int) -> Any:
+        argument = function.arguments[position]
+        if argument.is_pointer or argument.dtype is None:
+            meaning = argument.meaning
+            return ctypes.c_void_p(None if meaning is None else self.arrays[meaning].ctypes.data)
+        if argument.meaning is None:
+            value = 0
+        elif argument.is_size:
+            value = self.sizes[argument.name]
+        else:
+            value = self.arrays[argument.meaning].item()
+        # numpy's stubs want to know which type it is.
+        passed: Any = np.ctypeslib.as_ctypes_type(argument.dtype.numpy())  # type: ignore[arg-type]
+        return passed(value)
+
+
+def _positions(function: CFunction) -> range:
+    return range(len(function.arguments))
+
+
+def prepared_calls(
+    program: Program, sizes: Mapping[str, int], inputs: Mapping[str, Make], seed: int = 0
+) -> Calls:
+    """Arguments for a program.
+
+    Args:
+        sizes: a value for each parameter of its kernel.
+        inputs: contents of the arrays that are not drawn from [-1, 1).
+    """
+    generator = np.random.default_rng(seed)
+    outside = [a for a in program.kernel.arrays.values() if a.role is not Role.TEMPORARY]
+    arrays = {one.name: _filled(one, sizes, inputs, generator) for one in outside}
+    changed = [one.name for one in outside if one.role is Role.INOUT]
+    return Calls(
+        program,
+        sizes,
+        arrays,
+        {name: arrays[name].copy() for name in changed},
+        tuple(one.name for one in outside if one.role in (Role.INOUT, Role.OUTPUT)),
+    )
+
+
+def _filled(
+    array: Array,
+    sizes: Mapping[str, int],
+    inputs: Mapping[str, Make],
+    generator: np.random.Generator,
+) -> npt.NDArray[Any]:
+    shape = concrete_shape(array.shape, sizes)
+    filled = aligned_zeros(shape, array.dtype.numpy())
+    make = inputs.get(array.name)
+    if make is not None:
+        filled[...] = make(generator, shape)
+    else:
+        filled[...] = uniform(generator, shape) if shape else _NUMBER
+    return filled
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The right results by name; a contestant's are compared with them array by array."""
+
+    arrays: Mapping[str, npt.NDArray[Any]]
+
+    @property
+    def tolerance(self) -> float:
+        """How far the comparable results of a contestant may be from those of the reference."""
+        kinds = [one.dtype for one in self.arrays.values()]
+        return max((TOLERANCES[one.itemsize] for one in kinds if one.kind == "f"), default=0.0)
+
+    def comparable(self, arrays: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """Results in a row, floating-point ones as parts of the largest one in their array."""
+        parts = [arrays[name].ravel() / self._unit(name) for name in self.arrays]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _unit(self, name: str) -> float:
+        array = self.arrays[name]
+        if array.dtype.kind != "f":
+            return 1.0
+        return float(np.abs(array[np.isfinite(array)]).max(initial=0)) or 1.0
+
+
+def expected_results(calls: Calls, folder: Path) -> Expected:
+    """What the program computes as it is written: each operation rounds by itself, in its order.
+
+    Args:
+        folder: for the code.
+    """
+    program = calls.program
+    plain = compiled_by_polysched(Schedule(program.kernel), program.function, folder, "reference")
+    return Expected(calls.results(plain))
+
+
+def contestants(
+    calls: Calls, expected: Expected, compilers: Sequence[CCompiler], folder: Path
+) -> tuple[Contestant, ...]:
+    """polysched with and without the schedule, and the C compilers.
+
+    Args:
+        folder: for the code that each makes.
+    """
+    program = calls.program
+    plain = Schedule(program.kernel)
+
+    def own(schedule: Schedule | None, label: str) -> Runner:
+        if schedule is None:
+            raise UnavailableError(f"the gallery has no {program.name}.sched")
+        return _runner(
+            calls, expected, compiled_by_polysched(schedule, program.function, folder, label)
+        )
+
+    def other(compiler: CCompiler) -> Runner:
+        return _runner(calls, expected, compiled_by(compiler, program.source, folder))
+
+    return (
+        Contestant(OWN, partial(own, program.schedule, OWN)),
+        Contestant(PLAIN, partial(own, plain, PLAIN)),
+        *(Contestant(one.name, partial(other, one)) for one in compilers),
+    )
+
+
+def _runner(calls: Calls, expected: Expected, library: ctypes.CDLL) -> Runner:
+    calls.forget()
+    restore = calls.restore if calls.originals else None
+    return Runner(
+        calls.call(library),
+        lambda: expected.comparable({name: calls.arrays[name] for name in calls.written}),
+        restore,
+    )
+
+
+@dataclass(frozen=True)
+class Speedup:
+    """How many times as fast as another contestant polysched is, at one program.
+
+    ``own``: which of polysched's two it is, the scheduled one where there is a schedule.
+    """
+
+    program: str
+    own: str
+    over: str
+    ratio: float
+
+
+def speedups(program: str, results: Iterable[Result]) -> tuple[Speedup, ...]:
+    """polysched beside each other contestant of one program's race."""
+    by_name = {result.contestant: result for result in results}
+    own = by_name.get(OWN) or by_name.get(PLAIN)
+    if own is None:
+        return ()
+    return tuple(
+        Speedup(program, own.contestant, name, own.fraction_of_peak / one.fraction_of_peak)
+        for name, one in by_name.items()
+        if name not in {OWN, own.contestant}
+    )
+
+
+def geometric_means(found: Iterable[Speedup]) -> dict[str, float]:
+    """The geometric mean of the ratios over each contestant."""
+    by_name: dict[str, list[float]] = {}
+    for one in found:
+        by_name.setdefault(one.over, []).append(math.log(one.ratio))
+    return {name: math.exp(statistics.fmean(logs)) for name, logs in by_name.items()}

@@ -1,0 +1,116 @@
+"""The operations of expressions, and the groups that they fall into."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Operator(Enum):
+    """The operations of expressions; the value is the spelling used in messages and printouts."""
+
+    ADD = "+"
+    SUBTRACT = "-"
+    MULTIPLY = "*"
+    DIVIDE = "/"
+    FLOOR_DIVIDE = "//"
+    MODULO = "%"
+    NEGATE = "neg"
+    MINIMUM = "min"
+    MAXIMUM = "max"
+    FMA = "fma"
+    ABSOLUTE = "abs"
+    SQUARE_ROOT = "sqrt"
+    EXPONENTIAL = "exp"
+    QUOTIENT = "quotient"
+    REMAINDER = "remainder"
+    NUMBER_MINIMUM = "fmin"
+    NUMBER_MAXIMUM = "fmax"
+    FLOOR = "floor"
+    CEILING = "ceil"
+    TRUNCATE = "trunc"
+    LOGARITHM = "log"
+    LOGARITHM_2 = "log2"
+    LOGARITHM_10 = "log10"
+    EXPONENTIAL_2 = "exp2"
+    SINE = "sin"
+    COSINE = "cos"
+    TANGENT = "tan"
+    ARC_SINE = "asin"
+    ARC_COSINE = "acos"
+    ARC_TANGENT = "atan"
+    HYPERBOLIC_SINE = "sinh"
+    HYPERBOLIC_COSINE = "cosh"
+    HYPERBOLIC_TANGENT = "tanh"
+    CUBE_ROOT = "cbrt"
+    POWER = "pow"
+    ARC_TANGENT_2 = "atan2"
+    HYPOTENUSE = "hypot"
+    FLOAT_REMAINDER = "fmod"
+    LESS = "<"
+    LESS_EQUAL = "<="
+    EQUAL = "=="
+    NOT_EQUAL = "!="
+    AND = "and"
+    OR = "or"
+    NOT = "not"
+    SELECT = "select"
+
+
+COMPARISONS = frozenset({Operator.LESS, Operator.LESS_EQUAL, Operator.EQUAL, Operator.NOT_EQUAL})
+LOGICAL = frozenset({Operator.AND, Operator.OR, Operator.NOT})
+LIBRARY_BINARY = frozenset(
+    {Operator.POWER, Operator.ARC_TANGENT_2, Operator.HYPOTENUSE, Operator.FLOAT_REMAINDER}
+)
+"""Functions of two operands that are calls of the C library's; the value is the C name."""
+LIBRARY_UNARY = frozenset(
+    {
+        Operator.LOGARITHM,
+        Operator.LOGARITHM_2,
+        Operator.LOGARITHM_10,
+        Operator.EXPONENTIAL_2,
+        Operator.SINE,
+        Operator.COSINE,
+        Operator.TANGENT,
+        Operator.ARC_SINE,
+        Operator.ARC_COSINE,
+        Operator.ARC_TANGENT,
+        Operator.HYPERBOLIC_SINE,
+        Operator.HYPERBOLIC_COSINE,
+        Operator.HYPERBOLIC_TANGENT,
+        Operator.CUBE_ROOT,
+    }
+)
+"""Functions of one operand that are calls of the C library's; the value is the C name."""
+FLOAT_ONLY = (
+    frozenset(
+        {
+            Operator.SQUARE_ROOT,
+            Operator.EXPONENTIAL,
+            Operator.FMA,
+            Operator.DIVIDE,
+            Operator.NUMBER_MINIMUM,
+            Operator.NUMBER_MAXIMUM,
+            Operator.FLOOR,
+            Operator.CEILING,
+            Operator.TRUNCATE,
+        }
+    )
+    | LIBRARY_UNARY
+    | LIBRARY_BINARY
+)
+INTEGER_ONLY = frozenset(
+    {Operator.FLOOR_DIVIDE, Operator.MODULO, Operator.QUOTIENT, Operator.REMAINDER}
+)
+INFIX = frozenset(
+    {
+        Operator.ADD,
+        Operator.SUBTRACT,
+        Operator.MULTIPLY,
+        Operator.DIVIDE,
+        Operator.FLOOR_DIVIDE,
+        Operator.MODULO,
+        Operator.AND,
+        Operator.OR,
+    }
+    | COMPARISONS
+)

@@ -1,0 +1,14 @@
+"""Random functions over all types: the compiled kernel computes what Python does, bit for bit.
+
+More of them: ``python -m tests.frontends.python.fuzz --seconds 600 --seed 1``.
+"""
+
+from tests.frontends.python.fuzz import Findings, try_seed
+
+
+def test_random_functions_give_the_bits_of_python() -> None:
+    found = Findings()
+    for seed in range(24):
+        try_seed(seed, found)
+    assert not found.wrong, found.wrong[0]
+    assert found.counts["calls"] > 24

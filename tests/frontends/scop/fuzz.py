@@ -1,0 +1,191 @@
+"""Random C functions, compiled by gcc and by polysched: ``python -m tests.frontends.scop.fuzz``.
+
+Each function is compiled as it stands and under random legal schedules; the bits have to be equal.
+What is refused has to be refused by an error of polysched's own, at a place in the text.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import random
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+import numpy as np
+
+from polysched.errors import FrontendError, PolyschedError
+from polysched.frontends.scop import CProgram, load_c
+from polysched.fuzz.steps import random_step
+from polysched.legality.check import check
+from polysched.schedule.prefetch import Prefetch
+from polysched.schedule.schedule import Schedule
+from polysched.schedule.stream import Stream
+from polysched.schedule.transpose import Transpose
+from tests.frontends.scop.calling import (
+    assert_same_bits,
+    called,
+    compiled_by_gcc,
+    compiled_by_polysched,
+    random_arguments,
+)
+from tests.frontends.scop.random_programs import SIZES, file_text, random_file
+
+BATCH = 20
+"""Functions of one file."""
+MOST_STEPS = 4
+ATTEMPTS = 12
+"""Random steps that are tried for a schedule."""
+
+
+@dataclass
+class Findings:
+    """What became of random functions.
+
+    Attributes:
+        counts: of functions, refusals and schedules.
+        wrong: a text for each function that is wrong.
+        refused: the reasons, and how often.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    refused: Counter[str] = field(default_factory=Counter)
+
+
+def try_seeds(seeds: range, folder: Path, *, scheduled: bool) -> Findings:
+    """Compile the functions of some seeds by both compilers and compare what they compute.
+
+    Args:
+        folder: for the files.
+        scheduled: whether each is compiled under a random schedule too.
+    """
+    findings = Findings()
+    functions = random_file(seeds)
+    path = folder / f"random{seeds.start}.c"
+    path.write_text(file_text(functions))
+    theirs = compiled_by_gcc(path, folder, "-O1", "-fno-builtin")
+    for seed, (name, text) in zip(seeds, functions.items(), strict=True):
+        findings.counts["functions"] += 1
+        try:
+            program = load_c(path, name)
+        except FrontendError as error:
+            findings.counts["refused"] += 1
+            findings.refused[error.reason] += 1
+            if error.location is None:
+                findings.wrong.append(f"{name}: refused at no place: {error}\n{text}")
+            continue
+        except Exception:  # noqa: BLE001  (whatever it is, it is a finding)
+            findings.wrong.append(f"{name}: {traceback.format_exc(limit=-4)}\n{text}")
+            continue
+        generator = random.Random(seed)
+        schedules = [Schedule(program.kernel)]
+        if scheduled:
+            schedules.append(random_schedule(schedules[0], generator))
+        for schedule in schedules:
+            findings.counts["schedules"] += 1
+            problem = _problem(program, schedule, theirs, folder)
+            if problem:
+                steps = "\n".join(map(str, schedule.steps))
+                findings.wrong.append(f"{name}: {problem}\n{steps}\n{text}")
+                break
+    return findings
+
+
+def _problem(program: CProgram, schedule: Schedule, theirs: ctypes.CDLL, folder: Path) -> str:
+    """What is wrong with a schedule of a function; nothing if all is well."""
+    function = program.c_function()
+    result = None if program.result is None else program.kernel.arrays[program.result].dtype
+    try:
+        mine = compiled_by_polysched(schedule, function, folder)
+        for seed, sizes in enumerate(SIZES):
+            given = random_arguments(program, function, sizes, seed)
+            _with_odd_numbers(given, seed)
+            assert_same_bits(
+                called(mine, function, result, given), called(theirs, function, result, given)
+            )
+    except AssertionError as error:
+        return str(error)
+    except PolyschedError as error:
+        # isl may generate loops that cannot be proved; the unscheduled ones it has to.
+        return "" if schedule.steps else f"refused late: {error}"
+    except Exception:  # noqa: BLE001  (whatever it is, it is a finding)
+        return traceback.format_exc(limit=-4)
+    finally:
+        (folder / f"{function.name}.polysched.so").unlink(missing_ok=True)
+    return ""
+
+
+def _with_odd_numbers(given: dict[str, object], seed: int) -> None:
+    """Some elements become zeros of both signs, infinities, NaN and the ends of ranges."""
+    generator = np.random.default_rng(seed)
+    for value in given.values():
+        if not isinstance(value, np.ndarray) or not value.size or value.dtype.kind == "b":
+            continue
+        odd = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e30, 1e-40])
+        if value.dtype.kind in "iu":
+            ends = np.iinfo(value.dtype)
+            odd = np.array([ends.min, ends.max, ends.max - 1, 0], dtype=value.dtype)
+        flat = value.reshape(-1)
+        places = generator.random(flat.shape) < 0.15 * (seed > 0)
+        with np.errstate(over="ignore"):
+            flat[places] = generator.choice(odd, places.sum()).astype(value.dtype)
+
+
+def random_schedule(start: Schedule, generator: random.Random) -> Schedule:
+    """A legal schedule of a few random steps."""
+    schedule = start
+    for _ in range(ATTEMPTS):
+        if len(schedule.steps) == MOST_STEPS:
+            break
+        step = random_step(generator.randint, schedule, buffers=True)
+        if isinstance(step, Stream | Transpose | Prefetch):  # which ask of the code what it can do
+            continue
+        try:
+            following = schedule.then(step)
+            if check(following).is_legal:
+                schedule = following
+        except PolyschedError:
+            continue
+    return schedule
+
+
+def batches(seed: int) -> Iterator[range]:
+    """Seeds without end."""
+    while True:
+        yield range(seed, seed + BATCH)
+        seed += BATCH
+
+
+@click.command()
+@click.option("--seconds", type=click.FloatRange(min=0), default=60.0, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True, help="The first seed.")
+@click.option("--scheduled/--plain", default=True, help="Try random schedules too.")
+def main(seconds: float, seed: int, scheduled: bool) -> None:
+    """Compare random C functions with gcc for a while; the exit code is 1 if any is wrong."""
+    end = time.monotonic() + seconds
+    total = Findings()
+    with tempfile.TemporaryDirectory() as folder:
+        for seeds in batches(seed):
+            found = try_seeds(seeds, Path(folder), scheduled=scheduled)
+            for one in found.wrong:
+                click.echo(f"{one}\n{'-' * 80}")
+            total.counts += found.counts
+            total.refused += found.refused
+            total.wrong += found.wrong
+            if time.monotonic() > end:
+                break
+    click.echo(f"seeds {seed} to {seeds.stop - 1}: {dict(total.counts)}, {len(total.wrong)} wrong")
+    for reason, count in total.refused.most_common(12):
+        click.echo(f"{count:5} refused: {reason[:150]}")
+    sys.exit(1 if total.wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,24 @@
+from polysched.ir.operators import (
+    COMPARISONS,
+    FLOAT_ONLY,
+    INTEGER_ONLY,
+    LIBRARY_BINARY,
+    LIBRARY_UNARY,
+    LOGICAL,
+    Operator,
+)
+
+
+def test_no_operation_is_for_floats_only_and_for_integers_only() -> None:
+    assert not FLOAT_ONLY & INTEGER_ONLY
+    assert not COMPARISONS & LOGICAL
+
+
+def test_calls_of_the_c_library_are_of_floats() -> None:
+    assert LIBRARY_UNARY | LIBRARY_BINARY <= FLOAT_ONLY
+    assert not LIBRARY_UNARY & LIBRARY_BINARY
+
+
+def test_a_spelling_means_one_operation() -> None:
+    assert Operator("<=") is Operator.LESS_EQUAL
+    assert len({one.value for one in Operator}) == len(Operator)
