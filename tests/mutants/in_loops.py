@@ -123,4 +123,12 @@ MUTANTS = (
         "                if there == added == frozenset():",
         ("tests/loops/test_sources.py",),
     ),
+    Mutant(
+        "full-where-all-are-full",
+        "tiles count as full only where every statement runs",
+        "polysched/loops/separation.py",
+        "one.full.union(other.full).subtract(partial)",
+        "one.full.intersect(other.full)",
+        ("tests/loops/test_separation.py",),
+    ),
 )
