@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from polysched.bench.contestant import Contestant, Runner, UnavailableError
 from polysched.bench.running_order import running_order
+from polysched.bench.settling import settle
 from polysched.errors import BenchError
 
 Clock = Callable[[], float]
@@ -81,12 +82,14 @@ class Rules:
             hundred times slower costs one long run and the others keep their rounds.
         seconds_per_run: a run repeats a call until it takes about this long.
         tolerance: an output further from the reference than this is wrong and does not race.
+        wait: called before each run; returns when nobody else works in this process.
     """
 
     rounds: int = 15
     seconds_budget: float = 60.0
     seconds_per_run: float = 0.005
     tolerance: float = math.inf
+    wait: Callable[[], object] = settle
 
     def __post_init__(self) -> None:
         """Refuse rules under which nothing would be measured."""
@@ -134,7 +137,8 @@ def race(
     Every contestant is prepared and run once untimed; that output is compared with the reference
     and the call's length decides how many calls make a run. Then come the rounds: in each, every
     contestant runs once, in an order that changes from round to round (`running_order`), with a
-    burst of the peak directly before and after the run.
+    burst of the peak directly before and after the run. Before the first burst the race waits until
+    the threads of the contestant before have gone to sleep (`settling`).
 
     The peak beside a run is the *larger* of its two bursts. What disturbs a burst (another tenant
     of the core, an interrupt) can only slow it, so the larger is the nearer to what the core
@@ -251,6 +255,7 @@ def _rounds(
             if runs[position] and used[position] >= share:
                 continue
             report(f"round {round_number + 1} of {rules.rounds}: {entry.name}")
+            rules.wait()
             start = clock()
             runs[position].append(_run(entry, flops, peak_burst, clock))
             used[position] += clock() - start

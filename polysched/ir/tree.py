@@ -49,12 +49,14 @@ class TransposeStrategy(Enum):
 @dataclass(frozen=True)
 class Ahead:
     """An array that each iteration of a loop asks for: what that ``distance`` later reads of it, to
-    be in the cache of a ``level``.
+    be in the cache of a ``level``. The distance counts iterations of the loop ``of``, which is this
+    one or around it.
     """
 
     array: str
     distance: int
     level: int
+    of: str
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
@@ -70,11 +70,13 @@ class _Scope:
         values: isl's iterator names with the expressions they stand for.
         known: intervals of the loop variables in scope.
         nest: the innermost mark of a band around; None outside of all.
+        steps: of the iterators that have a loop, from one iteration to the next.
     """
 
     values: Mapping[str, Expression]
     known: Intervals
     nest: Nest | None
+    steps: Mapping[str, int] = field(default_factory=dict)
 
 
 class _Reader:
@@ -132,14 +134,15 @@ class _Reader:
         if loop.kind is LoopKind.VECTOR:
             last = intersection(last, (0, loop.lanes - 1))
         inner = self._bound(scope, iterator, Index(variable))
-        inner = replace(inner, known={**inner.known, variable: last})
+        known, steps = {**inner.known, variable: last}, {**scope.steps, iterator: step}
+        inner = replace(inner, known=known, steps=steps)
         body = self.node(node.for_get_body(), inner)
         unrolled = loop.kind is LoopKind.UNROLLED
         values = value_range(self.program, loop) if unrolled else UNBOUNDED
         kind, lanes, strategy = loop.kind, loop.lanes, loop.transposition
         made = For(variable, loop.name, lower, upper, step, kind, body, lanes, values, strategy)
         asked = self.requests.get(id(loop), ())
-        requests = tuple(one.made(made, scope.values, inner.known) for one in asked)
+        requests = tuple(one.made(made, scope.values, scope.steps, known) for one in asked)
         return replace(made, prefetches=requests) if requests else made
 
     def _bound(self, scope: _Scope, iterator: str, value: Expression) -> _Scope:

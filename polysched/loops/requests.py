@@ -28,27 +28,36 @@ from polysched.schedule.program import Program
 class Request:
     """What an iteration of a loop reads, and how much earlier it is asked for.
 
-    ``start`` is over the names of isl's iterators for the loops in ``around``, down to this one.
+    ``start`` is over the names of isl's iterators for the loops in ``around``, down to this one;
+    the iterator ``counted`` is that of the loop whose iterations make the distance.
     """
 
     ahead: Ahead
     around: Mapping[str, Loop]
+    counted: str
     start: tuple[Expression, ...]
     extents: tuple[int, ...]
 
-    def made(self, loop: For, values: Mapping[str, Expression], known: Intervals) -> Prefetch:
+    def made(
+        self,
+        loop: For,
+        values: Mapping[str, Expression],
+        steps: Mapping[str, int],
+        known: Intervals,
+    ) -> Prefetch:
         """The request in an iteration.
 
         Args:
             loop: the loop, whose variable is the value of its iterator.
             values: of the iterators around it; isl leaves out those of one value.
+            steps: of these iterators, from one iteration to the next; 1 if there is but one.
             known: intervals of the loop variables, that of the loop among them.
 
         Raises:
             LoweringError: a value that isl has left out cannot be found.
         """
         *outer, own = self.around
-        later: dict[str, Expression] = {own: Index(loop.variable) + self.ahead.distance * loop.step}
+        later: dict[str, Expression] = {own: Index(loop.variable)}
         used = {one.name for start in self.start for one in walk(start) if isinstance(one, Index)}
         for name in used & {*outer}:
             found = values.get(name)
@@ -61,6 +70,9 @@ class Request:
                     "is run; leave the prefetch away, or take other factors"
                 )
             later[name] = found
+        if self.counted in later:
+            step = loop.step if self.counted == own else steps.get(self.counted, 1)
+            later[self.counted] = later[self.counted] + self.ahead.distance * step
         start = tuple(simplify(_replaced(one, later), known) for one in self.start)
         return Prefetch(self.ahead.array, start, self.extents, self.ahead.level)
 
@@ -105,7 +117,7 @@ def requests(
     for one in prefetched(program, tree):
         around = dict(zip(iterators, one.around, strict=False))
         start = tuple(from_pw_aff(named(column, tuple(around))) for column in one.start)
-        request = Request(one.ahead, around, start, one.extents)
+        request = Request(one.ahead, around, iterators[one.counted], start, one.extents)
         loop = id(one.around[-1])
         found[loop] = (*found.get(loop, ()), request)
     return found

@@ -39,12 +39,15 @@ class Prefetch:
         at: the loop, a sequential one.
         ahead: how many iterations later that is.
         level: the nearest cache that it shall be in then, from 1 to 3.
+        of: the loop whose iterations these are, a sequential one around ``at``; by default ``at``
+            itself.
     """
 
     array: str
     at: str
     ahead: int = 1
     level: int = 1
+    of: str | None = None
 
 
 def prefetch(program: Program, step: Prefetch) -> Program:
@@ -53,7 +56,10 @@ def prefetch(program: Program, step: Prefetch) -> Program:
     They are the lines of the smallest box around these elements, one request for each. Nothing else
     happens: no value and no order changes, so that it is always legal, and an address outside of
     the array does no harm. The C text has a comment in that place. Steps that come later must leave
-    the loop as it is, and leave the array to be read below it.
+    both loops as they are, and leave the array to be read below.
+
+    What is read at the start of a row, where the processor does not expect it yet, is asked for row
+    by row with ``of`` a loop over rows: iteration for iteration what the next row reads.
 
     before::
 
@@ -64,6 +70,18 @@ def prefetch(program: Program, step: Prefetch) -> Program:
         for k in 0..n:
           prefetch b[k + 8, 0..32]
           S(b[k, 0..32])
+
+    before::
+
+        for i in 0..m:
+          for j in 0..n: S(b[i, 16*j..16*j + 16])
+
+    after ``prefetch("b", at="j", of="i")``::
+
+        for i in 0..m:
+          for j in 0..n:
+            prefetch b[i + 1, 16*j..16*j + 16]
+            S(b[i, 16*j..16*j + 16])
     """
     what = f"of prefetch('{step.array}')"
     require_positive(f"the distance {what}", step.ahead)
@@ -75,7 +93,14 @@ def prefetch(program: Program, step: Prefetch) -> Program:
     loop = loop_in_order(program, step.at)
     if any(one.array == step.array for one in loop.prefetches):
         raise ScheduleError(f"loop '{step.at}' prefetches array '{step.array}' already")
-    ahead = Ahead(step.array, step.ahead, step.level)
+    counted = loop if step.of is None else loop_in_order(program, step.of)
+    around = path(program.tree, statements(loop)[0])
+    if counted not in around[: around.index(loop) + 1]:
+        raise ScheduleError(
+            f"the iterations {what} are those of loop '{step.of}', which is not around "
+            f"'{step.at}'; expected one of {', '.join(one.name for one in around)}"
+        )
+    ahead = Ahead(step.array, step.ahead, step.level, counted.name)
 
     def marked(node: Node) -> Node:
         assert isinstance(node, Loop)
@@ -90,6 +115,7 @@ class Prefetched:
 
     Attributes:
         around: the loops down to the one that asks, the outermost first.
+        counted: the position in ``around`` of the loop whose iterations the distance counts.
         ahead: which array, and when it is asked for.
         start: the first subscripts, of the dimensions that take memory, as functions of the values
             of these loops.
@@ -97,6 +123,7 @@ class Prefetched:
     """
 
     around: tuple[Loop, ...]
+    counted: int
     ahead: Ahead
     start: tuple[isl.PwAff, ...]
     extents: tuple[int, ...]
@@ -158,18 +185,24 @@ def _box(program: Program, tree: Node, loop: Loop, ahead: Ahead) -> Prefetched |
         return None
     ranges = [relation.reset_tuple_id(isl.dim_type.out).range() for relation in touched]
     elements = reduce(isl.Set.union, ranges)
-    depth, rank = len(around), len(array.shape)
+    names = [one.name for one in around]
+    if ahead.of not in names:
+        raise ScheduleError(
+            f"loop '{loop.name}' prefetches array '{array.name}' by iterations of loop "
+            f"'{ahead.of}', which is not around it any more; prefetch after this step"
+        )
+    depth, rank, counted = len(around), len(array.shape), names.index(ahead.of)
     reads = isl.Map.from_domain(elements).move_dims(
         isl.dim_type.out, 0, isl.dim_type.in_, depth, rank
     )
     where = f"what an iteration of loop '{loop.name}' reads of array '{array.name}'"
     ends = [_ends(reads, position, where) for position in range(array.tile, rank)]
     for position in range(array.tile):
-        if _lowest(reads, position).involves_dims(isl.dim_type.in_, depth - 1, 1):
+        if _lowest(reads, position).involves_dims(isl.dim_type.in_, counted, depth - counted):
             raise ScheduleError(f"{where} is in a buffer of that iteration; prefetch what fills it")
     extents = tuple(extent for _, extent in ends)
     _require_few(extents, array, where)
-    return Prefetched(around, ahead, tuple(start for start, _ in ends), extents)
+    return Prefetched(around, counted, ahead, tuple(start for start, _ in ends), extents)
 
 
 def _affine(access: Access, loop: Loop) -> Access:

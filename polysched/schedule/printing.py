@@ -42,7 +42,8 @@ def _lines(program: Program, node: Node, depth: int) -> Iterator[str]:
             yield f"{indent}{kind.value} {name} = {' | '.join(shown)}:"
             for ahead in node.prefetches:
                 level = "" if ahead.level == 1 else f", to level {ahead.level}"
-                yield f"{indent}  prefetch {ahead.array}, {ahead.distance} ahead{level}"
+                of = "" if ahead.of == name else f" in '{ahead.of}'"
+                yield f"{indent}  prefetch {ahead.array}, {ahead.distance} ahead{of}{level}"
             yield from _lines(program, body, depth + 1)
         case Sequence(children=children):
             for child in children:

@@ -215,9 +215,11 @@ class Schedule:
         """Transpose tiles in registers: see :func:`polysched.schedule.transpose.transpose`."""
         return self.then(Transpose(loop, across, strategy))
 
-    def prefetch(self, array: str, at: str, ahead: int = 1, level: int = 1) -> Self:
+    def prefetch(
+        self, array: str, at: str, ahead: int = 1, level: int = 1, of: str | None = None
+    ) -> Self:
         """Ask for what is read later: see :func:`polysched.schedule.prefetch.prefetch`."""
-        return self.then(Prefetch(array, at, ahead, level))
+        return self.then(Prefetch(array, at, ahead, level, of))
 
     def stream(self, array: str) -> Self:
         """Write an array past the caches: see :func:`polysched.schedule.stream.stream`."""

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import islpy as isl
 import pytest
 
@@ -13,8 +15,9 @@ from tests.support import kernels
 TILES = isl.PwAff("{ S[i] -> [floor(i / 8)] }")
 OUTER, OWN = Loop("io", {"S": TILES}, Leaf("S")), Loop("k", {}, Leaf("S"))
 REQUEST = Request(
-    Ahead("x", 3, 1),
+    Ahead("x", 3, 1, "k"),
     {"depth.0": OUTER, "depth.1": OWN},
+    "depth.1",
     (8 * Index("depth.0"), Index("depth.1")),
     (8, 1),
 )
@@ -29,25 +32,36 @@ def assign(instance: Index | Constant) -> Assign:
 
 
 def test_values_are_those_of_the_iterators() -> None:
-    made = REQUEST.made(loop(Block(())), {"depth.0": Index("io")}, {"io": (0, 3), "k": (0, 8)})
+    known = {"io": (0, 3), "k": (0, 8)}
+    made = REQUEST.made(loop(Block(())), {"depth.0": Index("io")}, {}, known)
     assert made == Prefetch("x", (8 * Index("io"), Index("k") + 3), (8, 1), 1)
 
 
 def test_iterations_ahead_are_steps() -> None:
-    made = REQUEST.made(loop(Block(()), step=2), {"depth.0": Constant(1)}, {"k": (0, 8)})
+    made = REQUEST.made(loop(Block(()), step=2), {"depth.0": Constant(1)}, {}, {"k": (0, 8)})
     assert made.start == (Constant(8), Index("k") + 6)
+
+
+def test_iterations_of_a_loop_around() -> None:
+    request = replace(REQUEST, counted="depth.0")
+    known = {"io": (0, 6), "k": (0, 8)}
+    values = {"depth.0": Index("io")}
+    made = request.made(loop(Block(()), step=2), values, {"depth.0": 2}, known)
+    assert made.start == (8 * Index("io") + 48, Index("k"))
+    alone = request.made(loop(Block(())), {"depth.0": Constant(1)}, {}, known)
+    assert alone.start == (Constant(32), Index("k"))
 
 
 def test_a_value_that_isl_left_out() -> None:
     inner = loop(assign(Index("ii") + 16), "ii", 8)
-    made = REQUEST.made(loop(inner), {}, {"k": (0, 8)})
+    made = REQUEST.made(loop(inner), {}, {}, {"k": (0, 8)})
     assert made.start[0] == Constant(16)
 
 
 @pytest.mark.parametrize("body", [loop(assign(Index("ii") + 16), "ii", 9), Block(())])
 def test_a_value_that_nothing_tells(body: LoopNode) -> None:
     with pytest.raises(LoweringError, match="do not tell which iteration of loop 'io' is run"):
-        REQUEST.made(loop(body), {}, {"k": (0, 8)})
+        REQUEST.made(loop(body), {}, {}, {"k": (0, 8)})
 
 
 def test_requests_of_a_tree() -> None:

@@ -75,6 +75,24 @@ def test_the_distance_counts_iterations() -> None:
     assert f"j + {2 * loop.step}" in requests(stepped)[0]
 
 
+def test_iterations_of_a_loop_around() -> None:
+    schedule = Schedule(columns(33, 40)).split("i", 4).split("j", 16)
+    schedule = schedule.reorder("io", "jo", "ii", "ji").prefetch("x", "jo", of="io")
+    assert requests(schedule) == ["prefetch x[(4*io + 4)..(4*io + 8), (16*jo)..(16*jo + 16)]"]
+    assert "  prefetch x, 1 ahead in 'io'\n" in format_tree(schedule.program)
+    assert_agrees(schedule)
+
+
+def test_iterations_of_a_loop_around_that_has_steps() -> None:
+    build = KernelBuilder("stepped")
+    x, y = build.input("x", i32, (40, 8)), build.inout("y", i32, (8,))
+    with build.loops(i=(0, 40, 3), j=8) as (i, j), build.statement("S"):
+        y[j] = y[j] + x[i, j]
+    schedule = Schedule(build.kernel()).prefetch("x", "j", ahead=2, of="i")
+    assert requests(schedule) == ["prefetch x[i + 6, j]"]
+    assert_agrees(schedule)
+
+
 def test_full_and_partial_tiles() -> None:
     schedule = (
         Schedule(columns(21, 40))
@@ -140,6 +158,11 @@ ERRORS = [
     (("x", "k"), {}, "no loop 'k'"),
     (("x", "i", 0), {}, "the distance of prefetch('x') is 0; expected a positive integer"),
     (("x", "i", 1, 4), {}, "the level of prefetch('x') is 4; expected 1, 2 or 3"),
+    (
+        ("x", "i", 1, 1, "j"),
+        {},
+        "are those of loop 'j', which is not around 'i'; expected one of i",
+    ),
     (("y", "i"), {"kernel": kernels.scale(8)}, "no statement below loop 'i' reads array 'y'"),
     (("x", "i"), {"kernel": columns(8, None)}, "reads of array 'x' has no literal extent"),
     (
@@ -189,6 +212,13 @@ def test_a_loop_that_prefetches_is_not_taken_apart() -> None:
         schedule.split("i", 4)
 
 
+def test_the_loop_that_counts_stays() -> None:
+    schedule = Schedule(columns(8, 40)).split("j", 8).reorder("i", "jo", "ji")
+    schedule = schedule.prefetch("x", "jo", of="i")
+    with pytest.raises(ScheduleError, match="iterations of loop 'i', which is not around it any"):
+        schedule.split("i", 2)
+
+
 def test_what_is_prefetched_stays_to_be_read() -> None:
     schedule = Schedule(columns(8, 40)).split("j", 8).reorder("jo", "i", "ji").prefetch("x", "i")
     with pytest.raises(
@@ -199,8 +229,9 @@ def test_what_is_prefetched_stays_to_be_read() -> None:
 
 def test_a_buffer_of_the_iteration() -> None:
     schedule = Schedule(columns(8, 4)).split("i", 2).pack("x", "io")
-    with pytest.raises(ScheduleError, match="is in a buffer of that iteration; prefetch what fill"):
-        schedule.prefetch("x_packed", "io")
+    for at, of in (("io", None), ("S.ii", "io")):
+        with pytest.raises(ScheduleError, match="a buffer of that iteration; prefetch what fills"):
+            schedule.prefetch("x_packed", at, of=of)
 
 
 def test_a_start_that_is_not_linear() -> None:

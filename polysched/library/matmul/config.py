@@ -40,6 +40,8 @@ class Config:
         parallel_batch: whether the products of a batch run in parallel.
         pack_a: whether a block of ``a`` is copied into a contiguous buffer.
         pack_b: whether a panel of ``b`` is copied into a contiguous, aligned buffer.
+        prefetch_a: whether a register tile asks, cache line by cache line, for the rows of ``a``
+            that the next one reads: at their beginnings the processor does not expect them yet.
         along_k: whether lanes are terms of a sum instead of columns, added up at the end of each;
             see :mod:`polysched.library.matmul.dot`.
     """
@@ -57,6 +59,7 @@ class Config:
     parallel_batch: bool = False
     pack_a: bool = False
     pack_b: bool = True
+    prefetch_a: bool = False
     along_k: bool = False
 
     def __post_init__(self) -> None:

@@ -120,6 +120,8 @@ def _packing(config: Config, problem: Problem, machine: Machine) -> Iterator[str
     yield f"b: {'packed into panels' if config.pack_b else 'read where it lies'} ({read})"
     if config.pack_a:
         yield "a: a block of it packed, so that its rows do not meet in one set of the cache"
+    if config.prefetch_a:
+        yield "a: the rows of the next register tile asked for ahead, cache line by cache line"
 
 
 def _kib(count: int) -> str:

@@ -28,7 +28,7 @@ FEWEST_ROWS_APART = 64
 SHORTEST_PART = 1024
 """Terms that a thread has at least, where the sums are cut in parts."""
 
-MOST_DOT_ROWS = 32
+MOST_DOT_ROWS = 16
 """Rows of the product for which it pays to read a transposed ``b`` as it lies."""
 
 SHORTEST_STREAM = 8
@@ -193,7 +193,14 @@ def _with_blocks(config: Config, part: Sizes, problem: Problem, machine: Machine
     if meets_itself(problem.leading_b):
         is_panel_near = terms * config.inner_n * element <= cache_bytes(machine, 1)
         pays |= part.m >= (FEWEST_ROWS_APART if is_panel_near else FEWEST_ROWS)
-    return replace(config, pack_b=pays or (problem.transpose_b and tiles > 1))
+    # The rows of a come anew for each panel of b, and where they begin, nobody expects them.
+    in_rows = not (problem.transpose_a or config.pack_a or config.k_threads > 1)
+    is_far = in_rows and part.m * terms * element > near
+    return replace(
+        config,
+        pack_b=pays or problem.transpose_b,
+        prefetch_a=is_far and tiles > 1,
+    )
 
 
 def _meets_itself(problem: Problem, machine: Machine, leading: int) -> bool:
@@ -202,12 +209,16 @@ def _meets_itself(problem: Problem, machine: Machine, leading: int) -> bool:
 
 
 def _with_computed(config: Config, problem: Problem) -> Config:
-    """What is computed gets where it is packed: in the cache, shortly before it is multiplied."""
+    """What is computed gets where it is packed: in the cache, shortly before it is multiplied. What
+    one tile of rows reads, once, is not.
+    """
     if problem.computed_b:
-        config = replace(config, pack_b=True)
+        rows = part_sizes(config, problem.sizes).m
+        config = replace(config, pack_b=problem.transpose_b or rows > config.inner_m)
     if problem.computed_a:
         if config.m_block is None and config.k_block is None:
             config = replace(config, m_block=ROWS_OF_BLOCK)
         loops = tile_loops(fitted(config, problem.sizes))
-        config = replace(config, pack_a=loop_of_packing("a", loops) is not None)
+        is_packed = loop_of_packing("a", loops) is not None
+        config = replace(config, pack_a=is_packed, prefetch_a=False)
     return config

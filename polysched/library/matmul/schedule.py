@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from polysched.errors import ScheduleError
+from polysched.ir.cache_lines import LINE_BYTES
+from polysched.ir.expressions import Index
 from polysched.ir.kernel import Kernel
 from polysched.library.matmul.config import Config, fitted, require_registers, unit_of
 from polysched.library.matmul.dot import dot_schedule
@@ -72,6 +74,8 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
         loops = (*stack_loops(kernel), *loops)
     schedule, loops = in_parallel(schedule, loops)
     schedule = schedule.promote(total, at=tile, lanes=lanes)
+    if config.prefetch_a:
+        schedule = _asked_ahead(schedule, config)
     schedule = produced_whole(_packed(schedule, config, loops, lanes), config, lanes)
     return _in_vectors(schedule, lanes, tile)
 
@@ -90,8 +94,9 @@ def _with_partial_sums(kernel: Kernel, config: Config) -> Schedule:
 def _packed(schedule: Schedule, config: Config, loops: Sequence[str], lanes: int) -> Schedule:
     """Copies of what the tiles read again and again: ``b`` by the rows, ``a`` by the columns.
 
-    A transposed ``b`` is turned, since its columns become lanes; ``a`` keeps its order. What is
-    computed from something else is computed in that place.
+    A transposed ``b`` is turned, since its columns become lanes: in square tiles, which are loaded
+    by rows and transposed in registers. ``a`` keeps its order. What is computed from something else
+    is computed in that place.
     """
     stored_a = schedule.program.arrays["a"].dimensions[-2:]
     wanted = {"b": (config.pack_b, "im", ("k", "n")), "a": (config.pack_a, "in", stored_a)}
@@ -113,11 +118,53 @@ def _packed(schedule: Schedule, config: Config, loops: Sequence[str], lanes: int
         else:
             filling = f"{array}_packed"
             schedule = schedule.pack(array, place, order=whole)
-        if order[-1] in loops_around(schedule, filling):
+        around = loops_around(schedule, filling)
+        if array == "b" and _is_by_columns(schedule) and set(order) <= set(around):
+            schedule = _turned(schedule, filling, order, lanes)
+        elif order[-1] in around:
             schedule = schedule.vectorize(f"{filling}.{order[-1]}", lanes)
             if at == "in":
                 schedule = schedule.unroll(f"{filling}.{order[-1]}")
     return schedule
+
+
+def _asked_ahead(schedule: Schedule, config: Config) -> Schedule:
+    """While a register tile is computed, the rows of ``a`` below it come to the second cache."""
+    if config.pack_a or config.loops.index("im") > config.loops.index("ik"):
+        raise ScheduleError(
+            "matmul config: prefetch_a asks for rows of a that the next iteration of 'im' reads; "
+            "set pack_a to False, and put im before ik in the order"
+        )
+    if not {"im", "ik"} <= {*loops_around(schedule, "update")}:
+        return schedule
+    tiles = LINE_BYTES // (schedule.program.arrays["a"].dtype.bytes * config.inner_k)
+    loop = "ik"
+    if tiles > 1:
+        schedule = schedule.split("update.ik", tiles, into=("ik_line", "ik_tile"))
+        loop = "ik_line"
+    return schedule.prefetch("a", f"update.{loop}", of="im", level=2)
+
+
+def _is_by_columns(schedule: Schedule) -> bool:
+    """Whether ``b``, or an input that it is computed from, is stored transposed."""
+    producer = schedule.program.statements.get("produce_b")
+    if producer is None:
+        return schedule.program.arrays["b"].dimensions[-1] == "k"
+    *_, term, _ = producer.indices
+    return any(read.subscripts[-1:] == (Index(term),) for read in producer.reads)
+
+
+def _turned(schedule: Schedule, filling: str, order: Sequence[str], lanes: int) -> Schedule:
+    """Fill a buffer in square tiles of vectors, the last of ``order`` becoming lanes."""
+    outer, last = order
+    inside = (f"{filling}.{outer}_across", f"{filling}.{last}_lane")
+    return (
+        schedule.split(f"{filling}.{outer}", lanes, into=(f"{outer}_tile", f"{outer}_across"))
+        .split(f"{filling}.{last}", lanes, into=(f"{last}_tile", f"{last}_lane"))
+        .reorder(f"{filling}.{outer}_tile", f"{filling}.{last}_tile", *inside)
+        .vectorize(f"{filling}.{last}_lane", lanes)
+        .unroll(f"{filling}.{outer}_across")
+    )
 
 
 _ROWS = ("m", "rm", "m_block")

@@ -62,6 +62,13 @@ def test_threads_share_few_and_long_sums() -> None:
 
 def test_threads_share_a_batch() -> None:
     assert plan(Problem(Sizes(64, 64, 64, batch=64)), AVX512, threads=2).parallel_batch
+    assert plan(Problem(Sizes(256, 256, 256, batch=2)), AVX512, threads=2).parallel_batch
+    assert not plan(Problem(Sizes(256, 256, 256, batch=2)), AVX512, threads=3).parallel_batch
+
+
+def test_parts_are_even_before_they_are_square() -> None:
+    """Parts of 250 x 130 read less, but have a ninth of their last vectors of columns to do."""
+    assert plan(Problem(Sizes(500, 520, 500)), AVX512, threads=8).m_threads == 4
 
 
 def test_a_large_b_is_packed_if_it_is_read_often() -> None:
@@ -111,10 +118,22 @@ def test_threads_read_whole_rows_of_a_streamed_b_if_the_sums_are_few() -> None:
 
 
 def test_what_is_computed_is_packed() -> None:
-    for sizes in [(512, 512, 512), (16, 4096, 4096), (1000, 64, 5000)]:
+    for sizes in [(512, 512, 512), (128, 4096, 4096), (1000, 64, 5000)]:
         config = plan(Problem(Sizes(*sizes), computed_a=True, computed_b=True), AVX512)
         assert config.pack_a
         assert config.pack_b
     config = plan(Problem(Sizes(64, 64, 64), computed_a=True), AVX512)
     assert not config.pack_a  # one block holds all of it
     assert not config.pack_b
+
+
+def test_what_is_computed_and_read_once_is_not_packed() -> None:
+    for sizes in [(1, 512, 512), (4, 512, 512), (16, 4096, 4096)]:
+        assert not plan(Problem(Sizes(*sizes), computed_b=True), AVX512).pack_b
+
+
+def test_a_transposed_b_is_packed_or_read_along_the_sums() -> None:
+    for m in (1, 2, 5, 16, 17, 100):
+        for k in (4, 63, 64, 512):
+            config = plan(Problem(Sizes(m, 500, k), transpose_b=True), AVX512)
+            assert config.pack_b is not config.along_k

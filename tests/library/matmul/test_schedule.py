@@ -17,7 +17,9 @@ from polysched.library.matmul.config import Config, fitted, part_of, unit_of
 from polysched.library.matmul.kernel import Element, Sizes, Stack, matmul_kernel
 from polysched.library.matmul.plan import plan
 from polysched.library.matmul.problem import Problem
+from polysched.library.matmul.schedule import matmul_schedule
 from polysched.loops.last_writer import last_writer_errors
+from polysched.lower import show
 from polysched.machine.load import load_machine
 from polysched.schedule.parallel import Parallel
 from tests.library.matmul.products import (
@@ -55,6 +57,9 @@ FIELDS: list[dict[str, Any]] = [
     {"k_threads": 2, "k_block": 4},
     {"pack_b": False},
     {"pack_a": True, "k_block": 5},
+    {"prefetch_a": True},
+    {"prefetch_a": True, "inner_k": 4, **BLOCKS},
+    {"prefetch_a": True, "m_threads": 2, "n_threads": 2},
 ]
 
 ORDERS = [
@@ -325,3 +330,20 @@ TAILS = [(1, 1, 1), (1, 17, 2), (2, 16, 15), (5, 40, 17), (7, 33, 16), (13, 31, 
 @pytest.mark.parametrize("sizes", TAILS, ids=str)
 def test_tails(sizes: tuple[int, int, int]) -> None:
     assert_product(matmul_kernel(*sizes), plan(Problem(Sizes(*sizes)), HOST))
+
+
+@pytest.mark.parametrize(
+    "fields", [{"pack_a": True, "m_block": 3}, {"order": "pmpnpkomonokikimin"}], ids=named
+)
+def test_rows_that_cannot_be_asked_for(fields: dict[str, Any]) -> None:
+    config = Config(**{**vars(SMALL), **fields, "prefetch_a": True})
+    with pytest.raises(ScheduleError, match="set pack_a to False, and put im before ik in the ord"):
+        scheduled(matmul_kernel(*SIZES[:3]), config)
+
+
+def test_a_tile_asks_for_the_lines_of_the_next_once() -> None:
+    config = Config(**{**vars(SMALL), "prefetch_a": True})
+    machine = load_machine("skylake-avx512")
+    schedule = matmul_schedule(matmul_kernel(9, 64, 160), config, machine)
+    text = show(schedule, "asm", machine)
+    assert text.count("prefetcht1") == config.inner_m
