@@ -160,6 +160,7 @@ class _Shared:
 
 def _array_faults(program: Program, tree: Node, array: Array) -> Iterator[StorageFault]:
     life = lifetime(program, tree, array) if array.tile else None
+    yield from _interrupted(program, tree, array, life.position.around if life else ())
     apart = [one for one in program.dependences if one.storage and one.array == array.name]
     if (life is None or life.is_contiguous) and keeps(tree, apart):
         return
@@ -178,7 +179,6 @@ def _array_faults(program: Program, tree: Node, array: Array) -> Iterator[Storag
     yield from _lost(shared)
     yield from _spoilt(shared)
     yield from _stored_at_once(shared)
-    yield from _interrupted(shared)
 
 
 def _undecided(program: Program, array: Array) -> str:
@@ -275,16 +275,20 @@ def _stored_at_once(shared: _Shared) -> Iterator[StorageFault]:
                 yield from shared.fault(cause, (one, other), place.relation, place)
 
 
-def _interrupted(shared: _Shared) -> Iterator[StorageFault]:
-    """Two tiles that update one element of a reduction, neither of them at one go."""
-    program, tree = shared.program, shared.tree
+def _interrupted(
+    program: Program, tree: Node, array: Array, around: tuple[Loop, ...]
+) -> Iterator[StorageFault]:
+    """Two tiles that update one element of a reduction, neither of them at one go.
+
+    That is asked of tiles with memory of their own as well: it is the element outside that counts.
+    """
     free = [one for one in program.dependences if one.reorderable]
     for flow in free:
         out, into = flow.source.statement, flow.sink.statement
         if (
             flow.kind is not DependenceKind.FLOW
             or out == into
-            or not _are_copies(shared, into, out)
+            or not _are_copies(program, array.name, into, out)
         ):
             continue
         one_tile = _same_instance(program, into, out)
@@ -294,12 +298,14 @@ def _interrupted(shared: _Shared) -> Iterator[StorageFault]:
                 continue
             back = _unordered(tree, anti.sink, anti.source, anti.relation.reverse()).reverse()
             both = late.intersect(back.apply_range(one_tile.reverse()))
-            yield from shared.fault(Cause.INTERRUPTED, (flow.sink, flow.sink), both)
+            if not both.is_empty():
+                ends = (flow.sink, flow.sink)
+                yield StorageFault(array, Cause.INTERRUPTED, around, ends, both)
 
 
-def _are_copies(shared: _Shared, into: str, out: str) -> bool:
+def _are_copies(program: Program, name: str, into: str, out: str) -> bool:
     """Whether two statements copy into the buffer and out of it, element by element."""
-    name, statements = shared.array.name, shared.program.statements
+    statements = program.statements
     return statements[into].target.array == name and any(
         read.array == name for read in statements[out].reads
     )

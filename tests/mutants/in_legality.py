@@ -225,8 +225,17 @@ MUTANTS = (
         "interrupted-additions",
         "tiles may add to one element at the same time",
         STORAGE,
-        "    yield from _interrupted(shared)\n",
+        "    yield from _interrupted(program, tree, array, life.position.around if life else ())\n",
         "",
+        STORAGE_TESTS,
+    ),
+    Mutant(
+        "interrupted-where-tiles-share-memory",
+        "tiles with memory of their own may add to one element at the same time",
+        STORAGE,
+        "    yield from _interrupted(program, tree, array, life.position.around if life else ())\n",
+        "    if life and not life.is_contiguous:\n"
+        "        yield from _interrupted(program, tree, array, life.position.around)\n",
         STORAGE_TESTS,
     ),
     Mutant(

@@ -120,7 +120,9 @@ def _streaming(config: Config, part: Sizes, problem: Problem, machine: Machine) 
     """A few whole rows of ``b`` at a time, each read once from its first to its last element; the
     more rows of the product, the longer a block may be without waiting for memory.
     """
-    heights = -(-part.m // 16)
+    # A vector of sums for each row, one of b and one of a.
+    tallest = min(16, machine.vector_registers - 2)
+    heights = -(-part.m // tallest)
     rows = -(-part.m // heights)
     widest = (machine.vector_registers - 1) // (rows + 1)
     vectors = max(1, min(widest, 16 // rows, 4) if rows <= SHORTEST_STREAM else min(widest, 2))

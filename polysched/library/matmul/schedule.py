@@ -46,6 +46,11 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
         ScheduleError: the config asks for what cannot be had; the message says what.
     """
     config = fitted(config, sizes_of(kernel))
+    if config.parallel_batch and config.k_threads > 1:
+        raise ScheduleError(
+            f"matmul config: parallel_batch runs whole products in parallel, and k_threads="
+            f"{config.k_threads} cuts their sums; take one of the two"
+        )
     sums = kernel.arrays[kernel.statements["update"].target.array]
     require_registers(config, machine, sums.dtype)
     lanes = machine.lanes(sums.dtype.bits)
@@ -96,7 +101,7 @@ def _packed(schedule: Schedule, config: Config, loops: Sequence[str], lanes: int
 
     A transposed ``b`` is turned, since its columns become lanes: in square tiles, which are loaded
     by rows and transposed in registers. ``a`` keeps its order. What is computed from something else
-    is computed in that place.
+    is computed in that place, before it is copied there if it is unpacked by columns.
     """
     stored_a = schedule.program.arrays["a"].dimensions[-2:]
     wanted = {"b": (config.pack_b, "im", ("k", "n")), "a": (config.pack_a, "in", stored_a)}
@@ -113,11 +118,15 @@ def _packed(schedule: Schedule, config: Config, loops: Sequence[str], lanes: int
         dimensions = schedule.program.arrays[array].dimensions
         whole = (*(one for one in dimensions if one not in order), *order)
         filling, place = f"produce_{array}", f"update.{at}"
-        if filling in schedule.program.statements:
-            schedule = schedule.compute_at(filling, place, recompute=True, order=whole)
-        else:
-            filling = f"{array}_packed"
+        is_stored = filling not in schedule.program.statements
+        is_in_steps = array == "b" and not is_stored and _reads_bits_by_columns(schedule)
+        if is_stored or is_in_steps:
             schedule = schedule.pack(array, place, order=whole)
+            if is_in_steps:
+                schedule = _made_by_columns(schedule, place, whole, lanes)
+            filling = f"{array}_packed"
+        else:
+            schedule = schedule.compute_at(filling, place, recompute=True, order=whole)
         around = loops_around(schedule, filling)
         if array == "b" and _is_by_columns(schedule) and set(order) <= set(around):
             schedule = _turned(schedule, filling, order, lanes)
@@ -147,11 +156,38 @@ def _asked_ahead(schedule: Schedule, config: Config) -> Schedule:
 
 def _is_by_columns(schedule: Schedule) -> bool:
     """Whether ``b``, or an input that it is computed from, is stored transposed."""
-    producer = schedule.program.statements.get("produce_b")
-    if producer is None:
+    if "produce_b" not in schedule.program.statements:
         return schedule.program.arrays["b"].dimensions[-1] == "k"
+    return bool(_read_by_columns(schedule))
+
+
+def _reads_bits_by_columns(schedule: Schedule) -> bool:
+    """Whether ``b`` is computed from packed integers whose neighbours are terms of a sum: whole
+    vectors of these are unpacked at once, single ones are dear.
+    """
+    arrays = schedule.program.arrays
+    return any(arrays[name].dtype.is_odd for name in _read_by_columns(schedule))
+
+
+def _read_by_columns(schedule: Schedule) -> list[str]:
+    """The inputs of which a column of ``b`` reads neighbours."""
+    producer = schedule.program.statements["produce_b"]
     *_, term, _ = producer.indices
-    return any(read.subscripts[-1:] == (Index(term),) for read in producer.reads)
+    return [one.array for one in producer.reads if one.subscripts[-1:] == (Index(term),)]
+
+
+def _made_by_columns(
+    schedule: Schedule, place: str, dimensions: Sequence[str], lanes: int
+) -> Schedule:
+    """Compute what is packed of ``b`` as its inputs lie, column by column, before it is packed."""
+    *outer, term, column = dimensions
+    schedule = schedule.compute_at("produce_b", place, recompute=True, order=(*outer, column, term))
+    around = loops_around(schedule, "produce_b")
+    if term not in around:
+        return schedule
+    if column in around:
+        schedule = schedule.reorder(f"produce_b.{column}", f"produce_b.{term}")
+    return schedule.vectorize(f"produce_b.{term}", lanes)
 
 
 def _turned(schedule: Schedule, filling: str, order: Sequence[str], lanes: int) -> Schedule:

@@ -135,5 +135,5 @@ def bias_of(bias: Shape, product: Product) -> tuple[Bias, int]:
             f"{product.shape}"
         )
     if rows is not None and (is_column or columns is None):
-        return Bias.ROWS, product.sizes.m // rows
+        return Bias.ROWS, product.sizes.m // rows if rows else 1
     return Bias.COLUMNS, 1

@@ -79,6 +79,11 @@ def test_empty(left: tuple[int, ...], right: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(found, expected)
 
 
+def test_a_bias_of_no_rows() -> None:
+    assert matmul(some(0, 5), some(5, 7), bias=some(0, 1)).shape == (0, 7)
+    assert matmul(some(0, 5), some(5), bias=some(1)).shape == (0,)
+
+
 def test_empty_sums_are_written() -> None:
     out = np.ones((2, 4), np.float32)
     assert matmul(some(2, 0), some(0, 4), out) is out

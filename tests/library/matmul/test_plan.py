@@ -24,6 +24,13 @@ def test_every_plan_fits(machine, dtype: DType, threads: int) -> None:
             assert fitted(config, sizes) == config
 
 
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+def test_every_streaming_plan_fits(machine) -> None:
+    for m in range(1, 65):
+        problem = Problem(Sizes(m, 1000, 16384))
+        require_registers(plan(problem, machine), machine, problem.total)
+
+
 def test_no_threads_for_little_work() -> None:
     config = plan(Problem(Sizes(64, 64, 64)), AVX512, threads=8)
     assert (config.m_threads, config.n_threads, config.k_threads) == (1, 1, 1)
@@ -67,7 +74,7 @@ def test_threads_share_a_batch() -> None:
 
 
 def test_parts_are_even_before_they_are_square() -> None:
-    """Parts of 250 x 130 read less, but have a ninth of their last vectors of columns to do."""
+    """Parts of 250 x 130 read less, but the last of their nine vectors of columns is wasted."""
     assert plan(Problem(Sizes(500, 520, 500)), AVX512, threads=8).m_threads == 4
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import ScheduleError
+from polysched.ir.bit_packing import pack_bits
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, f32, f64, i8, i16
 from polysched.ir.functions import cast
@@ -271,6 +272,42 @@ def _halves(build: KernelBuilder) -> Element:
     return lambda term, column: cast(weights[term, column], f32) * 0.5
 
 
+@pytest.mark.parametrize("fields", [{}, {"along_k": True, "inner_n": 2}, BLOCKS], ids=named)
+def test_a_computed_operand_in_registers(fields: dict[str, Any]) -> None:
+    config = Config(**{**vars(SMALL), **fields, "pack_b": False})
+    kernel = matmul_kernel(*SIZES[:3], producer_b=codes_by_columns(SIZES), inline_b=True)
+    inputs = coded_operands(SIZES)
+    del inputs["codes"], inputs["scale"]
+    a, b = operands(SIZES)
+    expected = product(a, b * inputs["gain"])
+    assert_right(kernel, config, a, *inputs.values(), expected=expected)
+    assert "b" not in kernel.arrays
+
+
+@pytest.mark.parametrize("sizes", [SIZES, Sizes(5, 16, 16), Sizes(7, 1, 33)], ids=str)
+def test_packed_bits_are_unpacked_as_they_lie(sizes: Sizes) -> None:
+    def declared(build: KernelBuilder) -> Element:
+        bits = build.input("bits", "u3", (sizes.n, sizes.k), rows="padded")
+        return lambda term, column: cast(bits[column, term], f32)
+
+    a, b = operands(sizes)
+    b = np.abs(b) % 8
+    bits = pack_bits(b.T.astype("u1"), "u3", rows="padded", overflow="raise")
+    kernel = matmul_kernel(*sizes[:3], producer_b=declared)
+    assert_right(kernel, SMALL, a, bits, expected=product(a, b))
+    tree = scheduled(kernel, SMALL).program.tree
+    below = [loop.name for loop in path(tree, "produce_b")]
+    assert "in" in below or sizes.n == 1
+
+
+def test_a_transposed_b_is_turned_in_registers() -> None:
+    machine = load_machine("skylake-avx512")
+    kernel = matmul_kernel(60, 256, 64, transpose_b=True)
+    text = scheduled(kernel, Config(inner_m=6, inner_n=64)).show("asm", machine)
+    assert "vunpcklps" in text
+    assert "vgather" not in text
+
+
 def test_a_computed_stack() -> None:
     def declared(build: KernelBuilder) -> Element:
         codes = build.input("codes", i8, (2, SIZES.m, SIZES.k))
@@ -347,3 +384,9 @@ def test_a_tile_asks_for_the_lines_of_the_next_once() -> None:
     schedule = matmul_schedule(matmul_kernel(9, 64, 160), config, machine)
     text = show(schedule, "asm", machine)
     assert text.count("prefetcht1") == config.inner_m
+
+
+def test_a_batch_in_parallel_whose_sums_are_cut() -> None:
+    config = Config(**{**vars(SMALL), "parallel_batch": True, "k_threads": 3})
+    with pytest.raises(ScheduleError, match="and k_threads=3 cuts their sums; take one of the two"):
+        scheduled(matmul_kernel(*SIZES[:3], batch=3), config)
