@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from polysched.legality.loop_properties import explain_loops
     from polysched.legality.repairs import repairs
     from polysched.library.matmul.call import matmul
+    from polysched.library.matmul.computed import Computed, Input, computed
     from polysched.library.transpose.call import transpose
     from polysched.lower import compile, export, show
     from polysched.runtime.kernel import CompiledKernel
@@ -77,9 +78,12 @@ if TYPE_CHECKING:
 _LATER = MappingProxyType(
     {
         "CompiledKernel": "polysched.runtime.kernel",
+        "Computed": "polysched.library.matmul.computed",
+        "Input": "polysched.library.matmul.computed",
         "Schedule": "polysched.user",
         "check": "polysched.legality.check",
         "compile": "polysched.lower",
+        "computed": "polysched.library.matmul.computed",
         "einsum": "polysched.frontends.einsum.call",
         "explain_loops": "polysched.legality.loop_properties",
         "export": "polysched.lower",
@@ -103,7 +107,9 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "CallError",
     "CompiledKernel",
+    "Computed",
     "DType",
+    "Input",
     "Kernel",
     "KernelBuilder",
     "KernelError",
@@ -118,6 +124,7 @@ __all__ = [
     "cast",
     "check",
     "compile",
+    "computed",
     "einsum",
     "equal",
     "exp",

@@ -15,6 +15,7 @@ import numpy as np
 from polysched.cli.comparison import Comparison, compare
 from polysched.cli.failures import ExitCode
 from polysched.cli.inputs import parameter_values, parsed_sizes, random_arrays
+from polysched.cli.options import machine_option
 from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
 from polysched.cli.terminal import output, print_error, print_json, progress
 from polysched.cli.work import floating_point_operations, instance_counts
@@ -64,6 +65,7 @@ class Report:
 @click.command("run")
 @click.argument("target")
 @reading_options
+@machine_option
 @click.option(
     "--size",
     "sizes",
@@ -92,19 +94,22 @@ def run_command(
     context: click.Context,
     target: str,
     reading: Reading,
+    machine: str | None,
     sizes: dict[str, int],
     repeat: int,
     seed: int,
     as_record: bool,
 ) -> None:
-    """Compile a schedule for this machine and run it on random inputs.
+    """Compile a schedule and run it here, on random inputs.
 
     The results are compared with the reference interpreter's if the kernel has at most 200,000
-    statement instances. A schedule that is not proved legal is not run.
+    statement instances. A schedule that is not proved legal is not run. With --machine the code is
+    that for another machine, whose instructions this one must have too.
 
     \b
     polysched run examples/conv2d_relu.py:tutorial
     polysched run my_kernel.py --size N=64 --size M=100 --repeat 20
+    polysched run examples/conv2d_relu.py:tutorial --machine haswell-avx2
 
     \b
     Exit codes: 0 success, 1 illegal or wrong result, 2 bad input, 3 legality unknown.
@@ -115,7 +120,7 @@ def run_command(
     arrays = random_arrays(kernel, parameters, seed)
     with progress() as tell:
         tell("proving and compiling")
-        compiled = compile(schedule)
+        compiled = compile(schedule, machine)
         tell(f"running {repeat + 1} times")
         results, seconds = _timed(compiled, kernel, arrays, parameters, repeat)
         tell("comparing with the reference")

@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
 from polysched.fuzz.exploring import Explored, Found, Judges, explore
-from polysched.fuzz.judgement import Finding
+from polysched.fuzz.judgement import Finding, Mode
 from polysched.machine.load import load_machine
 
 PATIENCE = 300.0
@@ -31,6 +31,7 @@ class Plan:
         pairs: no seed begins once so many schedules are judged; None: no limit.
         most_found: no seed begins once so much is wrong.
         patience: seconds for one seed.
+        mode: how all are judged; None: each seed in its own way.
     """
 
     seed: int = 0
@@ -39,6 +40,7 @@ class Plan:
     pairs: int | None = None
     most_found: int = 20
     patience: float = PATIENCE
+    mode: Mode | None = None
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def run(
 def _results(plan: Plan, explored: Explored, start: float) -> Iterator[Explored]:
     """What each seed gave, as it is done; new seeds begin while ``explored`` is below the plan."""
     seed = plan.seed
-    workers = [_started() for _ in range(plan.jobs)]
+    workers = [_started(plan.mode) for _ in range(plan.jobs)]
     try:
         while True:
             for worker in workers:
@@ -119,7 +121,7 @@ def _results(plan: Plan, explored: Explored, start: float) -> Iterator[Explored]
                     worker.explored += 1
                 if worker.explored >= SEEDS_A_PROCESS or not worker.process.is_alive():
                     worker.end()
-                    workers[workers.index(worker)] = _started()
+                    workers[workers.index(worker)] = _started(plan.mode)
     finally:
         for worker in workers:
             worker.end()
@@ -158,16 +160,16 @@ def _ended(seed: int, finding: Finding, detail: str) -> Explored:
     return explored
 
 
-def _started() -> _Worker:
+def _started(mode: Mode | None = None) -> _Worker:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(theirs,), daemon=True)
+    process = context.Process(target=_work, args=(theirs, mode), daemon=True)
     process.start()
     theirs.close()
     return _Worker(process, ours)
 
 
-def _work(connection: Connection) -> None:
+def _work(connection: Connection, mode: Mode | None) -> None:
     """Explore the seeds that come, until no more do."""
     judges = Judges(load_machine())
     while True:
@@ -175,4 +177,4 @@ def _work(connection: Connection) -> None:
             seed: int = connection.recv()
         except EOFError:
             return
-        connection.send(explore(seed, judges))
+        connection.send(explore(seed, judges, only=mode))

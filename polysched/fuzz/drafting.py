@@ -1,4 +1,4 @@
-"""The parts of a random kernel: arrays, subscripts, ranges of loops, values, conditions.
+"""The parts of a random kernel: arrays, subscripts, ranges of loops, conditions.
 
 Every index lies between 0 and a *span*, a literal or something that grows with the parameters;
 the extents of arrays follow from it, so that almost every access is inside its array.
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from polysched.fuzz.limits import Limits
 from polysched.fuzz.randomness import Integers, chance, choose
 from polysched.fuzz.sketch import (
     ArraySketch,
@@ -20,23 +21,9 @@ from polysched.fuzz.sketch import (
     WhereSketch,
 )
 from polysched.ir.affine import weighted_sum
-from polysched.ir.dtypes import DType, i32
 from polysched.ir.expressions import Constant, Expression, Index, Load, Parameter, as_expression
-from polysched.ir.functions import cast, equal, maximum, minimum
+from polysched.ir.functions import equal, maximum, minimum
 from polysched.ir.kernel import Role
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How large kernels may become.
-
-    Attributes:
-        largest: the greatest value of a parameter that has one.
-        dtype: the type of all elements.
-    """
-
-    largest: int = 4
-    dtype: DType = i32
 
 
 @dataclass(frozen=True)
@@ -90,7 +77,7 @@ def new_draft(integers: Integers, limits: Limits) -> Draft:
     return Draft(integers, limits, parameters, numbered=chance(integers, 1, 2))
 
 
-def _spans(draft: Draft, times: int, more: int) -> Expression:
+def spans(draft: Draft, times: int, more: int) -> Expression:
     """So many spans, and a number: a span is the sum of the parameters (or their limits) + 2."""
     greatest = draft.parameters[0].maximum
     if greatest is not None:
@@ -103,8 +90,11 @@ def new_array(draft: Draft, role: Role, rank: int, *, signed: bool = True) -> Ta
     integers = draft.integers
     below = tuple(signed and chance(integers, 1, 2) for _ in range(rank))
     short = 2 if chance(integers, 1, 60) else 0
-    shape = tuple(_spans(draft, 3, 4 - short) if one else _spans(draft, 2, 2) for one in below)
-    sketch = ArraySketch("ABCDEFG"[len(draft.arrays)], role, draft.limits.dtype, shape)
+    shape = tuple(spans(draft, 3, 4 - short) if one else spans(draft, 2, 2) for one in below)
+    dtype = choose(integers, draft.limits.types(written=role is not Role.INPUT))
+    if dtype.is_odd and rank == 0:
+        dtype = dtype.container  # packed arguments have a dimension
+    sketch = ArraySketch("ABCDEFG"[len(draft.arrays)], role, dtype, shape)
     target = Target(sketch, below)
     draft.arrays.append(target)
     return target
@@ -113,7 +103,7 @@ def new_array(draft: Draft, role: Role, rank: int, *, signed: bool = True) -> Ta
 def element(draft: Draft, array: Target) -> Load:
     """A random element of an array."""
     subscripts = tuple(_subscript(draft, signed) for signed in array.signed)
-    return Load(array.sketch.name, subscripts, draft.limits.dtype)
+    return Load(array.sketch.name, subscripts, array.sketch.dtype)
 
 
 def _subscript(draft: Draft, signed: bool) -> Expression:
@@ -123,13 +113,13 @@ def _subscript(draft: Draft, signed: bool) -> Expression:
         return as_expression(integers(0, 2))
     index, other = choose(integers, draft.scope), choose(integers, draft.scope)
     options = [index, index, index, index, index + other, 2 * index, index // 2, index % 2]
-    options += [as_expression(0), (index + 1) % 3]
+    options += [as_expression(0), (index + 1) % 3, spans(draft, 1, 0) - index]
     result = choose(integers, options)
     if not signed:
         return result + 1 if chance(integers, 1, 4) else result
     if chance(integers, 1, 4):
         result = result - choose(integers, draft.scope)
-    return result + _spans(draft, 1, 1 + integers(-1, 1))
+    return result + spans(draft, 1, 1 + integers(-1, 1))
 
 
 def index_range(draft: Draft) -> tuple[Expression, Expression, int]:
@@ -163,30 +153,3 @@ def guarded(draft: Draft, statement: AssignSketch) -> PartSketch:
         (second < first + 2) & (first < second + 1),
     ]
     return WhereSketch(choose(integers, conditions), (statement,))
-
-
-def value(draft: Draft, arrays: list[Target]) -> Expression:
-    """A value from up to two reads.
-
-    Of floats nothing is ever subtracted: of positive numbers every order and rounding of sums,
-    products, minima and maxima gives the same, but for a relative error that stays small.
-    """
-    integers, dtype = draft.integers, draft.limits.dtype
-    one, other = (element(draft, choose(integers, arrays)) for _ in range(2))
-    index = cast(choose(integers, draft.scope), dtype) if draft.scope else as_expression(1)
-    if dtype.is_float:
-        options = [0.5 * one + 0.25 * other + 0.125, 0.5 * one + 0.5, maximum(one, other)]
-        options += [minimum(one, 0.125 * index), 0.25 * one + 0.75 * other]
-    else:
-        options = [3 * one - other + integers(0, 5), one + 1, maximum(one, other) - 1]
-        options += [2 * one + index, index - one * other]
-    return choose(integers, options)
-
-
-def combined(draft: Draft, target: Load, contribution: Expression) -> Expression:
-    """``target op contribution`` for an operator that reductions may have."""
-    options = [target + contribution] * 3
-    options += [maximum(target, contribution), minimum(contribution, target)]
-    if draft.limits.dtype.is_integer:
-        options += [target - contribution, target * contribution]
-    return choose(draft.integers, options)

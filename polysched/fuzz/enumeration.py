@@ -8,17 +8,17 @@ be asked for the times of the instances.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polysched.fuzz.instances import SIZE, Block, Instances, Sizes, list_instances
+from polysched.fuzz.instances import SIZE, Instances, Sizes, list_instances
 from polysched.fuzz.timing import ranks, times
-from polysched.ir.kernel import Access, Array, Kernel, Order, Role
-from polysched.ir.memory import concrete_shape
-from polysched.ir.points import Points, evaluate_many
+from polysched.fuzz.touches import Touches, byte_touches, element_touches, uses
+from polysched.ir.kernel import Kernel, Order, Role
+from polysched.ir.points import Points
 from polysched.ir.tree import Node
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -33,13 +33,23 @@ class Conflicts:
 
     All have shape (pairs,): the two instances as row numbers; whether either may come first (a
     reduction free in its order); whether they may run together (a read, then a write, of one
-    statement).
+    statement); whether they have a byte in common only, so that threads alone are to be kept apart.
     """
 
     first: Points
     second: Points
     reorderable: Mask
     reads_first: Mask
+    only_threads: Mask
+
+    def joined(self, other: Conflicts) -> Conflicts:
+        """The pairs of both."""
+        return Conflicts(
+            *(
+                np.concatenate([getattr(self, one.name), getattr(other, one.name)])
+                for one in fields(self)
+            )
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,86 +89,26 @@ def enumerate_kernel(
     if instances is None:
         return None
     order = ranks(times(instances, kernel.body).rows)
-    touches = _touches(instances, kernel.arrays)
+    used = list(uses(instances, kernel.arrays))
+    touches = element_touches(used)
     conflicts = _conflicts(instances, order, touches)
-    if conflicts is None:
+    neighbours = _neighbours(order, byte_touches(used))
+    if conflicts is None or neighbours is None:
         return None
-    is_undefined = _is_undefined(kernel, order, touches)
-    return Enumeration(instances, conflicts, touches.is_outside, is_undefined)
-
-
-@dataclass(frozen=True, eq=False)
-class _Touches:
-    """All accesses of all instances, shape (touches,) each."""
-
-    array: Points
-    element: Points
-    instance: Points
-    statement: Points
-    position: Points
-    is_outside: bool
-
-
-def _touches(instances: Instances, arrays: Mapping[str, Array]) -> _Touches:
-    numbers = {name: number for number, name in enumerate(arrays)}
-    shapes = {
-        name: np.array(
-            [concrete_shape(array.shape, size) for size in instances.sizes], np.int64
-        ).reshape(len(instances.sizes), len(array.shape))
-        for name, array in arrays.items()
-    }
-    parts, is_outside = [], False
-    rank = max((len(array.shape) for array in arrays.values()), default=0)
-    for number, block in enumerate(instances.blocks):
-        for position, access in enumerate(block.statement.accesses):
-            columns = _elements(access, block)
-            extents = shapes[access.array][block.variables[SIZE]]
-            is_outside |= bool(((columns < 0) | (columns >= extents)).any())
-            part = np.zeros((block.count, rank + 6), np.int64)
-            part[:, 0] = numbers[access.array]
-            part[:, 1] = block.variables[SIZE]
-            part[:, 2 : 2 + columns.shape[1]] = columns
-            part[:, -3] = np.arange(block.start, block.start + block.count)
-            part[:, -2] = number
-            part[:, -1] = position
-            parts.append(part)
-    table = np.concatenate(parts)
-    return _Touches(
-        array=table[:, 0],
-        element=ranks(table[:, :-3]),
-        instance=table[:, -3],
-        statement=table[:, -2],
-        position=table[:, -1],
-        is_outside=is_outside,
+    return Enumeration(
+        instances,
+        conflicts.joined(neighbours),
+        is_outside=any(one.is_outside for one in used),
+        is_undefined=_is_undefined(kernel, order, touches),
     )
 
 
-def _elements(access: Access, block: Block) -> Points:
-    result = np.empty((block.count, len(access.subscripts)), np.int64)
-    for dimension, subscript in enumerate(access.subscripts):
-        result[:, dimension] = evaluate_many(subscript, block.variables)
-    return result
-
-
-def _conflicts(instances: Instances, order: Points, touches: _Touches) -> Conflicts | None:
+def _conflicts(instances: Instances, order: Points, touches: Touches) -> Conflicts | None:
     """Every ordered pair on one element, at least one of both writing."""
-    by_element = np.argsort(touches.element, kind="stable")
-    sorted_elements = touches.element[by_element]
-    starts = np.searchsorted(sorted_elements, sorted_elements, side="left")
-    ends = np.searchsorted(sorted_elements, sorted_elements, side="right")
-    lengths = ends - starts
-    if lengths.sum() > LARGEST_PAIRS:
+    pairs = _pairs(order, touches)
+    if pairs is None:
         return None
-    left = np.repeat(np.arange(len(by_element)), lengths)
-    within = np.arange(len(left)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    right = np.repeat(starts, lengths) + within
-    first, second = by_element[left], by_element[right]
-    first_instance, second_instance = touches.instance[first], touches.instance[second]
-    positions = touches.position[first], touches.position[second]
-    kept = (order[first_instance] < order[second_instance]) & (
-        (positions[0] == 0) | (positions[1] == 0)
-    )
-    first, second = first[kept], second[kept]
+    first, second = pairs
     own = touches.statement[first] == touches.statement[second]
     free = np.zeros(len(first), np.bool_)
     for number, block in enumerate(instances.blocks):
@@ -172,11 +122,47 @@ def _conflicts(instances: Instances, order: Points, touches: _Touches) -> Confli
             )
     reads_first = own & (touches.position[second] == 0) & (touches.position[first] != 0)
     return Conflicts(
-        touches.instance[first], touches.instance[second], own & free, reads_first & ~(own & free)
+        touches.instance[first],
+        touches.instance[second],
+        own & free,
+        reads_first & ~(own & free),
+        np.zeros(len(first), np.bool_),
     )
 
 
-def _is_undefined(kernel: Kernel, order: Points, touches: _Touches) -> bool:
+def _neighbours(order: Points, touches: Touches) -> Conflicts | None:
+    """Every pair in one byte, at least one of both writing: threads must not meet there."""
+    pairs = _pairs(order, touches)
+    if pairs is None:
+        return None
+    first, second = (touches.instance[ends] for ends in pairs)
+    no, yes = np.zeros(len(first), np.bool_), np.ones(len(first), np.bool_)
+    return Conflicts(first, second, no, no, yes)
+
+
+def _pairs(order: Points, touches: Touches) -> tuple[Points, Points] | None:
+    """Touches of one place, one of them writing, by instances one before the other.
+
+    None if there are more than ``LARGEST_PAIRS``.
+    """
+    by_place = np.argsort(touches.place, kind="stable")
+    sorted_places = touches.place[by_place]
+    starts = np.searchsorted(sorted_places, sorted_places, side="left")
+    ends = np.searchsorted(sorted_places, sorted_places, side="right")
+    lengths = ends - starts
+    if lengths.sum() > LARGEST_PAIRS:
+        return None
+    left = np.repeat(np.arange(len(by_place)), lengths)
+    within = np.arange(len(left)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    right = np.repeat(starts, lengths) + within
+    first, second = by_place[left], by_place[right]
+    kept = (order[touches.instance[first]] < order[touches.instance[second]]) & (
+        (touches.position[first] == 0) | (touches.position[second] == 0)
+    )
+    return first[kept], second[kept]
+
+
+def _is_undefined(kernel: Kernel, order: Points, touches: Touches) -> bool:
     """Whether an output or temporary is read where no instance before has written."""
     fresh = [
         number
@@ -184,11 +170,11 @@ def _is_undefined(kernel: Kernel, order: Points, touches: _Touches) -> bool:
         if array.role in (Role.OUTPUT, Role.TEMPORARY)
     ]
     never = np.iinfo(np.int64).max
-    written_at = np.full(touches.element.max(initial=-1) + 1, never)
+    written_at = np.full(touches.place.max(initial=-1) + 1, never)
     writes = touches.position == 0
-    np.minimum.at(written_at, touches.element[writes], order[touches.instance[writes]])
+    np.minimum.at(written_at, touches.place[writes], order[touches.instance[writes]])
     reads = ~writes & np.isin(touches.array, fresh)
-    return bool((written_at[touches.element[reads]] >= order[touches.instance[reads]]).any())
+    return bool((written_at[touches.place[reads]] >= order[touches.instance[reads]]).any())
 
 
 def violated(table: Enumeration, tree: Node) -> Mask:
@@ -199,6 +185,7 @@ def violated(table: Enumeration, tree: Node) -> Mask:
     first, second = rank[pairs.first], rank[pairs.second]
     wrong = np.where(pairs.reorderable, first == second, first > second)
     wrong |= (first == second) & ~pairs.reads_first
+    wrong &= ~pairs.only_threads
     for column, below in when.parallel:
         inside = np.zeros(len(rank), np.bool_)
         for block in table.instances.blocks:

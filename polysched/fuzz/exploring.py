@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TypeAlias
 
 import islpy as isl
 
 from polysched.errors import KernelError, PolyschedError, ScheduleError
-from polysched.fuzz.drafting import Limits
+from polysched.fuzz.choosing import FEW_LANES, MANY_LANES, Choosing
 from polysched.fuzz.judgement import Finding, Judgement, Mode
 from polysched.fuzz.kernels import random_sketch
-from polysched.fuzz.machine_judge import judge_machine
+from polysched.fuzz.limits import Limits, machine_limits, order_limits, plain_limits
+from polysched.fuzz.machine_judge import NOT_TO_BE_HAD, judge_machine
 from polysched.fuzz.order_judge import judge_order
 from polysched.fuzz.randomness import Integers, chance, choose
+from polysched.fuzz.recipes import random_recipe
 from polysched.fuzz.run_judge import judge_run
 from polysched.fuzz.sketch import KernelSketch, declare
 from polysched.fuzz.steps import only_reorders, random_step
 from polysched.fuzz.subject import Subject
-from polysched.ir.dtypes import f32, f64, i8, i32, i64
 from polysched.legality.check import check
 from polysched.legality.verdict import Verdict, VerdictKind
 from polysched.machine.description import Machine
@@ -30,6 +32,10 @@ from polysched.schedule.schedule import Schedule
 
 ATTEMPTS = 14
 """Random steps tried for one kernel; each that fits makes a schedule, which is judged."""
+
+_LIMITS: Mapping[Mode, Callable[[Integers], Limits]] = MappingProxyType(
+    {Mode.ORDER: order_limits, Mode.RUN: plain_limits, Mode.MACHINE: machine_limits}
+)
 
 Checker: TypeAlias = Callable[[Schedule], Verdict]
 
@@ -74,7 +80,13 @@ class Judges:
     checker: Checker = check
 
 
-def explore(seed: int, judges: Judges, announce: Callable[[Case], None] | None = None) -> Explored:
+def explore(
+    seed: int,
+    judges: Judges,
+    announce: Callable[[Case], None] | None = None,
+    *,
+    only: Mode | None = None,
+) -> Explored:
     """Judge some schedules of the seed's kernel.
 
     Of ten seeds, six take steps that only reorder, which are judged by enumeration and now and then
@@ -82,9 +94,11 @@ def explore(seed: int, judges: Judges, announce: Callable[[Case], None] | None =
 
     Args:
         announce: told each case before it is judged.
+        only: the one way of judging; None: as above.
     """
     integers = random.Random(seed).randint
-    mode = choose(integers, [Mode.ORDER] * 6 + [Mode.RUN] * 3 + [Mode.MACHINE])
+    drawn = choose(integers, [Mode.ORDER] * 6 + [Mode.RUN] * 3 + [Mode.MACHINE])
+    mode = drawn if only is None else only
     return explore_in(mode, integers, judges, seed=seed, announce=announce)
 
 
@@ -104,7 +118,7 @@ def explore_in(
         seed: what findings are said to come from.
     """
     explored = Explored()
-    sketch = random_sketch(integers, _limits(integers, mode))
+    sketch = random_sketch(integers, _LIMITS[mode](integers))
     explored.counts["kernels"] += 1
     try:
         start = Schedule(declare(sketch))
@@ -119,27 +133,33 @@ def explore_in(
     schedules = [start]
     for _ in range(attempts):
         base = schedules[-1] if chance(integers, 2, 3) else choose(integers, schedules)
-        step = random_step(integers, base, buffers=mode is not Mode.ORDER)
-        runs_too = mode is Mode.ORDER and chance(integers, 1, 15)
-        case = Case(sketch, (*base.steps, step), Mode.RUN if runs_too else mode)
-        if announce is not None:
-            announce(case)
-        schedule = _applied(base, step, case, seed, explored)
-        if schedule is None:
+        steps = _steps(integers, base, mode)
+        judged_by = Mode.RUN if mode is Mode.ORDER and chance(integers, 1, 15) else mode
+        schedule = base
+        for step in steps:
+            case = Case(sketch, (*schedule.steps, step), judged_by)
+            if announce is not None:
+                announce(case)
+            schedule = _applied(schedule, step, case, seed, explored) or schedule
+        if schedule is base:
             continue
-        schedules.append(schedule)
         run_refused = chance(integers, 1, 4)
-        judgement = judged(subject, schedule, case.mode, judges, run_refused=run_refused)
+        judgement = judged(subject, schedule, judged_by, judges, run_refused=run_refused)
         _count(explored, judgement)
+        if judgement.remark != NOT_TO_BE_HAD:
+            schedules.append(schedule)
         if judgement.finding is not None:
+            case = Case(sketch, schedule.steps, judged_by)
             explored.found.append(Found(seed, case, judgement.finding, judgement.detail))
     return explored
 
 
-def _limits(integers: Integers, mode: Mode) -> Limits:
-    if mode is not Mode.MACHINE:
-        return Limits()
-    return Limits(largest=17, dtype=choose(integers, [i32, i32, i32, i8, i64, f32, f64]))
+def _steps(integers: Integers, base: Schedule, mode: Mode) -> tuple[Step, ...]:
+    """What is tried next: a step, for machine code at times several with one purpose."""
+    lanes = MANY_LANES if mode is Mode.MACHINE else FEW_LANES
+    if mode is Mode.MACHINE and chance(integers, 1, 4):
+        return random_recipe(Choosing(integers, base.program, len(base.steps), lanes))
+    return (random_step(integers, base, buffers=mode is not Mode.ORDER, lanes=lanes),)
 
 
 def _applied(

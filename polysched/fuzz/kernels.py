@@ -1,22 +1,22 @@
-"""Small random kernels: triangular, strided, modular, guarded, in place, reducing, in stages."""
+"""Small random kernels: triangular, modular, guarded, in place, reducing, in stages, dense."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from polysched.fuzz.dense import dense
 from polysched.fuzz.drafting import (
     Draft,
-    Limits,
     Target,
-    combined,
     element,
     guarded,
     index_range,
     new_array,
     new_draft,
-    value,
 )
+from polysched.fuzz.layouts import laid_out
+from polysched.fuzz.limits import Limits
 from polysched.fuzz.randomness import Integers, chance, choose
 from polysched.fuzz.sketch import (
     ArraySketch,
@@ -25,7 +25,9 @@ from polysched.fuzz.sketch import (
     PartSketch,
     assignments,
 )
-from polysched.ir.expressions import Constant, Expression, Load, as_expression
+from polysched.fuzz.values import converted, number, reduction, value
+from polysched.ir.dtypes import DType
+from polysched.ir.expressions import Constant, Expression, Load
 from polysched.ir.functions import cast, maximum
 from polysched.ir.kernel import Order, Role
 
@@ -35,10 +37,11 @@ DEFAULT_LIMITS = Limits()
 def random_sketch(integers: Integers, limits: Limits = DEFAULT_LIMITS) -> KernelSketch:
     """A random kernel of one to four statements (and some that fill a temporary)."""
     draft = new_draft(integers, limits)
-    body = choose(integers, [_anything, _anything, _pipeline, _accumulation])(draft)
+    body = choose(integers, [_anything, _anything, _pipeline, _accumulation, dense])(draft)
     written = {one.target.array for one in assignments(body)}
     arrays = tuple(_declared(target.sketch, written) for target in draft.arrays)
-    return KernelSketch(draft.parameters, arrays, body)
+    arrays = tuple(laid_out(integers, one, strided=limits.strided) for one in arrays)
+    return KernelSketch(draft.parameters, arrays, body, contract=not limits.exact)
 
 
 def _declared(array: ArraySketch, written: set[str]) -> ArraySketch:
@@ -73,8 +76,8 @@ def _filled(draft: Draft, scratch: Target) -> PartSketch:
     (extent,) = scratch.sketch.shape
     with draft.loop(Constant(0), extent) as closed:
         index = draft.scope[-1]
-        target = Load(scratch.sketch.name, (index,), draft.limits.dtype)
-        filling = cast(index, draft.limits.dtype) + 7
+        target = Load(scratch.sketch.name, (index,), scratch.sketch.dtype)
+        filling = cast(index + 7, scratch.sketch.dtype)
         return closed(AssignSketch(draft.statement_name(), target, filling))
 
 
@@ -101,8 +104,8 @@ def _statement(draft: Draft) -> AssignSketch:
     others = [one for one in draft.arrays if one is not array]
     if chance(integers, 1, 3):
         order = choose(integers, [Order.ANY, Order.EXACT])
-        return AssignSketch(name, target, combined(draft, target, value(draft, others)), order)
-    return AssignSketch(name, target, value(draft, draft.arrays))
+        return reduction(draft, name, target, value(draft, others, target.dtype), order)
+    return AssignSketch(name, target, value(draft, draft.arrays, target.dtype))
 
 
 # -- stages: temporaries handed on, each stage reading a window of the one before -----------------
@@ -144,22 +147,29 @@ def _stage(
             return closed(_stage(draft, ends, extents[1:], window))
     indices = draft.scope[-len(made.signed) :]
     near = [tuple(one + draft.integers(0, window) for one in indices) for _ in range(2)]
-    first, second = (Load(source.sketch.name, one, draft.limits.dtype) for one in near)
-    target = Load(made.sketch.name, tuple(indices), draft.limits.dtype)
-    return AssignSketch(draft.statement_name(), target, _weighted(draft, first, second))
+    target = Load(made.sketch.name, tuple(indices), made.sketch.dtype)
+    first, second = (
+        converted(draft, Load(source.sketch.name, one, source.sketch.dtype), target.dtype)
+        for one in near
+    )
+    return AssignSketch(
+        draft.statement_name(), target, _weighted(draft, first, second, target.dtype)
+    )
 
 
-def _weighted(draft: Draft, first: Expression, second: Expression) -> Expression:
-    if draft.limits.dtype.is_float:
+def _weighted(draft: Draft, first: Expression, second: Expression, dtype: DType) -> Expression:
+    if dtype.is_float:
         return 0.5 * first + 0.5 * second
-    return choose(draft.integers, [first + second, 2 * first - second, maximum(first, second) + 1])
+    one, two = number(1, dtype), number(2, dtype)
+    options = [first + second, two * first - second, maximum(first, second) + one]
+    return choose(draft.integers, options)
 
 
 # -- an accumulation: set, updated, used -----------------------------------------------------------
 
 
 def _accumulation(draft: Draft) -> tuple[PartSketch, ...]:
-    integers, dtype = draft.integers, draft.limits.dtype
+    integers = draft.integers
     rank = choose(integers, [1, 0, 2])
     role = choose(integers, [Role.TEMPORARY, Role.INOUT, Role.OUTPUT])
     total = new_array(draft, role, rank, signed=False)
@@ -169,21 +179,22 @@ def _accumulation(draft: Draft) -> tuple[PartSketch, ...]:
     more = choose(integers, [1, 1, 2])
 
     def of(array: Target) -> Load:
-        return Load(array.sketch.name, tuple(draft.scope[:rank]), dtype)
+        return Load(array.sketch.name, tuple(draft.scope[:rank]), array.sketch.dtype)
 
     def set_to_one() -> PartSketch:
-        return AssignSketch(draft.statement_name(), of(total), as_expression(1))
+        return AssignSketch(draft.statement_name(), of(total), number(1, total.sketch.dtype))
 
     def updated(loops: int) -> PartSketch:
         if loops:
             with draft.loop(*index_range(draft)) as closed:
                 return closed(updated(loops - 1))
-        name = draft.statement_name()
-        sum_of = combined(draft, of(total), value(draft, [given]))
-        return guarded(draft, AssignSketch(name, of(total), sum_of, order))
+        added = value(draft, [given], total.sketch.dtype)
+        return guarded(draft, reduction(draft, draft.statement_name(), of(total), added, order))
 
     def used() -> PartSketch:
-        return AssignSketch(draft.statement_name(), of(result), of(total) + 2)
+        dtype = result.sketch.dtype
+        doubled = converted(draft, of(total), dtype) + number(2, dtype)
+        return AssignSketch(draft.statement_name(), of(result), doubled)
 
     phases = [set_to_one, lambda: updated(more), used][: choose(integers, [3, 2])]
     extents = [choose(integers, draft.sizes) for _ in range(rank)]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from polysched.errors import LoweringError
 from polysched.fuzz.instances import Sizes
 from polysched.fuzz.judgement import NO_LOOPS, Finding, Judgement, Mode
+from polysched.fuzz.placement import Place, placed
 from polysched.fuzz.subject import Subject, instance_count
 from polysched.ir.memory import AnyArray
+from polysched.ir.strides import concrete_strides
 from polysched.legality.verdict import Verdict
 from polysched.loops.generate import generate_loops
 from polysched.lower import compile
@@ -19,8 +23,11 @@ from polysched.schedule.schedule import Schedule
 from polysched.schedule.stream import Stream
 from polysched.schedule.transpose import Transpose
 
-SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17)
+SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 31, 33, 64, 67)
 """Values of the parameters: nothing, one, primes, and one less and more than lanes."""
+
+OFFSETS = (0, 0, 0, 1, 2, 3, 5, 8, 13)
+"""Elements from the start of a cache line to the first element of an argument."""
 
 MOST_INSTANCES = 2500
 RUNS = 5
@@ -45,8 +52,9 @@ def judge_machine(
 ) -> Judgement:
     """What the machine code computes.
 
-    Integers must be equal bit for bit. Floats, all positive and never subtracted, may differ
-    relatively by ``ROUNDINGS`` times the precision for each statement instance.
+    Integers must be equal bit for bit, and so must floats that round operation by operation. Other
+    floats, all positive and never subtracted, may differ relatively by ``ROUNDINGS`` times the
+    precision for each statement instance. Nothing may change around arrays and in their gaps.
     """
     try:
         compiled = compile(schedule, machine, cache=ObjectCache(None))
@@ -58,15 +66,37 @@ def judge_machine(
         return Judgement(Mode.MACHINE, verdict.kind, Finding.NO_CODE, str(error))
     threads = {"threads": THREADS} if compiled.is_threaded else {}
     for sizes in subject.affordable(SIZES, MOST_INSTANCES, RUNS):
-        run = subject.run(sizes)
-        given = {name: array.copy() for name, array in run.arguments.items()}
-        compiled(**given, **sizes, **threads)
-        for name, array in run.arguments.items():
-            expected = run.results.get(name, array)
-            if not _agrees(given[name], expected, subject, sizes):
-                detail = f"at {sizes}: array '{name}' differs"
-                return Judgement(Mode.MACHINE, verdict.kind, Finding.WRONG_RESULT, detail)
+        places = _places(subject, sizes)
+        arguments = {name: place.array for name, place in places.items()}
+        compiled(**arguments, **sizes, **threads)
+        wrong = _wrong(subject, sizes, places)
+        if wrong:
+            return Judgement(Mode.MACHINE, verdict.kind, Finding.WRONG_RESULT, wrong)
     return Judgement(Mode.MACHINE, verdict.kind)
+
+
+def _places(subject: Subject, sizes: Sizes) -> dict[str, Place]:
+    """The arguments, each with its strides, at the start of a cache line or some elements off."""
+    generator = np.random.default_rng([*sizes.values(), 1])
+    places = {}
+    for name, array in subject.run(sizes).arguments.items():
+        declared = subject.kernel.arrays[name]
+        strides = None
+        if declared.strides is not None:
+            strides = concrete_strides(declared, array.shape, sizes)
+        places[name] = placed(array, strides, offset=int(generator.choice(OFFSETS)))
+    return places
+
+
+def _wrong(subject: Subject, sizes: Sizes, places: Mapping[str, Place]) -> str:
+    """What is wrong with the results; empty if nothing is."""
+    run = subject.run(sizes)
+    for name, place in places.items():
+        if not _agrees(place.array, run.results.get(name, run.arguments[name]), subject, sizes):
+            return f"at {sizes}: array '{name}' differs"
+        if place.changed_outside():
+            return f"at {sizes}: array '{name}' is written outside of its elements"
+    return ""
 
 
 def _has_loops(schedule: Schedule) -> bool:
@@ -78,8 +108,8 @@ def _has_loops(schedule: Schedule) -> bool:
 
 
 def _agrees(got: AnyArray, expected: AnyArray, subject: Subject, sizes: Sizes) -> bool:
-    if got.dtype.kind != "f":
-        return np.array_equal(got, expected)
+    if got.dtype.kind != "f" or not subject.kernel.contract:
+        return np.array_equal(got, expected, equal_nan=got.dtype.kind == "f")
     information = np.finfo(got.dtype)
     if not (np.abs(expected) < information.max / 4).all():
         return True  # too near to an overflow, which one order has and another has not

@@ -57,7 +57,7 @@ def python_expression(expression: Expression) -> str:
         case Load(array=array, subscripts=subscripts):
             return f"{array}[{', '.join(map(python_expression, subscripts)) or '()'}]"
         case Cast(operand=operand, type=dtype):
-            return f"cast({python_expression(operand)}, {dtype})"
+            return f"cast({python_expression(operand)}, {dtype.name!r})"
         case Operation(operator=operator, operands=operands) if operator in _INFIX:
             return f" {_INFIX[operator]} ".join(map(_operand, operands))
         case Operation(operator=operator, operands=(only,)) if operator in _PREFIX:
@@ -83,12 +83,20 @@ def kernel_lines(sketch: KernelSketch) -> Iterator[str]:
         limits = f"minimum={parameter.minimum}, maximum={parameter.maximum}"
         yield f"{parameter.name} = build.parameter({parameter.name!r}, {limits})"
     for array in sketch.arrays:
-        shape = "".join(f"{python_expression(extent)}, " for extent in array.shape)
-        made = f"build.{array.role.value}({array.name!r}, {array.dtype.name!r}, ({shape.rstrip()}))"
-        yield f"{array.name} = {made}"
+        layout = "" if array.rows is None else f", rows={array.rows.value!r}"
+        if array.strides is not None:
+            layout = f", strides={_tuple(array.strides)}"
+        made = f"{array.name!r}, {array.dtype.name!r}, {_tuple(array.shape)}{layout}"
+        yield f"{array.name} = build.{array.role.value}({made})"
     for part in sketch.body:
         yield from _part_lines(part, "")
-    yield "kernel = build.kernel()"
+    made = "build.kernel()" if sketch.contract else "replace(build.kernel(), contract=False)"
+    yield f"kernel = {made}"
+
+
+def _tuple(expressions: Iterable[Expression]) -> str:
+    text = "".join(f"{python_expression(one)}, " for one in expressions)
+    return f"({text.rstrip()})"
 
 
 def _part_lines(part: PartSketch, indent: str) -> Iterator[str]:
@@ -126,9 +134,9 @@ def script(sketch: KernelSketch, steps: Iterable[Step], *, comment: str = "") ->
     functions = sorted(name for name in (*_FUNCTIONS.values(), "cast") if f"{name}(" in text)
     modules = {(type(step).__module__, type(step).__name__) for step in listed}
     lines = [f"# {line}".rstrip() for line in comment.splitlines()]
+    if not sketch.contract:
+        lines.append("from dataclasses import replace")
     lines.append("from polysched.ir.builder import KernelBuilder")
-    if "cast" in functions:
-        lines.append(f"from polysched.ir.dtypes import {', '.join(_dtypes(sketch))}")
     if functions:
         lines.append(f"from polysched.ir.functions import {', '.join(functions)}")
     lines.append("from polysched.legality.check import check")
@@ -138,7 +146,3 @@ def script(sketch: KernelSketch, steps: Iterable[Step], *, comment: str = "") ->
     lines += [f"schedule = schedule.then({step!r})" for step in listed]
     lines += ["verdict = check(schedule)", "print(verdict.kind.value, verdict.reason)"]
     return "\n".join(lines) + "\n"
-
-
-def _dtypes(sketch: KernelSketch) -> list[str]:
-    return sorted({array.dtype.name for array in sketch.arrays})

@@ -19,3 +19,9 @@ def choose(integers: Integers, options: Sequence[T]) -> T:
 def chance(integers: Integers, part: int, whole: int) -> bool:
     """True in ``part`` of ``whole`` cases."""
     return integers(1, whole) > whole - part
+
+
+def shuffled(integers: Integers, items: Sequence[T]) -> list[T]:
+    """The items in a random order."""
+    left = list(items)
+    return [left.pop(integers(0, len(left) - 1)) for _ in items]

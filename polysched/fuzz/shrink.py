@@ -67,6 +67,10 @@ def candidates(case: Case) -> Iterator[Case]:
 def _smaller_sketches(sketch: KernelSketch) -> Iterator[KernelSketch]:
     for body in _smaller_bodies(sketch.body):
         yield _tidied(replace(sketch, body=body))
+    for position, array in enumerate(sketch.arrays):
+        if array.strides is not None:
+            smaller_array = replace(array, strides=None)
+            yield replace(sketch, arrays=_with(sketch.arrays, position, smaller_array))
     for position, parameter in enumerate(sketch.parameters):
         if parameter.maximum is not None:
             smaller = replace(parameter, maximum=None)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from polysched.ir.builder import ArrayHandle, KernelBuilder
 from polysched.ir.dtypes import DType
 from polysched.ir.expressions import Expression, Load
 from polysched.ir.kernel import Kernel, Order, Role
+from polysched.ir.packing import Rows
 
 NAME = "random"
 """The name of every sketched kernel."""
@@ -26,12 +27,14 @@ class ParameterSketch:
 
 @dataclass(frozen=True)
 class ArraySketch:
-    """An array; its extents are expressions over the parameters."""
+    """An array; its extents and strides are expressions over the parameters."""
 
     name: str
     role: Role
     dtype: DType
     shape: tuple[Expression, ...]
+    rows: Rows | None = None
+    strides: tuple[Expression, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -68,11 +71,12 @@ PartSketch: TypeAlias = AssignSketch | LoopSketch | WhereSketch
 
 @dataclass(frozen=True)
 class KernelSketch:
-    """All of a kernel's declaration."""
+    """All of a kernel's declaration; ``contract`` is the kernel's."""
 
     parameters: tuple[ParameterSketch, ...]
     arrays: tuple[ArraySketch, ...]
     body: tuple[PartSketch, ...]
+    contract: bool = True
 
 
 def assignments(parts: tuple[PartSketch, ...]) -> Iterator[AssignSketch]:
@@ -93,19 +97,18 @@ def declare(sketch: KernelSketch) -> Kernel:
     build = KernelBuilder(NAME)
     for parameter in sketch.parameters:
         build.parameter(parameter.name, minimum=parameter.minimum, maximum=parameter.maximum)
-    declared = {
-        Role.INPUT: build.input,
-        Role.OUTPUT: build.output,
-        Role.INOUT: build.inout,
-        Role.TEMPORARY: build.temporary,
-    }
-    arrays = {
-        array.name: declared[array.role](array.name, array.dtype, array.shape)
-        for array in sketch.arrays
-    }
+    arrays = {array.name: _declared(build, array) for array in sketch.arrays}
     for part in sketch.body:
         _declare(build, arrays, part)
-    return build.kernel()
+    return replace(build.kernel(), contract=sketch.contract)
+
+
+def _declared(build: KernelBuilder, array: ArraySketch) -> ArrayHandle:
+    if array.role is Role.TEMPORARY:
+        return build.temporary(array.name, array.dtype, array.shape)
+    declared = {Role.INPUT: build.input, Role.OUTPUT: build.output, Role.INOUT: build.inout}
+    made = declared[array.role]
+    return made(array.name, array.dtype, array.shape, rows=array.rows, strides=array.strides)
 
 
 def _declare(build: KernelBuilder, arrays: dict[str, ArrayHandle], part: PartSketch) -> None:

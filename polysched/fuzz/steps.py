@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from polysched.fuzz.randomness import Integers, chance, choose
+from polysched.fuzz.choosing import FEW_LANES, Choosing
+from polysched.fuzz.randomness import Integers, chance, choose, shuffled
 from polysched.ir.kernel import Role
-from polysched.ir.tree import Loop, LoopKind, Node, TransposeStrategy, path, statements
-from polysched.ir.tree import Sequence as TreeSequence
+from polysched.ir.tree import LoopKind, TransposeStrategy, path
 from polysched.schedule.collapse import Collapse
 from polysched.schedule.compute_at import ComputeAt
 from polysched.schedule.contract import Contract
@@ -23,7 +21,6 @@ from polysched.schedule.partition import Partition
 from polysched.schedule.prefetch import Prefetch
 from polysched.schedule.primitives import Step
 from polysched.schedule.privatise import Privatise
-from polysched.schedule.program import Program
 from polysched.schedule.promote import Promote
 from polysched.schedule.reorder import Reorder
 from polysched.schedule.reverse import Reverse
@@ -37,97 +34,6 @@ from polysched.schedule.tile import Tile
 from polysched.schedule.transpose import Transpose
 from polysched.schedule.unroll import Unroll
 from polysched.schedule.vectorize import Vectorize
-
-
-@dataclass(frozen=True)
-class Choosing:
-    """What a random step is made of: a program, and a number that makes new names new."""
-
-    integers: Integers
-    program: Program
-    number: int
-
-    def statement(self) -> str:
-        """Any statement."""
-        return choose(self.integers, list(self.program.statements))
-
-    def around(self, statement: str) -> list[str]:
-        """The loops around a statement that steps may take, ``statement.loop``; at times all."""
-        every = path(self.program.tree, statement)
-        plain = [loop for loop in every if loop.kind is LoopKind.SEQUENTIAL]
-        taken = plain if plain and chance(self.integers, 9, 10) else every
-        return [f"{statement}.{loop.name}" for loop in taken]
-
-    def loop(self) -> str:
-        """Any loop around any statement."""
-        names = [name for one in self.program.statements for name in self.around(one)]
-        return choose(self.integers, names or ["none"])
-
-    def nest(self) -> list[str]:
-        """The loops around one statement that has any."""
-        nests = [names for one in self.program.statements if (names := self.around(one))]
-        return choose(self.integers, nests or [["none"]])
-
-    def two(self) -> tuple[str, str]:
-        """Two loops around one statement, mostly different ones."""
-        names = self.nest()
-        outer = self.integers(0, len(names) - 1)
-        inner = self.integers(0, len(names) - 1)
-        if outer == inner:
-            inner = (outer + 1) % len(names)
-        first, second = sorted((outer, inner))
-        return names[first], names[second]
-
-    def neighbours(self) -> tuple[str, str]:
-        """Two loops of which one stands directly before the other, if there are any."""
-        pairs = list(_neighbours(self.program.tree))
-        if not pairs or chance(self.integers, 1, 10):
-            return self.loop(), self.loop()
-        return choose(self.integers, pairs)
-
-    def array(self, *, written: bool | None = None, role: Role | None = None) -> str:
-        """Any array; mostly one that is written, or not, or that has the given role."""
-        arrays = self.program.arrays
-        targets = {one.target.array for one in self.program.statements.values()}
-        fitting = [
-            name
-            for name, array in arrays.items()
-            if (written is None or (name in targets) == written)
-            and (role is None or array.role is role)
-        ]
-        return choose(self.integers, fitting or list(arrays))
-
-    def at(self, array: str) -> str:
-        """A loop around a statement that uses an array."""
-        users = [
-            name
-            for name, statement in self.program.statements.items()
-            if any(access.array == array for access in statement.accesses)
-        ]
-        names = [name for one in users for name in self.around(one)]
-        return choose(self.integers, names) if names else self.loop()
-
-    def name(self, stem: str) -> str:
-        """A new name."""
-        return f"{stem}{self.number}"
-
-
-def _neighbours(node: Node) -> list[tuple[str, str]]:
-    match node:
-        case Loop(body=body):
-            return _neighbours(body)
-        case TreeSequence(children=children):
-            found = [
-                (_reference(first), _reference(second))
-                for first, second in pairwise(children)
-                if isinstance(first, Loop) and isinstance(second, Loop)
-            ]
-            return found + [pair for child in children for pair in _neighbours(child)]
-    return []
-
-
-def _reference(loop: Loop) -> str:
-    return f"{statements(loop)[0]}.{loop.name}"
 
 
 def _collapse(choosing: Choosing) -> Step:
@@ -187,8 +93,19 @@ def _partition(choosing: Choosing) -> Step:
 
 def _prefetch(choosing: Choosing) -> Step:
     array = choosing.array()
+    at = choosing.at(array)
     ahead, level = choose(choosing.integers, [1, 2, 8]), choosing.integers(1, 3)
-    return Prefetch(array, choosing.at(array), ahead, level)
+    return Prefetch(array, at, ahead, level, _loop_around(choosing, at))
+
+
+def _loop_around(choosing: Choosing, loop: str) -> str | None:
+    """A loop of the same nest, mostly one around; or None."""
+    statement = loop.partition(".")[0]
+    if statement not in choosing.program.statements or not chance(choosing.integers, 1, 3):
+        return None
+    nest = choosing.around(statement)
+    outer = nest[: nest.index(loop) + 1] if loop in nest else nest
+    return choose(choosing.integers, outer) if outer else None
 
 
 def _privatise(choosing: Choosing) -> Step:
@@ -214,7 +131,7 @@ def _promote(choosing: Choosing) -> Step:
 
 def _reorder(choosing: Choosing) -> Step:
     if chance(choosing.integers, 1, 5):
-        return Reorder(tuple(_shuffled(choosing.integers, choosing.nest())))
+        return Reorder(tuple(shuffled(choosing.integers, choosing.nest())))
     first, second = choosing.two()
     return Reorder((second, first))
 
@@ -278,13 +195,8 @@ def _unroll(choosing: Choosing) -> Step:
 
 
 def _vectorize(choosing: Choosing) -> Step:
-    lanes = choose(choosing.integers, [2, 4, 3])
+    lanes = choose(choosing.integers, choosing.lanes)
     return Vectorize(choosing.loop(), lanes, choosing.name("v"))
-
-
-def _shuffled(integers: Integers, names: Sequence[str]) -> list[str]:
-    left = list(names)
-    return [left.pop(integers(0, len(left) - 1)) for _ in names]
 
 
 Maker: TypeAlias = Callable[[Choosing], Step]
@@ -325,13 +237,16 @@ PROGRAM_MAKERS: Mapping[type[Any], Maker] = MappingProxyType(
 """The primitives that change statements and arrays (compute_at with recomputation)."""
 
 
-def random_step(integers: Integers, schedule: Schedule, *, buffers: bool) -> Step:
+def random_step(
+    integers: Integers, schedule: Schedule, *, buffers: bool, lanes: Sequence[int] = FEW_LANES
+) -> Step:
     """One step more for a schedule; it need not fit.
 
     Args:
         buffers: whether it may be a step that adds statements and arrays.
+        lanes: of vectors.
     """
-    choosing = Choosing(integers, schedule.program, len(schedule.steps))
+    choosing = Choosing(integers, schedule.program, len(schedule.steps), lanes)
     makers = list(ORDER_MAKERS.values())
     if buffers and chance(integers, 1, 2):
         makers = list(PROGRAM_MAKERS.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,9 +11,9 @@ import numpy as np
 
 from polysched.fuzz.enumeration import Enumeration, enumerate_kernel
 from polysched.fuzz.instances import Sizes
-from polysched.ir.dtypes import DType
-from polysched.ir.kernel import Kernel, Role
+from polysched.ir.kernel import Array, Kernel, Role
 from polysched.ir.memory import AnyArray, concrete_shape
+from polysched.ir.packing import byte_shape
 from polysched.ir.points import at_parameters, points
 from polysched.ir.reference import run_reference
 from polysched.loops.declared_flow import DeclaredFlow, declared_flow
@@ -22,6 +23,12 @@ LARGEST_SIZE = 4
 
 WITNESS_INSTANCES = 4000
 """A witness at a size with more instances is not looked at."""
+
+MOST_ELEMENTS = 300_000
+"""Nothing runs at a size with more elements in all arrays."""
+
+SPECIAL = 0.1
+"""The share of elements that are the ends of their type, zeros, infinities, NaN."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +76,12 @@ class Subject:
         return [fitting[place] for place in sorted({round(float(one)) for one in places})]
 
     def _count(self, sizes: Sizes) -> int:
-        """The instances at one size; -1 if the context excludes it."""
+        """The instances at one size; -1 if the context excludes it, or it is too large."""
         key = tuple(sizes[name] for name in self.kernel.parameters)
         if key not in self._counts:
             excluded = at_parameters(self.kernel.context, sizes).is_empty()
+            shapes = [concrete_shape(array.shape, sizes) for array in self.kernel.arrays.values()]
+            excluded |= sum(map(math.prod, shapes)) > MOST_ELEMENTS
             self._counts[key] = -1 if excluded else instance_count(self.kernel, sizes)
         return self._counts[key]
 
@@ -84,29 +93,46 @@ class Run:
     Attributes:
         arguments: random data of every array that the caller has.
         results: the output and inout arrays.
-        flow: who wrote what each instance reads.
     """
 
+    kernel: Kernel
+    sizes: Sizes
     arguments: Mapping[str, AnyArray]
     results: Mapping[str, AnyArray]
-    flow: DeclaredFlow
+
+    @cached_property
+    def flow(self) -> DeclaredFlow:
+        """Who wrote what each instance reads."""
+        return declared_flow(self.kernel, self.sizes)
 
 
 def _run(kernel: Kernel, sizes: Sizes) -> Run:
     generator = np.random.default_rng([*sizes.values()])
     arguments = {
-        name: _data(generator, concrete_shape(array.shape, sizes), array.dtype)
+        name: _data(generator, array, sizes, signed=not kernel.contract)
         for name, array in kernel.arrays.items()
         if array.role is not Role.TEMPORARY
     }
-    return Run(arguments, run_reference(kernel, arguments, sizes), declared_flow(kernel, sizes))
+    return Run(kernel, sizes, arguments, run_reference(kernel, arguments, sizes))
 
 
-def _data(generator: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> AnyArray:
-    """Any integers; floats between a half and three halves."""
-    if dtype.is_float:
-        return generator.uniform(0.5, 1.5, shape).astype(dtype.numpy())
-    return generator.integers(-99, 99, shape).astype(dtype.numpy())
+def _data(generator: np.random.Generator, array: Array, sizes: Sizes, *, signed: bool) -> AnyArray:
+    """Any integers, some of them the ends of their type; packed ones as a buffer of any bits.
+
+    Floats lie between a half and three halves; ``signed`` ones may be anything.
+    """
+    shape, dtype = concrete_shape(array.shape, sizes), array.dtype.numpy()
+    if array.rows is not None:
+        buffer = byte_shape(array.dtype, shape, array.rows)
+        return generator.integers(0, 256, buffer, dtype=np.uint8)
+    if array.dtype.is_float:
+        ordinary: AnyArray = generator.uniform(-1.5 if signed else 0.5, 1.5, shape)
+        special = [0.0, -0.0, np.inf, np.nan, 1e30, 300.0] if signed else [1.0]
+    else:
+        ordinary = generator.integers(-99, 99, shape)
+        special = [array.dtype.lowest, array.dtype.highest, 0]
+    drawn = generator.choice(np.array(special, dtype), shape)
+    return np.where(generator.random(shape) < SPECIAL, drawn, ordinary.astype(dtype))
 
 
 def instance_count(kernel: Kernel, sizes: Sizes) -> int:

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -80,10 +81,10 @@ def unpack_bits(
         rows: as of :func:`pack_bits`.
 
     Raises:
-        CallError: the buffer has another shape or type of elements.
+        CallError: the buffer has another shape or type of elements, or the result's shape is none.
         KernelError: the type is not odd, or the layout is none.
     """
-    odd, given = _odd(dtype), np.asarray(buffer)
+    odd, given, shape = _odd(dtype), np.asarray(buffer), _extents(shape)
     layout = _layout(odd, len(shape), rows)
     expected = byte_shape(odd, shape, layout)
     if given.dtype != np.uint8 or given.shape != expected:
@@ -116,6 +117,19 @@ def _odd(dtype: DType | str) -> DType:
             "than 8 and 16, such as 'i4'"
         )
     return odd
+
+
+def _extents(shape: tuple[int, ...]) -> tuple[int, ...]:
+    try:
+        extents = tuple(index(extent) for extent in shape)
+    except TypeError:
+        extents = (-1,)
+    if any(extent < 0 for extent in extents):
+        raise CallError(
+            f"unpack_bits: the shape is {shape!r}; expected a tuple of extents, none of them "
+            "negative"
+        )
+    return extents
 
 
 def _layout(dtype: DType, rank: int, rows: Rows | str | None) -> Rows:

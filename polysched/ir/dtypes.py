@@ -104,7 +104,12 @@ u32 = DType(NumberKind.UNSIGNED, 32)
 u64 = DType(NumberKind.UNSIGNED, 64)
 boolean = DType(NumberKind.BOOLEAN, 1)
 
-ALL_DTYPES = (f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, boolean)
+FLOAT_DTYPES = (f32, f64)
+
+INTEGER_DTYPES = (i8, i16, i32, i64, u8, u16, u32, u64)
+"""The integers that numpy has too."""
+
+ALL_DTYPES = (*FLOAT_DTYPES, *INTEGER_DTYPES, boolean)
 """The types that numpy has too."""
 
 ODD_DTYPES = tuple(
@@ -133,6 +138,10 @@ def as_dtype(what: DType | str | type | np.dtype[np.generic]) -> DType:
         return what
     if isinstance(what, str) and what in _BY_NAME:
         return _BY_NAME[what]
+    if isinstance(what, str) and _INTEGER.fullmatch(what):  # numpy takes "i04", for bytes
+        raise KernelError(
+            f"element type '{what}' has {what[1:]} bits; integers have 1 to 32 bits, or 64"
+        )
     try:
         with warnings.catch_warnings():  # numpy takes "a" too, with a warning
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -141,10 +150,6 @@ def as_dtype(what: DType | str | type | np.dtype[np.generic]) -> DType:
     except TypeError:
         found = None
     if found is None:
-        if isinstance(what, str) and _INTEGER.fullmatch(what):
-            raise KernelError(
-                f"element type '{what}' has {what[1:]} bits; integers have 1 to 32 bits, or 64"
-            )
         known = [dtype.name for dtype in ALL_DTYPES]
         raise KernelError(f"unknown element type {what!r}{suggestion(str(what), known)}")
     return found

@@ -73,8 +73,8 @@ class LoopReport:
             if none is proved. None for a loop that is unrolled or a vector, or has a vector around
             or inside.
         scalar: what keeps ``lanes`` from being larger.
-        inner: the loop directly inside; None if there is a sequence or a statement, and for
-            vector loops and those around them.
+        inner: the loop directly inside; None if there is a sequence or a statement, for vector
+            loops and those around them, and if it is parallel: outside it would run more at once.
         ordered: what keeps the loop and the one directly inside from changing places.
     """
 
@@ -116,8 +116,8 @@ def explain_loops(
 def _report(program: Program, loop: Loop, shared: Budget) -> LoopReport:
     demands = _answer(shared, lambda: dependences_within(program, loop))
     inner = loop.body if isinstance(loop.body, Loop) else None
-    if inner and LoopKind.VECTOR in (loop.kind, inner.kind):
-        inner = None
+    if inner and (LoopKind.VECTOR in (loop.kind, inner.kind) or inner.kind is LoopKind.PARALLEL):
+        inner = None  # a parallel loop that comes outside runs more at once
 
     def ask(question: Callable[[list[Within]], _Answer]) -> _Answer | None:
         return None if demands is None else _answer(shared, lambda: question(demands))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TypeVar
 
 from polysched.errors import KernelError
 from polysched.ir.builder import KernelBuilder
@@ -41,6 +42,8 @@ class Axis(enum.Enum):
     LAST = "last"
 
 
+_Choice = TypeVar("_Choice", Combine, Axis)
+
 _OPERATORS: Mapping[Combine, Operator] = MappingProxyType(
     {
         Combine.SUM: Operator.ADD,
@@ -53,11 +56,11 @@ _OPERATORS: Mapping[Combine, Operator] = MappingProxyType(
 
 
 def reduce_kernel(
-    combine: Combine,
+    combine: Combine | str,
     results: int,
     terms: int,
     *,
-    axis: Axis = Axis.LAST,
+    axis: Axis | str = Axis.LAST,
     dtype: DType = f32,
 ) -> Kernel:
     """The kernel ``out[result] = combine over term of x``; the order of the terms is free.
@@ -69,15 +72,16 @@ def reduce_kernel(
     result NaN, as in numpy. Integers wrap around.
 
     Args:
-        combine: what becomes of the terms.
+        combine: what becomes of the terms, or its name, such as ``"max"``.
         results: the number of results.
         terms: the number of terms of each.
-        axis: the axis that goes away.
+        axis: the axis that goes away, or its name, ``"first"`` or ``"last"``.
         dtype: elements of all arrays.
 
     Raises:
-        KernelError: a size is negative.
+        KernelError: a size is negative, or there is no such combination or axis.
     """
+    combine, axis = _named(Combine, combine), _named(Axis, axis)
     for name, size in {"results": results, "terms": terms}.items():
         if size < 0:
             raise KernelError(f"reduce: {name} is {size}; expected 0 or more")
@@ -110,6 +114,16 @@ def reduce_kernel(
         value = x[at] if y is None else x[at] * y[at]
         out[result] = operation(operator, out[result], value)
     return build.kernel()
+
+
+def _named(kind: type[_Choice], what: _Choice | str) -> _Choice:
+    try:
+        return kind(what)
+    except ValueError:
+        names = ", ".join(repr(one.value) for one in kind)
+        raise KernelError(
+            f"reduce: {kind.__name__.lower()}={what!r} is not known; expected one of {names}"
+        ) from None
 
 
 def reduce_schedule(kernel: Kernel, machine: Machine, threads: int = 1) -> Schedule:

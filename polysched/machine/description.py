@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from polysched.errors import MachineError
 
+FEWEST_REGISTERS = 8
+"""Of the processors that have vectors at all; the schedules of the library divide them up."""
+
 _FEATURES = re.compile(r"([+-][a-z0-9._-]+(,[+-][a-z0-9._-]+)*)?")
 
 
@@ -69,7 +72,12 @@ class Machine:
                 f"machine {self.name!r}: vector_bits is {self.vector_bits}; "
                 "expected 128, 256 or 512"
             )
-        for key in ("vector_registers", "fma_units", "fma_latency", "cores_usable", "page_bytes"):
+        if self.vector_registers < FEWEST_REGISTERS:
+            raise MachineError(
+                f"machine {self.name!r}: vector_registers is {self.vector_registers}; expected "
+                f"{FEWEST_REGISTERS} or more"
+            )
+        for key in ("fma_units", "fma_latency", "cores_usable", "page_bytes"):
             _expect_positive(f"machine {self.name!r}: {key}", getattr(self, key))
         if not _FEATURES.fullmatch(self.features):
             raise MachineError(

@@ -28,7 +28,8 @@ def link_shared(objects: Path, library: Path, *, openmp: bool) -> None:
     except OSError as error:
         raise ExportError(f"cannot run the C compiler '{command[0]}': {error.strerror}") from error
     except subprocess.CalledProcessError as error:
-        raise ExportError(f"'{shlex.join(command)}' failed: {error.stderr.strip()}") from error
+        said = error.stderr.strip() or f"it ended with exit code {error.returncode}"
+        raise ExportError(f"'{shlex.join(command)}' failed: {said}") from error
 
 
 def _compiler() -> list[str]:

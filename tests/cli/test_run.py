@@ -60,6 +60,19 @@ def test_json(polysched: Polysched, scale: str) -> None:
     assert set(record["checksums"]) == {"y"}
 
 
+def test_code_for_another_machine(polysched: Polysched, scale: str, write_file: WriteFile) -> None:
+    options = ("run", f"{scale}:fast", "--size", "n=77", "--machine")
+    result = polysched(*options, "generic")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "machine   generic\n" in result.stdout
+    lacking = polysched("machine", "--toml").stdout.replace('features = "', 'features = "+sse99,')
+    result = polysched(*options, write_file("lacking.toml", lacking))
+    assert result.exit_code == 2
+    assert "cannot run on this host, which lacks sse99" in result.stderr
+    result = polysched(*options, "generc")
+    assert "unknown machine 'generc'; did you mean 'generic'?" in result.stderr
+
+
 def test_arrays_with_strides(polysched: Polysched, write_file: WriteFile) -> None:
     path = write_file("a.py", STRIDED)
     result = polysched("run", path, "--size", "n=50", "--size", "lda=70")

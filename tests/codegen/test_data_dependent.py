@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.ir.dtypes import DType, i8, i16, i32, i64, u8, u16, u32, u64
+from polysched.ir.dtypes import INTEGER_DTYPES, DType
 from polysched.lower import compile, lower, show
 from polysched.schedule.schedule import Schedule
 from tests.loops.compiling import run_c
@@ -26,7 +26,7 @@ from tests.support.indirect import (
 SIZES = ({"n": 1, "m": 1}, {"n": 7, "m": 3}, {"n": 16, "m": 40}, {"n": 37, "m": 5})
 
 
-@pytest.mark.parametrize("index", [i8, i16, i32, i64, u8, u16, u32, u64])
+@pytest.mark.parametrize("index", INTEGER_DTYPES)
 def test_a_gather_with_indices_of_every_type(index: DType) -> None:
     assert_agrees(Schedule(gather(index)).vectorize("i", 8), *SIZES)
 

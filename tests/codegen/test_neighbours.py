@@ -9,8 +9,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from polysched.codegen.memory import Storage, element_offset
 from polysched.codegen.module import emit_module
 from polysched.codegen.neighbours import Contiguous, from_neighbours
+from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, f32, f64, i16, i32
 from polysched.ir.expressions import Index, Load
 from polysched.ir.kernel import Role
@@ -19,8 +21,9 @@ from polysched.loops.nodes import LoopProgram
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.kernel import compile_kernel
+from polysched.schedule.schedule import Schedule
 from tests.loops.programs import array, assign, load, program, vector
-from tests.support.differential import NO_CACHE, assert_equal
+from tests.support.differential import NO_CACHE, assert_agrees, assert_equal
 
 WIDE = load_machine("sapphirerapids")
 GROUP, OTHER = Contiguous("x", ()), Contiguous("y", ())
@@ -95,6 +98,37 @@ def test_the_best_aligned_is_loaded_else_that_beside_the_store_else_the_middle()
     assert from_neighbours([*equal[:3], (GROUP, 3, 64)], (OTHER, 1, 8)) == {
         GROUP: {0: 1, 1: 1, 2: 1}
     }
+
+
+def test_vectors_of_other_rows_are_another_group() -> None:
+    """Whatever the literals: how far ``i`` and ``j`` are apart is not known."""
+    i, j = Index("i"), Index("j")
+    place = Storage(array("x", (9, 64), Role.INPUT, f64), None, (64, 1), 8)
+    one, beside, other = (
+        Contiguous.of("x", element_offset(place, subscripts, "v"))
+        for subscripts in ((i, v), (i, v + 1), (j, v + 1))
+    )
+    assert one == beside
+    assert one != other
+    unknown = Storage(place.array, None, (i, 1), 8)
+    groups = {
+        Contiguous.of("x", element_offset(unknown, (row, v), "v")) for row in (i, i + 1, i, j)
+    }
+    assert len(groups) == 3
+
+
+def test_vectors_two_elements_apart_are_loaded() -> None:
+    assert from_neighbours([(GROUP, 0, 8), (GROUP, 2, 8)], None) == {}
+
+
+@pytest.mark.parametrize("n", [1, 5, 7, 9, 15])
+def test_parts_of_vectors(n: int) -> None:
+    """The last active lane of a masked vector has no neighbour to take its element from."""
+    build = KernelBuilder("sums")
+    x, y = build.input("x", f64, (n + 2,)), build.output("y", f64, (n,))
+    with build.loops(i=n) as i:
+        y[i] = x[i] + 2 * x[i + 1] - x[i + 2]
+    assert_agrees(Schedule(build.kernel()).vectorize("i", 8))
 
 
 def test_groups_are_apart() -> None:

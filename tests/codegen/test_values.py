@@ -9,7 +9,21 @@ import numpy as np
 import pytest
 
 from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import ALL_DTYPES, DType, boolean, f32, f64, i8, i16, i32, i64, u8, u64
+from polysched.ir.dtypes import (
+    ALL_DTYPES,
+    FLOAT_DTYPES,
+    INTEGER_DTYPES,
+    DType,
+    boolean,
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+    i64,
+    u8,
+    u64,
+)
 from polysched.ir.expressions import Expression, operation
 from polysched.ir.functions import (
     absolute,
@@ -29,9 +43,7 @@ from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
 from polysched.schedule.schedule import Schedule
 from tests.support.differential import assert_agrees
 
-FLOATS = (f32, f64)
-INTEGERS = tuple(dtype for dtype in ALL_DTYPES if dtype.is_integer)
-NUMBERS = FLOATS + INTEGERS
+NUMBERS = FLOAT_DTYPES + INTEGER_DTYPES
 LENGTH = 37
 
 
@@ -76,7 +88,7 @@ def assert_all_forms_agree(kernel: Kernel, dtype: DType, rounding: float = 0.0) 
         assert_agrees(schedule, given=given, rounding=rounding)
 
 
-@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+@pytest.mark.parametrize("dtype", INTEGER_DTYPES, ids=str)
 @pytest.mark.parametrize("operator", [Operator.QUOTIENT, Operator.REMAINDER], ids=str)
 def test_division_of_integers_that_truncates(operator: Operator, dtype: DType) -> None:
     assert_all_forms_agree(binary(lambda x, y: operation(operator, x, y), dtype), dtype)
@@ -88,7 +100,7 @@ UNARY_FUNCTIONS = (*ROUNDING, *LIBRARY_UNARY)
 BINARY_FUNCTIONS = (Operator.NUMBER_MINIMUM, Operator.NUMBER_MAXIMUM, *LIBRARY_BINARY)
 
 
-@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("dtype", FLOAT_DTYPES, ids=str)
 def test_functions_of_the_c_library(dtype: DType) -> None:
     """Several functions in one kernel; each on its own statement and output."""
     build = KernelBuilder("library")
@@ -124,7 +136,7 @@ def test_arithmetic(name: str, dtype: DType) -> None:
     assert_all_forms_agree(binary(ARITHMETIC[name], dtype), dtype)
 
 
-@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+@pytest.mark.parametrize("dtype", INTEGER_DTYPES, ids=str)
 @pytest.mark.parametrize(
     "operate", [lambda x, y: x // y, lambda x, y: x % y], ids=["quotient", "remainder"]
 )
@@ -134,7 +146,7 @@ def test_division_of_integers_by_anything(
     assert_all_forms_agree(binary(operate, dtype), dtype)
 
 
-@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+@pytest.mark.parametrize("dtype", INTEGER_DTYPES, ids=str)
 @pytest.mark.parametrize("divisor", [1, 3, 8])
 def test_division_by_a_literal(dtype: DType, divisor: int) -> None:
     assert_all_forms_agree(binary(lambda x, y: x // divisor + y % divisor, dtype), dtype)
@@ -145,7 +157,7 @@ def test_division_by_a_negative_literal(dtype: DType) -> None:
     assert_all_forms_agree(binary(lambda x, y: x // -3 + y % -1, dtype), dtype)
 
 
-@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("dtype", FLOAT_DTYPES, ids=str)
 def test_operations_of_floats(dtype: DType) -> None:
     assert_all_forms_agree(binary(lambda x, y: x / y, dtype), dtype)
     assert_all_forms_agree(binary(lambda x, y: sqrt(absolute(x)) - y, dtype), dtype)

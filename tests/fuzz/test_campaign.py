@@ -4,7 +4,7 @@ import pytest
 
 from polysched.fuzz import campaign
 from polysched.fuzz.campaign import Plan, run
-from polysched.fuzz.judgement import Finding
+from polysched.fuzz.judgement import Finding, Mode
 
 
 def test_pairs_on_two_processes() -> None:
@@ -51,8 +51,8 @@ def test_a_process_makes_room_for_another(monkeypatch: pytest.MonkeyPatch) -> No
     """isl and LLVM keep memory, so no process lives for a whole night."""
     started = []
 
-    def start() -> campaign._Worker:
-        started.append(original())
+    def start(mode: Mode | None) -> campaign._Worker:
+        started.append(original(mode))
         return started[-1]
 
     original = campaign._started

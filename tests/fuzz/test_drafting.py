@@ -1,23 +1,19 @@
 import random
-from dataclasses import replace
 
 import pytest
 
 from polysched.fuzz.drafting import (
     Draft,
-    Limits,
-    combined,
     element,
     guarded,
     index_range,
     new_array,
     new_draft,
 )
+from polysched.fuzz.limits import Limits
 from polysched.fuzz.sketch import AssignSketch, ParameterSketch, WhereSketch
-from polysched.ir.declarations import as_reduction
-from polysched.ir.dtypes import DType, f64, i32
 from polysched.ir.expressions import Constant, Index, as_expression
-from polysched.ir.kernel import Access, Order, Role
+from polysched.ir.kernel import Role
 from polysched.ir.points import evaluate_many
 
 
@@ -79,15 +75,3 @@ def test_conditions() -> None:
     assert 10 < sum(isinstance(part, WhereSketch) for part in parts) < 50
     made.scope.clear()
     assert guarded(made, plain) is plain
-
-
-@pytest.mark.parametrize("dtype", [i32, f64])
-def test_combinations_are_reductions(dtype: DType) -> None:
-    made = replace(draft(1), limits=Limits(dtype=dtype))
-    array = new_array(made, Role.INOUT, 1)
-    other = new_array(made, Role.INPUT, 1)
-    target = element(made, array)
-    for _ in range(30):
-        value = combined(made, target, element(made, other))
-        access = Access(target.array, target.subscripts)
-        assert as_reduction(access, value, Order.ANY)[1] is not None

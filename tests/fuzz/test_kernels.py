@@ -4,9 +4,9 @@ from collections import Counter
 import pytest
 
 from polysched.errors import KernelError
-from polysched.fuzz.drafting import Limits
 from polysched.fuzz.enumeration import enumerate_kernel
 from polysched.fuzz.kernels import DEFAULT_LIMITS, random_sketch
+from polysched.fuzz.limits import Limits
 from polysched.fuzz.python_text import kernel_lines
 from polysched.fuzz.sketch import assignments, declare
 from polysched.ir.dtypes import f32

@@ -16,6 +16,7 @@ from polysched.schedule.schedule import Schedule
 from tests.fuzz.judging import JUDGES
 from tests.legality.kernels import matmul
 from tests.support.kernels import reductions, scale
+from tests.support.strided import plane
 
 LEGAL = Verdict(VerdictKind.LEGAL)
 
@@ -60,7 +61,7 @@ def changed(kernel: Kernel) -> Kernel:
 def test_wrong_results_are_seen(kernel: Kernel) -> None:
     found = judged(Subject(kernel), Schedule(changed(kernel)))
     assert found.finding is Finding.WRONG_RESULT
-    assert found.detail == "at {'n': 3}: array 'y' differs"
+    assert found.detail == "at {'n': 4}: array 'y' differs"
 
 
 def test_what_nears_an_overflow_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,3 +71,37 @@ def test_what_nears_an_overflow_is_not_compared(monkeypatch: pytest.MonkeyPatch)
     agrees = machine_judge._agrees
     assert agrees(np.array([np.inf, 1], np.float32), near, subject, {"n": 2})
     assert not agrees(np.array([2, 1], np.float32), np.array([1, 1], np.float32), subject, {"n": 2})
+
+
+def test_writes_into_gaps_are_seen() -> None:
+    schedule = Schedule(plane(5, 6, None, (9, 1)))
+    subject = Subject(schedule.kernel)
+    assert judged(subject, schedule).finding is None
+    places = machine_judge._places(subject, {})
+    y = places["y"]
+    y.array[...] = subject.run({}).results["y"]
+    assert machine_judge._wrong(subject, {}, places) == ""
+    y.memory[y.start + 6 * y.array.itemsize] = 1
+    wanted = "at {}: array 'y' is written outside of its elements"
+    assert machine_judge._wrong(subject, {}, places) == wanted
+
+
+def test_arguments_lie_at_all_offsets() -> None:
+    subject = Subject(scale())
+    offsets = {
+        place.array.ctypes.data % 64
+        for size in range(1, 12)
+        for place in machine_judge._places(subject, {"n": size}).values()
+    }
+    assert 0 in offsets
+    assert len(offsets) >= 4
+
+
+def test_floats_that_round_operation_by_operation_are_compared_bit_for_bit() -> None:
+    agrees = machine_judge._agrees
+    one, other = np.array([1, np.nan], np.float32), np.array([1 + 2**-23, np.nan], np.float32)
+    subject = Subject(scale(dtype=f32))
+    exact = Subject(replace(subject.kernel, contract=False))
+    assert agrees(one, other, subject, {"n": 2})
+    assert not agrees(one, other, exact, {"n": 2})
+    assert agrees(one, one.copy(), exact, {"n": 2})

@@ -42,3 +42,12 @@ def test_a_finding_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "# seed 8: an error that should not be\n# ValueError: no\n" in result.output
     result = CliRunner().invoke(command.main, ["--seconds", "1", "--json"])
     assert json.loads(result.stdout.splitlines()[0])["findings"][Finding.CRASH.value] == 1
+
+
+def test_one_way_of_judging() -> None:
+    options = ["--pairs", "3", "--jobs", "1", "--seed", "41", "--mode", "run", "--json"]
+    result = CliRunner().invoke(command.main, options)
+    assert result.exit_code == 0, result.output
+    judged = json.loads(result.output)["judged"]
+    assert judged
+    assert all(name.startswith(("run: ", "order: illegal")) for name in judged)

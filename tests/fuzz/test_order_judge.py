@@ -13,6 +13,7 @@ from polysched.legality.verdict import Verdict, VerdictKind, ViolationKind
 from polysched.schedule.schedule import Schedule
 from tests.legality.kernels import copy_shifted, matmul, seidel
 from tests.support.kernels import prefix
+from tests.support.packed_kernels import every_other
 
 
 def judged(schedule: Schedule, verdict: Verdict | None = None) -> Judgement:
@@ -95,3 +96,23 @@ def test_what_is_too_large_is_remarked() -> None:
     schedule = Schedule(build.kernel())
     assert judged(schedule).remark == "too large to enumerate"
     assert judged(schedule.reverse("i")).remark == ""
+
+
+def whole_bytes() -> Kernel:
+    """Contiguous rows of an even number of u4, so that each begins at a byte."""
+    build = KernelBuilder("whole_bytes")
+    n, m = build.parameter("n"), build.parameter("m")
+    v = build.output("v", "u4", (n, 2 * m), rows="contiguous")
+    with build.loops(i=n, j=2 * m) as (i, j), build.statement("S"):
+        v[i, j] = 1
+    return build.kernel()
+
+
+def test_a_byte_shared_by_threads() -> None:
+    """Accepted it is illegal; refused it is confirmed, unless any two rows may meet."""
+    packed = Schedule(every_other("u2")).parallel("i")
+    assert judged(packed) == Judgement(Mode.ORDER, VerdictKind.ILLEGAL)
+    found = judged(packed, Verdict(VerdictKind.LEGAL))
+    assert found.finding is Finding.ACCEPTED_ILLEGAL
+    found = judged(Schedule(whole_bytes()).parallel("i"))
+    assert (found.finding, found.remark) == (None, "refused, perhaps legal")

@@ -1,18 +1,23 @@
 import random
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from polysched.errors import KernelError
 from polysched.fuzz.kernels import random_sketch
+from polysched.fuzz.limits import Limits, machine_limits
 from polysched.fuzz.python_text import python_expression, script
+from polysched.fuzz.randomness import Integers
 from polysched.fuzz.sketch import declare
 from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Expression
+from polysched.ir.expressions import Expression, Load
 from polysched.ir.functions import absolute, cast, equal, maximum, not_equal, select
 from polysched.ir.kernel import Kernel, access_relation
+from polysched.ir.traversal import transform
 from polysched.schedule.reverse import Reverse
 from polysched.schedule.split import Split
 from tests.fuzz.judging import APART, INDEX, PREFIX, N, element
@@ -24,11 +29,21 @@ def run(text: str) -> dict[str, Any]:
     return names
 
 
+def operations(value: Expression) -> Expression:
+    """The value without the subscripts, in which Python adds up numbers."""
+    return transform(
+        value, lambda node: replace(node, subscripts=()) if isinstance(node, Load) else None
+    )
+
+
 def same(one: Kernel, other: Kernel) -> bool:
-    """Whether two kernels have the same domains, accesses and reductions."""
+    """Whether two kernels have the same arrays, domains, accesses, values and reductions."""
+    if dict(one.arrays) != dict(other.arrays) or one.contract != other.contract:
+        return False
     return list(one.statements) == list(other.statements) and all(
         first.domain.is_equal(second.domain)
         and first.reduction == second.reduction
+        and operations(first.value) == operations(second.value)
         and len(first.accesses) == len(second.accesses)
         and all(
             access_relation(first, mine).is_equal(access_relation(second, its))
@@ -38,10 +53,14 @@ def same(one: Kernel, other: Kernel) -> bool:
     )
 
 
-def test_the_script_declares_the_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("draw", [lambda _: Limits(), machine_limits])
+def test_the_script_declares_the_kernel(
+    draw: Callable[[Integers], Limits], capsys: pytest.CaptureFixture[str]
+) -> None:
     seen = 0
     for seed in range(60):
-        sketch = random_sketch(random.Random(seed).randint)
+        integers = random.Random(seed).randint
+        sketch = random_sketch(integers, draw(integers))
         try:
             kernel = declare(sketch)
         except KernelError:
@@ -63,7 +82,7 @@ def test_the_script_declares_the_kernel(capsys: pytest.CaptureFixture[str]) -> N
             select(INDEX < 1, maximum(INDEX, N), absolute(INDEX)),
             "select(i < 1, maximum(i, N), absolute(i))",
         ),
-        (cast(INDEX, i32) + element("A", INDEX + 1), "cast(i, i32) + A[i + 1]"),
+        (cast(INDEX, i32) + element("A", INDEX + 1), "cast(i, 'i32') + A[i + 1]"),
         (INDEX - (-1), "i - (-1)"),
     ],
 )

@@ -1,6 +1,6 @@
 import random
 
-from polysched.fuzz.randomness import chance, choose
+from polysched.fuzz.randomness import chance, choose, shuffled
 
 
 def test_every_option_is_chosen() -> None:
@@ -21,3 +21,9 @@ def test_the_simplest_comes_of_the_smallest_integers() -> None:
 
     assert choose(lowest, ["simple", "other"]) == "simple"
     assert not chance(lowest, 1, 2)
+
+
+def test_shuffled() -> None:
+    orders = {tuple(shuffled(random.Random(seed).randint, "abc")) for seed in range(60)}
+    assert len(orders) == 6
+    assert shuffled(random.Random(0).randint, []) == []

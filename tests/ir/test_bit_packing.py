@@ -1,6 +1,7 @@
 """Packed buffers against arithmetic on Python's integers."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -85,6 +86,13 @@ def test_a_buffer_of_another_length_or_type(
 ) -> None:
     with pytest.raises(CallError, match=message):
         unpack_bits(buffer, "i4", shape, rows="padded")
+
+
+@pytest.mark.parametrize("shape", [(-8,), (-1, -8), 8, (2.0, 4)])
+def test_what_is_no_shape(shape: tuple[int, ...]) -> None:
+    message = rf"the shape is {re.escape(repr(shape))}; expected a tuple of extents, none of them"
+    with pytest.raises(CallError, match=message):
+        unpack_bits(np.zeros(4, np.uint8), "u4", shape, rows="contiguous")
 
 
 def test_values_and_types_that_are_not_packed() -> None:

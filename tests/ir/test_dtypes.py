@@ -54,6 +54,7 @@ def test_numpy_names_and_python_types() -> None:
         ("i33", "element type 'i33' has 33 bits; integers have 1 to 32 bits, or 64"),
         ("u0", "element type 'u0' has 0 bits"),
         ("i65", "element type 'i65' has 65 bits"),
+        ("u04", "element type 'u04' has 04 bits; integers have 1 to"),
         ("a", "unknown element type 'a'"),
         ("no such type", "unknown element type 'no such type'; known are 'bool', 'f32'"),
     ],

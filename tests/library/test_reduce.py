@@ -137,9 +137,19 @@ def test_hot_loop(axis: Axis, results: int, stores: int) -> None:
     assert (counts.spills, counts.gathers, counts.single_lane, counts.masked) == (0, 0, 0, 0)
 
 
+def test_combinations_and_axes_by_name() -> None:
+    kernel = reduce_kernel("max", 3, 4, axis="first")
+    assert kernel.name == "reduce_max"
+    assert kernel.arrays["x"].dimensions == ("term", "result")
+
+
 def test_refusals() -> None:
     with pytest.raises(KernelError, match=r"reduce: terms is -1; expected 0 or more"):
         reduce_kernel(Combine.SUM, 3, -1)
+    with pytest.raises(KernelError, match=r"combine='total' is not known; .* one of 'sum', 'prod"):
+        reduce_kernel("total", 3, 4)
+    with pytest.raises(KernelError, match=r"axis=1 is not known; expected one of 'first', 'last'"):
+        reduce_kernel("sum", 3, 4, axis=1)  # type: ignore[arg-type]
     kernel = reduce_kernel(Combine.SUM, 3, 4)
     with pytest.raises(ScheduleError, match=r"threads is 0; expected at least 1"):
         reduce_schedule(kernel, MACHINE, 0)

@@ -54,7 +54,8 @@ def test_missing_on_names_instructions_but_not_tuning() -> None:
     [
         ({"vector_bits": 384}, "vector_bits is 384; expected 128, 256 or 512"),
         ({"fma_units": 0}, "fma_units is 0; expected a positive number"),
-        ({"vector_registers": -1}, "vector_registers is -1; expected a positive number"),
+        ({"vector_registers": -1}, "vector_registers is -1; expected 8 or more"),
+        ({"vector_registers": 7}, "vector_registers is 7; expected 8 or more"),
         ({"features": "avx2"}, "features is 'avx2'; expected LLVM feature names, each after"),
         ({"features": "+avx2,"}, "expected LLVM feature names"),
         ({"cpu": ""}, "cpu is empty"),

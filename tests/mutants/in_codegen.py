@@ -6,7 +6,6 @@ EMIT = "polysched/codegen/emit.py"
 EXPAND = "polysched/codegen/expand.py"
 REGISTERS = "polysched/codegen/registers.py"
 SLOTS = "polysched/codegen/slots.py"
-CLEARANCE = "polysched/codegen/clearance.py"
 VALUES = "polysched/codegen/values.py"
 MEMORY = "polysched/codegen/memory.py"
 ACCESSES = "polysched/codegen/accesses.py"
@@ -167,22 +166,6 @@ MUTANTS = (
         PLACES,
     ),
     Mutant(
-        "clearance-last-iteration",
-        "the last iteration of a loop is forgotten where places in registers have to stay clear",
-        CLEARANCE,
-        "plus(LinearForm((), -1))",
-        "plus(LinearForm((), -2))",
-        ("tests/codegen/test_clearance.py",),
-    ),
-    Mutant(
-        "clearance-of-one-lane",
-        "of a vector in registers only the first element has to stay clear",
-        SLOTS,
-        "        extents[along] = slot.vector.count\n",
-        "        extents[along] = 1\n",
-        PLACES,
-    ),
-    Mutant(
         "backwards-mask",
         "a vector that is read backwards has the mask of one that is read forwards",
         ACCESSES,
@@ -310,46 +293,6 @@ MUTANTS = (
         'CONTRACT = ("contract",)',
         'CONTRACT = ("fast",)',
         ("tests/codegen/test_values.py", "tests/codegen/test_emit.py"),
-    ),
-    Mutant(
-        "threads-lose-the-rest",
-        "the iterations that do not divide among the chunks of a parallel loop are lost",
-        "polysched/codegen/regions.py",
-        'is_longer = builder.zext(builder.icmp_signed("<", chunk, longer), INDEX)',
-        "is_longer = INDEX(0)",
-        ("tests/schedule/test_parallel.py", "tests/codegen"),
-    ),
-    Mutant(
-        "neighbour-on-the-other-side",
-        "a vector is made of its neighbour moved the wrong way",
-        "polysched/codegen/neighbours.py",
-        "if step == 1 else [*range(1, count), count]",
-        "if step == -1 else [*range(1, count), count]",
-        ("tests/codegen/test_neighbours.py",),
-    ),
-    Mutant(
-        "sleeping-threads-stay-asleep",
-        "the caller of a region wakes nobody",
-        "polysched/runtime/own_team.py",
-        "br i1 %anyone, label %rouse, label %run",
-        "br label %run",
-        ("tests/runtime/test_own_team.py",),
-    ),
-    Mutant(
-        "caller-waits-for-nobody",
-        "a region ends while threads are still at work",
-        "polysched/runtime/own_team.py",
-        "%nobody = icmp eq i32 %seated, 0",
-        "%nobody = icmp ne i32 %seated, -1",
-        ("tests/runtime/test_own_team.py",),
-    ),
-    Mutant(
-        "overlap-of-two-outputs-only",
-        "an input that shares memory with an output is accepted",
-        "polysched/runtime/overlap.py",
-        "        if a.is_written or b.is_written",
-        "        if a.is_written and b.is_written",
-        ("tests/runtime/test_plan.py",),
     ),
     Mutant(
         "tile-reads-what-is-written",

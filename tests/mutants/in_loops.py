@@ -5,6 +5,8 @@ from tests.mutants.mutant import Mutant
 COVERAGE = "polysched/loops/coverage.py"
 LINEAR = "polysched/ir/linear.py"
 EXECUTION = "polysched/loops/execution.py"
+SEPARATION = "polysched/loops/separation.py"
+SEPARATED = ("tests/loops/test_separation.py",)
 GENERATE_TESTS = ("tests/loops/test_generate.py", "tests/schedule/test_split.py")
 
 MUTANTS = (
@@ -126,9 +128,33 @@ MUTANTS = (
     Mutant(
         "full-where-all-are-full",
         "tiles count as full only where every statement runs",
-        "polysched/loops/separation.py",
+        SEPARATION,
         "one.full.union(other.full).subtract(partial)",
         "one.full.intersect(other.full)",
-        ("tests/loops/test_separation.py",),
+        SEPARATED,
+    ),
+    Mutant(
+        "parallel-loops-cut",
+        "full tiles are cut out of parallel loops too",
+        SEPARATION,
+        "if around[index].kind is LoopKind.PARALLEL:",
+        "if around[index].kind is LoopKind.VECTOR:",
+        SEPARATED,
+    ),
+    Mutant(
+        "full-one-lane-early",
+        "a vector counts as full without its last lane",
+        SEPARATION,
+        "low, high = 0, around[position].lanes - 1",
+        "low, high = 0, around[position].lanes - 2",
+        SEPARATED,
+    ),
+    Mutant(
+        "full-at-the-innermost-loop",
+        "whether a tile is full is decided at the innermost loop that can tell",
+        SEPARATION,
+        "for count, index in enumerate(deciding, start=1):",
+        "for count, index in reversed(list(enumerate(deciding, start=1))):",
+        SEPARATED,
     ),
 )

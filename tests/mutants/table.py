@@ -6,9 +6,12 @@ from tests.mutants import (
     in_dependence,
     in_frontends,
     in_legality,
+    in_library,
     in_loops,
+    in_registers,
     in_schedule,
     in_strides,
+    in_threads,
 )
 from tests.mutants.mutant import Mutant
 
@@ -18,7 +21,10 @@ MUTANTS: tuple[Mutant, ...] = (
     *in_legality.MUTANTS,
     *in_loops.MUTANTS,
     *in_codegen.MUTANTS,
+    *in_registers.MUTANTS,
+    *in_threads.MUTANTS,
     *in_bits.MUTANTS,
     *in_strides.MUTANTS,
+    *in_library.MUTANTS,
     *in_frontends.MUTANTS,
 )

@@ -57,3 +57,9 @@ def test_what_is_no_object(tmp_path: Path) -> None:
     (tmp_path / "a.o").write_text("text")
     with pytest.raises(ExportError, match=r"-shared .* failed: "):
         link_shared(tmp_path / "a.o", tmp_path / "a.so", openmp=False)
+
+
+def test_a_compiler_that_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "false")
+    with pytest.raises(ExportError, match="'false -shared .*' failed: it ended with exit code 1"):
+        link_shared(tmp_path / "a.o", tmp_path / "a.so", openmp=False)

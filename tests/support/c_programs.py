@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polysched.fuzz.placement import GUARD_BYTE, placed
 from polysched.ir.dtypes import u8
 from polysched.ir.kernel import Kernel
 from polysched.ir.memory import AnyArray
@@ -22,7 +23,7 @@ from polysched.ir.strides import concrete_strides, elements_spanned
 from polysched.loops.c_helpers import c_type
 from polysched.lower import export
 from polysched.schedule.schedule import Schedule
-from tests.support.differential import GUARD_BYTE, arguments, assert_equal, guarded
+from tests.support.differential import arguments, assert_equal
 
 WARNINGS = "-Wall -Wextra -Werror -pedantic".split()
 GUARD = 192
@@ -115,10 +116,9 @@ def in_memory(
         lying[name] = array
         if declared.strides is not None:
             strides = concrete_strides(declared, array.shape, sizes)
-            memory, inside = guarded(array, strides)
-            start = inside.ctypes.data - memory.ctypes.data
+            place = placed(array, strides)
             length = elements_spanned(array.shape, strides) * array.itemsize
-            lying[name] = memory[start : start + length].view(array.dtype)
+            lying[name] = place.memory[place.start : place.start + length].view(array.dtype)
     return lying
 
 

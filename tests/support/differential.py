@@ -17,13 +17,14 @@ import numpy as np
 from polysched.codegen.expand import expand
 from polysched.codegen.registers import promote_registers
 from polysched.codegen.tiles import form_tiles
+from polysched.fuzz.placement import placed
 from polysched.ir.dtypes import DType, boolean
 from polysched.ir.evaluate import evaluate
 from polysched.ir.kernel import Array, Kernel, Role
 from polysched.ir.memory import AnyArray, concrete_shape
 from polysched.ir.packing import byte_shape
 from polysched.ir.reference import run_reference
-from polysched.ir.strides import concrete_strides, elements_spanned
+from polysched.ir.strides import concrete_strides
 from polysched.loops.generate import parameter_intervals
 from polysched.loops.interpreter import interpret
 from polysched.loops.nodes import LoopProgram
@@ -32,10 +33,6 @@ from polysched.machine.description import Machine
 from polysched.runtime.cache import ObjectCache
 from polysched.schedule.schedule import Schedule
 
-GUARD = 256
-"""Bytes before and after every array."""
-
-GUARD_BYTE = 0x5A
 VECTOR_REGISTERS = 32
 NO_CACHE = ObjectCache(None)
 
@@ -72,31 +69,6 @@ def _contents(generator: np.random.Generator, array: Array, sizes: Sizes) -> Any
     return generator.integers(lower, upper, shape).astype(array.dtype.numpy())
 
 
-def guarded(
-    array: AnyArray, strides: tuple[int, ...] | None = None
-) -> tuple[np.ndarray[Any, Any], AnyArray]:
-    """A memory with guard bytes, and a copy of the array in the middle of it.
-
-    With strides, in elements, there are guard bytes between its elements too.
-    """
-    spanned = array.size if strides is None else elements_spanned(array.shape, strides)
-    memory = np.full(spanned * array.itemsize + 2 * GUARD, GUARD_BYTE, np.uint8)
-    start = GUARD - memory.ctypes.data % array.itemsize
-    steps = None if strides is None else [stride * array.itemsize for stride in strides]
-    inside = np.ndarray(array.shape, array.dtype, memory, start, steps)
-    inside[...] = array
-    return memory, inside
-
-
-def broken_guards(memory: np.ndarray[Any, Any], inside: AnyArray) -> int:
-    """How many guard bytes have changed."""
-    outside = memory.copy()
-    start = inside.ctypes.data - memory.ctypes.data
-    own = (*inside.shape, inside.itemsize), np.uint8, outside, start, (*inside.strides, 1)
-    np.ndarray(*own).fill(GUARD_BYTE)
-    return int(np.count_nonzero(outside != GUARD_BYTE))
-
-
 def assert_agrees(
     schedule: Schedule,
     *sizes: Sizes,
@@ -128,12 +100,15 @@ def assert_agrees(
             name: concrete_strides(kernel.arrays[name], array.shape, size)
             for name, array in called.items()
         }
-        places = {name: guarded(array, strides[name]) for name, array in called.items()}
-        compiled(**{name: inside for name, (_, inside) in places.items()}, **size)
-        got = {name: inside for name, (_, inside) in places.items()}
+        places = {
+            name: placed(array, strides[name], offset=3 * number)
+            for number, (name, array) in enumerate(called.items())
+        }
+        got = {name: place.array for name, place in places.items()}
+        compiled(**got, **size)
         assert_equal(got, {**called, **expected}, f"machine code at {size}", rounding)
         for name, place in places.items():
-            assert not broken_guards(*place), f"array '{name}' at {size}: written outside"
+            assert not place.changed_outside(), f"array '{name}' at {size}: written outside"
 
 
 def in_registers(loops: LoopProgram) -> LoopProgram:

@@ -16,6 +16,7 @@ from polysched.library.matmul.arguments import (
     require_bias,
     scalar,
 )
+from polysched.library.matmul.computed import Computed
 from polysched.library.matmul.finish import PLAIN, Factor
 from polysched.library.matmul.route import Route, route
 from polysched.library.matmul.shapes import NumpyArray, Shape
@@ -58,6 +59,9 @@ def matmul(
     fastest one of the first sort; what lies between its elements is not touched. It must not share
     elements with the operands.
 
+    An operand may be a matrix that :func:`polysched.computed` describes: scaled, converted, or
+    unpacked from a few bits as it is read, without an array of it.
+
     Args:
         a: the left operand.
         b: the right operand.
@@ -76,6 +80,9 @@ def matmul(
         CallError: an argument does not fit; nothing has been written then.
     """
     if type(a) is not ndarray or type(b) is not ndarray:
+        if isinstance(a, Computed) or isinstance(b, Computed):
+            a, b = _operand(a, "a"), _operand(b, "b")
+            return _finished(a, b, out, alpha, beta, bias, activation, threads)
         a, b = as_array(a, "matmul: array 'a'"), as_array(b, "matmul: array 'b'")
     # Asking who they are takes a fraction of asking how large: 1.0 goes the long way round.
     if not (alpha is _ONE and beta is _ZERO and bias is activation is None):
@@ -91,9 +98,17 @@ def matmul(
     return out  # type: ignore[no-any-return]
 
 
+def _operand(value: Any, name: str) -> NumpyArray | Computed:
+    return value if isinstance(value, Computed) else as_array(value, f"matmul: array '{name}'")
+
+
+def _described(operand: NumpyArray | Computed) -> Operand:
+    return operand.operand if isinstance(operand, Computed) else operand_of(operand)
+
+
 def _finished(
-    a: NumpyArray,
-    b: NumpyArray,
+    a: NumpyArray | Computed,
+    b: NumpyArray | Computed,
     out: Any,
     alpha: Any,
     beta: Any,
@@ -101,7 +116,7 @@ def _finished(
     activation: str | None,
     threads: int | None,
 ) -> NumpyArray:
-    """The long way: a product that something is done to."""
+    """The long way: a product that something is done to, or of what is computed."""
     alpha, beta = number("alpha", alpha), number("beta", beta)
     if activation is not None:
         require_activation(activation)
@@ -109,7 +124,7 @@ def _finished(
         bias = as_array(bias, "matmul: bias")
     finish = finish_of(alpha, beta, activation)
     along = None if bias is None else bias.shape
-    found = _any_route(operand_of(a), operand_of(b), threads, finish, along, _written(out))
+    found = _any_route(_described(a), _described(b), threads, finish, along, _written(out))
     factors = []
     if finish.alpha is Factor.ANY:
         factors.append(scalar("alpha", alpha, found.dtype))

@@ -9,6 +9,7 @@ from polysched.library.matmul.finish import Finish, epilogue_of, finish_kernel
 from polysched.library.matmul.kernel import Sizes, Stack, matmul_kernel
 from polysched.library.matmul.plan import plan
 from polysched.library.matmul.problem import Problem
+from polysched.library.matmul.recipe import Recipe
 from polysched.library.matmul.schedule import matmul_schedule
 from polysched.lower import compile
 from polysched.machine.description import Machine
@@ -21,26 +22,38 @@ _KERNELS = 128
 
 @lru_cache(maxsize=_KERNELS)
 def product_kernel(
-    problem: Problem, stacks: tuple[Stack, ...], finish: Finish, threads: int
+    problem: Problem,
+    stacks: tuple[Stack, ...],
+    finish: Finish,
+    threads: int,
+    recipe_a: Recipe | None = None,
+    recipe_b: Recipe | None = None,
 ) -> CompiledKernel:
-    """The kernel of a product and what becomes of it, planned for a number of threads."""
+    """The kernel of a product and what becomes of it, planned for a number of threads.
+
+    Operands that are ``computed`` have a recipe: what is copied is computed for each copy, an ``a``
+    that is not all at once, a ``b`` that is not in registers.
+    """
     machine = _host()
-    sizes = problem.sizes
+    sizes, config = problem.sizes, plan(problem, machine, threads)
     kernel = matmul_kernel(
         sizes.m,
         sizes.n,
         sizes.k,
         dtype=problem.dtype,
-        transpose_a=problem.transpose_a,
-        transpose_b=problem.transpose_b,
+        transpose_a=problem.transpose_a and recipe_a is None,
+        transpose_b=problem.transpose_b and recipe_b is None,
         batch=stacks,
         accumulate=finish.updates,
         epilogue=epilogue_of(finish, sizes, problem.total),
+        producer_a=None if recipe_a is None else recipe_a.producer("a"),
+        producer_b=None if recipe_b is None else recipe_b.producer("b"),
+        inline_b=not config.pack_b,
         strides_a=problem.strides_a,
         strides_b=problem.strides_b,
         strides_out=problem.strides_out,
     )
-    return compile(matmul_schedule(kernel, plan(problem, machine, threads), machine), machine)
+    return compile(matmul_schedule(kernel, config, machine), machine)
 
 
 @lru_cache(maxsize=_KERNELS)

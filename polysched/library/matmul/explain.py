@@ -117,7 +117,11 @@ def _packing(config: Config, problem: Problem, machine: Machine) -> Iterator[str
     where = "in memory" if level is None else f"fits the L{level} cache"
     times = "once" if tiles == 1 else f"by {tiles} tiles of rows"
     read = f"{_kib(b_bytes)}, {where}, read {times}"
-    yield f"b: {'packed into panels' if config.pack_b else 'read where it lies'} ({read})"
+    if problem.computed_b:
+        how = "computed for each panel" if config.pack_b else "computed in registers"
+    else:
+        how = "packed into panels" if config.pack_b else "read where it lies"
+    yield f"b: {how} ({read})"
     if config.pack_a:
         yield "a: a block of it packed, so that its rows do not meet in one set of the cache"
     if config.prefetch_a:

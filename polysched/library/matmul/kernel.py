@@ -10,9 +10,10 @@ from typing import NamedTuple
 from polysched.errors import KernelError
 from polysched.ir.builder import ArrayHandle, KernelBuilder
 from polysched.ir.dtypes import DType, f32, i32
-from polysched.ir.expressions import Constant, Expression, Index
+from polysched.ir.expressions import Expression, Index
+from polysched.ir.extrema import greatest
 from polysched.ir.functions import cast
-from polysched.ir.kernel import Kernel
+from polysched.ir.kernel import Kernel, Statement
 
 
 class Finished(NamedTuple):
@@ -93,6 +94,7 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
     epilogue: Epilogue | None = None,
     producer_a: Producer | None = None,
     producer_b: Producer | None = None,
+    inline_b: bool = False,
     strides_a: Strides | None = None,
     strides_b: Strides | None = None,
     strides_out: Strides | None = None,
@@ -120,6 +122,7 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
         producer_a: what ``a`` is computed from, by itself an array that is never stored; without
             it, ``a`` is an input.
         producer_b: the same of ``b``.
+        inline_b: whether what ``producer_b`` computes is no array at all, but stands in the sums.
         strides_a: elements from one index to the next of each dimension of ``a`` as it is stored,
             such as ``(lda, 1)``; None for no gaps.
         strides_b: the same of ``b``.
@@ -157,11 +160,12 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
         producer: Producer | None,
         is_transposed: bool,
         strides: Strides | None,
-    ) -> ArrayHandle:
+        is_inlined: bool = False,
+    ) -> Element:
         if producer is None:
             *outer, row, column = dimensions
             stored = [*outer, column, row] if is_transposed else dimensions
-            return declared(build.input, name, dtype, stored, strides=strides)
+            return _read(declared(build.input, name, dtype, stored, strides=strides), is_transposed)
         if is_transposed:
             raise KernelError(
                 f"matmul: transpose_{name}=True says how '{name}' is stored, and with "
@@ -173,14 +177,16 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
                 "is computed; give strides to what it is computed from"
             )
         element = producer(build)
+        if is_inlined:
+            return element
         array = declared(build.temporary, name, dtype, dimensions)
         loops = {dimension: extents[dimension] for dimension in dimensions}
         with build.loops(**loops) as (*at_stack, row, column), build.statement(f"produce_{name}"):
             array[(*at_stack, row, column)] = element(row, column, *at_stack)
-        return array
+        return _read(array)
 
     a = operand("a", [*of_a, "m", "k"], producer_a, transpose_a, strides_a)
-    b = operand("b", [*of_b, "k", "n"], producer_b, transpose_b, strides_b)
+    b = operand("b", [*of_b, "k", "n"], producer_b, transpose_b, strides_b, inline_b)
     elementwise = None if epilogue is None else epilogue(build)
     of_out = [*names, "m", "n"]
     declare_out = build.inout if accumulate else build.output
@@ -194,8 +200,7 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
     with build.loops(**around, k=k) as (*at_stack, row, column, term):
         place = dict(zip(names, at_stack, strict=True))
         at_a, at_b = [place[name] for name in of_a], [place[name] for name in of_b]
-        left = a[(*at_a, *((term, row) if transpose_a else (row, term)))]
-        right = b[(*at_b, *((column, term) if transpose_b else (term, column)))]
+        left, right = a(row, term, *at_a), b(term, column, *at_b)
         with build.statement("update", order="any"):
             sums[(*at_stack, row, column)] += cast(left, total) * cast(right, total)
     if elementwise is not None:
@@ -203,6 +208,15 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
             old = out[at] if accumulate else None
             out[at] = elementwise(Finished(sums[at], at[-2], at[-1], old))
     return build.kernel()
+
+
+def _read(array: ArrayHandle, is_transposed: bool = False) -> Element:
+    """The elements of an array, which may be stored transposed."""
+
+    def element(row: Index, column: Index, *stack: Index) -> Expression:
+        return array[(*stack, *((column, row) if is_transposed else (row, column)))]
+
+    return element
 
 
 def _stack_names(stacks: tuple[Stack, ...]) -> Mapping[str, Stack]:
@@ -231,15 +245,17 @@ def sizes_of(kernel: Kernel) -> Sizes:
     Raises:
         KernelError: it is another kernel.
     """
-    found: dict[str, int] = {}
-    for name in ("a", "b"):
-        array = kernel.arrays.get(name)
-        for dimension, extent in zip(array.dimensions, array.shape, strict=True) if array else ():
-            if isinstance(extent, Constant):
-                found[dimension] = int(extent.value)
-    if "update" not in kernel.statements or not {"m", "n", "k"} <= found.keys():
+    update = kernel.statements.get("update")
+    extents = [] if update is None else [_extent(update, at) for at in range(len(update.indices))]
+    if update is None or update.indices[-3:] != ("m", "n", "k") or None in extents:
         raise KernelError(
             f"kernel '{kernel.name}' is no matrix product; expected one of matmul_kernel()"
         )
-    m, n, k = (found.pop(name) for name in ("m", "n", "k"))
-    return Sizes(m, n, k, prod(found.values()))
+    *outer, m, n, k = (extent or 0 for extent in extents)
+    return Sizes(m, n, k, prod(outer))
+
+
+def _extent(statement: Statement, position: int) -> int | None:
+    """How often a loop from 0 runs; None if that depends on something."""
+    last = greatest(statement.domain, position)
+    return None if last is None else last + 1

@@ -142,7 +142,7 @@ def _streaming(config: Config, part: Sizes, problem: Problem, machine: Machine) 
         inner_k=terms if terms == SHORTEST_STREAM else 1,
         k_block=terms,
         order=BLOCKS_OUTSIDE,
-        pack_a=True,
+        pack_a=part.k > terms or config.k_threads > 1,
         pack_b=False,
     )
 

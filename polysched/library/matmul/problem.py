@@ -12,7 +12,8 @@ from polysched.library.matmul.kernel import Sizes, Strides, accumulator_of
 class Problem:
     """A product to be planned: its sizes, the type of its operands, how they are stored.
 
-    An operand is ``computed`` if its elements come from further inputs. The ``strides`` are those
+    An operand is ``computed`` if its elements come from further inputs; ``transpose_b`` then says
+    that these are stored by columns of ``b``. The ``strides`` are those
     of the arrays as they are stored, as of the kernel; None for no gaps.
     """
 

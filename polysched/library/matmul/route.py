@@ -13,6 +13,7 @@ import numpy as np
 from polysched.errors import CallError
 from polysched.library.matmul.arguments import element_type, spread
 from polysched.library.matmul.compiled import finish_alone, product_kernel
+from polysched.library.matmul.computed import Computed
 from polysched.library.matmul.finish import PLAIN, Factor, Finish
 from polysched.library.matmul.kernel import accumulator_of
 from polysched.library.matmul.problem import Problem
@@ -73,8 +74,8 @@ class Route:
 
     def finish(
         self,
-        a: NumpyArray,
-        b: NumpyArray,
+        a: NumpyArray | Computed,
+        b: NumpyArray | Computed,
         out: NumpyArray,
         factors: Sequence[NumpyArray],
         bias: NumpyArray,
@@ -94,13 +95,11 @@ class Route:
         if self.is_swapped:
             a, b = b, a
         further = [*factors] if self.bias is None else [*factors, self.bias(bias)]
-        if self.direct is not None and self.direct.run(
-            a, b, out, [address(one, True) for one in further]
-        ):
-            return
-        left = a if self.left is None else self.left(a)
-        right = b if self.right is None else self.right(b)
-        operands = (left, right) if self.multiplies else ()
+        if self.direct is not None and not isinstance(a, Computed) and not isinstance(b, Computed):
+            addresses = [address(one, True) for one in further]
+            if self.direct.run(a, b, out, addresses):
+                return
+        operands = (*_arrays(a, self.left), *_arrays(b, self.right)) if self.multiplies else ()
         self._call(*operands, *further, out)
 
     def _call(self, *arrays: NumpyArray) -> None:
@@ -168,6 +167,13 @@ class Direct:
         if further:
             return not self.call(left, right, *further, target)
         return not self.call(left, right, target)
+
+
+def _arrays(operand: NumpyArray | Computed, prepare: Preparation | None) -> list[NumpyArray]:
+    """What a kernel takes for an operand."""
+    if isinstance(operand, Computed):
+        return operand.arrays()
+    return [operand if prepare is None else prepare(operand)]
 
 
 def route(
@@ -242,17 +248,24 @@ def route(
     of_b = (sizes.n, sizes.k) if is_vector or is_turned else (sizes.k, sizes.n)
     left = form_of(a, (*product.outer_of("a"), *of_a))
     right = form_of(b, (*product.outer_of("b"), *of_b))
+    is_swapped = is_vector or is_turned
+    recipe_a, recipe_b = (
+        one.recipe.turned if one.recipe and is_swapped else one.recipe for one in (a, b)
+    )
+    is_transposed_b = right.is_transposed is not is_swapped
     problem = Problem(
         sizes,
         dtype,
-        transpose_a=left.is_transposed is not is_turned,
-        transpose_b=right.is_transposed is not (is_vector or is_turned),
+        transpose_a=recipe_a is None and left.is_transposed is not is_turned,
+        transpose_b=recipe_b.reads_columns if recipe_b else is_transposed_b,
+        computed_a=recipe_a is not None,
+        computed_b=recipe_b is not None,
         strides_a=left.strides,
         strides_b=right.strides,
         strides_out=target.strides,
     )
     count = min(threads or usable_threads(), LARGEST_TEAM)
-    kernel = product_kernel(problem, product.stacks, finish, count)
+    kernel = product_kernel(problem, product.stacks, finish, count, recipe_a, recipe_b)
     options = {"threads": threads} if threads is not None and kernel.is_threaded else None
     direct = Direct(
         kernel.native.call,
@@ -267,11 +280,11 @@ def route(
         shape,
         total,
         kernel,
-        is_swapped=is_vector or is_turned,
+        is_swapped=is_swapped,
         left=left.prepare,
         right=right.prepare,
         target=target.prepare,
         options=options,
-        direct=None if kernel.is_threaded else direct,
+        direct=None if kernel.is_threaded or recipe_a or recipe_b else direct,
         bias=form_of_bias,
     )

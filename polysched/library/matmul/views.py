@@ -15,6 +15,7 @@ import numpy as np
 
 from polysched.ir.strides import are_apart, elements_spanned
 from polysched.library.matmul.kernel import Strides
+from polysched.library.matmul.recipe import Recipe
 from polysched.library.matmul.shapes import NumpyArray, Shape
 from polysched.runtime.plan import ALIGNED, C_CONTIGUOUS, WRITEABLE
 
@@ -27,13 +28,15 @@ CONTIGUOUS = C_CONTIGUOUS | F_CONTIGUOUS
 class Operand(NamedTuple):
     """All that a route follows from of one array: ``flags`` are numpy's ``flags.num``.
 
-    ``strides`` are numpy's, in bytes; None, if the flags say that it is contiguous, will do.
+    ``strides`` are numpy's, in bytes; None, if the flags say that it is contiguous, will do. An
+    operand with a ``recipe`` is no array, but computed.
     """
 
     dtype: np.dtype[Any]
     shape: Shape
     flags: int
     strides: Strides | None = None
+    recipe: Recipe | None = None
 
     @property
     def bytes(self) -> int:

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import linecache
 import random
-import sys
-import time
 import traceback
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -25,24 +22,10 @@ from polysched.frontends.python.decorator import PythonKernel, read_kernel
 from polysched.ir.kernel import Role
 from polysched.ir.memory import AnyArray
 from tests.frontends.python.typed_functions import Writer
+from tests.support.random_sources import Findings, run, seconds_option, seed_option
 
 SIZES = ({"n": 12, "m": 13}, {"n": 13, "m": 12})
 _PRELUDE = "import itertools, math; import numpy as np\n"
-
-
-@dataclass
-class Findings:
-    """What became of random functions.
-
-    Attributes:
-        counts: of functions, refusals and calls.
-        wrong: a text for each function that is wrong.
-        refused: the reasons, and how often.
-    """
-
-    counts: Counter[str] = field(default_factory=Counter)
-    wrong: list[str] = field(default_factory=list)
-    refused: Counter[str] = field(default_factory=Counter)
 
 
 def made(text: str, name: str) -> Callable[..., Any]:
@@ -57,8 +40,15 @@ def made(text: str, name: str) -> Callable[..., Any]:
     return function
 
 
-def try_seed(seed: int, findings: Findings) -> None:
-    """Compare what the function of a seed computes in Python and compiled."""
+def try_seeds(seeds: range) -> Findings:
+    """Compare what the functions of some seeds compute in Python and compiled."""
+    findings = Findings()
+    for seed in seeds:
+        _try_seed(seed, findings)
+    return findings
+
+
+def _try_seed(seed: int, findings: Findings) -> None:
     text = Writer(random.Random(seed)).function()
     findings.counts["functions"] += 1
     try:
@@ -68,10 +58,7 @@ def try_seed(seed: int, findings: Findings) -> None:
         findings.counts["too large"] += 1
         return
     except FrontendError as error:
-        findings.counts["refused"] += 1
-        findings.refused[error.reason] += 1
-        if error.location is None:
-            findings.wrong.append(f"{seed}: refused at no place: {error}\n{text}")
+        findings.refuse(str(seed), error, text)
         return
     except Exception:  # noqa: BLE001  (whatever it is, it is a finding)
         findings.wrong.append(f"{seed}: {traceback.format_exc(limit=-4)}\n{text}")
@@ -160,24 +147,11 @@ def different(expected: list[AnyArray], found: list[AnyArray]) -> str:
 
 
 @click.command()
-@click.option("--seconds", type=click.FloatRange(min=0), default=60.0, show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True, help="The first seed.")
+@seconds_option
+@seed_option
 def main(seconds: float, seed: int) -> None:
     """Compare random functions with their kernels; the exit code is 1 if any differs."""
-    end = time.monotonic() + seconds
-    findings = Findings()
-    current = seed
-    while time.monotonic() < end:
-        known = len(findings.wrong)
-        try_seed(current, findings)
-        for one in findings.wrong[known:]:
-            click.echo(f"{one}\n{'-' * 80}")
-        current += 1
-    click.echo(f"seeds {seed} to {current - 1}: {dict(findings.counts)}")
-    click.echo(f"{len(findings.wrong)} wrong")
-    for reason, count in findings.refused.most_common(12):
-        click.echo(f"{count:5} refused: {reason[:150]}")
-    sys.exit(1 if findings.wrong else 0)
+    run(try_seeds, seconds, seed)
 
 
 if __name__ == "__main__":

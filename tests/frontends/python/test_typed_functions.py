@@ -3,12 +3,10 @@
 More of them: ``python -m tests.frontends.python.fuzz --seconds 600 --seed 1``.
 """
 
-from tests.frontends.python.fuzz import Findings, try_seed
+from tests.frontends.python.fuzz import try_seeds
 
 
 def test_random_functions_give_the_bits_of_python() -> None:
-    found = Findings()
-    for seed in range(24):
-        try_seed(seed, found)
+    found = try_seeds(range(24))
     assert not found.wrong, found.wrong[0]
     assert found.counts["calls"] > 24

@@ -9,8 +9,10 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-INTEGERS = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
-REALS = ("f32", "f64")
+from polysched.ir.dtypes import FLOAT_DTYPES, INTEGER_DTYPES
+
+INTEGERS = tuple(sorted(map(str, INTEGER_DTYPES), key=lambda name: (int(name[1:]), name)))
+REALS = tuple(map(str, FLOAT_DTYPES))
 NUMPY = {
     "f32": "np.float32",
     "f64": "np.float64",

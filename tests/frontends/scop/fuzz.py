@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import random
-import sys
 import tempfile
-import time
 import traceback
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import click
@@ -36,27 +32,13 @@ from tests.frontends.scop.calling import (
     random_arguments,
 )
 from tests.frontends.scop.random_programs import SIZES, file_text, random_file
+from tests.support.random_sources import Findings, run, seconds_option, seed_option
 
 BATCH = 20
 """Functions of one file."""
 MOST_STEPS = 4
 ATTEMPTS = 12
 """Random steps that are tried for a schedule."""
-
-
-@dataclass
-class Findings:
-    """What became of random functions.
-
-    Attributes:
-        counts: of functions, refusals and schedules.
-        wrong: a text for each function that is wrong.
-        refused: the reasons, and how often.
-    """
-
-    counts: Counter[str] = field(default_factory=Counter)
-    wrong: list[str] = field(default_factory=list)
-    refused: Counter[str] = field(default_factory=Counter)
 
 
 def try_seeds(seeds: range, folder: Path, *, scheduled: bool) -> Findings:
@@ -76,10 +58,7 @@ def try_seeds(seeds: range, folder: Path, *, scheduled: bool) -> Findings:
         try:
             program = load_c(path, name)
         except FrontendError as error:
-            findings.counts["refused"] += 1
-            findings.refused[error.reason] += 1
-            if error.location is None:
-                findings.wrong.append(f"{name}: refused at no place: {error}\n{text}")
+            findings.refuse(name, error, text)
             continue
         except Exception:  # noqa: BLE001  (whatever it is, it is a finding)
             findings.wrong.append(f"{name}: {traceback.format_exc(limit=-4)}\n{text}")
@@ -156,35 +135,15 @@ def random_schedule(start: Schedule, generator: random.Random) -> Schedule:
     return schedule
 
 
-def batches(seed: int) -> Iterator[range]:
-    """Seeds without end."""
-    while True:
-        yield range(seed, seed + BATCH)
-        seed += BATCH
-
-
 @click.command()
-@click.option("--seconds", type=click.FloatRange(min=0), default=60.0, show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True, help="The first seed.")
+@seconds_option
+@seed_option
 @click.option("--scheduled/--plain", default=True, help="Try random schedules too.")
 def main(seconds: float, seed: int, scheduled: bool) -> None:
     """Compare random C functions with gcc for a while; the exit code is 1 if any is wrong."""
-    end = time.monotonic() + seconds
-    total = Findings()
     with tempfile.TemporaryDirectory() as folder:
-        for seeds in batches(seed):
-            found = try_seeds(seeds, Path(folder), scheduled=scheduled)
-            for one in found.wrong:
-                click.echo(f"{one}\n{'-' * 80}")
-            total.counts += found.counts
-            total.refused += found.refused
-            total.wrong += found.wrong
-            if time.monotonic() > end:
-                break
-    click.echo(f"seeds {seed} to {seeds.stop - 1}: {dict(total.counts)}, {len(total.wrong)} wrong")
-    for reason, count in total.refused.most_common(12):
-        click.echo(f"{count:5} refused: {reason[:150]}")
-    sys.exit(1 if total.wrong else 0)
+        tried = partial(try_seeds, folder=Path(folder), scheduled=scheduled)
+        run(tried, seconds, seed, batch=BATCH)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from polysched.frontends.scop.types import c_name, common_type, declared_type, p
 from polysched.frontends.scop.variables import typedefs_of
 from polysched.ir.dtypes import (
     ALL_DTYPES,
+    FLOAT_DTYPES,
+    INTEGER_DTYPES,
     DType,
     boolean,
     f32,
@@ -22,13 +24,12 @@ from polysched.ir.dtypes import (
     i32,
     i64,
     u8,
-    u16,
     u32,
     u64,
 )
 from tests.frontends.scop.calling import needs_gcc
 
-C_TYPES = (boolean, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64)
+C_TYPES = (boolean, *INTEGER_DTYPES, *FLOAT_DTYPES)
 
 
 @pytest.mark.parametrize(

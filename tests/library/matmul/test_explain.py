@@ -69,3 +69,9 @@ def test_b_from_memory() -> None:
     text = explained(Problem(Sizes(1, 8192, 8192)))
     assert "b: read where it lies (262,144 KiB, in memory, read once)" in text
     assert "a: a block of it packed, so that its rows do not meet" in text
+
+
+def test_a_computed_operand() -> None:
+    few, many = (Problem(Sizes(m, 512, 512), computed_b=True) for m in (4, 512))
+    assert "b: computed in registers (1" in explained(few)
+    assert "b: computed for each panel (1" in explained(many)

@@ -1,10 +1,12 @@
 import pytest
 
 from polysched.ir.dtypes import DType, f32, f64, i8
+from polysched.legality.check import check
 from polysched.library.matmul.config import fitted, part_of, require_registers
-from polysched.library.matmul.kernel import Sizes
+from polysched.library.matmul.kernel import Sizes, matmul_kernel
 from polysched.library.matmul.plan import PARTS_A_THREAD, STREAMED_PARTS_A_THREAD, plan
 from polysched.library.matmul.problem import Problem
+from polysched.library.matmul.schedule import matmul_schedule
 from polysched.machine.load import load_machine
 
 MACHINES = [load_machine(name) for name in ("skylake-avx512", "haswell-avx2", "generic")]
@@ -29,6 +31,12 @@ def test_every_streaming_plan_fits(machine) -> None:
     for m in range(1, 65):
         problem = Problem(Sizes(m, 1000, 16384))
         require_registers(plan(problem, machine), machine, problem.total)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1_000_000, 7), (31, 1_000_000, 5)])
+def test_few_terms_and_many_columns(sizes: tuple[int, int, int]) -> None:
+    config = plan(Problem(Sizes(*sizes), f64), AVX512)
+    assert check(matmul_schedule(matmul_kernel(*sizes, dtype=f64), config, AVX512)).is_legal
 
 
 def test_no_threads_for_little_work() -> None:

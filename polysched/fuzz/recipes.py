@@ -1,0 +1,121 @@
+"""Steps that make something only together: what single random steps hardly ever come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import TypeAlias
+
+from polysched.fuzz.choosing import Choosing
+from polysched.fuzz.randomness import chance, choose
+from polysched.ir.kernel import Role
+from polysched.ir.tree import TransposeStrategy
+from polysched.schedule.compute_at import ComputeAt
+from polysched.schedule.pack import Pack
+from polysched.schedule.parallel import Parallel
+from polysched.schedule.prefetch import Prefetch
+from polysched.schedule.primitives import Step
+from polysched.schedule.promote import Promote
+from polysched.schedule.rfactor import Rfactor
+from polysched.schedule.split import Split
+from polysched.schedule.stream import Stream
+from polysched.schedule.tile import Tile
+from polysched.schedule.transpose import Transpose
+from polysched.schedule.unroll import Unroll
+from polysched.schedule.vectorize import Vectorize
+
+
+def random_recipe(choosing: Choosing) -> tuple[Step, ...]:
+    """Steps to take one after the other; those that do not fit are left out."""
+    return choose(choosing.integers, list(RECIPES.values()))(choosing)
+
+
+def _register_tile(choosing: Choosing) -> tuple[Step, ...]:
+    """Rows of vectors, perhaps transposed, with what they write or read in a buffer."""
+    outer, inner = choosing.two()
+    statement = outer.partition(".")[0]
+    lanes = choose(choosing.integers, choosing.lanes)
+    rows = choose(choosing.integers, [lanes, 2, 3, 4])
+    tiles = choosing.name("to"), choosing.name("ti")
+    points = choosing.name("ro"), choosing.name("ri")
+    steps: list[Step] = [Tile((outer, inner), (rows, lanes), tiles, points)]
+    unrolled, vector = points[::-1] if chance(choosing.integers, 1, 3) else points
+    steps += [Vectorize(f"{statement}.{vector}", lanes, choosing.name("tv"))]
+    steps += [Unroll(f"{statement}.{unrolled}")]
+    if chance(choosing.integers, 1, 2):
+        strategy = choose(choosing.integers, [one.value for one in TransposeStrategy])
+        across = f"{statement}.{unrolled}"
+        steps.append(Transpose(f"{statement}.{choosing.name('tv')}", across, strategy))
+    if chance(choosing.integers, 1, 3):
+        array = choosing.array(written=True)
+        steps.insert(1, Promote(array, f"{statement}.{tiles[1]}", into=choosing.name("acc")))
+    elif chance(choosing.integers, 1, 2):
+        array = choosing.array(written=False)
+        dimensions = choosing.program.arrays[array].dimensions
+        order = dimensions[::-1] if chance(choosing.integers, 1, 2) else None
+        at = f"{statement}.{choose(choosing.integers, tiles)}"
+        steps.insert(1, Pack(array, at, order, into=choosing.name("panel")))
+    return tuple(steps)
+
+
+def _threads(choosing: Choosing) -> tuple[Step, ...]:
+    """Threads of vectors that ask for what comes and write past the caches."""
+    outer, inner = choosing.two()
+    lanes = choose(choosing.integers, choosing.lanes)
+    array = choosing.array(written=True)
+    return (
+        Parallel(outer),
+        Vectorize(inner, lanes, choosing.name("pv")),
+        Prefetch(choosing.array(), inner, choose(choosing.integers, [1, 4])),
+        *((Stream(array),) if chance(choosing.integers, 1, 2) else ()),
+    )
+
+
+def _partial_sums(choosing: Choosing) -> tuple[Step, ...]:
+    """A reduction in lanes or threads, each with a result of its own."""
+    reductions = [name for name, one in choosing.program.statements.items() if one.reduction]
+    if not reductions:
+        return ()
+    statement = choose(choosing.integers, reductions)
+    loop = choose(choosing.integers, choosing.around(statement) or ["none"])
+    lanes = choose(choosing.integers, choosing.lanes)
+    parts = choosing.name("so"), choosing.name("si")
+    each = choose(choosing.integers, parts)
+    kind: Step = Parallel(f"{statement}.{each}")
+    if each == parts[1]:
+        kind = Vectorize(f"{statement}.{each}", lanes, choosing.name("sv"))
+    factor = Rfactor(statement, f"{statement}.{each}", choosing.name("sums"))
+    return (Split(loop, lanes, parts), factor, kind)
+
+
+def _stage(choosing: Choosing) -> tuple[Step, ...]:
+    """A temporary computed where it is used, in vectors."""
+    produced = choosing.array(written=True, role=Role.TEMPORARY)
+    lanes = choose(choosing.integers, choosing.lanes)
+    at = choosing.at(produced)
+    writers = [
+        name
+        for name, statement in choosing.program.statements.items()
+        if statement.target.array == produced
+    ]
+    inner = choosing.around(writers[-1])[-1:] if writers else []
+    user, parts = at.partition(".")[0], (choosing.name("uo"), choosing.name("ui"))
+    return (
+        Split(at, choose(choosing.integers, [2, 4, lanes]), parts),
+        ComputeAt(produced, f"{user}.{parts[0]}", recompute=chance(choosing.integers, 1, 2)),
+        *(Vectorize(one, lanes, choosing.name("uv")) for one in inner),
+        Vectorize(f"{user}.{parts[1]}", lanes, choosing.name("ux")),
+    )
+
+
+Recipe: TypeAlias = Callable[[Choosing], tuple[Step, ...]]
+
+RECIPES = MappingProxyType(
+    {
+        "register tile": _register_tile,
+        "threads": _threads,
+        "partial sums": _partial_sums,
+        "stage": _stage,
+    }
+)
+"""What the steps are to make together."""

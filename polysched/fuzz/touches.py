@@ -1,0 +1,132 @@
+"""What the accesses of instances touch: elements, and the bytes that packed ones share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from polysched.fuzz.instances import SIZE, Block, Instances
+from polysched.fuzz.timing import ranks
+from polysched.ir.kernel import Access, Array
+from polysched.ir.memory import concrete_shape
+from polysched.ir.packing import Rows
+from polysched.ir.points import Points, evaluate_many
+
+
+@dataclass(frozen=True, eq=False)
+class Touches:
+    """All accesses of all instances, shape (touches,) each.
+
+    Attributes:
+        place: equal where two accesses touch one element, or one byte.
+        position: of the access among those of its statement; 0 is the write.
+    """
+
+    array: Points
+    place: Points
+    instance: Points
+    statement: Points
+    position: Points
+
+
+@dataclass(frozen=True, eq=False)
+class Used:
+    """One access of a statement at all its instances.
+
+    Attributes:
+        elements: shape (instances, dimensions).
+        extents: of the array at the instance's size, the same shape.
+    """
+
+    array: Array
+    number: int
+    statement: int
+    position: int
+    block: Block
+    elements: Points
+    extents: Points
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether an element lies outside of the array."""
+        return bool(((self.elements < 0) | (self.elements >= self.extents)).any())
+
+
+def uses(instances: Instances, arrays: Mapping[str, Array]) -> Iterator[Used]:
+    """Every access of every statement."""
+    numbers = {name: number for number, name in enumerate(arrays)}
+    shapes = {
+        name: np.array(
+            [concrete_shape(array.shape, size) for size in instances.sizes], np.int64
+        ).reshape(len(instances.sizes), len(array.shape))
+        for name, array in arrays.items()
+    }
+    for statement, block in enumerate(instances.blocks):
+        for position, access in enumerate(block.statement.accesses):
+            name = access.array
+            extents = shapes[name][block.variables[SIZE]]
+            elements = _elements(access, block)
+            yield Used(arrays[name], numbers[name], statement, position, block, elements, extents)
+
+
+def _elements(access: Access, block: Block) -> Points:
+    result = np.empty((block.count, len(access.subscripts)), np.int64)
+    for dimension, subscript in enumerate(access.subscripts):
+        result[:, dimension] = evaluate_many(subscript, block.variables)
+    return result
+
+
+def element_touches(used: list[Used]) -> Touches:
+    """Each access as a touch of its element."""
+    return _touches([(one, one.elements) for one in used])
+
+
+def byte_touches(used: list[Used]) -> Touches:
+    """Accesses to packed arrays as touches of each of the bytes that an element lies in."""
+    return _touches(
+        [
+            (one, np.where(first + step <= last, first + step, last))
+            for one in used
+            if one.array.rows is not None
+            for first, last in [_bytes(one, one.array.rows)]
+            for step in range(-(-one.array.dtype.bits // 8) + 1)
+        ]
+    )
+
+
+def _bytes(used: Used, rows: Rows) -> tuple[Points, Points]:
+    """The first and the last byte of each element, behind the number of its row."""
+    row, column = used.elements[:, :-1], used.elements[:, -1]
+    if rows is Rows.CONTIGUOUS:
+        for dimension in range(row.shape[1]):
+            inner = used.extents[:, dimension + 1 :].prod(axis=1)
+            column = column + row[:, dimension] * inner
+        row = row[:, :0]
+    bits = used.array.dtype.bits
+    first, last = bits * column // 8, (bits * column + bits - 1) // 8
+    return np.column_stack([row, first]), np.column_stack([row, last])
+
+
+def _touches(parts: list[tuple[Used, Points]]) -> Touches:
+    rank = max((places.shape[1] for _, places in parts), default=0)
+    tables = [np.zeros((0, rank + 6), np.int64)]
+    for used, places in parts:
+        block = used.block
+        table = np.zeros((block.count, rank + 6), np.int64)
+        table[:, 0] = used.number
+        table[:, 1] = block.variables[SIZE]
+        table[:, 2 : 2 + places.shape[1]] = places
+        table[:, -3] = np.arange(block.start, block.start + block.count)
+        table[:, -2] = used.statement
+        table[:, -1] = used.position
+        tables.append(table)
+    whole = np.concatenate(tables)
+    return Touches(
+        array=whole[:, 0],
+        place=ranks(whole[:, :-3]),
+        instance=whole[:, -3],
+        statement=whole[:, -2],
+        position=whole[:, -1],
+    )

@@ -1,0 +1,106 @@
+"""Wrong versions of what stays in registers, and of vectors made of their neighbours."""
+
+from tests.mutants.mutant import Mutant
+
+SLOTS = "polysched/codegen/slots.py"
+CLEARANCE = "polysched/codegen/clearance.py"
+NEIGHBOURS = "polysched/codegen/neighbours.py"
+ACCESSES = "polysched/codegen/accesses.py"
+PLACES = (
+    "tests/codegen/test_slots.py",
+    "tests/codegen/test_registers.py",
+    "tests/schedule/test_promote.py",
+)
+CLEAR = ("tests/codegen/test_clearance.py",)
+OVERLAPS = ("tests/codegen/test_neighbours.py",)
+
+MUTANTS = (
+    Mutant(
+        "clearance-last-iteration",
+        "the last iteration of a loop is forgotten where places in registers have to stay clear",
+        CLEARANCE,
+        "plus(LinearForm((), -1))",
+        "plus(LinearForm((), -2))",
+        CLEAR,
+    ),
+    Mutant(
+        "clearance-of-one-lane",
+        "of a vector in registers only the first element has to stay clear",
+        SLOTS,
+        "        extents[along] = slot.vector.count\n",
+        "        extents[along] = 1\n",
+        PLACES,
+    ),
+    Mutant(
+        "neighbour-on-the-other-side",
+        "a vector is made of its neighbour moved the wrong way",
+        NEIGHBOURS,
+        "if step == 1 else [*range(1, count), count]",
+        "if step == -1 else [*range(1, count), count]",
+        OVERLAPS,
+    ),
+    Mutant(
+        "clearance-of-the-first-element",
+        "of a box in registers only the first element has to stay clear",
+        CLEARANCE,
+        "LinearForm((), extent - 1)",
+        "LinearForm((), 0)",
+        CLEAR,
+    ),
+    Mutant(
+        "clearance-that-touches",
+        "<= for <: what comes just to a place in registers counts as clear of it",
+        CLEARANCE,
+        "high is not None and high < 0",
+        "high is not None and high <= 0",
+        CLEAR,
+    ),
+    Mutant(
+        "clearance-by-the-other-end",
+        "of a loop the nearer end is taken for the farther one",
+        CLEARANCE,
+        "_ends(innermost, factor > 0)",
+        "_ends(innermost, factor < 0)",
+        CLEAR,
+    ),
+    Mutant(
+        "clearance-by-a-name-outside",
+        "what is known of a name outside is taken to hold of the loop that has it",
+        CLEARANCE,
+        "for name, ends in known.items() if name not in bound}",
+        "for name, ends in known.items() if name}",
+        CLEAR,
+    ),
+    Mutant(
+        "neighbours-of-any-row",
+        "vectors of different rows are taken to lie in one",
+        NEIGHBOURS,
+        "return Contiguous(array, (offset.literal.terms, offset.scaled))",
+        "return Contiguous(array, ())",
+        OVERLAPS,
+    ),
+    Mutant(
+        "neighbours-two-apart",
+        "a vector two elements further counts as a neighbour",
+        NEIGHBOURS,
+        "if runs and place == runs[-1][-1] + 1:",
+        "if runs and place <= runs[-1][-1] + 2:",
+        OVERLAPS,
+    ),
+    Mutant(
+        "neighbour-with-another-element",
+        "the lane that a neighbour lacks is the element behind it",
+        ACCESSES,
+        "_further(offset, lanes.count - 1)",
+        "_further(offset, lanes.count)",
+        OVERLAPS,
+    ),
+    Mutant(
+        "neighbours-of-parts",
+        "vectors of which some lanes do not run are made of each other too",
+        ACCESSES,
+        "if lanes.mask is not None or FEATURE not in self.features:",
+        "if FEATURE not in self.features:",
+        OVERLAPS,
+    ),
+)
