@@ -221,11 +221,28 @@ def _enter(
             f"at most {rules.tolerance:.3g} is allowed",
             is_wrong=True,
         )
-    if seconds < rules.seconds_per_run:
-        # The first call may have paid for page faults or lazy set-up: the second tells the length.
-        seconds = _timed(runner, clock)
-    calls = 1 if seconds <= 0 else max(1, math.ceil(rules.seconds_per_run / seconds))
-    return _Entry(contestant.name, runner, calls, error)
+    return _Entry(contestant.name, runner, _calls(runner, seconds, rules, clock), error)
+
+
+_MOST_CALLS = 1 << 20
+
+
+def _calls(runner: Runner, seconds: float, rules: Rules, clock: Clock) -> int:
+    """How many calls make a run, from runs that grow.
+
+    The first calls pay for page faults, lazy set-up and cold caches: by the length of one of them a
+    run would have a few calls only, and those would be cold as well.
+
+    Args:
+        seconds: of the call that has been made.
+    """
+    if seconds >= rules.seconds_per_run:
+        return 1
+    calls, seconds = 1, _seconds(runner, 1, clock)
+    while 0 < seconds < rules.seconds_per_run / 2 and calls < _MOST_CALLS:
+        calls *= 2
+        seconds = _seconds(runner, calls, clock)
+    return 1 if seconds <= 0 else max(1, math.ceil(calls * rules.seconds_per_run / seconds))
 
 
 def _timed(runner: Runner, clock: Clock) -> float:
@@ -265,7 +282,7 @@ def _rounds(
 def _run(entry: _Entry, flops: float, peak_burst: Callable[[], float], clock: Clock) -> _Run:
     """One run between two bursts."""
     before = peak_burst()
-    seconds = _seconds(entry, clock)
+    seconds = _seconds(entry.runner, entry.calls, clock)
     after = peak_burst()
     if not (before > 0 and after > 0):
         raise BenchError(
@@ -275,13 +292,13 @@ def _run(entry: _Entry, flops: float, peak_burst: Callable[[], float], clock: Cl
     return _Run(flops * entry.calls / seconds, max(before, after))
 
 
-def _seconds(entry: _Entry, clock: Clock) -> float:
-    """The seconds of all calls of a run, without what restores their input."""
-    if entry.runner.restore is not None:
-        return sum(_timed(entry.runner, clock) for _ in range(entry.calls))
-    run = entry.runner.run
+def _seconds(runner: Runner, calls: int, clock: Clock) -> float:
+    """The seconds of so many calls, without what restores their input."""
+    if runner.restore is not None:
+        return sum(_timed(runner, clock) for _ in range(calls))
+    run = runner.run
     start = clock()
-    for _ in range(entry.calls):
+    for _ in range(calls):
         run()
     return clock() - start
 

@@ -119,10 +119,10 @@ def test_a_disturbed_run_does_not_move_the_median() -> None:
 
 def test_short_calls_are_repeated_until_they_can_be_measured() -> None:
     track = Track()
-    # The first call pays for set-up, so the second one tells the length: 5 ms are 10 calls.
-    contestant = track.contestant("short", 0.004, 0.0005)
+    # Runs of 1, 2, 4 and 8 calls: the cold ones at first do not tell that 5 ms are 10 calls.
+    contestant = track.contestant("short", 0.004, 0.002, 0.001, 0.0005)
     (result,) = track.race(contestant, rules=Rules(rounds=3)).results
-    assert track.log.count("short") == 2 + 3 * 10
+    assert track.log.count("short") == 1 + 1 + 2 + 4 + 8 + 3 * 10
     assert result.gflops == pytest.approx(2000)
     assert result.runs == 3
 
@@ -141,7 +141,7 @@ def test_input_is_restored_before_each_call_and_outside_the_timing() -> None:
 
     (result,) = track.race(Contestant("changing", prepare), rules=Rules(rounds=1)).results
     calls = [word for word in track.log if word in {"restore", "changing"}]
-    assert calls == ["restore", "changing"] * (2 + 5)
+    assert calls == ["restore", "changing"] * (1 + 1 + 2 + 4 + 5)
     assert result.gflops == pytest.approx(1000)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import index
 
 from polysched.errors import CallError
 
@@ -29,10 +30,11 @@ def checked_axes(axes: Sequence[int], dimensions: int) -> tuple[int, ...]:
         CallError: it is no order of so many axes.
     """
     try:
-        order = tuple(axis + dimensions if axis < 0 else axis for axis in axes)
+        given = [index(axis) for axis in axes]
     except TypeError:
-        order = ()
-    if sorted(order) != list(range(dimensions)) or not all(type(one) is int for one in order):
+        given = [dimensions]
+    order = tuple(axis + dimensions if axis < 0 else axis for axis in given)
+    if sorted(order) != list(range(dimensions)) or any(isinstance(axis, bool) for axis in axes):
         raise CallError(
             f"transpose: axes={axes!r}; expected each of the axes 0 to {dimensions - 1} once, "
             f"since the array has {dimensions} dimensions"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -15,11 +15,16 @@ from polysched.errors import CallError
 from polysched.ir.dtypes import DType, u8, u16, u32, u64
 from polysched.library.transpose.axes import Movement, checked_axes, simplest
 from polysched.library.transpose.kernel import transpose_kernel
-from polysched.library.transpose.schedule import Visit, transpose_schedule, visit_of
+from polysched.library.transpose.schedule import (
+    Visit,
+    shared,
+    transpose_schedule,
+    visit_of,
+)
 from polysched.lower import compile
 from polysched.machine.load import load_machine
 from polysched.runtime.kernel import CompiledKernel
-from polysched.runtime.memory import aligned_zeros
+from polysched.runtime.memory import address, aligned_copy, aligned_zeros
 from polysched.runtime.plan import ALIGNED, C_CONTIGUOUS, WRITEABLE
 from polysched.runtime.threads import usable_threads
 from polysched.runtime.views import as_array
@@ -32,7 +37,14 @@ _WORTH_THREADS = 1 << 20
 LEAST_ELEMENTS = 1 << 14
 """Elements up to which a call takes longer than numpy needs for all of it."""
 
-_WRITABLE = C_CONTIGUOUS | ALIGNED | WRITEABLE
+_READABLE = C_CONTIGUOUS | ALIGNED
+_WRITABLE = _READABLE | WRITEABLE
+_NOT_WRITABLE = (
+    "transpose: out is read-only, misaligned or not contiguous in row-major order; "
+    "transpose into a new array and copy it"
+)
+_VIEWED = frozenset("biufc")
+"""Kinds of elements that numpy lends the memory of, as the quickest way to an address takes it."""
 
 
 def transpose(
@@ -71,13 +83,22 @@ def transpose(
     if found.kernel is None:
         np.copyto(out, a.transpose(found.order))
         return out  # type: ignore[no-any-return]
+    flags = a.flags.num
+    if found.direct is not None and flags & _READABLE == _READABLE:
+        # It has no workspace that could be lacking, so the status says nothing.
+        source, target = address(a, bool(flags & WRITEABLE)), address(out, True)
+        found.direct(source, target, *found.movement.shape)
+        return out  # type: ignore[no-any-return]
     if not a.flags.c_contiguous:
         a = np.ascontiguousarray(a)
-    source, target = a.view(found.bits), out.view(found.bits)
+    if not a.view(found.bits).flags.aligned:  # numpy aligns bytes of text and records to one
+        a = aligned_copy(a)
+    x, y = a.view(found.bits), out.view(found.bits)
+    if not y.flags.aligned:
+        raise CallError(_NOT_WRITABLE)
     if found.movement.shape != a.shape:
-        source = source.reshape(found.movement.shape)
-        target = target.reshape(found.target_shape)
-    found.kernel(source, target, **found.options)
+        x, y = x.reshape(found.movement.shape), y.reshape(found.target_shape)
+    found.kernel(x, y, **found.options)
     return out  # type: ignore[no-any-return]
 
 
@@ -93,6 +114,9 @@ class Route:
         bits: the type that elements are moved as.
         kernel: what moves them; None where numpy does.
         options: what the kernel is called with.
+        direct: the kernel's machine code, where two addresses and the extents of ``movement`` are
+            all that it takes. After a megabyte has gone through the caches, a call of the kernel
+            with all its checks costs a fifth of the copy.
     """
 
     shape: tuple[int, ...]
@@ -102,6 +126,7 @@ class Route:
     bits: np.dtype[Any]
     kernel: CompiledKernel | None
     options: Mapping[str, int]
+    direct: Callable[..., int] | None = None
 
 
 @lru_cache(maxsize=512, typed=True)  # True is no number of threads, though it equals 1
@@ -131,17 +156,33 @@ def _route(
         return Route(shape, order, movement, target_shape, element, None, {})
     size = count * element.itemsize
     team = threads or usable_threads()
+    is_threaded = team > 1 and size >= _WORTH_THREADS
+    rows = movement.shape[movement.order[-1]] // _tile(dtype)
+    columns = movement.shape[-1] // _tile(dtype)
     visit = visit_of(
         _tile(dtype),
         _pitch(target_shape, movement.order.index(last)) * element.itemsize,
         is_large=2 * size >= _last_cache(),
+        is_near=2 * size <= _second_cache(),
+        diagonal=min(rows // team if is_threaded else rows, columns),
         source_pitch=_pitch(movement.shape, movement.order[-1]) * element.itemsize,
         page_bytes=load_machine(None).page_bytes,
     )
-    visit = replace(visit, threaded=team > 1 and size >= _WORTH_THREADS)
+    if is_threaded:
+        visit = shared(visit, rows, team)
     kernel = transposing(movement.order, dtype, visit)
     options = {"threads": team} if kernel.is_threaded else {}
-    return Route(shape, order, movement, target_shape, dtype.numpy(), kernel, options)
+    is_direct = not kernel.is_threaded and element.kind in _VIEWED
+    return Route(
+        shape,
+        order,
+        movement,
+        target_shape,
+        dtype.numpy(),
+        kernel,
+        options,
+        kernel.native.call if is_direct else None,
+    )
 
 
 @lru_cache(maxsize=64)
@@ -176,6 +217,13 @@ def _last_cache() -> int:
     return caches[-1].bytes if caches else 1 << 25
 
 
+@lru_cache(maxsize=1)
+def _second_cache() -> int:
+    """Bytes of the second cache, or the only one; 256 KiB where nothing is known."""
+    caches = load_machine(None).caches[:2]
+    return caches[-1].bytes if caches else 1 << 18
+
+
 def _require_output(out: Any, a: NumpyArray, shape: tuple[int, ...]) -> None:
     if not isinstance(out, np.ndarray):
         raise CallError(f"transpose: out is of type {type(out).__name__}; expected a numpy array")
@@ -186,9 +234,6 @@ def _require_output(out: Any, a: NumpyArray, shape: tuple[int, ...]) -> None:
             f"transpose: out has elements of type {out.dtype}; expected {a.dtype}, as array 'a' has"
         )
     if out.flags.num & _WRITABLE != _WRITABLE:
-        raise CallError(
-            "transpose: out is read-only, misaligned or not contiguous in row-major order; "
-            "transpose into a new array and copy it"
-        )
+        raise CallError(_NOT_WRITABLE)
     if np.may_share_memory(a, out) and np.shares_memory(a, out):
         raise CallError("transpose: out overlaps array 'a'; transpose into other memory")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polysched.ir.kernel import Kernel
 from polysched.ir.tree import TransposeStrategy
@@ -21,6 +21,7 @@ class Visit:
         columns: tiles of a block along the rows of x.
         along_output: whether tiles follow the rows of y, blocks and those in a block; otherwise
             those of x.
+        diagonal: whether the tiles of a block follow its diagonals, whatever the blocks do.
         streamed: whether the output is written past the caches.
         threaded: whether blocks are shared among threads.
         strategy: how tiles are transposed.
@@ -29,6 +30,7 @@ class Visit:
     rows: int
     columns: int
     along_output: bool = False
+    diagonal: bool = False
     streamed: bool = False
     threaded: bool = False
     strategy: TransposeStrategy = TransposeStrategy.NETWORK
@@ -47,6 +49,17 @@ Processors fetch the second line of a pair with the first. In a longer walk acro
 into few sets, it is driven out before its turn comes.
 """
 
+DIAGONAL = Visit(rows=64, columns=64, diagonal=True)
+"""Along diagonals: of rows that fall into few sets, every tile takes another column of lines.
+
+So one diagonal spreads over all sets, on both sides, and what the processor fetches beside a line
+is still there when the next diagonal asks for it. A page has 64 lines of 64 bytes: after so many
+tiles the columns of lines come again.
+"""
+
+LEAST_DIAGONAL = 16
+"""Tiles from which on a diagonal is long enough: shorter ones measured slower than long walks."""
+
 CROWDING = 1024
 """Bytes: rows of the output apart by multiples of it fall into few sets."""
 
@@ -64,12 +77,15 @@ def visit_of(
     pitch: int,
     *,
     is_large: bool,
+    is_near: bool = True,
+    diagonal: int = LEAST_DIAGONAL,
     source_pitch: int | None = None,
     page_bytes: int = 4096,
 ) -> Visit:
     """How to visit tiles.
 
-    What crowds is visited in pairs of lines where pages hold two whole rows or more, on both sides.
+    What crowds and comes from beyond the second cache is visited along diagonals, if they are long.
+    Otherwise pairs of lines are visited where pages hold two whole rows or more, on both sides.
     Elsewhere each row has its page, the pairs of a block are as many pages to fetch from, and long
     walks along the rows of y measured faster.
 
@@ -77,6 +93,8 @@ def visit_of(
         tile: rows and columns of a tile.
         pitch: bytes from one row of the output to the next.
         is_large: whether the arrays do not fit the last cache.
+        is_near: whether they fit the second cache.
+        diagonal: how many tiles the longest diagonal has, of the part of x that a thread gets.
         source_pitch: bytes from one row of x to the next; by default that of the output.
         page_bytes: the size of a page of memory.
     """
@@ -84,9 +102,26 @@ def visit_of(
         return past_cache(tile)
     if pitch % CROWDING:
         return IN_CACHE
+    if not is_near and diagonal >= LEAST_DIAGONAL:
+        return DIAGONAL
     pitches = pitch, pitch if source_pitch is None else source_pitch
     shares_pages = all(one and 2 * one <= page_bytes and page_bytes % one == 0 for one in pitches)
     return PAIRED if shares_pages else CROWDED
+
+
+def shared(visit: Visit, tiles: int, team: int) -> Visit:
+    """The visit by a team of threads: diagonals so short that each of them has a block.
+
+    Args:
+        visit: of one thread.
+        tiles: across the rows of x.
+        team: the number of threads.
+    """
+    rows = visit.rows
+    if visit.diagonal:
+        # Powers of two, so that few kernels serve all shapes.
+        rows = min(rows, 1 << max(1, tiles // team).bit_length() - 1)
+    return replace(visit, rows=rows, threaded=True)
 
 
 def transpose_schedule(kernel: Kernel, tile: int, visit: Visit) -> Schedule:
@@ -104,6 +139,10 @@ def transpose_schedule(kernel: Kernel, tile: int, visit: Visit) -> Schedule:
     if visit.along_output:
         order = ["column_block", "row_block", "column_tile", "row_tile"]
     schedule = schedule.reorder(*order)
+    if visit.diagonal:
+        outer, inner = order[2:]
+        schedule = schedule.skew(inner, by=outer, factor=-1, into="diagonal")
+        schedule = schedule.reorder("diagonal", outer)
     schedule = schedule.vectorize("of_column", tile).unroll("of_row")
     if tile > 1:
         schedule = schedule.transpose("of_columnv", "of_row", visit.strategy.value)

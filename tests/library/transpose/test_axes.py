@@ -41,7 +41,8 @@ def test_copies() -> None:
 
 def test_checked_axes() -> None:
     assert checked_axes((0, -1, 1), 3) == (0, 2, 1)
-    assert checked_axes(np.array([1, 0]).tolist(), 2) == (1, 0)
+    assert checked_axes(np.array([1, 0]), 2) == (1, 0)  # type: ignore[arg-type]
+    assert checked_axes([np.int8(-1), 0], 2) == (1, 0)  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize("axes", [(0,), (0, 0), (0, 2), (1, -3), 1, ("a", "b"), (True, False)])

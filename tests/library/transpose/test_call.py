@@ -88,6 +88,26 @@ def test_large(threads: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(ps.transpose(a, threads=threads), a.T)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rows_that_crowd(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From beyond the second cache, as small as it is taken to be: along diagonals."""
+    monkeypatch.setattr(call, "_second_cache", lambda: 0)
+    for shape in ((1024, 515), (2, 512, 1024)):
+        a = numbers(shape)
+        order = (*range(a.ndim - 2), a.ndim - 1, a.ndim - 2)
+        np.testing.assert_array_equal(ps.transpose(a, order, threads=threads), a.swapaxes(-1, -2))
+
+
+@pytest.mark.parametrize("dtype", ["f2", ">f4", "c8", "?", "M8[s]", "V4", "U1"])
+def test_addresses_of_what_cannot_be_written(dtype: str) -> None:
+    a = np.arange(33 * 70, dtype="u8").view("V8")[:1155].reshape(33, 35)
+    a = np.ascontiguousarray(a).view(f"V{np.dtype(dtype).itemsize}").view(dtype)
+    a.flags.writeable = False
+    out = np.zeros(a.shape[::-1], dtype)
+    assert ps.transpose(a, out=out) is out
+    assert out.tobytes() == a.T.tobytes()
+
+
 def test_nan_and_negative_zero_keep_their_bits() -> None:
     bits = np.random.default_rng(2).integers(0, 1 << 32, (40, 33), np.uint32)
     made = ps.transpose(bits.view(np.float32))
@@ -126,3 +146,14 @@ def test_out_that_overlaps() -> None:
     with pytest.raises(CallError, match="out overlaps array 'a'; transpose into other memory"):
         ps.transpose(a, out=out)
     np.testing.assert_array_equal(memory, before)
+
+
+@pytest.mark.parametrize("kind", ["f4", "S4"])
+def test_an_array_at_an_odd_address_is_copied(kind: str) -> None:
+    """numpy takes bytes of text to be aligned anywhere."""
+    memory = np.zeros(200 * 200 * 4 + 1, np.uint8)
+    memory[1:] = np.random.default_rng(0).integers(1, 99, memory.size - 1)
+    a = memory[1:].view(kind).reshape(200, 200)
+    np.testing.assert_array_equal(ps.transpose(a), a.T)
+    with pytest.raises(CallError, match="out is read-only, misaligned or not contiguous"):
+        ps.transpose(np.zeros((200, 200), kind), out=a)

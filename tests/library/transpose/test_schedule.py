@@ -10,9 +10,11 @@ from polysched.ir.tree import TransposeStrategy
 from polysched.library.transpose.kernel import transpose_kernel
 from polysched.library.transpose.schedule import (
     CROWDED,
+    DIAGONAL,
     IN_CACHE,
     PAIRED,
     past_cache,
+    shared,
     transpose_schedule,
     visit_of,
 )
@@ -88,7 +90,29 @@ def test_pages_that_hold_whole_rows_are_visited_in_pairs() -> None:
     assert visit_of(16, 2048, is_large=True) == past_cache(16)
 
 
+def test_what_crowds_and_comes_from_afar_is_visited_along_long_diagonals() -> None:
+    assert visit_of(16, 2048, is_large=False, is_near=False, diagonal=16) == DIAGONAL
+    assert visit_of(16, 2048, is_large=False, is_near=False, diagonal=15) == PAIRED
+    assert visit_of(16, 4096, is_large=False, is_near=False, diagonal=15) == CROWDED
+    assert visit_of(16, 2000, is_large=False, is_near=False) == IN_CACHE
+    assert visit_of(16, 4096, is_large=True, is_near=False) == past_cache(16)
+
+
+def test_every_thread_has_a_block() -> None:
+    assert [shared(DIAGONAL, tiles, 2).rows for tiles in (1, 32, 100, 1000)] == [1, 16, 32, 64]
+    assert shared(CROWDED, 100, 8) == replace(CROWDED, threaded=True)
+
+
+def test_tiles_follow_diagonals() -> None:
+    visit = replace(DIAGONAL, rows=2, columns=3)
+    text = show(transpose_schedule(transpose_kernel((1, 0), u32, 8), 8, visit), "loops")
+    heads = [line.split()[1] for line in text.splitlines() if line.lstrip().startswith("for ")]
+    assert heads[:4] == ["row_block", "column_block", "diagonal", "row_tile"]
+
+
 def test_every_visit_transposes() -> None:
-    for visit in (CROWDED, IN_CACHE, PAIRED, past_cache(8)):
+    short = replace(DIAGONAL, rows=2, columns=3)
+    along = replace(DIAGONAL, rows=3, columns=2, along_output=True)
+    for visit in (CROWDED, IN_CACHE, PAIRED, DIAGONAL, short, along, past_cache(8)):
         schedule = transpose_schedule(transpose_kernel((1, 0), u32, 8), 8, visit)
         assert_agrees(schedule, {"e0": 37, "e1": 50}, {"e0": 8, "e1": 9}, interpreted=False)
