@@ -37,8 +37,7 @@ _WORTH_THREADS = 1 << 20
 LEAST_ELEMENTS = 1 << 14
 """Elements up to which a call takes longer than numpy needs for all of it."""
 
-_READABLE = C_CONTIGUOUS | ALIGNED
-_WRITABLE = _READABLE | WRITEABLE
+_WRITABLE = C_CONTIGUOUS | ALIGNED | WRITEABLE
 _NOT_WRITABLE = (
     "transpose: out is read-only, misaligned or not contiguous in row-major order; "
     "transpose into a new array and copy it"
@@ -78,16 +77,15 @@ def transpose(
     found = _route(a.dtype, a.shape, order, threads)
     if out is None:
         out = aligned_zeros(found.shape, a.dtype)
-    else:
-        _require_output(out, a, found.shape)
+    if found.direct is not None and _is_plain(a, out, found.shape):
+        source, target, size = address(a, True), address(out, True), a.nbytes
+        if source + size <= target or target + size <= source:
+            # It has no workspace that could be lacking, so the status says nothing.
+            found.direct(source, target, *found.movement.shape)
+            return out  # type: ignore[no-any-return]
+    _require_output(out, a, found.shape)
     if found.kernel is None:
         np.copyto(out, a.transpose(found.order))
-        return out  # type: ignore[no-any-return]
-    flags = a.flags.num
-    if found.direct is not None and flags & _READABLE == _READABLE:
-        # It has no workspace that could be lacking, so the status says nothing.
-        source, target = address(a, bool(flags & WRITEABLE)), address(out, True)
-        found.direct(source, target, *found.movement.shape)
         return out  # type: ignore[no-any-return]
     if not a.flags.c_contiguous:
         a = np.ascontiguousarray(a)
@@ -222,6 +220,20 @@ def _second_cache() -> int:
     """Bytes of the second cache, or the only one; 256 KiB where nothing is known."""
     caches = load_machine(None).caches[:2]
     return caches[-1].bytes if caches else 1 << 18
+
+
+def _is_plain(a: NumpyArray, out: Any, shape: tuple[int, ...]) -> bool:
+    """Whether a glance tells that both arrays are as the machine code takes them.
+
+    Overlaps aside. It asks what costs least: after a megabyte has gone through the caches every
+    question is dear.
+    """
+    return (
+        type(out) is np.ndarray
+        and out.shape == shape
+        and out.dtype is a.dtype
+        and a.flags.num & out.flags.num & _WRITABLE == _WRITABLE
+    )
 
 
 def _require_output(out: Any, a: NumpyArray, shape: tuple[int, ...]) -> None:
