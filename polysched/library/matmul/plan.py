@@ -50,6 +50,9 @@ the rest of the team, and there is little to wait for at the end."""
 STREAMED_PARTS_A_THREAD = 2
 """The same where ``b`` is streamed. Small parts are slow, for they read short pieces of rows."""
 
+SHORTEST_STREAMED_PART = 16 * SHORTEST_STREAM
+"""Terms of a part at least, of more parts than that."""
+
 EVEN_ENOUGH = 1.05
 """Grids of parts are as good as the most even one if a part has at most so much more to do."""
 
@@ -130,11 +133,14 @@ def _streaming(config: Config, part: Sizes, problem: Problem, machine: Machine) 
     sizes, parts = problem.sizes, STREAMED_PARTS_A_THREAD * config.n_threads
     if config.n_threads > 1:
         # Parts of the sums read whole rows, and each has all the sums.
-        sums = parts * sizes.m * sizes.n * problem.total.bytes
-        by_sums = config.m_threads == 1 and sums <= cache_bytes(machine, 2) // 2
-        config = replace(
-            config, n_threads=1 if by_sums else parts, k_threads=parts if by_sums else 1
-        )
+        sums = sizes.m * sizes.n * problem.total.bytes
+        fitting = cache_bytes(machine, 2) // 2 // sums
+        long = sizes.k // SHORTEST_STREAMED_PART
+        if config.m_threads == 1 and parts <= fitting:
+            most = min(PARTS_A_THREAD * config.n_threads, fitting, long)
+            config = replace(config, n_threads=1, k_threads=max(parts, most))
+        else:
+            config = replace(config, n_threads=parts)
     return replace(
         config,
         inner_m=rows,

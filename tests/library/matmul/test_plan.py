@@ -127,7 +127,12 @@ def test_few_rows_by_a_transposed_b_are_dot_products() -> None:
 
 def test_threads_read_whole_rows_of_a_streamed_b_if_the_sums_are_few() -> None:
     config = plan(Problem(Sizes(1, 4096, 4096)), AVX512, threads=2)
-    assert (config.n_threads, config.k_threads) == (1, 2 * STREAMED_PARTS_A_THREAD)
+    assert (config.n_threads, config.k_threads) == (1, 2 * PARTS_A_THREAD)
+    config = plan(Problem(Sizes(3, 16384, 1024)), AVX512, threads=2)  # sums of two parts fit
+    assert (config.n_threads, config.k_threads) == (2 * STREAMED_PARTS_A_THREAD, 1)
+    config = plan(Problem(Sizes(1, 16384, 1024)), AVX512, threads=2)
+    assert config.k_threads * 16384 * 4 <= AVX512.caches[1].bytes // 2
+    assert config.k_threads > 2 * STREAMED_PARTS_A_THREAD
     config = plan(Problem(Sizes(16, 4096, 4096)), AVX512, threads=2)
     assert (config.n_threads, config.k_threads) == (2 * STREAMED_PARTS_A_THREAD, 1)
 
