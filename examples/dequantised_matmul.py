@@ -6,7 +6,7 @@ schedule computes a block of it in the cache, in vectors, each element once for 
 the checker proves that this is the same; ``polysched show examples/dequantised_matmul.py:tiled``.
 """
 
-from time import perf_counter
+from timeit import repeat
 
 import numpy as np
 
@@ -54,22 +54,12 @@ def main(m=512, n=512, k=512) -> None:
         run = make(kernel).compile()
         np.testing.assert_allclose(run(codes, scale, b), expected, rtol=1e-3, atol=1e-2)
     out = np.empty_like(expected)
-    seconds = {
-        "computed where it is packed": best_of(lambda: run(codes, scale, b, out)),
-        "of numbers that are there": best_of(lambda: ps.matmul(numbers, b, out, threads=1)),
-    }
-    for what, taken in seconds.items():
-        print(f"{what}: {2e-9 * m * n * k / taken:.1f} GFLOP/s")
-
-
-def best_of(work, times=5) -> float:
-    """The shortest time of a few runs, in seconds."""
-    taken = []
-    for _ in range(times):
-        start = perf_counter()
-        work()
-        taken.append(perf_counter() - start)
-    return min(taken)
+    for operand, work in (
+        ("codes, made numbers where they are packed", lambda: run(codes, scale, b, out)),
+        ("numbers that are there already", lambda: ps.matmul(numbers, b, out, threads=1)),
+    ):
+        seconds = min(repeat(work, number=1, repeat=5))
+        print(f"a product of {operand}: {2e-9 * m * n * k / seconds:.1f} GFLOP/s")
 
 
 if __name__ == "__main__":

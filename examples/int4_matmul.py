@@ -6,7 +6,8 @@ so it becomes a number in a register. For many rows a panel of numbers is made i
 each once. Never is there an array of them, which would take eight times the memory.
 """
 
-from time import perf_counter
+from functools import partial
+from timeit import repeat
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def weights_of(codes, scale, zero) -> ps.Computed:
     )
 
 
-def main(n=1024, k=1024) -> None:
+def main(n=4096, k=4096) -> None:
     """Compare with numpy on the numbers themselves, for one row, a few and many."""
     random = np.random.default_rng(0)
     groups = -(-k // GROUP)
@@ -42,20 +43,10 @@ def main(n=1024, k=1024) -> None:
         y = ps.matmul(x, weights.T, bias=bias, activation="relu")
         expected = np.maximum(x @ numbers.T + bias, 0)
         np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
-        own = best_of(lambda x=x, y=y: ps.matmul(x, weights.T, y, threads=1))
-        plain = best_of(lambda x=x, y=y: ps.matmul(x, numbers.T, y, threads=1))
-        print(f"{rows} rows: {1e6 * own:.0f} us with 4 bits, {1e6 * plain:.0f} us with numbers")
-
-
-def best_of(work, times=20) -> float:
-    """The shortest time of a few runs, in seconds."""
-    work()
-    taken = []
-    for _ in range(times):
-        start = perf_counter()
-        work()
-        taken.append(perf_counter() - start)
-    return min(taken)
+        for what, right in (("weights of 4 bits", weights), ("numbers of 32", numbers)):
+            work = partial(ps.matmul, x, right.T, y, threads=1)
+            seconds = min(repeat(work, number=1, repeat=20))
+            print(f"{rows:4} rows by {what}: {1e6 * seconds:6.0f} us")
 
 
 if __name__ == "__main__":

@@ -100,7 +100,10 @@ _LATER = MappingProxyType(
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
-        return getattr(import_module(_LATER[name]), name)
+        found = getattr(import_module(_LATER[name]), name)
+        # From now on it is found without asking here, which takes a microsecond.
+        globals()[name] = found
+        return found
     raise AttributeError(f"module 'polysched' has no attribute '{name}'")
 
 

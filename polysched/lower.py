@@ -42,6 +42,7 @@ from polysched.loops.generate import generate_loops
 from polysched.loops.nodes import If, LoopProgram
 from polysched.loops.parallel import parallel_loops
 from polysched.loops.pseudo import print_loops
+from polysched.loops.size_limits import with_limited_sizes
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.cache import ObjectCache
@@ -142,8 +143,10 @@ def _proved(schedule: Schedule, machine: Machine, *, guard: bool) -> LoopProgram
     condition = legality_condition(schedule) if guard and not verdict.is_legal else None
     if condition is None:
         verdict.raise_if_refused()
-        return lower(schedule)
-    return guarded(lower(condition.schedule), condition, lower(schedule.first(0)))
+        return with_limited_sizes(lower(schedule))
+    return with_limited_sizes(
+        guarded(lower(condition.schedule), condition, lower(schedule.first(0)))
+    )
 
 
 def guarded(scheduled: LoopProgram, condition: Condition, plain: LoopProgram) -> LoopProgram:

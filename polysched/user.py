@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Schedule(BareSchedule):
     """A kernel and the steps applied to it; see :class:`polysched.schedule.schedule.Schedule`."""
 

@@ -35,8 +35,10 @@ def test_repairs_can_be_applied() -> None:
     schedule = ps.Schedule(kernels.seidel()).tile(("s", "i"), (4, 8))
     assert not schedule.check().is_legal
     repair = schedule.repairs()[0]
+    assert str(repair) == repair.description
     mended = schedule.repair(repair)
     assert type(mended) is ps.Schedule
+    assert repr(mended).startswith("<Schedule of ")
     assert mended.check().is_legal
 
 

@@ -120,23 +120,30 @@ def random_data(work: BitcastWork, seed: int = 0) -> BitcastData:
     return BitcastData(work, packed, wide)
 
 
-def contestants(data: BitcastData, *, strategies: bool = False) -> tuple[Contestant, ...]:
-    """polysched, numpy and LLVM's own lowering; with ``strategies`` each of polysched's by name."""
+def contestants(
+    data: BitcastData, *, strategies: bool = False, machine: Machine | None = None
+) -> tuple[Contestant, ...]:
+    """polysched, numpy and LLVM's own lowering.
+
+    Args:
+        data: what is packed or unpacked.
+        strategies: each of polysched's by name, too.
+        machine: what all but numpy's is compiled for; None for this one.
+    """
+    target = machine or load_machine()
     named: tuple[Contestant, ...] = ()
     if strategies:
-        found = applicable(
-            data.work.direction, data.work.conversion, load_machine(None).enabled_features
-        )
+        found = applicable(data.work.direction, data.work.conversion, target.enabled_features)
         named = tuple(
-            Contestant(f"strategy {name}", partial(prepare_strategy, data, name))
+            Contestant(f"strategy {name}", partial(prepare_strategy, data, name, target))
             for name in found
             if name != "native"
         )
     return (
-        Contestant(OWN, partial(prepare_own, data)),
-        Contestant(CODE, partial(prepare_code, data)),
+        Contestant(OWN, partial(prepare_own, data, target)),
+        Contestant(CODE, partial(prepare_code, data, target)),
         Contestant("numpy", partial(prepare_numpy, data)),
-        Contestant(LLVM, partial(prepare_strategy, data, "native")),
+        Contestant(LLVM, partial(prepare_strategy, data, "native", target)),
         *named,
     )
 
@@ -163,28 +170,27 @@ def bitcast_schedule(kernel: Kernel) -> Schedule:
     return schedule.vectorize("at", LANES).unroll("at")
 
 
-def prepare_own(data: BitcastData) -> Runner:
+def prepare_own(data: BitcastData, machine: Machine) -> Runner:
     """The kernel as a user writes and calls it."""
-    run, out = _compiled(data.work), _output(data)
+    run, out = _compiled(data.work, machine), _output(data)
     return warm(Runner(lambda: run(data.given, out), lambda: out))
 
 
-def prepare_code(data: BitcastData) -> Runner:
+def prepare_code(data: BitcastData, machine: Machine) -> Runner:
     """The machine code of that kernel, called with addresses."""
-    run, out = _compiled(data.work), _output(data)
+    run, out = _compiled(data.work, machine), _output(data)
     places = data.given.ctypes.data, out.ctypes.data
     return warm(Runner(lambda: _called(run.native.call, *places), lambda: out))
 
 
-def _compiled(work: BitcastWork) -> CompiledKernel:
+def _compiled(work: BitcastWork, machine: Machine) -> CompiledKernel:
     kernel = bitcast_kernel(work.direction, work.dtype, work.count)
-    return compile(bitcast_schedule(kernel))
+    return compile(bitcast_schedule(kernel), machine)
 
 
-def prepare_strategy(data: BitcastData, name: str) -> Runner:
+def prepare_strategy(data: BitcastData, name: str, machine: Machine) -> Runner:
     """One strategy of :mod:`polysched.codegen.bits` in a bare loop; ``native`` is LLVM's own."""
     work, out = data.work, _output(data)
-    machine = load_machine(None)
     text = probe_module("probe", work.direction, name, work.conversion, machine)
     entry = Entry("probe", 2, 1)
     function = compile_module(text, entry, machine, CompileOptions(), default_cache())

@@ -17,6 +17,8 @@ from polysched.bench.convolution import ConvolutionSize
 from polysched.bench.convolution_own import SCHEDULES, kernel_of
 from polysched.errors import BenchError
 from polysched.lower import compile
+from polysched.machine.description import Machine
+from polysched.machine.files import from_toml, to_toml
 from polysched.runtime.cache import ObjectCache
 
 IMPORT = "import polysched"
@@ -28,7 +30,7 @@ start = time.perf_counter()
 import polysched
 import_seconds = time.perf_counter() - start
 from polysched.bench.compile_time import seconds_to_callable
-print(json.dumps([import_seconds, seconds_to_callable(sys.argv[1])]))
+print(json.dumps([import_seconds, seconds_to_callable(*sys.argv[1:])]))
 """
 
 
@@ -45,10 +47,16 @@ class Delay:
         return json.dumps(asdict(self), allow_nan=False)
 
 
-def seconds_to_callable(name: str) -> float:
-    """Declare, schedule, prove and compile the convolution, by the contestant's name, uncached."""
+def seconds_to_callable(name: str, machine_file: str | None = None) -> float:
+    """Declare, schedule, prove and compile the convolution, by the contestant's name, uncached.
+
+    Args:
+        name: the contestant's.
+        machine_file: the text of a machine file; None for this machine.
+    """
     start = time.perf_counter()
-    compile(SCHEDULES[name](kernel_of(ConvolutionSize())), cache=ObjectCache(None))
+    machine = None if machine_file is None else from_toml(machine_file, "the machine")
+    compile(SCHEDULES[name](kernel_of(ConvolutionSize())), machine, cache=ObjectCache(None))
     return time.perf_counter() - start
 
 
@@ -56,6 +64,7 @@ def measure_delays(
     runs: int = 5,
     *,
     names: Sequence[str] = tuple(SCHEDULES),
+    machine: Machine | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[Delay, ...]:
     """The delays of the import and of compiling each of the convolution's schedules.
@@ -63,6 +72,7 @@ def measure_delays(
     Args:
         runs: processes for each schedule.
         names: which of the schedules.
+        machine: what is compiled for; None for this one.
         progress: told what happens next.
 
     Raises:
@@ -70,6 +80,7 @@ def measure_delays(
     """
     if runs < 1:
         raise BenchError(f"a median needs at least 1 run, got runs={runs}")
+    arguments = () if machine is None else (to_toml(machine),)
     imports: list[float] = []
     delays: list[Delay] = []
     for name in names:
@@ -77,17 +88,16 @@ def measure_delays(
         for run in range(runs):
             if progress is not None:
                 progress(f"{name}: process {run + 1} of {runs}")
-            import_seconds, compile_seconds = _in_fresh_process(name)
+            import_seconds, compile_seconds = _in_fresh_process(name, *arguments)
             imports.append(import_seconds)
             compiles.append(compile_seconds)
         delays.append(Delay(f"compile {name}", statistics.median(compiles), runs))
     return (Delay(IMPORT, statistics.median(imports), len(imports)), *delays)
 
 
-def _in_fresh_process(name: str) -> tuple[float, float]:
-    done = subprocess.run(
-        [sys.executable, "-c", _SCRIPT, name], capture_output=True, text=True, check=False
-    )
+def _in_fresh_process(name: str, *machine_file: str) -> tuple[float, float]:
+    command = [sys.executable, "-c", _SCRIPT, name, *machine_file]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or ["it wrote no message"]
         raise BenchError(f"the process that compiles {name!r} failed: {last[0]}")

@@ -26,6 +26,7 @@ from polysched.bench.race import Result
 from polysched.codegen.c_function import CFunction
 from polysched.ir.kernel import Array, Role
 from polysched.ir.memory import concrete_shape
+from polysched.machine.description import Machine
 from polysched.runtime.memory import aligned_zeros
 from polysched.schedule.schedule import Schedule
 
@@ -176,12 +177,20 @@ def expected_results(calls: Calls, folder: Path) -> Expected:
 
 
 def contestants(
-    calls: Calls, expected: Expected, compilers: Sequence[CCompiler], folder: Path
+    calls: Calls,
+    expected: Expected,
+    compilers: Sequence[CCompiler],
+    folder: Path,
+    machine: Machine | None = None,
 ) -> tuple[Contestant, ...]:
     """polysched with and without the schedule, and the C compilers.
 
     Args:
+        calls: what is called.
+        expected: the right results.
+        compilers: those of C.
         folder: for the code that each makes.
+        machine: what polysched compiles for; None for this one.
     """
     program = calls.program
     plain = Schedule(program.kernel)
@@ -189,9 +198,8 @@ def contestants(
     def own(schedule: Schedule | None, label: str) -> Runner:
         if schedule is None:
             raise UnavailableError(f"the gallery has no {program.name}.sched")
-        return _runner(
-            calls, expected, compiled_by_polysched(schedule, program.function, folder, label)
-        )
+        made = compiled_by_polysched(schedule, program.function, folder, label, machine)
+        return _runner(calls, expected, made)
 
     def other(compiler: CCompiler) -> Runner:
         return _runner(calls, expected, compiled_by(compiler, program.source, folder))

@@ -14,6 +14,7 @@ from polysched.bench.contestant import UnavailableError
 from polysched.codegen.c_function import CFunction
 from polysched.ir.kernel import Kernel
 from polysched.lower import export
+from polysched.machine.description import Machine
 from polysched.runtime.linker import link_shared
 from polysched.schedule.schedule import Schedule
 
@@ -54,16 +55,27 @@ def installed_compilers() -> tuple[CCompiler, ...]:
 
 
 def compiled_by_polysched(
-    schedule: Schedule, function: CFunction, folder: Path, label: str
+    schedule: Schedule,
+    function: CFunction,
+    folder: Path,
+    label: str,
+    machine: Machine | None = None,
 ) -> ctypes.CDLL:
     """A schedule as a library that defines the C function.
+
+    Args:
+        schedule: the schedule.
+        function: the C function.
+        folder: where the library goes.
+        label: what tells it from others of that function.
+        machine: what it is compiled for; None for this one.
 
     Raises:
         IllegalScheduleError, UnknownLegalityError: the schedule is not proved legal.
         ExportError, LoweringError: there is no code for it.
     """
     library = folder / f"{function.name}.{label}.so"
-    export(schedule, library, c_function=function)
+    export(schedule, library, machine=machine, c_function=function)
     return ctypes.CDLL(str(library))
 
 

@@ -16,6 +16,9 @@ from polysched.bench.contestant import Contestant, Runner, optional_module, warm
 from polysched.bench.race import Result
 from polysched.errors import BenchError
 from polysched.library.matmul.call import matmul
+from polysched.library.matmul.route import route
+from polysched.library.matmul.views import operand_of
+from polysched.machine.description import Machine
 from polysched.runtime.memory import aligned_zeros
 
 OWN = "polysched"
@@ -105,18 +108,33 @@ def tolerance(size: MatmulSize, dtype: npt.DTypeLike = np.float32) -> float:
     return (size.k + 1) ** 2 * float(np.finfo(np.dtype(dtype)).eps)
 
 
-def contestants(data: MatmulData, threads: int) -> tuple[Contestant, ...]:
-    """polysched, numpy and torch, each called as users do, with an output to write into."""
+def contestants(
+    data: MatmulData, threads: int, machine: Machine | None = None
+) -> tuple[Contestant, ...]:
+    """polysched, numpy and torch, each called as users do, with an output to write into.
+
+    Args:
+        data: the operands.
+        threads: how many may run.
+        machine: what polysched's code is made for; None for this one.
+    """
     return (
-        Contestant(OWN, partial(prepare_own, data, threads)),
+        Contestant(OWN, partial(prepare_own, data, threads, machine)),
         Contestant("numpy", partial(prepare_numpy, data, threads)),
         Contestant("torch", partial(prepare_torch, data, threads)),
     )
 
 
-def prepare_own(data: MatmulData, threads: int) -> Runner:
-    """``ps.matmul``, planned and compiled by a first call."""
+def prepare_own(data: MatmulData, threads: int, machine: Machine | None = None) -> Runner:
+    """``ps.matmul``, planned and compiled by a first call; for another machine what it would call.
+
+    Raises:
+        MachineError: code for the machine cannot run here.
+    """
     out = data.output()
+    if machine is not None:
+        made = route(operand_of(data.a), operand_of(data.b), threads, machine=machine)
+        return warm(Runner(partial(made.run, data.a, data.b, out), lambda: out))
 
     def run() -> None:
         matmul(data.a, data.b, out, threads=threads)

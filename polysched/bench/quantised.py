@@ -14,6 +14,7 @@ from polysched.errors import BenchError
 from polysched.ir.bit_packing import pack_bits
 from polysched.library.quantised import quantised_gemv_kernel, quantised_gemv_schedule
 from polysched.lower import compile
+from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.memory import aligned_zeros
 
@@ -76,10 +77,15 @@ def tolerance(data: GemvData) -> float:
     return data.x.size * 32 * float(np.finfo(np.float32).eps)
 
 
-def contestants(data: GemvData) -> tuple[Contestant, ...]:
-    """polysched with 4-bit weights, numpy and torch with float32, one thread each."""
+def contestants(data: GemvData, machine: Machine | None = None) -> tuple[Contestant, ...]:
+    """polysched with 4-bit weights, numpy and torch with float32, one thread each.
+
+    Args:
+        data: the weights and the vector.
+        machine: what polysched's code is scheduled and compiled for; None for this one.
+    """
     return (
-        Contestant(OWN, partial(prepare_own, data)),
+        Contestant(OWN, partial(prepare_own, data, machine or load_machine())),
         *(
             Contestant(name, partial(prepare, data))
             for name, prepare in zip(PEERS, (prepare_numpy, prepare_torch), strict=True)
@@ -87,10 +93,10 @@ def contestants(data: GemvData) -> tuple[Contestant, ...]:
     )
 
 
-def prepare_own(data: GemvData) -> Runner:
+def prepare_own(data: GemvData, machine: Machine) -> Runner:
     """The library's kernel and schedule, called as users do."""
     kernel = quantised_gemv_kernel(*data.weights.shape, group=GROUP)
-    run = compile(quantised_gemv_schedule(kernel, load_machine(None)))
+    run = compile(quantised_gemv_schedule(kernel, machine), machine)
     packed = pack_bits(data.codes, "u4", rows="padded", overflow="raise")
     out = _output(data)
     return warm(Runner(lambda: run(packed, data.scale, data.zero, data.x, out), lambda: out))

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polysched.bench.contestant import Contestant, Runner, optional_module
+from polysched.bench.contestant import Contestant, Runner, optional_module, warm
 from polysched.errors import BenchError
-from polysched.library.transpose.call import transpose
+from polysched.library.transpose.call import route, transpose
+from polysched.machine.description import Machine
 from polysched.runtime.memory import aligned_zeros
 
 OWN = "polysched"
@@ -70,10 +71,18 @@ def random_data(size: TransposeSize, seed: int = 0) -> Array:
     return array
 
 
-def contestants(data: Array, threads: int) -> tuple[Contestant, ...]:
-    """polysched, numpy (on one thread always) and torch, each with an output to write into."""
+def contestants(
+    data: Array, threads: int, machine: Machine | None = None
+) -> tuple[Contestant, ...]:
+    """polysched, numpy (on one thread always) and torch, each with an output to write into.
+
+    Args:
+        data: the matrix.
+        threads: how many may run.
+        machine: what polysched's code is made for; None for this one.
+    """
     return (
-        Contestant(OWN, partial(prepare_own, data, threads)),
+        Contestant(OWN, partial(prepare_own, data, threads, machine)),
         Contestant("numpy", partial(prepare_numpy, data)),
         Contestant("torch", partial(prepare_torch, data, threads)),
     )
@@ -86,9 +95,20 @@ def _output(data: Array) -> Array:
     return out
 
 
-def prepare_own(data: Array, threads: int) -> Runner:
-    """``ps.transpose``, compiled by a first call."""
+def prepare_own(data: Array, threads: int, machine: Machine | None = None) -> Runner:
+    """``ps.transpose``, compiled by a first call; for another machine the kernel that it would use.
+
+    Raises:
+        MachineError: code for the machine cannot run here.
+        BenchError: the matrix is so small that it would leave it to numpy.
+    """
     out = _output(data)
+    if machine is not None:
+        made = route(data.dtype, data.shape, None, threads, machine)
+        if made.kernel is None:
+            raise BenchError(f"a matrix of {data.shape} is left to numpy, whatever the machine")
+        call = partial(made.kernel, data.view(made.bits), out.view(made.bits), **made.options)
+        return warm(Runner(lambda: _nothing(call()), lambda: out))
     run = partial(transpose, data, out=out, threads=threads)
     run()
     return Runner(lambda: _nothing(run()), lambda: out)

@@ -21,10 +21,12 @@ from polysched.cli.bench_gallery import gallery
 from polysched.cli.bench_matmul import matmul
 from polysched.cli.bench_transpose import transpose
 from polysched.cli.failures import ExitCode
+from polysched.cli.options import racing_machine_option
 from polysched.cli.terminal import errors, output, print_error, print_json, progress
 from polysched.errors import BenchError, suggestion
 from polysched.fuzz.campaign import Plan
 from polysched.fuzz.report import lines
+from polysched.machine.description import Machine
 from polysched.machine.detect import detect_host
 from polysched.machine.load import load_machine
 from polysched.machine.peak import PeakMeter
@@ -87,7 +89,7 @@ bench.add_command(transpose)
     metavar="NAME",
     help="Only contestants whose name contains NAME; may be repeated.",
 )
-@click.option("--machine", metavar="MACHINE", help="What polysched's own are compiled for.")
+@racing_machine_option
 @click.pass_context
 def conv(
     context: click.Context,
@@ -96,14 +98,15 @@ def conv(
     rounds: int,
     seconds: float,
     only: tuple[str, ...],
-    machine: str | None,
+    machine: Machine | None,
 ) -> None:
     """Race the convolution with bias and ReLU, single thread.
 
     Contestants: polysched's schedules (a) unscheduled, (b) the tutorial's, (c) the best; numpy with
     the BLAS it comes with; and, where installed (pip install 'polysched[bench]'), torch, oneDNN
     and Halide with the tutorial's schedule. Every run stands between two bursts of the machine's
-    own FMA peak; the fraction of that peak is what to compare.
+    own FMA peak; the fraction of that peak is what to compare. With --machine polysched's own are
+    compiled for another machine, whose instructions this one must have too.
 
     \b
     polysched bench conv
@@ -113,7 +116,7 @@ def conv(
     \b
     Exit codes: 0 success, 1 one of polysched's own results is wrong, 2 bad input.
     """
-    target = load_machine(machine)
+    target = machine or load_machine()
     with progress() as tell:
         tell("computing the reference")
         data = random_data(sizes)
@@ -152,7 +155,8 @@ def conv(
     show_default=True,
     help="Fresh processes for each schedule.",
 )
-def compile_command(as_records: bool, runs: int) -> None:
+@racing_machine_option
+def compile_command(as_records: bool, runs: int, machine: Machine | None) -> None:
     """Time 'import polysched', and a convolution's way from declaration to callable.
 
     Nothing is cached: each measurement is a process of its own. The medians are printed.
@@ -162,7 +166,7 @@ def compile_command(as_records: bool, runs: int) -> None:
     polysched bench compile --runs 11 --json
     """
     with progress() as tell:
-        delays = measure_delays(runs, progress=tell)
+        delays = measure_delays(runs, machine=machine, progress=tell)
     if as_records:
         for delay in delays:
             click.echo(delay.as_json())
@@ -181,16 +185,23 @@ def compile_command(as_records: bool, runs: int) -> None:
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="The first seed.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes; by default the usable cores.")
+@racing_machine_option
 @click.pass_context
 def legality(
-    context: click.Context, as_record: bool, pairs: int, seed: int, jobs: int | None
+    context: click.Context,
+    as_record: bool,
+    pairs: int,
+    seed: int,
+    jobs: int | None,
+    machine: Machine | None,
 ) -> None:
     """Test the checker on random schedules, and time it on real ones.
 
     The verdicts on random schedules of random kernels are compared with enumeration, with running
     the loops, and with running machine code: 2,000 pairs take some two minutes on two cores. Then
     the checks of the convolution's and a matmul's full schedules are timed, and that of a schedule
-    too deep to decide, which must end as unknown when its time is over.
+    too deep to decide, which must end as unknown when its time is over. With --machine the machine
+    code is that for another machine; verdicts hold for all.
 
     \b
     polysched bench legality
@@ -199,7 +210,7 @@ def legality(
     \b
     Exit codes: 0 success, 1 a verdict or a result was wrong, 2 bad input.
     """
-    plan = Plan(seed, jobs or detect_host().cores_usable, pairs=pairs)
+    plan = Plan(seed, jobs or detect_host().cores_usable, pairs=pairs, machine=machine)
     with progress() as tell:
         result = measure_legality(plan, progress=tell)
     if as_record:

@@ -10,9 +10,9 @@ from polysched.bench import bitcast as works
 from polysched.bench import quantised
 from polysched.bench.bandwidth import Moved, copy_burst, moved, speedups
 from polysched.bench.contestant import Contestant
-from polysched.bench.race import Outcome, Progress, Rules, Withdrawn, race
+from polysched.bench.race import Outcome, Progress, Withdrawn, race
 from polysched.cli.bandwidth import end_race, print_bandwidths
-from polysched.cli.options import race_options
+from polysched.cli.options import Racing, race_options
 from polysched.cli.terminal import progress
 from polysched.codegen.bits.conversion import Direction
 from polysched.errors import KernelError
@@ -64,14 +64,14 @@ def bitcast(
     counts: tuple[int, ...],
     gemv: int,
     strategies: bool,
-    rounds: int,
-    seconds: float,
+    racing: Racing,
 ) -> None:
     """Race packing and unpacking of narrow integers, and a product with 4-bit weights.
 
     Contestants are polysched's kernels, numpy, and LLVM's own lowering of the same bitcast; of the
     product numpy and torch with the weights in float32. Beside each run a plain copy of the
-    unpacked bytes is timed, and the fraction of its rate is what to compare. One thread.
+    unpacked bytes is timed, and the fraction of its rate is what to compare. One thread. With
+    --machine the instructions are those of another machine, which this one must have too.
 
     \b
     polysched bench bitcast
@@ -83,27 +83,26 @@ def bitcast(
     """
     results: list[Moved] = []
     withdrawn: list[Withdrawn] = []
-    machine = load_machine(None)
     chosen = types or tuple(map(as_dtype, works.TYPES))
     with progress() as tell:
-        for count in counts or (works.block_count(machine), works.LARGE):
+        for count in counts or (works.block_count(load_machine()), works.LARGE):
             burst = copy_burst(max(count, 1))
             for dtype in chosen:
                 for direction in Direction:
                     data = works.random_data(works.BitcastWork(direction, dtype, count))
                     outcome = race(
-                        works.contestants(data, strategies=strategies),
+                        works.contestants(data, strategies=strategies, machine=racing.machine),
                         kernel=str(data.work),
                         flops=count,
                         peak_burst=burst,
                         reference=data.expected,
-                        rules=Rules(rounds=rounds, seconds_budget=seconds, tolerance=0),
+                        rules=racing.rules(),
                         progress=_told(tell, str(data.work)),
                     )
                     results += map(moved, outcome.results)
                     withdrawn += outcome.withdrawn
         if gemv:
-            outcome = _gemv(gemv, rounds, seconds, tell)
+            outcome = _gemv(gemv, racing, tell)
             results += map(moved, outcome.results)
             withdrawn += outcome.withdrawn
     found = speedups(results, works.OWN, (*works.PEERS, *quantised.PEERS))
@@ -111,16 +110,16 @@ def bitcast(
     end_race(context, withdrawn, lambda name: name.startswith((works.OWN, "strategy")))
 
 
-def _gemv(rows: int, rounds: int, seconds: float, tell: Progress) -> Outcome:
+def _gemv(rows: int, racing: Racing, tell: Progress) -> Outcome:
     data = quantised.random_data(rows, rows)
-    racers: Sequence[Contestant] = quantised.contestants(data)
+    racers: Sequence[Contestant] = quantised.contestants(data, racing.machine)
     return race(
         racers,
         kernel=str(data),
         flops=data.size,
         peak_burst=copy_burst(data.size),
         reference=quantised.reference(data),
-        rules=Rules(rounds=rounds, seconds_budget=seconds, tolerance=quantised.tolerance(data)),
+        rules=racing.rules(quantised.tolerance(data)),
         progress=_told(tell, str(data)),
     )
 

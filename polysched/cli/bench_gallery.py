@@ -23,9 +23,9 @@ from polysched.bench.gallery import (
 )
 from polysched.bench.gallery_code import CCompiler, Program, installed_compilers
 from polysched.bench.gallery_works import WORKS
-from polysched.bench.race import Outcome, Result, Rules, Withdrawn, race
+from polysched.bench.race import Outcome, Result, Withdrawn, race
 from polysched.cli.bandwidth import end_race
-from polysched.cli.options import race_options
+from polysched.cli.options import Racing, race_options
 from polysched.cli.terminal import progress
 from polysched.errors import BenchError, suggestion
 from polysched.frontends.scop import load_c
@@ -89,8 +89,7 @@ def gallery(
     folder: Path,
     kind: str,
     more: tuple[CCompiler, ...],
-    rounds: int,
-    seconds: float,
+    racing: Racing,
 ) -> None:
     """Race the gallery's schedules with C compilers, single thread.
 
@@ -99,6 +98,7 @@ def gallery(
     lets C compilers, schedules may reorder sums. All work on the same memory, which is restored
     before each run; results have to agree with those of the program as written to 1e-9 of the
     largest (1e-4 in single precision). Every run stands between two bursts of the machine's peak.
+    With --machine polysched's code is for another machine, whose instructions this one must have.
 
     \b
     polysched bench gallery
@@ -109,14 +109,13 @@ def gallery(
     Exit codes: 0 success, 1 one of polysched's own results is wrong, 2 bad input.
     """
     compilers = (*installed_compilers(), *more)
-    meter = PeakMeter(load_machine(None), 64)
-    rules = Rules(rounds=rounds, seconds_budget=seconds)
+    meter = PeakMeter(load_machine(), 64)
     withdrawn: list[Withdrawn] = []
     found: list[Speedup] = []
     with progress() as tell:
         for name in _chosen(folder, names):
             tell(f"{name}: compiling")
-            outcome = _raced(load_program(folder, name), kind, compilers, meter, rules)
+            outcome = _raced(load_program(folder, name), kind, compilers, meter, racing)
             ratios = speedups(name, outcome.results)
             if as_records:
                 for record in (*map(asdict, outcome.results), *map(asdict, ratios)):
@@ -171,7 +170,7 @@ def _raced(
     kind: str,
     compilers: Sequence[CCompiler],
     meter: PeakMeter,
-    rules: Rules,
+    racing: Racing,
 ) -> Outcome:
     work = WORKS[program.name]
     sizes = work.sizes(kind)
@@ -180,12 +179,12 @@ def _raced(
         calls = prepared_calls(program, sizes, work.inputs)
         expected = expected_results(calls, Path(made))
         return race(
-            contestants(calls, expected, compilers, Path(made)),
+            contestants(calls, expected, compilers, Path(made), racing.machine),
             kernel=label,
             flops=work.operations(**sizes),
             peak_burst=meter.burst,
             reference=expected.comparable(expected.arrays),
-            rules=Rules(rules.rounds, rules.seconds_budget, tolerance=expected.tolerance),
+            rules=racing.rules(expected.tolerance),
         )
 
 

@@ -21,11 +21,11 @@ from polysched.bench.matmul import (
     reference,
     tolerance,
 )
-from polysched.bench.race import Result, Rules, Withdrawn, race
+from polysched.bench.race import Result, Withdrawn, race
 from polysched.bench.region import region_seconds
 from polysched.bench.table import markdown_table
 from polysched.cli.failures import ExitCode
-from polysched.cli.options import race_options
+from polysched.cli.options import Racing, race_options
 from polysched.cli.terminal import errors, print_error, progress
 from polysched.errors import BenchError
 from polysched.machine.load import load_machine
@@ -76,19 +76,20 @@ def matmul(
     shapes: tuple[MatmulSize, ...],
     threads: int,
     dtype: str,
-    rounds: int,
-    seconds: float,
+    racing: Racing,
 ) -> None:
     """Race ps.matmul with numpy and, where installed, torch.
 
     Each is called as users do, packing and checks included, with an output to write into. Every run
     stands between two bursts of one core's peak in that type. After the table: how many times as
     fast as the fastest peer polysched is on each shape, and the geometric mean; with several
-    threads also what it costs to wake them and to wait for them.
+    threads also what it costs to wake them and to wait for them. With --machine polysched's code is
+    planned and made for another machine, whose instructions this one must have too.
 
     \b
     polysched bench matmul
     polysched bench matmul --shape 64x64x64 --shape 37x1023x511 --threads 2
+    polysched bench matmul --shape 512x512x512 --machine haswell-avx2
     polysched bench matmul --json > results.jsonl
 
     \b
@@ -97,7 +98,8 @@ def matmul(
     results: list[Result] = []
     withdrawn: list[Withdrawn] = []
     element = _TYPES[dtype]
-    meter = PeakMeter(load_machine(None))
+    host = load_machine()
+    meter = PeakMeter(host)
     # The meter's FMAs are of float32; as many of float64 hold half as many numbers.
     share = np.dtype(np.float32).itemsize / np.dtype(element).itemsize
     with progress() as tell:
@@ -105,22 +107,18 @@ def matmul(
             label = f"{size} {dtype}"
             data = random_data(size, element)
             outcome = race(
-                contestants(data, threads),
+                contestants(data, threads, racing.machine),
                 kernel=label,
                 flops=size.flops,
                 peak_burst=lambda: share * meter.burst(),
                 reference=reference(data),
-                rules=Rules(
-                    rounds=rounds,
-                    seconds_budget=seconds,
-                    tolerance=tolerance(size, element),
-                ),
+                rules=racing.rules(tolerance(size, element)),
                 progress=lambda what, label=label: tell(f"{label}: {what}"),  # type: ignore[misc]
             )
             results += outcome.results
             withdrawn += outcome.withdrawn
     found = ratios(results)
-    region = region_seconds(load_machine(None), threads) if threads > 1 else None
+    region = region_seconds(host, threads) if threads > 1 else None
     if as_records:
         for result in results:
             click.echo(result.as_json())

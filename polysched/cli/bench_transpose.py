@@ -6,10 +6,10 @@ import click
 
 from polysched.bench import transpose as works
 from polysched.bench.bandwidth import Moved, copy_burst, moved, speedups
-from polysched.bench.race import Rules, Withdrawn, race
+from polysched.bench.race import Withdrawn, race
 from polysched.bench.transpose import SUITE, TransposeSize
 from polysched.cli.bandwidth import end_race, print_bandwidths
-from polysched.cli.options import race_options
+from polysched.cli.options import Racing, race_options
 from polysched.cli.terminal import progress
 
 
@@ -54,14 +54,14 @@ def transpose(
     shapes: tuple[tuple[int, int], ...],
     types: tuple[str, ...],
     threads: int,
-    rounds: int,
-    seconds: float,
+    racing: Racing,
 ) -> None:
     """Race ps.transpose with numpy and, where installed, torch.
 
     Each writes into an output that is given. Beside each run a plain copy of the same bytes is
     timed, by one thread, and the fraction of its rate is what to compare. After the table: how many
-    times as fast as each peer polysched is.
+    times as fast as each peer polysched is. With --machine polysched's tiles are those of another
+    machine, whose instructions this one must have too.
 
     \b
     polysched bench transpose
@@ -77,12 +77,12 @@ def transpose(
         for size in _sizes(shapes, types):
             data = works.random_data(size)
             outcome = race(
-                works.contestants(data, threads),
+                works.contestants(data, threads, racing.machine),
                 kernel=str(size),
                 flops=size.bytes,
                 peak_burst=copy_burst(size.bytes),
                 reference=data.T.copy(),
-                rules=Rules(rounds=rounds, seconds_budget=seconds, tolerance=0),
+                rules=racing.rules(),
                 progress=lambda what, size=size: tell(f"{size}: {what}"),  # type: ignore[misc]
             )
             results += map(moved, outcome.results)

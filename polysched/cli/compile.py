@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from polysched.cli.options import machine_option, output_option
+from polysched.cli.options import output_option
 from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
 from polysched.cli.terminal import output
 from polysched.lower import export
@@ -24,7 +24,6 @@ from polysched.runtime.export import export_files
     metavar="FILE",
     help="Where to write a header for C and C++, which says how to call the function.",
 )
-@machine_option
 @click.option(
     "--guard",
     is_flag=True,
@@ -36,7 +35,6 @@ def compile_command(
     reading: Reading,
     file: Path,
     header: Path | None,
-    machine: str | None,
     guard: bool,
 ) -> None:
     """Compile a schedule for programs in C and other languages, which then need no Python.
@@ -79,7 +77,7 @@ def compile_command(
     loaded = load_scheduled_target(target, reading)
     schedule = loaded.schedule
     c_function = None if loaded.program is None else loaded.program.c_function()
-    chosen = load_machine(machine)
+    chosen = reading.machine or load_machine()
     export(schedule, file, header=header, machine=chosen, guard=guard, c_function=c_function)
     output().print(f"{file}: {schedule.kernel.name} for {chosen.name}")
     if header is not None:

@@ -7,6 +7,7 @@ from dataclasses import fields
 import click
 from rich.table import Table
 
+from polysched.cli.options import machine_option
 from polysched.cli.terminal import output
 from polysched.machine.description import Cache, Machine
 from polysched.machine.files import to_toml
@@ -18,9 +19,9 @@ from polysched.machine.presets import PRESETS
     "machine",
     epilog=f"\b\nMACHINE is '{HOST}', a .toml file, or one of:\n  {', '.join(PRESETS)}.",
 )
-@click.option("--machine", metavar="MACHINE", help="Instead of this machine.")
+@machine_option
 @click.option("--toml", is_flag=True, help="Print a machine file, to be edited and given back.")
-def machine_command(machine: str | None, toml: bool) -> None:
+def machine_command(machine: Machine | None, toml: bool) -> None:
     """Describe a machine: vectors, FMA units, caches, cores.
 
     \b
@@ -28,7 +29,7 @@ def machine_command(machine: str | None, toml: bool) -> None:
     polysched machine --toml > mine.toml
     polysched machine --machine mine.toml
     """
-    description = load_machine(machine)
+    description = machine or load_machine()
     if toml:
         click.echo(to_toml(description), nl=False)
     else:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+from polysched.bench.race import Rules
+from polysched.machine.description import Machine
+from polysched.machine.detect import detect_host
+from polysched.machine.load import load_machine
+from polysched.runtime.jit import require_runnable
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -24,17 +32,73 @@ def output_option(text: str) -> Callable[[_Command], _Command]:
 
 
 def machine_option(command: _Command) -> _Command:
-    """Give a command the option ``--machine MACHINE``, passed to it as `machine`."""
+    """Give a command the option ``--machine MACHINE``, passed to it as `machine`.
+
+    It is a :class:`Machine`, or None where the option is not given. What names no machine is a
+    `MachineError`.
+    """
+    return _machine_option(_machine)(command)
+
+
+def racing_machine_option(command: _Command) -> _Command:
+    """Give a command that runs code the same option.
+
+    A machine whose code this host cannot run is a `MachineError`, before anything is done.
+    """
+    return _machine_option(_runnable_machine)(command)
+
+
+def _machine_option(
+    meant: Callable[[click.Context, click.Parameter, str | None], Machine | None],
+) -> Callable[[_Command], _Command]:
     return click.option(
         "--machine",
         metavar="MACHINE",
-        help="What to generate code for: a name (see 'polysched machine'), a .toml file, or "
-        "'host'.",
-    )(command)
+        callback=meant,
+        help="The machine to schedule and generate code for: a name (see 'polysched machine "
+        "--help'), a .toml file, or 'host', which is the default.",
+    )
 
 
-def race_options(part: str) -> Callable[[_Command], _Command]:
-    """Give a command of races the options ``--rounds`` and ``--seconds``.
+def _machine(_: click.Context, __: click.Parameter, text: str | None) -> Machine | None:
+    return None if text is None else load_machine(text)
+
+
+def _runnable_machine(
+    context: click.Context, parameter: click.Parameter, text: str | None
+) -> Machine | None:
+    machine = _machine(context, parameter, text)
+    if machine is not None:
+        require_runnable(machine, detect_host())
+    return machine
+
+
+@dataclass(frozen=True)
+class Racing:
+    """How a command races.
+
+    Attributes:
+        rounds: in each of them every contestant runs once.
+        seconds: the budget of the timed part.
+        machine: what polysched's own code is for; None: this one.
+    """
+
+    rounds: int
+    seconds: float
+    machine: Machine | None
+
+    def rules(self, tolerance: float = 0.0) -> Rules:
+        """The rules of one race.
+
+        Args:
+            tolerance: how far a result may be from the reference.
+        """
+        return Rules(rounds=self.rounds, seconds_budget=self.seconds, tolerance=tolerance)
+
+
+def race_options(part: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command of races the options ``--rounds``, ``--seconds`` and ``--machine``, passed to
+    it as `racing`, a :class:`Racing`.
 
     Args:
         part: what the seconds are for, ``"each shape"``.
@@ -47,4 +111,14 @@ def race_options(part: str) -> Callable[[_Command], _Command]:
         show_default=True,
         help=f"Budget of the timed part of {part}.",
     )
-    return lambda command: rounds(seconds(command))
+
+    def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def with_racing(
+            *given: Any, rounds: int, seconds: float, machine: Machine | None, **options: Any
+        ) -> Any:
+            return command(*given, racing=Racing(rounds, seconds, machine), **options)
+
+        return rounds(seconds(racing_machine_option(with_racing)))
+
+    return with_options

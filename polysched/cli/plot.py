@@ -12,7 +12,7 @@ from polysched.cli.options import output_option
 from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
 from polysched.cli.terminal import output
 from polysched.dependence.relations import DependenceKind
-from polysched.errors import suggestion
+from polysched.errors import TargetError, suggestion
 from polysched.plot.figure import drawn, picture_format, require_matplotlib, save
 from polysched.plot.picture import picture
 from polysched.plot.view import Color, View
@@ -113,6 +113,7 @@ def plot_command(
     A dot is an instance of a statement, or several that differ in dimensions not shown only. Arrows
     are direct dependences: from the last write to what reads or writes next, from a read to the
     next write. If the schedule is illegal, two instances that it runs in the wrong order are red.
+    A function that makes schedules for machines is given the one that --machine names.
 
     \b
     polysched plot examples/seidel.py:tiled -o tiled.png
@@ -128,7 +129,13 @@ def plot_command(
         )
     picture_format(file)
     require_matplotlib()
-    shown = picture(load_scheduled_target(target, reading).schedule, view)
+    loaded = load_scheduled_target(target, reading)
+    if reading.machine is not None and not loaded.for_machine:
+        raise TargetError(
+            f"--machine {reading.machine.name} changes nothing in a picture of '{loaded.label}'; "
+            "expected a function with a parameter 'machine', which makes a schedule for it"
+        )
+    shown = picture(loaded.schedule, view)
     save(drawn(shown), file)
     sizes = "".join(f", {name} = {value}" for name, value in shown.parameters.items())
     output().print(f"{file}: {shown.kernel}{sizes}, {shown.verdict.kind.value}")

@@ -15,7 +15,6 @@ import numpy as np
 from polysched.cli.comparison import Comparison, compare
 from polysched.cli.failures import ExitCode
 from polysched.cli.inputs import parameter_values, parsed_sizes, random_arrays
-from polysched.cli.options import machine_option
 from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
 from polysched.cli.terminal import output, print_error, print_json, progress
 from polysched.cli.work import floating_point_operations, instance_counts
@@ -65,7 +64,6 @@ class Report:
 @click.command("run")
 @click.argument("target")
 @reading_options
-@machine_option
 @click.option(
     "--size",
     "sizes",
@@ -94,7 +92,6 @@ def run_command(
     context: click.Context,
     target: str,
     reading: Reading,
-    machine: str | None,
     sizes: dict[str, int],
     repeat: int,
     seed: int,
@@ -120,7 +117,7 @@ def run_command(
     arrays = random_arrays(kernel, parameters, seed)
     with progress() as tell:
         tell("proving and compiling")
-        compiled = compile(schedule, machine)
+        compiled = compile(schedule, reading.machine)
         tell(f"running {repeat + 1} times")
         results, seconds = _timed(compiled, kernel, arrays, parameters, repeat)
         tell("comparing with the reference")

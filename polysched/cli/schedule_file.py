@@ -1,4 +1,4 @@
-"""``--schedule FILE``: the steps of a file, applied on top of what TARGET means."""
+"""The options that say how TARGET is read, ``--schedule FILE`` among them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 
 import click
 
+from polysched.cli.options import machine_option
 from polysched.cli.target import Target, load_target
 from polysched.errors import TargetError
+from polysched.machine.description import Machine
 from polysched.schedule.file import apply_file
 from polysched.schedule.schedule import Schedule
 
@@ -26,16 +28,18 @@ class Reading:
         function: of a C file, which one is meant.
         fast_math: let a C file's reductions be combined in any order, and products be added
             without rounding.
+        machine: what TARGET's functions are given as ``machine``; None: this one.
     """
 
     schedule_file: str | None = None
     function: str | None = None
     fast_math: bool = False
+    machine: Machine | None = None
 
 
 def reading_options(command: _Command) -> Callable[..., Any]:
-    """Give a command the options ``--schedule``, ``--function`` and ``--fast-math``, passed to it
-    as `reading`, a :class:`Reading`.
+    """Give a command the options ``--schedule``, ``--function``, ``--fast-math`` and ``--machine``,
+    passed to it as `reading`, a :class:`Reading`.
     """
 
     @functools.wraps(command)
@@ -44,9 +48,10 @@ def reading_options(command: _Command) -> Callable[..., Any]:
         schedule_file: str | None,
         function: str | None,
         fast_math: bool,
+        machine: Machine | None,
         **options: Any,
     ) -> Any:
-        reading = Reading(schedule_file, function, fast_math)
+        reading = Reading(schedule_file, function, fast_math, machine)
         return command(*given, reading=reading, **options)
 
     schedule = click.option(
@@ -67,7 +72,7 @@ def reading_options(command: _Command) -> Callable[..., Any]:
         help="Of a C file: sums and other reductions may be combined in any order, and a*b+c may "
         "round once, as -ffast-math lets C compilers do.",
     )
-    return schedule(chosen(relaxed(with_reading)))
+    return schedule(chosen(relaxed(machine_option(with_reading))))
 
 
 def load_scheduled_target(text: str, reading: Reading) -> Target:
@@ -78,7 +83,7 @@ def load_scheduled_target(text: str, reading: Reading) -> Target:
             ``--fast-math`` could speak of.
         ScheduleError: the file cannot be read, or a line of it is no step that fits.
     """
-    target = load_target(text, reading.function)
+    target = load_target(text, reading.function, reading.machine)
     if reading.fast_math:
         target = _with_fast_math(target)
     if reading.schedule_file is None:

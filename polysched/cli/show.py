@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from polysched.cli.options import machine_option
 from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
 from polysched.cli.terminal import print_code
 from polysched.codegen.assembly import hot_loop, parse
@@ -23,7 +22,6 @@ _LEXERS = {"c": "c", "llvm": "llvm", "asm": "gas"}
 @click.option(
     "--stage", type=click.Choice(list(STAGES)), required=True, help="What to print; see above."
 )
-@machine_option
 @click.option(
     "--summary", is_flag=True, help="With --stage asm: only count the hot loop's instructions."
 )
@@ -44,7 +42,6 @@ def show_command(
     target: str,
     reading: Reading,
     stage: str,
-    machine: str | None,
     summary: bool,
     **graph: bool,
 ) -> None:
@@ -82,7 +79,7 @@ def show_command(
     if stage == "deps":
         click.echo(_dependences(schedule, **graph))
         return
-    text = show(schedule, stage, machine)
+    text = show(schedule, stage, reading.machine)
     if summary:
         click.echo(_summary(text, schedule.kernel.name))
     else:

@@ -15,32 +15,42 @@ from polysched.cli.source_file import load_source_file, users_code
 from polysched.errors import TargetError, suggestion
 from polysched.frontends.scop import CProgram
 from polysched.ir.kernel import Kernel
+from polysched.machine.description import Machine
+from polysched.machine.load import load_machine
 from polysched.schedule.schedule import Schedule
 
 _Value = TypeVar("_Value")
+_MACHINE = "machine"
 
 
 @dataclass(frozen=True)
 class Target:
     """A schedule that the user named: `label` says how, for messages.
 
-    ``program`` is the C file that its kernel was read from, None if it was none.
+    ``program`` is the C file that its kernel was read from, None if it was none. ``for_machine``
+    says whether it was made for a machine, by a function that takes one.
     """
 
     label: str
     schedule: Schedule
     program: CProgram | None = None
+    for_machine: bool = False
 
 
-def load_target(text: str, function: str | None = None) -> Target:
+def load_target(text: str, function: str | None = None, machine: Machine | None = None) -> Target:
     """The schedule that ``FILE.py[:NAME]`` or ``FILE.c[:FUNCTION]`` means.
 
     The latter is what the function computes, or the region that it holds, unscheduled.
 
     NAME is a `Schedule`, a `Kernel` (taken unscheduled), or a function that makes one of these,
     whose parameters all have defaults or all but one, which then gets the file's only kernel: its
-    only `Kernel`, else what its only function annotated ``-> Kernel`` makes. Without NAME it is the
-    file's only schedule, else its only kernel.
+    only `Kernel`, else what its only function annotated ``-> Kernel`` makes. One named ``machine``
+    gets the machine. Without NAME it is the file's only schedule, else its only kernel.
+
+    Args:
+        text: what the user wrote.
+        function: of a C file.
+        machine: for functions that take one; None: their default, or this machine.
 
     Raises:
         TargetError: there is no such file or name, the name is something else, or the choice is
@@ -60,12 +70,14 @@ def load_target(text: str, function: str | None = None) -> Target:
         raise TargetError(f"{path} has no '{name}'{suggestion(name, _candidates(module))}")
     value = vars(module)[name]
     label = f"{path}:{name}"
+    for_machine = False
     if not isinstance(value, Schedule | Kernel):
-        value = _made(path, module, label, value)
+        for_machine = _takes_machine(value)
+        value = _made(path, module, label, value, machine)
     if isinstance(value, Kernel):
         with users_code(path):
             value = Schedule(value)
-    return Target(label, value)
+    return Target(label, value, for_machine=for_machine)
 
 
 def _parted(text: str) -> tuple[Path, str | None]:
@@ -115,8 +127,10 @@ def _candidates(module: ModuleType) -> list[str]:
     ]
 
 
-def _made(path: Path, module: ModuleType, label: str, make: object) -> Schedule | Kernel:
-    """What a function makes, called with nothing or with the file's kernel."""
+def _made(
+    path: Path, module: ModuleType, label: str, make: object, machine: Machine | None
+) -> Schedule | Kernel:
+    """What a function makes, called with nothing or with the file's kernel, and the machine."""
     if not callable(make) or inspect.isclass(make):
         raise TargetError(
             f"'{label}' is of type {_type_name(make)}; expected a Schedule, a Kernel or a "
@@ -129,9 +143,16 @@ def _made(path: Path, module: ModuleType, label: str, make: object) -> Schedule 
             f"function '{label}' needs {names}; expected one whose parameters have defaults, or "
             "all but one, which gets the kernel"
         )
-    arguments = [_only_kernel(path, module, label, required[0].name)] if required else []
+    positional: list[Kernel] = []
+    named: dict[str, Any] = _machine_for(make, machine)
+    for one in required:
+        kernel = _only_kernel(path, module, label, one.name)
+        if one.kind is one.POSITIONAL_ONLY:
+            positional = [kernel]
+        else:
+            named[one.name] = kernel
     with users_code(path):
-        made = make(*arguments)
+        made = make(*positional, **named)
     if not isinstance(made, Schedule | Kernel):
         raise TargetError(
             f"function '{label}' returns a value of type {_type_name(made)}; expected a Schedule "
@@ -148,7 +169,7 @@ def _only_kernel(path: Path, module: ModuleType, label: str, parameter: str) -> 
     makers = {
         name: value
         for name, value in vars(module).items()
-        if callable(value) and _returned(value) is Kernel and not _required(value)
+        if callable(value) and _returned(value) is Kernel and not _without_default(value)
     }
     if kernels or len(makers) != 1:
         found = sorted([*_values(module, Kernel), *makers])
@@ -169,13 +190,42 @@ def _only_kernel(path: Path, module: ModuleType, label: str, parameter: str) -> 
 
 
 def _required(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The parameters that have no default."""
+    """The parameters that have no default, the machine aside."""
+    return [one for one in _without_default(function) if not _is_machine(one)]
+
+
+def _without_default(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [
+        one
+        for one in _parameters(function)
+        if one.default is one.empty and one.kind not in variadic
+    ]
+
+
+def _takes_machine(function: object) -> bool:
+    """Whether a function has a parameter named ``machine``."""
+    return callable(function) and any(map(_is_machine, _parameters(function)))
+
+
+def _is_machine(parameter: inspect.Parameter) -> bool:
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return parameter.name == _MACHINE and parameter.kind in by_name
+
+
+def _machine_for(function: Callable[..., Any], machine: Machine | None) -> dict[str, Machine]:
+    """The machine as an argument of a function that takes one; nothing where its default does."""
+    for one in filter(_is_machine, _parameters(function)):
+        if machine is not None or one.default is one.empty:
+            return {_MACHINE: load_machine() if machine is None else machine}
+    return {}
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
     try:
-        parameters = inspect.signature(function).parameters.values()
+        return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # some functions of C code tell nothing of their parameters
         return []
-    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return [one for one in parameters if one.default is one.empty and one.kind not in variadic]
 
 
 def _may_return(function: Callable[..., Any], *kinds: type) -> bool:

@@ -91,10 +91,19 @@ def _expand_loop(node: For, values: dict[str, Expression], known: Intervals) -> 
     copies = []
     for here in _iterations(node, lower, upper, known):
         body = _expand(node.body, {**values, node.variable: here}, known)
-        runs = (lower <= here) & (here < upper) & equal((here - lower) % node.step, 0)
-        condition = simplify(runs, known)
-        copies.append(_guarded(condition, body, None))
+        copies.append(_guarded(_runs(here, lower, upper, node.step, known), body, None))
     return block(copies)
+
+
+def _runs(
+    here: Expression, lower: Expression, upper: Expression, step: int, known: Intervals
+) -> Expression:
+    """The condition under which a loop has the iteration ``here``."""
+    if all(isinstance(one, Constant) for one in (here, lower, upper)):
+        at, first, end = (linear_form(one, known).constant for one in (here, lower, upper))
+        return Constant(at in range(first, end, step))
+    runs = (lower <= here) & (here < upper) & equal((here - lower) % step, 0)
+    return simplify(runs, known)
 
 
 def _iterations(

@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from polysched.codegen.slots import Slot, assigns, find_slots, is_read, slot_of, surely_runs
+from polysched.codegen.slots import (
+    Slot,
+    arrays_read,
+    assigns,
+    find_slots,
+    slot_of,
+    surely_runs,
+)
 from polysched.errors import LoweringError
 from polysched.ir.expressions import Constant, Expression, Index, Load
 from polysched.ir.kernel import Access, Array, Role
@@ -85,9 +92,10 @@ class _Promoter:
         before: list[LoopNode] = []
         after: list[LoopNode] = []
         names_of: dict[str, Array] = {}
+        read = arrays_read(node.body)
         own = {one.array for one in walk_nodes(node.body) if isinstance(one, Allocate)}
         for array in written:
-            if array in self.registers or array in own or not is_read(node.body, array):
+            if array in self.registers or array in own or array not in read:
                 continue
             along = self.arrays[array].lane_dimension
             slots = find_slots(array, node, known, self.budget, needs_memory=True, along=along)

@@ -142,9 +142,9 @@ def assigns(node: LoopNode) -> Iterator[Assign]:
     return (one for one in walk_nodes(node) if isinstance(one, Assign))
 
 
-def is_read(node: LoopNode, array: str) -> bool:
-    """Whether an assignment below a node reads an array."""
-    return any(load.array == array for assign in assigns(node) for load in _reads(assign))
+def arrays_read(node: LoopNode) -> frozenset[str]:
+    """The arrays that assignments below a node read."""
+    return frozenset(load.array for assign in assigns(node) for load in _reads(assign))
 
 
 def _reads(assign: Assign) -> Iterator[Load]:
@@ -157,7 +157,7 @@ def _touched_by_threads(region: LoopNode, array: str) -> bool:
     return any(
         isinstance(node, For)
         and node.kind is LoopKind.PARALLEL
-        and (is_read(node, array) or any(one.target.array == array for one in assigns(node)))
+        and (array in arrays_read(node) or any(one.target.array == array for one in assigns(node)))
         for node in walk_nodes(region)
     )
 

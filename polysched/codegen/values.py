@@ -15,6 +15,7 @@ from llvmlite import ir
 
 from polysched.codegen.c_library import library_call
 from polysched.codegen.exponential import exponential
+from polysched.codegen.extrema import maximum, minimum
 from polysched.codegen.intrinsics import constant, intrinsic
 from polysched.errors import LoweringError
 from polysched.ir.dtypes import DType, NumberKind
@@ -115,8 +116,8 @@ _FLOAT: Mapping[Operator, Emission] = MappingProxyType(
         Operator.MULTIPLY: lambda b, v: b.fmul(v[0], v[1], flags=CONTRACT),
         Operator.DIVIDE: lambda b, v: b.fdiv(v[0], v[1]),
         Operator.NEGATE: lambda b, v: b.fneg(v[0]),
-        Operator.MINIMUM: lambda b, v: intrinsic(b, "minimum", v),
-        Operator.MAXIMUM: lambda b, v: intrinsic(b, "maximum", v),
+        Operator.MINIMUM: lambda b, v: minimum(b, v[0], v[1]),
+        Operator.MAXIMUM: lambda b, v: maximum(b, v[0], v[1]),
         Operator.FMA: lambda b, v: intrinsic(b, "fma", v),
         Operator.ABSOLUTE: lambda b, v: intrinsic(b, "fabs", v),
         Operator.SQUARE_ROOT: lambda b, v: intrinsic(b, "sqrt", v),

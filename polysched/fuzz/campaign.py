@@ -11,6 +11,7 @@ from multiprocessing.context import SpawnProcess
 
 from polysched.fuzz.exploring import Explored, Found, Judges, explore
 from polysched.fuzz.judgement import Finding, Mode
+from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 
 PATIENCE = 300.0
@@ -32,6 +33,7 @@ class Plan:
         most_found: no seed begins once so much is wrong.
         patience: seconds for one seed.
         mode: how all are judged; None: each seed in its own way.
+        machine: what machine code is made for; None: the one that it runs on.
     """
 
     seed: int = 0
@@ -41,6 +43,7 @@ class Plan:
     most_found: int = 20
     patience: float = PATIENCE
     mode: Mode | None = None
+    machine: Machine | None = None
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ def run(
 def _results(plan: Plan, explored: Explored, start: float) -> Iterator[Explored]:
     """What each seed gave, as it is done; new seeds begin while ``explored`` is below the plan."""
     seed = plan.seed
-    workers = [_started(plan.mode) for _ in range(plan.jobs)]
+    workers = [_started(plan) for _ in range(plan.jobs)]
     try:
         while True:
             for worker in workers:
@@ -121,7 +124,7 @@ def _results(plan: Plan, explored: Explored, start: float) -> Iterator[Explored]
                     worker.explored += 1
                 if worker.explored >= SEEDS_A_PROCESS or not worker.process.is_alive():
                     worker.end()
-                    workers[workers.index(worker)] = _started(plan.mode)
+                    workers[workers.index(worker)] = _started(plan)
     finally:
         for worker in workers:
             worker.end()
@@ -160,21 +163,21 @@ def _ended(seed: int, finding: Finding, detail: str) -> Explored:
     return explored
 
 
-def _started(mode: Mode | None = None) -> _Worker:
+def _started(plan: Plan) -> _Worker:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(theirs, mode), daemon=True)
+    process = context.Process(target=_work, args=(theirs, plan), daemon=True)
     process.start()
     theirs.close()
     return _Worker(process, ours)
 
 
-def _work(connection: Connection, mode: Mode | None) -> None:
+def _work(connection: Connection, plan: Plan) -> None:
     """Explore the seeds that come, until no more do."""
-    judges = Judges(load_machine())
+    judges = Judges(plan.machine or load_machine())
     while True:
         try:
             seed: int = connection.recv()
         except EOFError:
             return
-        connection.send(explore(seed, judges, only=mode))
+        connection.send(explore(seed, judges, only=plan.mode))

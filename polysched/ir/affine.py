@@ -13,8 +13,15 @@ from functools import reduce
 import islpy as isl
 
 from polysched.errors import KernelError
-from polysched.ir.dtypes import boolean
-from polysched.ir.expressions import Constant, Expression, Index, Operation, Parameter
+from polysched.ir.dtypes import boolean, i64
+from polysched.ir.expressions import (
+    Constant,
+    Expression,
+    Index,
+    Operation,
+    Parameter,
+    operation,
+)
 from polysched.ir.functions import equal, select
 from polysched.ir.operators import Operator
 from polysched.ir.traversal import loads
@@ -222,13 +229,30 @@ def weighted_sum(terms: Sequence[tuple[int, Expression]], constant: int) -> Expr
     """``constant + sum of coefficient * term`` written without needless ones, zeros and signs."""
     result: Expression | None = None
     for coefficient, term in sorted(terms, key=lambda item: item[0] < 0):
-        scaled = term if abs(coefficient) == 1 else abs(coefficient) * term
+        size = abs(coefficient)
+        scaled = term if size == 1 else _combined(Operator.MULTIPLY, size, term)
         if result is None:
             result = scaled if coefficient > 0 else -scaled
         else:
-            result = result + scaled if coefficient > 0 else result - scaled
+            sign = Operator.ADD if coefficient > 0 else Operator.SUBTRACT
+            result = _combined(sign, result, scaled)
     if result is None:
         return Constant(constant)
     if constant:
-        return result + constant if constant > 0 else result - abs(constant)
+        sign = Operator.ADD if constant > 0 else Operator.SUBTRACT
+        return _combined(sign, result, abs(constant))
     return result
+
+
+def _combined(operator: Operator, left: Expression | int, right: Expression | int) -> Expression:
+    """What :func:`operation` makes, without its questions if both are integers of 64 bits."""
+    first, second = _sized(left), _sized(right)
+    if first.dtype is i64 and second.dtype is i64:
+        return Operation(operator, (first, second), i64)
+    return operation(operator, left, right)
+
+
+def _sized(value: Expression | int) -> Expression:
+    if isinstance(value, Expression):
+        return value
+    return Constant(value, i64 if value < 2**63 else None)

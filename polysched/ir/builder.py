@@ -151,8 +151,9 @@ class KernelBuilder:
 
         A bound is an extent (from 0), a pair ``(lower, upper)`` (the upper end excluded) or a
         triple with a literal step, as of Python's ``range``: ``loops(i=(n - 1, -1, -1))`` counts
-        down from ``n - 1`` to 0. It may use parameters and the indices of loops around
-        (a name given earlier in the same call can be used as ``Index("name")``).
+        down from ``n - 1`` to 0. It may use parameters and the indices of loops around, as in
+        ``with build.loops(i=n) as i, build.loops(j=(0, i)) as j:``; within one call, an earlier
+        index is :class:`Index("i") <polysched.ir.expressions.Index>`.
 
         Yields:
             the index, or a tuple of indices if there are several.

@@ -172,6 +172,12 @@ class Kernel:
     location: SourceLocation | None = None
     contract: bool = True
 
+    def __repr__(self) -> str:
+        """The names; ``polysched show --stage domain`` prints all there is."""
+        arrays = (a.name for a in self.arrays.values() if a.role is not Role.TEMPORARY)
+        taken = ", ".join((*arrays, *self.parameters))
+        return f"<Kernel {self.name}({taken}): {', '.join(self.statements)}>"
+
 
 def access_relation(statement: Statement, access: Access) -> isl.Map:
     """The relation ``{ statement[i] -> array[e] : i in domain }`` of one access.

@@ -56,30 +56,62 @@ class LinearForm:
 
 def linear_form(expression: Expression, known: Intervals) -> LinearForm:
     """The weighted sum that an integer expression is, simplified by the known intervals."""
-    match expression:
-        case Constant(value=value):
-            return LinearForm((), int(value))
-        case Index() | Parameter():
-            low, high = known.get(expression.name, UNBOUNDED)
-            if low is not None and low == high:
-                return LinearForm((), low)
-            return LinearForm(((expression, 1),), 0)
-        case Operation(operator=operator, operands=operands):
-            forms = [linear_form(operand, known) for operand in operands[:2]]
-            return _operation(expression, operator, forms, known)
-    return LinearForm(((expression, 1),), 0)
+    # Code generation asks this of every subscript of every copy: sums are added up in one go.
+    terms: dict[Expression, int] = {}
+    constant = _add(expression, 1, known, terms)
+    return LinearForm(tuple(terms.items()), constant)
+
+
+def _add(
+    expression: Expression, factor: int, known: Intervals, terms: dict[Expression, int]
+) -> int:
+    """Add ``factor`` times an expression to the terms; returns what goes to the constant."""
+    if isinstance(expression, Index | Parameter):
+        low, high = known.get(expression.name, UNBOUNDED)
+        if low is not None and low == high:
+            return factor * low
+        _add_term(expression, factor, terms)
+        return 0
+    if isinstance(expression, Constant):
+        return factor * int(expression.value)
+    if not isinstance(expression, Operation):
+        _add_term(expression, factor, terms)
+        return 0
+    operands = expression.operands
+    match expression.operator:
+        case Operator.ADD:
+            left, right = operands
+            return _add(left, factor, known, terms) + _add(right, factor, known, terms)
+        case Operator.SUBTRACT:
+            left, right = operands
+            return _add(left, factor, known, terms) + _add(right, -factor, known, terms)
+        case Operator.NEGATE:
+            return _add(operands[0], -factor, known, terms)
+        case Operator.MULTIPLY:
+            left, right = operands
+            if isinstance(left, Constant):
+                left, right = right, left
+            if isinstance(right, Constant) and right.value:
+                return _add(left, factor * int(right.value), known, terms)
+    forms = [linear_form(operand, known) for operand in operands[:2]]
+    found = _operation(expression, expression.operator, forms, known)
+    for atom, coefficient in found.terms:
+        _add_term(atom, factor * coefficient, terms)
+    return factor * found.constant
+
+
+def _add_term(atom: Expression, coefficient: int, terms: dict[Expression, int]) -> None:
+    total = terms.get(atom, 0) + coefficient
+    if total:
+        terms[atom] = total
+    else:
+        terms.pop(atom, None)
 
 
 def _operation(
     expression: Operation, operator: Operator, forms: list[LinearForm], known: Intervals
 ) -> LinearForm:
     match operator, forms:
-        case Operator.ADD, [left, right]:
-            return left.plus(right)
-        case Operator.SUBTRACT, [left, right]:
-            return left.plus(right, -1)
-        case Operator.NEGATE, [only]:
-            return only.times(-1)
         case Operator.MULTIPLY, [left, right] if right.is_constant:
             return left.times(right.constant)
         case Operator.MULTIPLY, [left, right] if left.is_constant:
@@ -217,8 +249,9 @@ def intersection(one: Interval, other: Interval) -> Interval:
 
 def simplify(expression: Expression, known: Intervals) -> Expression:
     """An expression equal to an integer expression or condition wherever the intervals hold."""
-    if isinstance(expression, Constant) and isinstance(expression.value, bool):
-        return Constant(expression.value)
+    if isinstance(expression, Constant):
+        value = expression.value
+        return Constant(value if isinstance(value, bool) else int(value))
     if isinstance(expression, Operation):
         if expression.operator in COMPARISONS:
             return _comparison(expression, known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -10,15 +11,11 @@ from polysched.ir.expressions import Cast, Expression, Load, Operation
 
 def children(expression: Expression) -> tuple[Expression, ...]:
     """The direct operands of a node, subscripts included."""
-    match expression:
-        case Load(subscripts=subscripts):
-            return subscripts
-        case Operation(operands=operands):
-            return operands
-        case Cast(operand=operand):
-            return (operand,)
-        case _:
-            return ()
+    if isinstance(expression, Operation):
+        return expression.operands
+    if isinstance(expression, Load):
+        return expression.subscripts
+    return (expression.operand,) if isinstance(expression, Cast) else ()
 
 
 def rebuild(expression: Expression, operands: tuple[Expression, ...]) -> Expression:
@@ -37,19 +34,28 @@ def rebuild(expression: Expression, operands: tuple[Expression, ...]) -> Express
 def transform(
     expression: Expression, rule: Callable[[Expression], Expression | None]
 ) -> Expression:
-    """Rewrite bottom-up: ``rule`` returns a replacement for a node or None to keep it."""
+    """Rewrite bottom-up: ``rule`` returns a replacement for a node or None to keep it.
+
+    What nothing is replaced in stays the same object.
+    """
     operands = children(expression)
     if operands:
-        expression = rebuild(expression, tuple(transform(operand, rule) for operand in operands))
+        made = tuple([transform(operand, rule) for operand in operands])
+        if any(map(operator.is_not, made, operands)):
+            expression = rebuild(expression, made)
     replacement = rule(expression)
     return expression if replacement is None else replacement
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
     """All nodes, an operand before the node that uses it, left to right."""
-    for operand in children(expression):
-        yield from walk(operand)
-    yield expression
+    # Backwards it is a node before its operands, which takes no recursion.
+    found, open_nodes = [], [expression]
+    while open_nodes:
+        node = open_nodes.pop()
+        found.append(node)
+        open_nodes.extend(children(node))
+    return reversed(found)
 
 
 def depth(expression: Expression) -> int:
@@ -77,4 +83,15 @@ def node_count(expression: Expression) -> int:
 
 def loads(expression: Expression) -> tuple[Load, ...]:
     """The read accesses of an expression in evaluation order."""
-    return tuple(node for node in walk(expression) if isinstance(node, Load))
+    # As in `walk`, which would look at the leaves too; most expressions are one.
+    found, open_nodes = [], [expression]
+    while open_nodes:
+        node = open_nodes.pop()
+        if isinstance(node, Operation):
+            open_nodes.extend(node.operands)
+        elif isinstance(node, Load):
+            found.append(node)
+            open_nodes.extend(node.subscripts)
+        elif isinstance(node, Cast):
+            open_nodes.append(node.operand)
+    return tuple(reversed(found))

@@ -56,6 +56,9 @@ class Repair:
     schedule: Schedule
     edits: tuple[Edit, ...]
 
+    def __str__(self) -> str:
+        return self.description
+
 
 @dataclass(frozen=True, eq=False)
 class Case:

@@ -222,7 +222,13 @@ class Verdict:
             UnknownLegalityError: legality is unknown; the message is the reason.
         """
         if self.kind is VerdictKind.ILLEGAL:
-            raise IllegalScheduleError(self.reason, self)
+            error = IllegalScheduleError(self.reason, self)
+            if self.violation is not None and not self.violation.in_kernel:
+                error.add_note(
+                    "For which parameters it is legal: schedule.condition(). What would make it "
+                    "legal: schedule.repairs()."
+                )
+            raise error
         if self.kind is VerdictKind.UNKNOWN:
             raise UnknownLegalityError(f"cannot prove the schedule legal: {self.reason}", self)
 

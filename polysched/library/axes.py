@@ -12,11 +12,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched.errors import ScheduleError
-from polysched.library.folding import VECTORS, in_vectors, vectors_for
+from polysched.library.folding import VECTORS, folded_together, in_vectors, vectors_for
+from polysched.library.row_lanes import rows_as_lanes
 from polysched.user import Schedule
 
 WORTH_THREADS = 1 << 17
 """Elements from which on a second thread gains more than its start costs."""
+
+SHORT = 2
+"""Vectors up to which a row is short: to fold them takes longer than to transpose its terms."""
+
+LONG = 256
+"""Vectors from which on it does not matter how the last one of a row is folded."""
 
 BLOCK = 8
 """Rows that are added to a vector of results before it is stored."""
@@ -49,6 +56,21 @@ class Size:
         """Whether more than one thread is to run."""
         return self.threads > 1 and self.results * self.terms >= WORTH_THREADS
 
+    @property
+    def is_short(self) -> bool:
+        """Whether the terms of a result are better read in the lanes of as many results."""
+        return self.terms <= SHORT * self.lanes
+
+    @property
+    def block(self) -> int:
+        """How many results are computed together, a power of two: 1 for long rows."""
+        if self.terms > LONG * self.lanes:
+            return 1
+        if not self.is_shared:
+            return min(self.lanes, 1 << (self.results - 1).bit_length())
+        share = max(1, self.results // self.threads)
+        return min(self.lanes, 1 << share.bit_length() - 1)
+
 
 def along_last(schedule: Schedule, size: Size, rows: int = 1) -> Schedule:
     """Terms of a result are neighbours in memory; ``init`` and ``update`` are in one ``result``.
@@ -60,6 +82,8 @@ def along_last(schedule: Schedule, size: Size, rows: int = 1) -> Schedule:
     """
     if size.is_empty:
         return schedule
+    if size.block > 1:
+        return _in_tiles(schedule, size)
     rows = min(rows, size.results)
     tiles = -(-size.results // rows)
     if size.is_shared and tiles < size.threads:
@@ -75,6 +99,31 @@ def along_last(schedule: Schedule, size: Size, rows: int = 1) -> Schedule:
         schedule = schedule.parallel(outermost)
     inner = ("row",) if rows > 1 else ()
     return in_vectors(schedule, "update", "term", size.lanes, vectors, inner)
+
+
+def _in_tiles(schedule: Schedule, size: Size) -> Schedule:
+    """As many results at a time as a vector has lanes."""
+    target = schedule.program.statements["update"].target.array
+    schedule = (
+        schedule.split("result", size.block, into=("tile", "row"))
+        .distribute("row", after="init")
+        .promote(target, at="tile", lanes=size.block)
+        .vectorize("init.row", size.block)
+    )
+    if size.is_shared:
+        schedule = schedule.parallel("tile")
+    matrices = tuple(
+        name
+        for name, array in schedule.kernel.arrays.items()
+        if array.dimensions == ("result", "term")
+    )
+    is_packed = any(schedule.kernel.arrays[name].dtype.is_odd for name in matrices)
+    if not size.is_short or is_packed:
+        vectors = _vectors(size.terms, size)
+        return folded_together(schedule, "update", "term", size.lanes, vectors, "row", size.block)
+    schedule = schedule.reorder("term", "update.row")
+    schedule = rows_as_lanes(schedule, matrices, "tile", size.block)
+    return schedule.vectorize("update.row", size.block).unroll("update.term")
 
 
 def along_first(schedule: Schedule, size: Size) -> Schedule:

@@ -7,6 +7,8 @@ need a reduction declared with ``order="any"``.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from polysched.user import Schedule
 
 VECTORS = 8
@@ -52,9 +54,96 @@ def in_vectors(
         rows: the loops next around it that are written out inside of it, so that several results
             share what they read; they hold the statement only, and the dimensions of its array.
     """
+    schedule, found = _one_vector(schedule, statement, loop, lanes, vectors, rows)
+    return schedule.unroll(f"{found.combine}.{found.each}")
+
+
+def folded_together(
+    schedule: Schedule,
+    statement: str,
+    loop: str,
+    lanes: int,
+    vectors: int,
+    row: str,
+    block: int,
+) -> Schedule:
+    """Run reductions of several rows in vectors, and fold the vectors of all rows at once.
+
+    To fold one vector takes as many operations as it has lanes, one after the other. The vectors of
+    as many rows as there are lanes are a square: transposed in registers, they are folded by as
+    many operations on whole vectors.
+
+    before::
+
+        for row in 0..16:
+          for k in 0..n: out[row] = out[row] + f(row, k)
+
+    after ``folded_together(schedule, "S", "k", 16, 8, "row", 16)``::
+
+        for row in 0..16: S_folded[row, 0..16] = partial results of the row, in one vector
+        for lane in 0..16: vector row in 0..16: packed[lane, row] = S_folded[row, lane]
+        for lane in 0..16: vector row in 0..16: out[row] = out[row] + packed[lane, row]
+
+    Args:
+        schedule: one in which ``row`` is the loop around the nest of ``statement``, and ``loop``
+            the next one inside of it.
+        statement: a reduction into an array of one dimension, its elements for each ``row`` one.
+        loop: the innermost loop around it.
+        lanes: elements of a vector.
+        vectors: how many vectors of partial results a row has.
+        row: the loop over at most ``block`` rows.
+        block: how many rows are folded at once.
+    """
+    schedule, found = _one_vector(schedule, statement, loop, lanes, vectors, ())
+    combine = found.combine
+    each = f"each_{row}"
+    dimensions = _dimensions(schedule, combine)
+    schedule = schedule.privatise(found.array, at=f"{combine}.{row}")
+    if found.last != statement:  # both stand in the loops over the array's dimensions
+        schedule = schedule.distribute(f"{found.last}.{dimensions[0]}", after=found.last)
+    rows, packed = f"{found.array}_private", f"{found.array}_private_packed"
+    return (
+        schedule.distribute(f"{combine}.{row}", after=found.last)
+        .split(f"{combine}.{row}", block, into=("rows", "of_rows"))
+        .reorder(f"{combine}.rows", f"{combine}.{found.each}", f"{combine}.of_rows")
+        .pack(rows, at=f"{combine}.rows", order=(*dimensions, found.each, each))
+        .vectorize(f"{packed}.{each}", block)
+        .unroll(f"{packed}.{found.each}")
+        .vectorize(f"{combine}.of_rows", block)
+        .unroll(f"{combine}.{found.each}")
+    )
+
+
+@dataclass(frozen=True)
+class _Vector:
+    """One vector of partial results for each result.
+
+    Attributes:
+        array: where it is.
+        last: the statement that writes it last.
+        combine: the statement that combines its lanes.
+        each: the loop over them.
+    """
+
+    array: str
+    last: str
+    combine: str
+    each: str
+
+
+def _one_vector(
+    schedule: Schedule,
+    statement: str,
+    loop: str,
+    lanes: int,
+    vectors: int,
+    rows: tuple[str, ...],
+) -> tuple[Schedule, _Vector]:
+    """What :func:`in_vectors` does, but for the order in which the last vector is combined."""
     lane, count = f"{loop}_lane", f"{loop}_vectors"
     at, first, combine = f"{statement}.{lane}", f"{statement}_init", f"{statement}_combine"
     inner = [f"{statement}.{row}" for row in rows]
+    array = schedule.program.statements[statement].target.array
     schedule = (
         schedule.split(f"{statement}.{loop}", lanes * vectors, into=(count, lane))
         .reorder(at, f"{statement}.{count}", *inner)
@@ -70,15 +159,16 @@ def in_vectors(
     for dimension in dimensions:
         schedule = schedule.unroll(f"{first}.{dimension}", f"{combine}.{dimension}")
     if vectors == 1:
-        return schedule.unroll(f"{combine}.{partials}")
+        return schedule, _Vector(f"{array}_partial", statement, combine, partials)
     folded = f"{statement}_folded"
-    return (
+    schedule = (
         schedule.split(f"{combine}.{partials}", lanes, into=("each_vector", lane))
         .reorder(f"{combine}.{lane}", f"{combine}.each_vector")
         .rfactor(combine, lane, into=folded, order=_contiguous(schedule, combine, lane))
         .vectorize(f"{combine}.{lane}", lanes)
-        .unroll(f"{combine}.each_vector", f"{folded}_combine.each_{lane}")
+        .unroll(f"{combine}.each_vector")
     )
+    return schedule, _Vector(folded, combine, f"{folded}_combine", partials)
 
 
 def _contiguous(schedule: Schedule, statement: str, loop: str) -> tuple[str, ...]:

@@ -15,9 +15,15 @@ from polysched.ir.functions import exp, maximum
 from polysched.ir.kernel import Kernel
 from polysched.library.axes import Size
 from polysched.library.extents import extents_of
-from polysched.library.folding import in_vectors, vectors_for
+from polysched.library.folding import folded_together, in_vectors, vectors_for
+from polysched.library.row_lanes import rows_as_lanes
 from polysched.machine.description import Machine
 from polysched.user import Schedule
+
+_TILED = 16
+"""Vectors of a row up to which as many rows as a vector has lanes fit the first cache, twice."""
+
+_TEMPORARIES = ("largest", "total", "factor")
 
 _REGISTERS_OF_POWER = 16
 """Vector registers that an exponential takes, most of them for its constants."""
@@ -44,7 +50,7 @@ def softmax_kernel(rows: int, columns: int, *, dtype: DType = f32) -> Kernel:
         raise KernelError(f"softmax: elements of type {dtype}; expected f32 or f64")
     build = KernelBuilder("softmax")
     x = build.input("x", dtype, (rows, columns), dimensions="row column")
-    out = build.output("out", dtype, (rows, columns))
+    out = build.output("out", dtype, (rows, columns), dimensions="row column")
     largest = build.temporary("largest", dtype, (rows,), dimensions="at")
     total = build.temporary("total", dtype, (rows,), dimensions="at")
     factor = build.temporary("factor", dtype, (rows,), dimensions="at")
@@ -84,12 +90,50 @@ def softmax_schedule(kernel: Kernel, machine: Machine, threads: int = 1) -> Sche
     schedule = Schedule(kernel)
     if size.is_empty:
         return schedule
+    if size.block > 1 and size.terms <= _TILED * lanes:
+        return _in_tiles(schedule, size, machine)
     if size.is_shared:
         schedule = schedule.parallel("row")
-    for temporary in ("largest", "total", "factor"):
+    for temporary in _TEMPORARIES:
         schedule = schedule.promote(temporary, at="row")
     vectors = vectors_for(size.terms, lanes)
     schedule = in_vectors(schedule, "maximum", "column", lanes, vectors)
-    powers = max(1, min(vectors, machine.vector_registers // _REGISTERS_OF_POWER))
-    schedule = in_vectors(schedule, "sum", "column", lanes, powers)
+    schedule = in_vectors(schedule, "sum", "column", lanes, _powers(size, machine))
     return schedule.vectorize("scale.column", lanes)
+
+
+def _powers(size: Size, machine: Machine) -> int:
+    """Exponentials that are under way at a time: their constants take registers too."""
+    most = max(1, machine.vector_registers // _REGISTERS_OF_POWER)
+    return min(vectors_for(size.terms, size.lanes), most)
+
+
+def _in_tiles(schedule: Schedule, size: Size, machine: Machine) -> Schedule:
+    """As many rows at a time as a vector has lanes; each part of the work for all of them."""
+    rows = size.block
+    schedule = schedule.split("row", rows, into=("tile", "row_in"))
+    for statement in ("no_maximum", "maximum", "no_sum", "sum", "invert"):
+        schedule = schedule.distribute(f"{statement}.row_in", after=statement)
+    if size.is_shared:
+        schedule = schedule.parallel("tile")
+    for temporary in _TEMPORARIES:
+        schedule = schedule.promote(temporary, at="tile", lanes=rows)
+    for statement in ("no_maximum", "no_sum", "invert"):
+        schedule = schedule.vectorize(f"{statement}.row_in", rows)
+    if size.is_short:
+        return _rows_in_lanes(schedule, rows)
+    vectors = vectors_for(size.terms, size.lanes)
+    for statement, count in (("maximum", vectors), ("sum", _powers(size, machine))):
+        schedule = folded_together(schedule, statement, "column", size.lanes, count, "row_in", rows)
+    return schedule.vectorize("scale.column", size.lanes)
+
+
+def _rows_in_lanes(schedule: Schedule, rows: int) -> Schedule:
+    """Rows are lanes: transposed where they are read, and back where they are written."""
+    schedule = rows_as_lanes(schedule, ("x",), "tile", rows)
+    schedule = schedule.promote("out", at="tile", order=("column", "row"))
+    schedule = schedule.vectorize("out_local_out.row", rows).unroll("out_local_out.column")
+    for statement in ("maximum", "sum", "scale"):
+        schedule = schedule.reorder(f"{statement}.column", f"{statement}.row_in")
+        schedule = schedule.vectorize(f"{statement}.row_in", rows)
+    return schedule.unroll("maximum.column", "scale.column")

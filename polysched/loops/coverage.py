@@ -14,11 +14,10 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polysched.ir.expressions import Expression
 from polysched.ir.kernel import Statement
-from polysched.loops.conditions import range_conditions
 from polysched.loops.instances import instance_map
-from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode
+from polysched.loops.nodes import Assign, LoopNode
+from polysched.loops.places import Place, walk_places
 
 
 @dataclass(frozen=True)
@@ -33,62 +32,38 @@ def miscovered(
     body: LoopNode, statements: Mapping[str, Statement], context: isl.Set
 ) -> Miscovered | None:
     """The first statement that the loops do not run exactly once for every instance, if any."""
-    collector = _Collector(context)
-    collector.visit(body, (), ())
+    runs: dict[str, list[isl.Map]] = {name: [] for name in statements}
+    for node, place in walk_places(body, Place()):
+        if isinstance(node, Assign):
+            runs[node.statement].append(instance_map(node, place, context))
     for name, statement in statements.items():
-        ran = collector.ran.get(name)
-        domain = statement.domain
-        if ran is None:
-            if not domain.is_empty():
-                return Miscovered(name, f"never run {domain.sample_point()}")
-        elif not ran.is_equal(domain):
-            lost = domain.subtract(ran)
-            if not lost.is_empty():
-                return Miscovered(name, f"do not run {lost.sample_point()}")
-            return Miscovered(name, f"run {ran.subtract(domain).sample_point()} as well")
-        if name in collector.repeated:
-            return Miscovered(name, f"run {collector.repeated[name].sample_point()} twice")
+        wrong = _wrong(statement.domain, runs[name])
+        if wrong is not None:
+            return Miscovered(name, wrong)
     return None
 
 
-class _Collector:
-    """Reads the instances that loops run, leaf by leaf."""
+def _wrong(domain: isl.Set, runs: list[isl.Map]) -> str | None:
+    """What the loops do wrong with the instances of a statement; None if nothing.
 
-    def __init__(self, context: isl.Set) -> None:
-        self.context = context
-        self.ran: dict[str, isl.Set] = {}
-        self.repeated: dict[str, isl.Set] = {}
-
-    def visit(
-        self, node: LoopNode, variables: tuple[str, ...], conditions: tuple[Expression, ...]
-    ) -> None:
-        match node:
-            case For(variable=variable, body=body):
-                added = range_conditions(node)
-                self.visit(body, (*variables, variable), (*conditions, *added))
-            case If(condition=condition, then=then, otherwise=otherwise):
-                self.visit(then, variables, (*conditions, condition))
-                if otherwise is not None:
-                    self.visit(otherwise, variables, (*conditions, ~condition))
-            case Block(children=children):
-                for child in children:
-                    self.visit(child, variables, conditions)
-            case Allocate(body=body):
-                self.visit(body, variables, conditions)
-            case Assign():
-                self._leaf(node, variables, conditions)
-
-    def _leaf(
-        self, node: Assign, variables: tuple[str, ...], conditions: tuple[Expression, ...]
-    ) -> None:
-        instances = instance_map(node, variables, conditions, self.context)
+    Args:
+        domain: the instances.
+        runs: for each assignment the map from the values of loop variables to instances.
+    """
+    if not runs:
+        return None if domain.is_empty() else f"never run {domain.sample_point()}"
+    ran, repeated = isl.Set.empty(domain.get_space()), None
+    for instances in runs:
         image = instances.range()
+        both = ran.intersect(image)
         if not instances.is_injective():
-            self.repeated[node.statement] = image
-        earlier = self.ran.get(node.statement)
-        if earlier is not None:
-            both = earlier.intersect(image)
-            if not both.is_empty():
-                self.repeated[node.statement] = both
-            image = earlier.union(image)
-        self.ran[node.statement] = image
+            repeated = image
+        if not both.is_empty():
+            repeated = both
+        ran = ran.union(image)
+    if not ran.is_equal(domain):
+        lost = domain.subtract(ran)
+        if not lost.is_empty():
+            return f"do not run {lost.sample_point()}"
+        return f"run {ran.subtract(domain).sample_point()} as well"
+    return None if repeated is None else f"run {repeated.sample_point()} twice"

@@ -95,7 +95,7 @@ def _read_back(program: Program, way: _Way) -> LoopNode:
     iterators = iterator_names(tree)
     asked = requests(program, tree, iterators)
     body = read_ast(program, ast, marks, iterators, known, asked)
-    body = merge_lifetimes(body, known, timing(program, tree))
+    body = merge_lifetimes(body, timing(program, tree, known))
     return peel(body, known) if way is _Way.PEELED else body
 
 

@@ -5,27 +5,21 @@ from __future__ import annotations
 import islpy as isl
 
 from polysched.ir.affine import instance_space, to_pw_aff, to_set
-from polysched.ir.expressions import Expression
 from polysched.loops.nodes import Assign
+from polysched.loops.places import Place
 
 
-def instance_map(
-    assign: Assign,
-    variables: tuple[str, ...],
-    conditions: tuple[Expression, ...],
-    context: isl.Set,
-) -> isl.Map:
+def instance_map(assign: Assign, place: Place, context: isl.Set) -> isl.Map:
     """The map from the values of the loops' variables to the instance that runs then.
 
     Args:
-        variables: of the loops around, the outermost first.
-        conditions: what holds of them, of the bounds of the loops and the conditions around.
+        place: where the assignment stands.
         context: the values of the parameters.
     """
     parameters = [context.get_dim_name(isl.dim_type.param, i) for i in range(context.n_param())]
-    space = instance_space([name for name in parameters if name], "", variables)
+    space = instance_space([name for name in parameters if name], "", place.variables)
     iterations = isl.Set.universe(space).intersect_params(context)
-    for condition in conditions:
+    for condition in place.conditions:
         iterations = iterations.intersect(to_set(condition, space))
     instances = isl.Map.from_domain(iterations)
     for value in assign.instance:

@@ -13,7 +13,7 @@ apart are an error.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import TypeGuard
 
@@ -24,21 +24,9 @@ from polysched.ir.expressions import Expression, Index
 from polysched.ir.linear import Intervals, LinearForm, interval, linear_form
 from polysched.ir.traversal import transform
 from polysched.ir.tree import LoopKind, Node, path, statements
-from polysched.loops.conditions import range_conditions
 from polysched.loops.instances import instance_map
-from polysched.loops.nodes import (
-    Allocate,
-    Assign,
-    Block,
-    For,
-    If,
-    LoopNode,
-    block,
-    children,
-    map_children,
-    variable_interval,
-    walk,
-)
+from polysched.loops.nodes import Allocate, Assign, Block, LoopNode, block, map_children, walk
+from polysched.loops.places import Place, below, map_below, walk_places
 from polysched.schedule.program import Program
 
 
@@ -48,47 +36,23 @@ class Timing:
 
     Attributes:
         context: the values of the parameters.
+        known: intervals of these.
         values: for every statement the values of the tree's loops around it, the outermost first.
     """
 
     context: isl.Set
+    known: Intervals
     values: Mapping[str, tuple[isl.PwAff, ...]]
 
 
-def timing(program: Program, tree: Node) -> Timing:
-    """When a program's statements run, given its tree as it is executed."""
+def timing(program: Program, tree: Node, known: Intervals) -> Timing:
+    """When a program's statements run, given its tree as it is executed, and the intervals of its
+    parameters.
+    """
     values = {
         name: tuple(loop.values[name] for loop in path(tree, name)) for name in statements(tree)
     }
-    return Timing(program.kernel.context, values)
-
-
-@dataclass(frozen=True, eq=False)
-class _Place:
-    """What is known at a place in the loops.
-
-    Attributes:
-        known: intervals of the parameters and of the variables.
-        loops: the loops around, the outermost first.
-        conditions: what holds of their variables there.
-    """
-
-    known: Intervals
-    loops: tuple[For, ...] = ()
-    conditions: tuple[Expression, ...] = ()
-
-    def inside(self, loop: For) -> _Place:
-        """In the body of a loop."""
-        reached = variable_interval(loop.lower, loop.upper, self.known)
-        return _Place(
-            {**self.known, loop.variable: reached},
-            (*self.loops, loop),
-            (*self.conditions, *range_conditions(loop)),
-        )
-
-    def where(self, condition: Expression) -> _Place:
-        """Where a condition holds."""
-        return replace(self, conditions=(*self.conditions, condition))
+    return Timing(program.kernel.context, known, values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,56 +60,43 @@ class _Birth:
     """A lifetime, and the place at which it begins."""
 
     node: Allocate
-    place: _Place
+    place: Place
 
-    def is_threaded(self, outside: _Place) -> bool:
+    def is_threaded(self, outside: Place) -> bool:
         """Whether there is a parallel loop between a place outside and the birth."""
         between = self.place.loops[len(outside.loops) :]
         return any(loop.kind is LoopKind.PARALLEL for loop in between)
 
 
-def merge_lifetimes(node: LoopNode, known: Intervals, timing: Timing) -> LoopNode:
+def merge_lifetimes(node: LoopNode, timing: Timing) -> LoopNode:
     """Join the parts of lifetimes that may belong to one iteration of the loops around.
 
     Args:
         node: loops as isl generated them.
-        known: intervals of the parameters.
         timing: of the program that the loops were generated from.
 
     Raises:
         LoweringError: a lifetime inside a parallel loop cannot be told from one outside of it.
     """
-    return _merged(node, _Place(known), timing)
+    return _merged(node, Place(), timing)
 
 
-def _merged(node: LoopNode, place: _Place, timing: Timing) -> LoopNode:
-    match node:
-        case For():
-            return replace(node, body=_merged(node.body, place.inside(node), timing))
-        case If(condition=condition, then=then, otherwise=otherwise):
-            return replace(
-                node,
-                then=_merged(then, place.where(condition), timing),
-                otherwise=None
-                if otherwise is None
-                else _merged(otherwise, place.where(~condition), timing),
-            )
-        case Block(children=inner):
-            # what is joined inside a child may be a block, which becomes part of this one
-            merged = block([_merged(child, place, timing) for child in inner])
-            parts: list[LoopNode] = list(merged.children) if isinstance(merged, Block) else [merged]
-            for array in sorted({one.array for one in walk(merged) if isinstance(one, Allocate)}):
-                joined = _joined(parts, array, place, timing)
-                if len(joined) < len(parts):
-                    # The lifetimes of other buffers may be cut inside of the one joined.
-                    return _merged(block(joined), place, timing)
-                parts = joined
-            return block(parts)
-        case _:
-            return map_children(node, lambda child: _merged(child, place, timing))
+def _merged(node: LoopNode, place: Place, timing: Timing) -> LoopNode:
+    merged = map_below(node, place, lambda child, where: _merged(child, where, timing))
+    if not isinstance(node, Block):
+        return merged
+    # what is joined inside a child may be a block, which becomes part of this one
+    parts: list[LoopNode] = list(merged.children) if isinstance(merged, Block) else [merged]
+    for array in sorted({one.array for one in walk(merged) if isinstance(one, Allocate)}):
+        joined = _joined(parts, array, place, timing)
+        if len(joined) < len(parts):
+            # The lifetimes of other buffers may be cut inside of the one joined.
+            return _merged(block(joined), place, timing)
+        parts = joined
+    return block(parts)
 
 
-def _joined(parts: list[LoopNode], array: str, place: _Place, timing: Timing) -> list[LoopNode]:
+def _joined(parts: list[LoopNode], array: str, place: Place, timing: Timing) -> list[LoopNode]:
     """The parts of a block with the lifetimes of one buffer joined where they may be one."""
     groups: list[list[LoopNode]] = []
     for part in parts:
@@ -173,39 +124,23 @@ def _joined(parts: list[LoopNode], array: str, place: _Place, timing: Timing) ->
     return [one for group in groups for one in _one_lifetime(group, array)]
 
 
-def _births(node: LoopNode, array: str, place: _Place) -> Iterator[_Birth]:
-    for below, where in _walk(node, place, array):
-        if isinstance(below, Allocate) and below.array == array:
-            yield _Birth(below, where)
+def _births(node: LoopNode, array: str, place: Place) -> Iterator[_Birth]:
+    """The outermost lifetimes of a buffer."""
+    if _is_birth(node, array):
+        yield _Birth(node, place)
+        return
+    for child, where in below(node, place):
+        yield from _births(child, array, where)
 
 
-def _walk(
-    node: LoopNode, place: _Place, ends_at: str | None = None
-) -> Iterator[tuple[LoopNode, _Place]]:
-    """All nodes with their places, but nothing inside the lifetime of a buffer."""
-    yield node, place
-    match node:
-        case For(body=body):
-            yield from _walk(body, place.inside(node), ends_at)
-        case If(condition=condition, then=then, otherwise=otherwise):
-            yield from _walk(then, place.where(condition), ends_at)
-            if otherwise is not None:
-                yield from _walk(otherwise, place.where(~condition), ends_at)
-        case Allocate(array=array) if array == ends_at:
-            return
-        case _:
-            for child in children(node):
-                yield from _walk(child, place, ends_at)
-
-
-def _apart(one: _Birth, other: _Birth, outside: _Place, timing: Timing) -> bool:
+def _apart(one: _Birth, other: _Birth, outside: Place, timing: Timing) -> bool:
     """Whether two births provably belong to different iterations of the loops around."""
     renaming = {
         loop.variable: Index(f"{loop.variable}'")
         for loop in other.place.loops[len(outside.loops) :]
     }
-    intervals = {**other.place.known, **one.place.known}
-    intervals |= {new.name: other.place.known[old] for old, new in renaming.items()}
+    here, there = (birth.place.intervals(timing.known) for birth in (one, other))
+    intervals = {**there, **here} | {new.name: there[old] for old, new in renaming.items()}
     # Of a lifetime joined of different iterations only what they have in common is known.
     for mine, its in zip(one.node.iteration, other.node.iteration, strict=False):
         if mine is None or its is None:
@@ -224,10 +159,9 @@ def _iterations(birth: _Birth, timing: Timing) -> isl.Set:
     """The iterations of the tree's loops around a lifetime, of all its assignments."""
     depth = len(birth.node.iteration)
     found = []
-    for node, place in _walk(birth.node.body, birth.place):
+    for node, place in walk_places(birth.node.body, birth.place):
         if isinstance(node, Assign):
-            variables = tuple(loop.variable for loop in place.loops)
-            ran = instance_map(node, variables, place.conditions, timing.context).range()
+            ran = instance_map(node, place, timing.context).range()
             times = isl.Map.from_domain(ran)
             for value in timing.values[node.statement][:depth]:
                 times = times.flat_range_product(isl.Map.from_pw_aff(value))

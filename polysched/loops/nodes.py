@@ -146,9 +146,11 @@ def children(node: LoopNode) -> tuple[LoopNode, ...]:
 
 def walk(node: LoopNode) -> Iterator[LoopNode]:
     """All nodes, an outer before an inner one."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    open_nodes = [node]
+    while open_nodes:
+        node = open_nodes.pop()
+        yield node
+        open_nodes.extend(reversed(children(node)))
 
 
 def map_children(node: LoopNode, function: Callable[[LoopNode], LoopNode]) -> LoopNode:

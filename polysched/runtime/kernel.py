@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from operator import index
 from typing import Any
 
@@ -15,6 +15,7 @@ from polysched.errors import CallError, OutOfMemoryError
 from polysched.ir.value_range import require_values
 from polysched.machine.description import Machine
 from polysched.runtime.cache import ObjectCache, default_cache
+from polysched.runtime.door import Door, Target
 from polysched.runtime.jit import Entry, NativeFunction, compile_once, emit_assembly
 from polysched.runtime.memory import address, aligned_zeros, share_memory
 from polysched.runtime.pipeline import CompileOptions
@@ -34,8 +35,9 @@ from polysched.runtime.views import as_array
 # More threads than that are taken for a slip of the finger.
 LARGEST_TEAM = 1024
 
-# How many combinations of types, shapes and parameters a kernel remembers the plans of.
-_PLANS = 256
+# How many combinations of types, shapes and parameters a kernel remembers the plans of, and how
+# many of them it runs by the short way.
+_PLANS, _KINDS = 256, 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +86,18 @@ class CompiledKernel:
 
     def __call__(self, /, *arrays: Any, **named: Any) -> Any:
         """Run the kernel; see the class."""
+        option = named.get("threads") if len(named) == 1 and self._takes_threads else None
+        is_short = not named or option is not None
+        left_out = (None,) if len(arrays) < len(self.signature.arrays) else ()
+        if is_short and (left_out or arrays[-1] is not None):
+            done = self._door.enter(option, *arrays, *left_out)
+            if done is not None:
+                return done if left_out else self.signature.result_of(arrays)
         form = CallForm(len(arrays))
-        threads = None
+        threads, given = None, arrays
         if named:
             threads = self._threads(named)
+        if named:
             form, arrays = _split(self.signature, arrays, named)
         views: Sequence[np.ndarray[Any, Any]] = arrays
         for value in arrays:
@@ -108,7 +118,40 @@ class CompiledKernel:
             arrays = tuple([arrays[source] for source in plan.sources])
             addresses = [addresses[source] for source in plan.sources]
         self._run(plan, addresses, views, threads)
-        return plan.result_of(arrays)
+        if is_short and views is given:
+            self._learn(option, threads, given, plan)
+        return self.signature.result_of(arrays)
+
+    def _learn(self, option: Any, threads: int | None, arrays: tuple[Any, ...], plan: Plan) -> None:
+        """Remember a call by position, if all of the next ones of its kind is known."""
+        made = tuple(
+            (partial(aligned_zeros, strides=one.strides), (one.shape, one.dtype))
+            for one in plan.allocations
+        )
+        if plan.ranges or len(made) > 1 or not plan.in_order:
+            return
+        team = (current_team().address,) if self.is_threaded else ()
+        number = (threads or 0,) if self.is_threaded else ()
+        shares = self.is_threaded and threads is None
+        target = Target(
+            self.native.call,
+            sources=plan.sources,
+            values=(*team, *plan.parameters, *number),
+            threads_at=1 + len(plan.parameters) if shares else None,
+            written=tuple(i for i, one in enumerate(self.signature.arrays) if one.is_written),
+            allocate=made[0] if made else None,
+        )
+        self._door.learn(option, (*arrays, *(None for _ in made)), target)
+
+    @cached_property
+    def _door(self) -> Door:
+        return Door(_KINDS)
+
+    @cached_property
+    def _takes_threads(self) -> bool:
+        """Whether ``threads=`` is the number of threads, not an argument of the kernel's own."""
+        own = self.signature.parameters + self.signature.array_names
+        return self.is_threaded and "threads" not in own
 
     def _threads(self, named: dict[str, Any]) -> int | None:
         """Take ``threads=`` out of the arguments by name, unless it is one of the kernel's own."""

@@ -6,7 +6,7 @@ called with; :mod:`polysched.runtime.kernel` keeps the plans.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
@@ -15,7 +15,7 @@ import numpy as np
 
 from polysched.errors import CallError, KernelError, suggestion
 from polysched.ir.evaluate import evaluate
-from polysched.ir.kernel import Array, Role
+from polysched.ir.kernel import Array
 from polysched.ir.printing import values_text
 from polysched.ir.strides import concrete_strides, elements_spanned
 from polysched.runtime.buffers import buffer_rank, buffer_shape, buffer_text, buffer_type
@@ -72,9 +72,8 @@ class Plan:
 
     ``sources`` gives for each array of the signature its position among the arguments passed and,
     after them, the ``allocations``; ``writable`` tells which of the arguments passed numpy lets be
-    written and are contiguous; ``parameters`` are the values in order; ``results`` the positions of
-    the outputs among the signature's arrays; ``ranges`` the arrays whose values have to be looked
-    at.
+    written and are contiguous; ``parameters`` are the values in order; ``ranges`` the arrays whose
+    values have to be looked at.
     """
 
     sources: tuple[int, ...]
@@ -82,19 +81,12 @@ class Plan:
     parameters: tuple[int, ...]
     overlaps: tuple[OverlapCheck, ...]
     allocations: tuple[Allocation, ...]
-    results: tuple[int, ...]
     ranges: tuple[RangeCheck, ...] = ()
 
     @cached_property
     def in_order(self) -> bool:
         """Whether the arrays come in the signature's order, the allocated ones at the end."""
         return self.sources == tuple(range(len(self.sources)))
-
-    def result_of(self, arrays: Sequence[Any]) -> Any:
-        """What the call returns, from the arrays in the signature's order."""
-        if len(self.results) == 1:
-            return arrays[self.results[0]]
-        return tuple([arrays[position] for position in self.results]) or None
 
 
 def bind_names(signature: Signature, form: CallForm) -> tuple[str, ...]:
@@ -191,7 +183,6 @@ def make_plan(
         allocations=tuple(
             Allocation(n, expected[n], buffer_type(arrays[n]), lying[n]) for n in omitted
         ),
-        results=tuple(i for i, a in enumerate(signature.arrays) if a.role is Role.OUTPUT),
         ranges=tuple(_ranges(signature, names, bindings)),
     )
 

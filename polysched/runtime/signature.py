@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import islpy as isl
 
@@ -71,6 +71,17 @@ class Signature:
     def required_names(self) -> tuple[str, ...]:
         """The arrays that a call cannot leave out: all but the outputs."""
         return tuple(array.name for array in self.arrays if array.role is not Role.OUTPUT)
+
+    @cached_property
+    def outputs(self) -> tuple[int, ...]:
+        """The positions of the outputs among the arrays."""
+        return tuple(i for i, array in enumerate(self.arrays) if array.role is Role.OUTPUT)
+
+    def result_of(self, arrays: Sequence[Any]) -> Any:
+        """What a call returns, from its arrays in order: the output, all of them, or None."""
+        if len(self.outputs) == 1:
+            return arrays[self.outputs[0]]
+        return tuple([arrays[position] for position in self.outputs]) or None
 
     def __str__(self) -> str:
         given = [f"{array.name}: {array.dtype}{_described(array)}" for array in self.arrays]

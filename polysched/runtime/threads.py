@@ -187,20 +187,24 @@ def _started(
 
 
 class RunningCalls:
-    """Counts the calls of kernels that run in this moment: ``with running as count``."""
+    """Counts the calls of kernels that run in this moment: ``with running as count``.
+
+    ``words`` are two 64-bit integers: the calls that are counted here, and those that machine code
+    counts (:mod:`polysched.runtime.door`), which holds the GIL meanwhile.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._count = 0
+        self.words = (ctypes.c_int64 * 2)()
 
     def __enter__(self) -> int:
         with self._lock:
-            self._count += 1
-            return self._count
+            self.words[0] += 1
+            return sum(self.words)
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
-            self._count -= 1
+            self.words[0] -= 1
 
 
 @functools.cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Self
 
 import islpy as isl
@@ -65,8 +65,8 @@ class Schedule:
 
     kernel: Kernel
     steps: tuple[Step, ...] = ()
-    locations: tuple[SourceLocation | None, ...] = field(default=(), repr=False)
-    programs: tuple[Program, ...] = field(default=(), repr=False)
+    locations: tuple[SourceLocation | None, ...] = ()
+    programs: tuple[Program, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, Kernel):
@@ -84,6 +84,10 @@ class Schedule:
                     "subscripts and bounds simpler, or declare several kernels"
                 ) from None
             object.__setattr__(self, "programs", (program,))
+
+    def __repr__(self) -> str:
+        steps = ".".join(map(format_step, self.steps)) or "no steps"
+        return f"<Schedule of {self.kernel.name}: {steps}>"
 
     @property
     def program(self) -> Program:

@@ -105,7 +105,7 @@ def test_bad_input(polysched: Polysched, options: list[str], message: str) -> No
     assert message in result.stderr
 
 
-def measured(runs: int, progress: object) -> tuple[Delay, ...]:
+def measured(runs: int, **_: object) -> tuple[Delay, ...]:
     return (Delay("import polysched", 0.25, runs), Delay("compile it", 0.5, runs))
 
 
@@ -119,7 +119,7 @@ def test_compile(polysched: Polysched, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_compile_that_fails(polysched: Polysched, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(runs: int, progress: object) -> tuple[Delay, ...]:
+    def fail(runs: int, **_: object) -> tuple[Delay, ...]:
         raise BenchError("the process failed")
 
     monkeypatch.setattr(bench, "measure_delays", fail)

@@ -42,8 +42,8 @@ def test_the_product(polysched: Polysched) -> None:
 def test_a_wrong_result_of_our_own_fails(
     polysched: Polysched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def wrong(data: BitcastData, *, strategies: bool) -> tuple[Contestant, ...]:
-        assert not strategies
+    def wrong(data: BitcastData, **options: object) -> tuple[Contestant, ...]:
+        assert options == {"strategies": False, "machine": None}
         output = replace(data, expected=data.expected + 1).expected
         return (Contestant("polysched", lambda: Runner(lambda: None, lambda: output)),)
 

@@ -6,6 +6,7 @@ import pytest
 
 from polysched.bench import gallery as races
 from polysched.codegen.c_function import CFunction
+from polysched.machine.description import Machine
 from polysched.schedule.schedule import Schedule
 from tests.cli.conftest import Polysched
 from tests.frontends.scop.calling import needs_gcc
@@ -48,10 +49,12 @@ def test_a_wrong_result_of_our_own_fails(
 ) -> None:
     original = races.compiled_by_polysched
 
-    def idle(schedule: Schedule, function: CFunction, folder: Path, label: str) -> Any:
+    def idle(
+        schedule: Schedule, function: CFunction, folder: Path, label: str, *machine: Machine
+    ) -> Any:
         if label == races.OWN:
             return {function.name: lambda *_: None}
-        return original(schedule, function, folder, label)
+        return original(schedule, function, folder, label, *machine)
 
     monkeypatch.setattr(races, "compiled_by_polysched", idle)
     result = polysched(*QUICK, "gemm")

@@ -6,20 +6,22 @@ import pytest
 from polysched.bench.contestant import Contestant, Runner
 from polysched.bench.matmul import MatmulData
 from polysched.cli import bench_matmul
+from polysched.machine.description import Machine
 from tests.cli.conftest import Polysched
 
 QUICK = ("bench", "matmul", "--shape", "5x9x7", "--rounds", "1", "--seconds", "0.2")
 
 
-def own_and_numpy(data: MatmulData, threads: int) -> tuple[Contestant, ...]:
-    return original(data, threads)[:2]
+def own_and_numpy(
+    data: MatmulData, threads: int, machine: Machine | None
+) -> tuple[Contestant, ...]:
+    return original(data, threads, machine)[:2]
 
 
 original = bench_matmul.contestants
 
 
-def wrong(data: MatmulData, threads: int) -> tuple[Contestant, ...]:
-    del threads
+def wrong(data: MatmulData, *_: object) -> tuple[Contestant, ...]:
     output = np.full((data.size.m, data.size.n), 9, np.float32)
     return (Contestant("polysched", lambda: Runner(lambda: None, lambda: output)),)
 

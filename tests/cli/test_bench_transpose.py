@@ -42,8 +42,8 @@ def test_table(polysched: Polysched) -> None:
 def test_a_wrong_result_of_our_own_fails(
     polysched: Polysched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def wrong(data: Array, threads: int) -> tuple[Contestant, ...]:
-        assert threads == 1
+    def wrong(data: Array, threads: int, machine: object) -> tuple[Contestant, ...]:
+        assert (threads, machine) == (1, None)
         return (Contestant("polysched", lambda: Runner(lambda: None, lambda: data.T + 1)),)
 
     monkeypatch.setattr(works, "contestants", wrong)

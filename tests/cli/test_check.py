@@ -199,3 +199,23 @@ def test_sarif_that_cannot_be_written(polysched: Polysched, kernels: str, tmp_pa
     folder = polysched("check", f"{kernels}:legal", "--sarif", str(tmp_path))
     assert folder.exit_code == 2
     assert "is a directory" in folder.stderr
+
+
+def test_what_does_not_fit_a_machine(polysched: Polysched, scale: str) -> None:
+    result = polysched("check", f"{scale}:fast", "--machine", "haswell-avx2")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[1:] == [
+        "haswell-avx2: loop 'iv': 16 lanes of f32 are 512 bits, 2 vectors of 256"
+    ]
+
+
+def test_json_with_a_machine(polysched: Polysched, scale: str, kernels: str) -> None:
+    options = ("--json", "--machine", "haswell-avx2")
+    record = json.loads(polysched("check", f"{scale}:fast", *options).stdout)
+    assert record["machine"] == {
+        "name": "haswell-avx2",
+        "registers_needed": 0,
+        "advice": ["loop 'iv': 16 lanes of f32 are 512 bits, 2 vectors of 256"],
+    }
+    record = json.loads(polysched("check", f"{kernels}:illegal", *options).stdout)
+    assert record["machine"] == {"name": "haswell-avx2", "registers_needed": None, "advice": []}

@@ -6,6 +6,8 @@ import pytest
 
 from polysched.cli.target import load_target
 from polysched.errors import TargetError
+from polysched.machine.description import Machine
+from polysched.machine.load import load_machine
 
 WriteFile = Callable[[str, str], str]
 
@@ -182,3 +184,27 @@ def test_error_inside_a_function_has_its_line(kernels: str, write_file: WriteFil
     assert re.search(r"no loop|unknown loop", first)
     assert "'jj'" in first
     assert second == f"  {path}:{line} in legal"
+
+
+# -- functions that take a machine --
+
+FOR_MACHINES = """
+def fast(machine, kernel): return ps.Schedule(kernel).vectorize('i', machine.lanes(32))
+def wide(kernel, /, *, machine=None):
+    return ps.Schedule(kernel).vectorize('i', 64 if machine else 4)
+def none(machine): return ps.Schedule(scale).vectorize('i', machine.lanes(64))
+"""
+
+
+def test_functions_that_take_a_machine(scale: str, write_file: WriteFile) -> None:
+    path = write_file("more.py", Path(scale).read_text() + FOR_MACHINES)
+    haswell = load_machine("haswell-avx2")
+
+    def lanes(name: str, machine: Machine | None = haswell) -> object:
+        made = load_target(f"{path}:{name}", None, machine)
+        assert made.for_machine is (name != "scale")
+        return made.schedule.steps[0].lanes if made.schedule.steps else 0  # type: ignore[union-attr]
+
+    assert (lanes("fast"), lanes("wide"), lanes("none"), lanes("scale")) == (8, 64, 4, 0)
+    assert lanes("fast", None) == load_machine().lanes(32)
+    assert lanes("wide", None) == 4

@@ -19,9 +19,9 @@ SMALL_SIZES = {
 EXPECTED = {
     "conv2d_halide.py": "legal; proved: 3 statements",
     "conv2d_relu.py": "best",
-    "dequantised_matmul.py": "of numbers that are there",
-    "int4_gemv.py": "4-bit weights",
-    "int4_matmul.py": "128 rows",
+    "dequantised_matmul.py": "a product of numbers that are there already",
+    "int4_gemv.py": "weights of 4 bits",
+    "int4_matmul.py": " 128 rows by weights of 4 bits",
     "one_product.py": "three notations, one result",
     "seidel.py": "loop jo runs 0 before 1",
     "wavefront.py": "gives the same result, bit for bit",

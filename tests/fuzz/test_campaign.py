@@ -4,7 +4,7 @@ import pytest
 
 from polysched.fuzz import campaign
 from polysched.fuzz.campaign import Plan, run
-from polysched.fuzz.judgement import Finding, Mode
+from polysched.fuzz.judgement import Finding
 
 
 def test_pairs_on_two_processes() -> None:
@@ -37,7 +37,7 @@ def test_a_seed_that_takes_too_long_is_a_finding() -> None:
 
 
 def test_a_process_that_dies_is_a_finding() -> None:
-    worker = campaign._started()
+    worker = campaign._started(Plan())
     worker.process.kill()
     worker.process.join()
     worker.seed = 3
@@ -51,8 +51,8 @@ def test_a_process_makes_room_for_another(monkeypatch: pytest.MonkeyPatch) -> No
     """isl and LLVM keep memory, so no process lives for a whole night."""
     started = []
 
-    def start(mode: Mode | None) -> campaign._Worker:
-        started.append(original(mode))
+    def start(plan: Plan) -> campaign._Worker:
+        started.append(original(plan))
         return started[-1]
 
     original = campaign._started

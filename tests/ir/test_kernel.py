@@ -72,3 +72,14 @@ def test_what_the_caller_sees() -> None:
 
 def test_statement_as_text() -> None:
     assert str(kernels.scale().statements["S"]).startswith("S: y[i] = ")
+
+
+def test_a_kernel_shows_what_it_takes_and_its_statements() -> None:
+    build = KernelBuilder("twice")
+    n = build.parameter("n")
+    x, t, y = build.input("x", i32, n), build.temporary("t", i32, n), build.output("y", i32, n)
+    with build.loops(i=n) as i, build.statement("keep"):
+        t[i] = x[i]
+    with build.loops(i=n) as i, build.statement("add"):
+        y[i] = t[i] + t[i]
+    assert repr(build.kernel()) == "<Kernel twice(x, y, n): keep, add>"

@@ -241,6 +241,19 @@ def test_illegal_raises_with_the_explanation() -> None:
     with pytest.raises(IllegalScheduleError, match="breaks a flow dependence on C") as caught:
         verdict.raise_if_refused()
     assert caught.value.verdict is verdict
+    (note,) = caught.value.__notes__
+    assert "schedule.condition()" in note
+    assert "schedule.repairs()" in note
+
+
+def test_no_repair_is_offered_for_a_kernel_that_is_wrong() -> None:
+    build = KernelBuilder("outside")
+    y = build.output("y", i32, 4)
+    with build.loops(i=4) as i:
+        y[i + 1] = 0
+    with pytest.raises(IllegalScheduleError) as caught:
+        check(Schedule(build.kernel())).raise_if_refused()
+    assert not hasattr(caught.value, "__notes__")
 
 
 def test_an_exceeded_quota_is_unknown_and_refused() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from polysched.errors import ScheduleError
 from polysched.ir.tree import path
+from polysched.legality.check import check
 from polysched.library.axes import WORTH_THREADS, Size, along_first, along_last
 from polysched.library.gemv import gemv_kernel
 from polysched.library.reduce import Axis, Combine, reduce_kernel
@@ -27,11 +28,38 @@ def test_nothing_is_left_as_it_is(results: int, terms: int) -> None:
     assert along_first(matrix(results, terms, Axis.FIRST), size).steps == ()
 
 
-def test_rows_share_a_tile() -> None:
-    schedule = along_last(Schedule(gemv_kernel(9, 100)), Size(9, 100, 16, 1), 4)
+def test_long_rows_share_a_tile() -> None:
+    schedule = along_last(Schedule(gemv_kernel(9, 5000)), Size(9, 5000, 16, 1), 4)
     assert loops(schedule) == ["tile", "term_vectors", "row", "term_lane", "term_lanev"]
     schedule = along_last(Schedule(gemv_kernel(1, 100)), Size(1, 100, 16, 1), 4)
     assert loops(schedule)[0] == "result"
+
+
+@pytest.mark.parametrize(
+    ("terms", "inner"), [(33, ["row", "term_vectors", "term_lane"]), (32, ["term", "row"])]
+)
+def test_rows_are_folded_together_or_lanes(terms: int, inner: list[str]) -> None:
+    schedule = along_last(matrix(40, terms, Axis.LAST), Size(40, terms, 16, 1))
+    assert [loop for loop in loops(schedule) if loop[-1] != "v"] == ["tile", *inner]
+    assert check(schedule).is_legal
+
+
+@pytest.mark.parametrize(
+    ("results", "terms", "threads", "block"),
+    [
+        (1, 100, 1, 1),
+        (3, 100, 1, 4),
+        (16, 100, 1, 16),
+        (1000, 4096, 1, 16),
+        (1000, 4097, 1, 1),
+        (40, 4000, 8, 4),
+        (9, 20000, 8, 1),
+    ],
+)
+def test_how_many_results_are_computed_together(
+    results: int, terms: int, threads: int, block: int
+) -> None:
+    assert Size(results, terms, 16, threads).block == block
 
 
 @pytest.mark.parametrize(
@@ -49,7 +77,7 @@ def test_along_first_keeps_few_results_in_registers(results: int, inner: list[st
 
 @pytest.mark.parametrize(
     ("results", "parallel"),
-    [(1, "part"), (2, "result"), (100, "result")],
+    [(1, "part"), (2, "result"), (100, "tile"), (1000, "tile")],
 )
 def test_threads_along_last(results: int, parallel: str) -> None:
     terms = WORTH_THREADS // results + 1

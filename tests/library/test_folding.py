@@ -7,7 +7,7 @@ from polysched.errors import ScheduleError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import f32
 from polysched.ir.kernel import Kernel
-from polysched.library.folding import VECTORS, in_vectors, vectors_for
+from polysched.library.folding import VECTORS, folded_together, in_vectors, vectors_for
 from polysched.user import Schedule
 from tests.support.differential import assert_agrees
 
@@ -47,6 +47,29 @@ def test_several_results_at_once(rows: int) -> None:
     schedule = in_vectors(schedule, "S", "column", 4, 2, ("inner",))
     assert schedule.check().is_legal
     assert_agrees(schedule)
+
+
+def rows_folded_together(rows: int, columns: int, block: int, vectors: int) -> Schedule:
+    schedule = Schedule(sums(rows, columns)).split("S.row", block, into=("tile", "inner"))
+    return folded_together(schedule, "S", "column", 4, vectors, "inner", block)
+
+
+@pytest.mark.parametrize("vectors", [1, 3])
+@pytest.mark.parametrize("columns", [1, 4, 15, 50])
+@pytest.mark.parametrize(("rows", "block"), [(1, 2), (3, 4), (9, 4), (8, 4), (3, 1)])
+def test_rows_folded_together(rows: int, block: int, columns: int, vectors: int) -> None:
+    schedule = rows_folded_together(rows, columns, block, vectors)
+    assert schedule.check().is_legal
+    assert_agrees(schedule)
+
+
+def test_a_square_of_partial_results_is_transposed() -> None:
+    """One fold of whole vectors for all rows, no lane for itself."""
+    schedule = Schedule(sums(64, 400)).split("S.row", 16, into=("tile", "inner"))
+    schedule = folded_together(schedule, "S", "column", 16, 5, "inner", 16)
+    counts = parse(schedule.show("asm", "skylake-avx512"))[0].loops[-1].counts
+    assert counts.gathers == 0
+    assert counts.single_lane == 0
 
 
 def test_partial_results_are_registers() -> None:

@@ -68,7 +68,7 @@ def test_nan_and_infinity(transpose: bool) -> None:
 @pytest.mark.parametrize(("transpose", "loads", "stores"), [(False, 2, 0), (True, 1, 1)])
 def test_hot_loop(transpose: bool, loads: int, stores: int) -> None:
     """Four rows share two vectors of ``x``; transposed, eight rows share a vector of ``y``."""
-    schedule = gemv_schedule(gemv_kernel(96, 960, transpose=transpose), MACHINE)
+    schedule = gemv_schedule(gemv_kernel(96, 9600, transpose=transpose), MACHINE)
     loop = hot_loop(parse(show(schedule, "asm", MACHINE))[0])
     assert loop is not None
     counts = loop.counts

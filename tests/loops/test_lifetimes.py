@@ -15,6 +15,7 @@ OTHER = assign("c", (1,), Constant(2.0), "other")
 HERE = Index("here")
 TIMING = Timing(
     isl.Set("[n] -> { : n >= 1 }"),
+    {"n": (1, None)},
     {name: (isl.PwAff(f"{{ {name}[i] -> [(i)] }}"),) for name in ("fill", "use")},
 )
 
@@ -29,7 +30,7 @@ def births(node: LoopNode) -> int:
 
 
 def merged(*parts: LoopNode) -> LoopNode:
-    return merge_lifetimes(block(parts), {"n": (1, None)}, TIMING)
+    return merge_lifetimes(block(parts), TIMING)
 
 
 def test_parts_of_one_iteration_become_one_lifetime() -> None:

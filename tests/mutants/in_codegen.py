@@ -274,8 +274,8 @@ MUTANTS = (
         "nan-swallowed",
         "the minimum of a NaN and a number is the number",
         VALUES,
-        'intrinsic(b, "minimum", v)',
-        'intrinsic(b, "minnum", v)',
+        "Operator.MINIMUM: lambda b, v: minimum(b, v[0], v[1])",
+        'Operator.MINIMUM: lambda b, v: intrinsic(b, "minnum", v)',
         SCALARS,
     ),
     Mutant(

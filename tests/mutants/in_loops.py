@@ -22,8 +22,8 @@ MUTANTS = (
         "extra-instances-accepted",
         "loops that run too many instances are accepted",
         COVERAGE,
-        "        elif not ran.is_equal(domain):",
-        "        elif not domain.is_subset(ran):",
+        "    if not ran.is_equal(domain):",
+        "    if not domain.is_subset(ran):",
         ("tests/loops/test_coverage.py",),
     ),
     Mutant(
@@ -38,8 +38,8 @@ MUTANTS = (
         "second-copies-accepted",
         "instances that two parts of the loops run are accepted",
         COVERAGE,
-        "            if not both.is_empty():",
-        "            if both.is_equal(image) and both.is_empty():",
+        "        if not both.is_empty():",
+        "        if both.is_equal(image) and both.is_empty():",
         ("tests/loops/test_coverage.py",),
     ),
     Mutant(

@@ -80,7 +80,6 @@ def test_plan_of_a_full_call(signature: Signature) -> None:
     assert plan.sources == (0, 1, 2)
     assert plan.in_order
     assert plan.allocations == ()
-    assert plan.results == (1,)
     assert {(c.first, c.second) for c in plan.overlaps} == {(0, 1), (0, 2), (1, 2)}
     assert (plan.overlaps[0].first_bytes, plan.overlaps[0].second_bytes) == (1640, 6400)
 

@@ -15,6 +15,13 @@ def test_a_step_leaves_the_schedule_as_it_was() -> None:
     assert split.programs[0] is schedule.program
 
 
+def test_it_shows_its_steps() -> None:
+    schedule = Schedule(kernels.scale())
+    assert repr(schedule) == "<Schedule of scale: no steps>"
+    shown = "<Schedule of scale: split(loop='i', factor=4).unroll(loop='ii')>"
+    assert repr(schedule.split("i", 4).unroll("ii")) == shown
+
+
 def test_a_step_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     schedule = Schedule(kernels.matmul()).split("update.l", 4)
     monkeypatch.setattr(module, "STEP_QUOTA", 50)

@@ -14,19 +14,23 @@ from polysched.library.matmul.arguments import (
     number,
     require_activation,
     require_bias,
+    require_threads,
     scalar,
 )
 from polysched.library.matmul.computed import Computed
-from polysched.library.matmul.finish import PLAIN, Factor
+from polysched.library.matmul.finish import PLAIN, Factor, Finish
 from polysched.library.matmul.route import Route, route
 from polysched.library.matmul.shapes import NumpyArray, Shape
-from polysched.library.matmul.views import CONTIGUOUS, Operand, operand_of
-from polysched.runtime.plan import ALIGNED, WRITEABLE
+from polysched.library.matmul.views import CONTIGUOUS, Operand, operand_of, viewed
+from polysched.runtime.door import Door
+from polysched.runtime.plan import ALIGNED, C_CONTIGUOUS, WRITEABLE
 from polysched.runtime.views import as_array
 
 _ROUTES = 512
+_DOOR = Door(_ROUTES)
 _ONE, _ZERO = 1, 0
 _WRITABLE = ALIGNED | WRITEABLE
+_PLAIN_OUTPUT = _WRITABLE | C_CONTIGUOUS
 
 
 def matmul(
@@ -79,22 +83,38 @@ def matmul(
     Raises:
         CallError: an argument does not fit; nothing has been written then.
     """
+    # Asking who they are takes a fraction of asking how large: 1.0 goes the long way round.
+    is_plain = alpha is _ONE and beta is _ZERO and bias is activation is None
+    if is_plain and (done := _DOOR.enter(threads, a, b, out)) is not None:
+        return done  # type: ignore[no-any-return]
+    if threads is not None:
+        require_threads(threads)
     if type(a) is not ndarray or type(b) is not ndarray:
         if isinstance(a, Computed) or isinstance(b, Computed):
             a, b = _operand(a, "a"), _operand(b, "b")
             return _finished(a, b, out, alpha, beta, bias, activation, threads)
         a, b = as_array(a, "matmul: array 'a'"), as_array(b, "matmul: array 'b'")
-    # Asking who they are takes a fraction of asking how large: 1.0 goes the long way round.
-    if not (alpha is _ONE and beta is _ZERO and bias is activation is None):
+    if not is_plain:
         return _finished(a, b, out, alpha, beta, bias, activation, threads)
-    found = _route(a.dtype, a.shape, a.flags.num, b.dtype, b.shape, b.flags.num, threads)
-    if found is None or (out is not None and not _is_contiguous(out)):
-        found = _any_route(operand_of(a), operand_of(b), threads, PLAIN, None, _written(out))
+    given = out
+    a_flags, b_flags = a.flags.num, b.flags.num
+    if a_flags & CONTIGUOUS and b_flags & CONTIGUOUS:
+        found = _route(a.dtype, a.shape, a_flags, b.dtype, b.shape, b_flags, threads)
+    else:
+        found = _route_of_views(_view(a), _view(b), threads)
     if out is None:
         out = np.empty(found.shape, found.dtype)
-    else:
+    elif not (
+        type(out) is ndarray
+        and out.flags.num & _PLAIN_OUTPUT == _PLAIN_OUTPUT
+        and out.shape == found.shape
+        and out.dtype == found.dtype
+    ):
+        found = _route_of_views(_view(a), _view(b), threads, PLAIN, None, _written(out))
         _require_output(out, found)
     found.run(a, b, out)
+    if found.target_of_door is not None:
+        _DOOR.learn(threads, (a, b, given), found.target_of_door)
     return out  # type: ignore[no-any-return]
 
 
@@ -117,14 +137,21 @@ def _finished(
     threads: int | None,
 ) -> NumpyArray:
     """The long way: a product that something is done to, or of what is computed."""
-    alpha, beta = number("alpha", alpha), number("beta", beta)
+    if alpha is not _ONE:
+        alpha = number("alpha", alpha)
+    if beta is not _ZERO:
+        beta = number("beta", beta)
     if activation is not None:
         require_activation(activation)
     if bias is not None:
         bias = as_array(bias, "matmul: bias")
     finish = finish_of(alpha, beta, activation)
     along = None if bias is None else bias.shape
-    found = _any_route(_described(a), _described(b), threads, finish, along, _written(out))
+    if isinstance(a, Computed) or isinstance(b, Computed):
+        written = None if (view := _written(out)) is None else viewed(*view)
+        found = _route_of_computed(_described(a), _described(b), threads, finish, along, written)
+    else:
+        found = _route_of_views(_view(a), _view(b), threads, finish, along, _written(out))
     factors = []
     if finish.alpha is Factor.ANY:
         factors.append(scalar("alpha", alpha, found.dtype))
@@ -153,23 +180,39 @@ def _route(
     b_shape: Shape,
     b_flags: int,
     threads: int | None,
-) -> Route | None:
-    """The route of operands without gaps; None of others, whose strides count."""
-    if not (a_flags & CONTIGUOUS and b_flags & CONTIGUOUS):
-        return None
+) -> Route:
+    """The route of operands without gaps, whose strides say no more than that."""
     return route(Operand(a_dtype, a_shape, a_flags), Operand(b_dtype, b_shape, b_flags), threads)
 
 
-_any_route = lru_cache(maxsize=_ROUTES)(route)
+_View = tuple[np.dtype[Any], Shape, int, tuple[int, ...]]
+"""What an array is: an :class:`Operand` as a plain tuple, which is made in a third of the time."""
 
 
-def _is_contiguous(out: Any) -> bool:
-    return type(out) is ndarray and out.flags.c_contiguous
+def _view(array: NumpyArray) -> _View:
+    return array.dtype, array.shape, array.flags.num, array.strides
 
 
-def _written(out: Any) -> Operand | None:
+@lru_cache(maxsize=_ROUTES)
+def _route_of_views(
+    a: _View,
+    b: _View,
+    threads: int | None,
+    finish: Finish = PLAIN,
+    bias: Shape | None = None,
+    out: _View | None = None,
+) -> Route:
+    """The route of any arrays."""
+    written = None if out is None else viewed(*out)
+    return route(viewed(*a), viewed(*b), threads, finish, bias, written)
+
+
+_route_of_computed = lru_cache(maxsize=_ROUTES)(route)
+
+
+def _written(out: Any) -> _View | None:
     """What a route has to know of ``out``: None of the usual kind."""
-    return None if not isinstance(out, ndarray) or out.flags.c_contiguous else operand_of(out)
+    return None if not isinstance(out, ndarray) or out.flags.c_contiguous else _view(out)
 
 
 def _require_output(out: Any, found: Route) -> None:

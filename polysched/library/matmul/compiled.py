@@ -28,13 +28,15 @@ def product_kernel(
     threads: int,
     recipe_a: Recipe | None = None,
     recipe_b: Recipe | None = None,
+    machine: Machine | None = None,
 ) -> CompiledKernel:
     """The kernel of a product and what becomes of it, planned for a number of threads.
 
     Operands that are ``computed`` have a recipe: what is copied is computed for each copy, an ``a``
-    that is not all at once, a ``b`` that is not in registers.
+    that is not all at once, a ``b`` that is not in registers. By default it is made for the machine
+    that it runs on.
     """
-    machine = _host()
+    machine = machine or _host()
     sizes, config = problem.sizes, plan(problem, machine, threads)
     kernel = matmul_kernel(
         sizes.m,

@@ -10,13 +10,14 @@ from __future__ import annotations
 from polysched.errors import ScheduleError
 from polysched.ir.kernel import Kernel
 from polysched.library.matmul.config import Config
-from polysched.library.matmul.kernel import stack_loops
+from polysched.library.matmul.kernel import sizes_of, stack_loops
 from polysched.library.matmul.tiling import (
     in_parallel,
     loops_around,
     produced_whole,
     tile_loops,
     tiled,
+    turned,
 )
 from polysched.user import Schedule
 
@@ -31,15 +32,20 @@ def dot_schedule(kernel: Kernel, config: Config, lanes: int) -> Schedule:
         ScheduleError: the config asks for blocks, packing or parts of the sums.
     """
     wanted = [loop for loop in tile_loops(config) if loop.startswith("o") or loop == "pk"]
-    if wanted or config.pack_a or config.pack_b:
+    if wanted or config.pack_b:
         raise ScheduleError(
-            "matmul config: along_k=True reads the operands once, where they lie; leave blocks and "
-            "k_threads away, and set pack_a and pack_b to False"
+            "matmul config: along_k=True reads b once, where it lies; leave blocks and k_threads "
+            "away, and set pack_b to False"
         )
     loops = tuple(loop for loop in tile_loops(config) if loop != "ik")
-    schedule = tiled(Schedule(kernel), "update", config, loops)
+    schedule, terms = Schedule(kernel), "k"
+    if config.pack_a:
+        schedule, terms = _with_rows_of_a(schedule, lanes), "terms"
+    schedule = tiled(schedule, "update", config, loops)
+    inside = [one for one in ("m", "n", "rm", "rn") if one in loops_around(schedule, "update")]
     schedule = (
-        schedule.split("update.k", lanes, into=("ik", "lane"))
+        schedule.reorder(*(f"update.{loop}" for loop in (terms, *inside)))
+        .split(f"update.{terms}", lanes, into=("ik", "lane"))
         .reorder("lane", "ik")
         .rfactor("update", "lane", order=(*_space(kernel), "each_lane"))
     )
@@ -62,6 +68,20 @@ def dot_schedule(kernel: Kernel, config: Config, lanes: int) -> Schedule:
     if "epilogue" in schedule.program.statements:
         schedule = schedule.vectorize("epilogue.n", lanes)
     return schedule
+
+
+def _with_rows_of_a(schedule: Schedule, lanes: int) -> Schedule:
+    """Copy all of a transposed ``a`` first, so that its rows are contiguous too; what is left of
+    the loop over ``k`` is called ``terms``.
+    """
+    terms = sizes_of(schedule.kernel).k
+    *outer, _, _ = schedule.kernel.arrays["a"].dimensions
+    schedule = (
+        schedule.split("update.k", terms, into=("whole", "terms"))
+        .reorder("whole", "update.m", "update.n", "update.terms")
+        .pack("a", "update.whole", order=(*outer, "m", "k"))
+    )
+    return turned(schedule, "a_packed", ("m", "k"), lanes)
 
 
 def _space(kernel: Kernel) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
+from enum import IntEnum, StrEnum
 from functools import partial
 from types import MappingProxyType
 
@@ -23,15 +23,15 @@ ACTIVATIONS: Mapping[str, Callable[[Expression], Expression]] = MappingProxyType
 """The functions that may be applied to every element at the end, by name."""
 
 
-class Factor(Enum):
-    """What is known of a factor before the call."""
+class Factor(IntEnum):
+    """What is known of a factor before the call. Numbers, whose hash is quickly made."""
 
     ZERO = 0
     ONE = 1
     ANY = 2
 
 
-class Bias(Enum):
+class Bias(StrEnum):
     """Along which dimension of the product the elements of a bias lie."""
 
     ROWS = "m"

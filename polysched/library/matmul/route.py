@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -18,11 +18,13 @@ from polysched.library.matmul.finish import PLAIN, Factor, Finish
 from polysched.library.matmul.kernel import accumulator_of
 from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.shapes import NumpyArray, Shape, bias_of, product_of
-from polysched.library.matmul.views import Located, Operand, Preparation, form_of
+from polysched.library.matmul.views import Operand, Preparation, form_of
+from polysched.machine.description import Machine
+from polysched.runtime.door import Target
 from polysched.runtime.kernel import LARGEST_TEAM, CompiledKernel
-from polysched.runtime.memory import address
 from polysched.runtime.plan import ALIGNED, C_CONTIGUOUS, WRITEABLE
-from polysched.runtime.threads import usable_threads
+from polysched.runtime.short_call import ShortCall, short_call
+from polysched.runtime.threads import current_team, usable_threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +40,13 @@ class Route:
         right: the same for the second operand.
         target: the same for the result, by a view.
         options: further arguments of the kernel's call.
-        direct: the short way, where there is one.
+        short: the short way, where there is one; views it takes as they are, whatever their form.
+        copies: whether an operand's form is that of a copy.
         bias: brings a bias into the kernel's form, in memory of its own; None if there is none.
         multiplies: whether the kernel takes the operands; without terms it does not.
         copies_out: whether the kernel computes into a copy of the result.
+        target_of_door: what calls with such arrays run at once when they come again; None if there
+            is more to do.
     """
 
     shape: Shape
@@ -52,10 +57,12 @@ class Route:
     right: Preparation | None = None
     target: Preparation | None = None
     options: dict[str, int] | None = None
-    direct: Direct | None = None
+    short: ShortCall | None = None
+    copies: bool = False
     bias: Preparation | None = None
     multiplies: bool = True
     copies_out: bool = False
+    target_of_door: Target | None = None
 
     def run(self, a: NumpyArray, b: NumpyArray, out: NumpyArray) -> None:
         """Compute into ``out``, an array of the result's shape and type."""
@@ -64,12 +71,12 @@ class Route:
             return
         if self.is_swapped:
             a, b = b, a
-        if self.direct is not None and self.direct.run(a, b, out):
+        if self.copies:
+            a, b = self._prepared(a, b)
+        if self.short is not None and self.short(a, b, out):
             return
-        if self.left is not None:
-            a = self.left(a)
-        if self.right is not None:
-            b = self.right(b)
+        if not self.copies:
+            a, b = self._prepared(a, b)
         self._call(a, b, out)
 
     def finish(
@@ -94,13 +101,19 @@ class Route:
             return
         if self.is_swapped:
             a, b = b, a
-        further = [*factors] if self.bias is None else [*factors, self.bias(bias)]
-        if self.direct is not None and not isinstance(a, Computed) and not isinstance(b, Computed):
-            addresses = [address(one, True) for one in further]
-            if self.direct.run(a, b, out, addresses):
-                return
+        further = factors if self.bias is None else [*factors, self.bias(bias)]
+        if self.short is not None and not self.copies and self.short(a, b, *further, out):
+            return
         operands = (*_arrays(a, self.left), *_arrays(b, self.right)) if self.multiplies else ()
+        if self.copies and self.short is not None and self.short(*operands, *further, out):
+            return
         self._call(*operands, *further, out)
+
+    def _prepared(self, a: NumpyArray, b: NumpyArray) -> tuple[NumpyArray, NumpyArray]:
+        return (
+            a if self.left is None else self.left(a),
+            b if self.right is None else self.right(b),
+        )
 
     def _call(self, *arrays: NumpyArray) -> None:
         assert self.kernel is not None
@@ -113,60 +126,6 @@ class Route:
             self.kernel(*inputs, inner, **self.options)
         if self.copies_out:
             out[...] = whole
-
-
-@dataclass(frozen=True, eq=False)
-class Direct:
-    """The short way into the machine code, for one thread.
-
-    What the kernel's own call would look at again is known of all calls of a kind, but for the
-    addresses. Small products take as long as those checks.
-
-    Attributes:
-        call: the machine code.
-        left: finds the first operand.
-        right: finds the second operand.
-        target: finds the result.
-        a_bytes: the length of the first operand, with what lies between its elements.
-        b_bytes: the length of the second operand.
-        out_bytes: the length of the result.
-    """
-
-    call: Callable[..., int]
-    left: Located
-    right: Located
-    target: Located
-    a_bytes: int
-    b_bytes: int
-    out_bytes: int
-
-    def run(
-        self, a: NumpyArray, b: NumpyArray, out: NumpyArray, further: Sequence[int] = ()
-    ) -> bool:
-        """Compute, and say whether that worked: not if arrays overlap, or there is no memory.
-
-        What is at the ``further`` addresses has memory of its own.
-        """
-        find, is_viewable = self.left
-        if find is not None:
-            a = find(a)
-        left = address(a, is_viewable)
-        find, is_viewable = self.right
-        if find is not None:
-            b = find(b)
-        right = address(b, is_viewable)
-        find, is_viewable = self.target
-        if find is not None:
-            out = find(out)
-        target = address(out, is_viewable)
-        if (
-            -self.a_bytes < left - target < self.out_bytes
-            or -self.b_bytes < right - target < self.out_bytes
-        ):
-            return False
-        if further:
-            return not self.call(left, right, *further, target)
-        return not self.call(left, right, target)
 
 
 def _arrays(operand: NumpyArray | Computed, prepare: Preparation | None) -> list[NumpyArray]:
@@ -183,23 +142,22 @@ def route(
     finish: Finish = PLAIN,
     bias: Shape | None = None,
     out: Operand | None = None,
+    machine: Machine | None = None,
 ) -> Route:
     """How to compute the product of such operands; compiles what it takes.
 
     Args:
         a: the left operand.
         b: the right operand.
-        threads: how many may run; None for as many as there are cores.
+        threads: how many may run, at least 1; None for as many as there are cores.
         finish: what becomes of the product, a bias apart.
         bias: the shape of a bias, None if there is none.
         out: where the result goes; None for an array in row-major order without gaps.
+        machine: what the code of products is made for; None for the one that this runs on.
 
     Raises:
-        CallError: the operands do not fit each other, ``threads`` is no positive integer, or
-            ``out`` cannot be written where it lies.
+        CallError: the operands do not fit each other, or ``out`` cannot be written where it lies.
     """
-    if threads is not None and (type(threads) is not int or threads < 1):
-        raise CallError(f"matmul: threads={threads!r}; expected an integer >= 1")
     dtype = element_type(a.dtype, b.dtype)
     total = accumulator_of(dtype).numpy()
     product = product_of(a.shape, b.shape)
@@ -265,17 +223,15 @@ def route(
         strides_out=target.strides,
     )
     count = min(threads or usable_threads(), LARGEST_TEAM)
-    kernel = product_kernel(problem, product.stacks, finish, count, recipe_a, recipe_b)
+    kernel = product_kernel(problem, product.stacks, finish, count, recipe_a, recipe_b, machine)
     options = {"threads": threads} if threads is not None and kernel.is_threaded else None
-    direct = Direct(
-        kernel.native.call,
-        left=left.located(a),
-        right=right.located(b),
-        target=target.located(out),
-        a_bytes=a.bytes,
-        b_bytes=b.bytes,
-        out_bytes=out.bytes,
-    )
+    short = None
+    if not (kernel.is_threaded or recipe_a or recipe_b):
+        # What is made for the call, be it of the finish or a copy, has memory of its own.
+        made = [0] * (len(kernel.signature.arrays) - 3)
+        lengths = (0 if form.is_copy else one.bytes for one, form in ((a, left), (b, right)))
+        short = short_call(kernel, [*lengths, *made, out.bytes])
+    is_more = left.is_copy or right.is_copy or recipe_a or recipe_b or finish != PLAIN
     return Route(
         shape,
         total,
@@ -285,6 +241,23 @@ def route(
         right=right.prepare,
         target=target.prepare,
         options=options,
-        direct=None if kernel.is_threaded or recipe_a or recipe_b else direct,
+        short=short,
+        copies=left.is_copy or right.is_copy,
+        target_of_door=None if is_more else _target_of_door(kernel, is_swapped, threads, shape),
         bias=form_of_bias,
+    )
+
+
+def _target_of_door(
+    kernel: CompiledKernel, is_swapped: bool, threads: int | None, shape: Shape
+) -> Target:
+    """What a call runs that gives a plain product's operands to the kernel as they lie."""
+    team = (current_team().address, threads or 0) if kernel.is_threaded else ()
+    return Target(
+        kernel.native.call,
+        sources=(1, 0, 2) if is_swapped else (0, 1, 2),
+        values=team,
+        threads_at=1 if team and threads is None else None,
+        written=(2,),
+        allocate=(np.empty, (shape, kernel.signature.arrays[-1].dtype.numpy())),
     )

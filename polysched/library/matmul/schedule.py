@@ -29,6 +29,7 @@ from polysched.library.matmul.tiling import (
     produced_whole,
     tile_loops,
     tiled,
+    turned,
 )
 from polysched.machine.description import Machine
 from polysched.user import Schedule
@@ -129,7 +130,7 @@ def _packed(schedule: Schedule, config: Config, loops: Sequence[str], lanes: int
             schedule = schedule.compute_at(filling, place, recompute=True, order=whole)
         around = loops_around(schedule, filling)
         if array == "b" and _is_by_columns(schedule) and set(order) <= set(around):
-            schedule = _turned(schedule, filling, order, lanes)
+            schedule = turned(schedule, filling, order, lanes)
         elif order[-1] in around:
             schedule = schedule.vectorize(f"{filling}.{order[-1]}", lanes)
             if at == "in":
@@ -188,21 +189,6 @@ def _made_by_columns(
     if column in around:
         schedule = schedule.reorder(f"produce_b.{column}", f"produce_b.{term}")
     return schedule.vectorize(f"produce_b.{term}", lanes)
-
-
-def _turned(schedule: Schedule, filling: str, order: Sequence[str], lanes: int) -> Schedule:
-    """Fill a buffer in square tiles of vectors, the last of ``order`` becoming lanes: a few rows,
-    as they are stored, from their beginnings to their ends, which the processor expects.
-    """
-    outer, last = order
-    inside = (f"{filling}.{outer}_across", f"{filling}.{last}_lane")
-    return (
-        schedule.split(f"{filling}.{outer}", lanes, into=(f"{outer}_tile", f"{outer}_across"))
-        .split(f"{filling}.{last}", lanes, into=(f"{last}_tile", f"{last}_lane"))
-        .reorder(f"{filling}.{last}_tile", f"{filling}.{outer}_tile", *inside)
-        .vectorize(f"{filling}.{last}_lane", lanes)
-        .unroll(f"{filling}.{outer}_across")
-    )
 
 
 _ROWS = ("m", "rm", "m_block")

@@ -87,6 +87,21 @@ def produced_whole(schedule: Schedule, config: Config, lanes: int) -> Schedule:
     return schedule
 
 
+def turned(schedule: Schedule, filling: str, order: Sequence[str], lanes: int) -> Schedule:
+    """Fill a buffer in square tiles of vectors, the last of ``order`` becoming lanes: a few rows,
+    as they are stored, from their beginnings to their ends, which the processor expects.
+    """
+    outer, last = order
+    inside = (f"{filling}.{outer}_across", f"{filling}.{last}_lane")
+    return (
+        schedule.split(f"{filling}.{outer}", lanes, into=(f"{outer}_tile", f"{outer}_across"))
+        .split(f"{filling}.{last}", lanes, into=(f"{last}_tile", f"{last}_lane"))
+        .reorder(f"{filling}.{last}_tile", f"{filling}.{outer}_tile", *inside)
+        .vectorize(f"{filling}.{last}_lane", lanes)
+        .unroll(f"{filling}.{outer}_across")
+    )
+
+
 def loops_around(schedule: Schedule, statement: str) -> tuple[str, ...]:
     """The names of the loops around a statement, outermost first."""
     return tuple(loop.name for loop in path(schedule.program.tree, statement))

@@ -17,7 +17,7 @@ from polysched.ir.strides import are_apart, elements_spanned
 from polysched.library.matmul.kernel import Strides
 from polysched.library.matmul.recipe import Recipe
 from polysched.library.matmul.shapes import NumpyArray, Shape
-from polysched.runtime.plan import ALIGNED, C_CONTIGUOUS, WRITEABLE
+from polysched.runtime.plan import ALIGNED, C_CONTIGUOUS
 
 Preparation: TypeAlias = Callable[[NumpyArray], NumpyArray]
 
@@ -45,17 +45,15 @@ class Operand(NamedTuple):
             return prod(self.shape) * self.dtype.itemsize
         return elements_spanned(self.shape, self.strides) + self.dtype.itemsize - 1
 
-    @property
-    def is_writable(self) -> bool:
-        """Whether numpy lets it be written."""
-        return bool(self.flags & WRITEABLE)
+
+def viewed(dtype: np.dtype[Any], shape: Shape, flags: int, strides: Strides) -> Operand:
+    """The operand that an array is which numpy describes so."""
+    return Operand(dtype, shape, flags, None if flags & CONTIGUOUS else strides)
 
 
 def operand_of(array: NumpyArray) -> Operand:
     """The operand that an array is."""
-    flags = array.flags.num
-    strides = None if flags & CONTIGUOUS else array.strides
-    return Operand(array.dtype, array.shape, flags, strides)
+    return viewed(array.dtype, array.shape, array.flags.num, array.strides)
 
 
 class Form(NamedTuple):
@@ -70,24 +68,6 @@ class Form(NamedTuple):
     is_transposed: bool = False
     is_copy: bool = False
     strides: Strides | None = None
-
-    def located(self, operand: Operand) -> Located:
-        """How to ask for the address of the operand in this form."""
-        if self.strides is not None:
-            return Located(_corner if operand.is_writable else None, operand.is_writable)
-        is_in_order = not (self.is_transposed or self.is_copy)
-        prepare = None if is_in_order else self.prepare
-        return Located(prepare, operand.is_writable or self.is_copy)
-
-
-class Located(NamedTuple):
-    """What gives, of an operand, an array at the address of the kernel's; None where it does.
-
-    ``is_viewable`` is what :func:`polysched.runtime.memory.address` wants to know of that array.
-    """
-
-    prepare: Preparation | None
-    is_viewable: bool
 
 
 def form_of(operand: Operand, shape: Shape, *, is_result: bool = False) -> Form:
@@ -151,11 +131,6 @@ def joined(strides: list[int], shape: Shape, target: Shape) -> Strides | None:
         found.append(stride)
         reach = max(reach, stride * extent)
     return None if source else tuple(reversed(found))
-
-
-def _corner(array: NumpyArray) -> NumpyArray:
-    """The first element, as an array: contiguous, unlike the whole."""
-    return array[(0,) * array.ndim + (None,)]
 
 
 def _turned(array: NumpyArray, shape: Shape) -> NumpyArray:

@@ -22,6 +22,7 @@ from polysched.library.transpose.schedule import (
     visit_of,
 )
 from polysched.lower import compile
+from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.kernel import CompiledKernel
 from polysched.runtime.memory import address, aligned_copy, aligned_zeros
@@ -74,7 +75,7 @@ def transpose(
     if type(a) is not np.ndarray:
         a = as_array(a, "transpose: array 'a'")
     order = None if axes is None else checked_axes(axes, a.ndim)
-    found = _route(a.dtype, a.shape, order, threads)
+    found = route(a.dtype, a.shape, order, threads)
     if out is None:
         out = aligned_zeros(found.shape, a.dtype)
     if found.direct is not None and _is_plain(a, out, found.shape):
@@ -128,17 +129,20 @@ class Route:
 
 
 @lru_cache(maxsize=512, typed=True)  # True is no number of threads, though it equals 1
-def _route(
+def route(
     element: np.dtype[Any],
     extents: tuple[int, ...],
     axes: tuple[int, ...] | None,
     threads: int | None,
+    machine: Machine | None = None,
 ) -> Route:
-    """How to transpose such arrays; compiles what it takes.
+    """How to transpose such arrays; compiles what it takes, for this machine by default.
 
     Raises:
         CallError: the type or the number of threads does not fit.
+        MachineError: code for the machine cannot run here.
     """
+    machine = machine or load_machine()
     if element.hasobject:
         raise CallError(f"transpose: array 'a' has elements of type {element}; expected plain data")
     if threads is not None and (type(threads) is not int or threads < 1):
@@ -155,20 +159,20 @@ def _route(
     size = count * element.itemsize
     team = threads or usable_threads()
     is_threaded = team > 1 and size >= _WORTH_THREADS
-    rows = movement.shape[movement.order[-1]] // _tile(dtype)
-    columns = movement.shape[-1] // _tile(dtype)
+    tile = machine.lanes(dtype.bits)
+    rows, columns = movement.shape[movement.order[-1]] // tile, movement.shape[-1] // tile
     visit = visit_of(
-        _tile(dtype),
+        tile,
         _pitch(target_shape, movement.order.index(last)) * element.itemsize,
-        is_large=2 * size >= _last_cache(),
-        is_near=2 * size <= _second_cache(),
+        is_large=2 * size >= _last_cache(machine),
+        is_near=2 * size <= _second_cache(machine),
         diagonal=min(rows // team if is_threaded else rows, columns),
         source_pitch=_pitch(movement.shape, movement.order[-1]) * element.itemsize,
-        page_bytes=load_machine(None).page_bytes,
+        page_bytes=machine.page_bytes,
     )
     if is_threaded:
         visit = shared(visit, rows, team)
-    kernel = transposing(movement.order, dtype, visit)
+    kernel = transposing(movement.order, dtype, visit, machine)
     options = {"threads": team} if kernel.is_threaded else {}
     is_direct = not kernel.is_threaded and element.kind in _VIEWED
     return Route(
@@ -184,23 +188,20 @@ def _route(
 
 
 @lru_cache(maxsize=64)
-def transposing(order: tuple[int, ...], dtype: DType, visit: Visit) -> CompiledKernel:
-    """The compiled copy of an order of dimensions on this machine.
+def transposing(
+    order: tuple[int, ...], dtype: DType, visit: Visit, machine: Machine
+) -> CompiledKernel:
+    """The compiled copy of an order of dimensions. A tile has a vector of the type on each side.
 
     Args:
         order: as :func:`polysched.library.transpose.kernel.transpose_kernel` takes it.
         dtype: of the elements.
         visit: how tiles are visited.
+        machine: what it is compiled for.
     """
-    tile = _tile(dtype)
+    tile = machine.lanes(dtype.bits)
     kernel = transpose_kernel(order, dtype, tile)
-    return compile(transpose_schedule(kernel, tile, visit), load_machine(None))
-
-
-@lru_cache(maxsize=8)
-def _tile(dtype: DType) -> int:
-    """Rows and columns of a tile on this machine: a vector of the type."""
-    return load_machine(None).lanes(dtype.bits)
+    return compile(transpose_schedule(kernel, tile, visit), machine)
 
 
 def _pitch(shape: Sequence[int], axis: int) -> int:
@@ -208,17 +209,15 @@ def _pitch(shape: Sequence[int], axis: int) -> int:
     return math.prod(shape[axis + 1 :])
 
 
-@lru_cache(maxsize=1)
-def _last_cache() -> int:
+def _last_cache(machine: Machine) -> int:
     """Bytes of the last cache; 32 MiB where nothing is known."""
-    caches = load_machine(None).caches
+    caches = machine.caches
     return caches[-1].bytes if caches else 1 << 25
 
 
-@lru_cache(maxsize=1)
-def _second_cache() -> int:
+def _second_cache(machine: Machine) -> int:
     """Bytes of the second cache, or the only one; 256 KiB where nothing is known."""
-    caches = load_machine(None).caches[:2]
+    caches = machine.caches[:2]
     return caches[-1].bytes if caches else 1 << 18
 
 

@@ -20,6 +20,7 @@ def exact(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def test_exported() -> None:
     assert polysched.matmul is matmul
+    assert vars(polysched)["matmul"] is matmul  # asked for once, it is an ordinary name
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -195,10 +196,12 @@ def test_errors(arguments: tuple, message: str) -> None:
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("threads", [0, -1, 1.5, "2"])
-def test_wrong_number_of_threads(threads: object) -> None:
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2", 1.0, True])
+@pytest.mark.parametrize("options", [{}, {"alpha": 2}], ids=str)
+def test_wrong_number_of_threads(threads: object, options: dict[str, int]) -> None:
+    matmul(A, B, threads=1, **options)  # what is kept of 1 is not taken for 1.0
     with pytest.raises(CallError, match=r"matmul: threads=.*; expected an integer >= 1"):
-        matmul(A, B, threads=threads)
+        matmul(A, B, threads=threads, **options)
 
 
 def test_a_kept_plan_makes_calls_short() -> None:

@@ -19,23 +19,23 @@ def numbers(shape: tuple[int, ...], dtype: str = "f4") -> np.ndarray[Any, Any]:
 @pytest.fixture(autouse=True)
 def _kernels_for_small_arrays_too(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(call, "LEAST_ELEMENTS", 0)
-    call._route.cache_clear()
+    call.route.cache_clear()
     yield
-    call._route.cache_clear()
+    call.route.cache_clear()
 
 
 def test_what_is_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few elements, large ones, and rows that stay rows; nothing else."""
 
     def kernel_of(dtype: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> object:
-        return call._route(np.dtype(dtype), shape, axes, None).kernel
+        return call.route(np.dtype(dtype), shape, axes, None).kernel
 
     assert kernel_of("f4", (300, 200), (1, 0)) is not None
     assert kernel_of("c16", (300, 200), (1, 0)) is None
     assert kernel_of("f4", (30, 20, 10), (1, 0, 2)) is None
     assert kernel_of("f4", (300, 1), (1, 0)) is None
     monkeypatch.setattr(call, "LEAST_ELEMENTS", 60001)
-    call._route.cache_clear()
+    call.route.cache_clear()
     assert kernel_of("f4", (300, 200), (1, 0)) is None
 
 
@@ -83,7 +83,7 @@ def test_out() -> None:
 @pytest.mark.parametrize("threads", [None, 1, 2])
 def test_large(threads: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Past the caches, as far as they are taken to reach."""
-    monkeypatch.setattr(call, "_last_cache", lambda: 1 << 20)
+    monkeypatch.setattr(call, "_last_cache", lambda _: 1 << 20)
     a = numbers((1040, 530))
     np.testing.assert_array_equal(ps.transpose(a, threads=threads), a.T)
 
@@ -91,7 +91,7 @@ def test_large(threads: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_rows_that_crowd(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """From beyond the second cache, as small as it is taken to be: along diagonals."""
-    monkeypatch.setattr(call, "_second_cache", lambda: 0)
+    monkeypatch.setattr(call, "_second_cache", lambda _: 0)
     for shape in ((1024, 515), (2, 512, 1024)):
         a = numbers(shape)
         order = (*range(a.ndim - 2), a.ndim - 1, a.ndim - 2)

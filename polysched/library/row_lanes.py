@@ -1,0 +1,42 @@
+"""Short rows: as many rows as a vector has lanes are transposed in registers, and become lanes.
+
+A row of few terms fills no vector, and folding a vector would take longer than adding its terms.
+"""
+
+from __future__ import annotations
+
+from polysched.user import Schedule
+
+
+def rows_as_lanes(schedule: Schedule, arrays: tuple[str, ...], tile: str, block: int) -> Schedule:
+    """Read the rows of a tile once, transposed, so that one vector has one term of every row.
+
+    before::
+
+        for tile in ...:
+          for row in 0..16:
+            for k in 0..5: S(row, x[16*tile + row, k])
+
+    after ``rows_as_lanes(schedule, ("x",), "tile", 16)``::
+
+        for tile in ...:
+          for k in 0..5: vector row in 0..16: x_packed[k, row] = x[16*tile + row, k]
+          for row in 0..16:
+            for k in 0..5: S(row, x_packed[k, row])
+
+    Args:
+        schedule: one in which ``tile`` holds all that reads the arrays.
+        arrays: of the dimensions rows and terms, in this order.
+        tile: the loop over blocks of rows.
+        block: rows of a tile.
+    """
+    for array in arrays:
+        rows, terms = schedule.program.arrays[array].dimensions
+        packed = f"{array}_packed"
+        schedule = (
+            schedule.pack(array, at=tile, order=(terms, rows))
+            .reorder(f"{packed}.{terms}", f"{packed}.{rows}")
+            .vectorize(f"{packed}.{rows}", block)
+            .unroll(f"{packed}.{terms}")
+        )
+    return schedule

@@ -1,0 +1,73 @@
+"""Places in loops: what runs around a node, and what holds of the loops' variables there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from polysched.ir.expressions import Expression
+from polysched.ir.linear import Intervals
+from polysched.loops.conditions import range_conditions
+from polysched.loops.nodes import For, If, LoopNode, children, map_children, variable_interval
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a node stands.
+
+    Attributes:
+        loops: the loops around, the outermost first.
+        conditions: what holds of their variables: their ranges, and the conditions around.
+    """
+
+    loops: tuple[For, ...] = ()
+    conditions: tuple[Expression, ...] = ()
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of the loops around, the outermost first."""
+        return tuple(loop.variable for loop in self.loops)
+
+    def inside(self, loop: For) -> Place:
+        """In the body of a loop that stands here."""
+        return Place((*self.loops, loop), (*self.conditions, *range_conditions(loop)))
+
+    def where(self, condition: Expression) -> Place:
+        """Where a condition holds."""
+        return replace(self, conditions=(*self.conditions, condition))
+
+    def intervals(self, known: Intervals) -> Intervals:
+        """Intervals of the variables, beside those ``known`` of the parameters."""
+        found = dict(known)
+        for loop in self.loops:
+            found[loop.variable] = variable_interval(loop.lower, loop.upper, found)
+        return found
+
+
+def below(node: LoopNode, place: Place) -> Iterator[tuple[LoopNode, Place]]:
+    """The nodes directly below a node that stands at a place, each with its own place."""
+    match node:
+        case For(body=body):
+            yield body, place.inside(node)
+        case If(condition=condition, then=then, otherwise=otherwise):
+            yield then, place.where(condition)
+            if otherwise is not None:
+                yield otherwise, place.where(~condition)
+        case _:
+            for child in children(node):
+                yield child, place
+
+
+def walk_places(node: LoopNode, place: Place) -> Iterator[tuple[LoopNode, Place]]:
+    """All nodes with their places, an outer before an inner one."""
+    yield node, place
+    for child, where in below(node, place):
+        yield from walk_places(child, where)
+
+
+def map_below(
+    node: LoopNode, place: Place, function: Callable[[LoopNode, Place], LoopNode]
+) -> LoopNode:
+    """The same node with ``function`` applied to the nodes directly below and their places."""
+    places = (where for _, where in below(node, place))
+    return map_children(node, lambda child: function(child, next(places)))

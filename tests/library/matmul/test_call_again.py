@@ -1,0 +1,131 @@
+"""Products of a kind that came before: by the door, what the long way gives."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polysched as ps
+from polysched.errors import CallError
+from polysched.library.matmul import call
+from polysched.runtime.door import Door, _code
+
+NumpyArray = np.ndarray[Any, Any]
+
+
+@pytest.fixture(autouse=True)
+def door(monkeypatch: pytest.MonkeyPatch) -> Door:
+    if _code() is None:
+        pytest.skip("this Python has no doors")
+    door = Door(64)
+    monkeypatch.setattr(call, "_DOOR", door)
+    return door
+
+
+def numbers(seed: int, shape: tuple[int, ...], dtype: str) -> NumpyArray:
+    return np.random.default_rng(seed).integers(-4, 5, shape).astype(dtype)
+
+
+KINDS = {
+    "plain": lambda seed, dtype: (numbers(seed, (7, 5), dtype), numbers(seed + 1, (5, 9), dtype)),
+    "transposed": lambda seed, dtype: (
+        numbers(seed, (5, 7), dtype).T,
+        numbers(seed + 1, (9, 5), dtype).T,
+    ),
+    "vectors": lambda seed, dtype: (numbers(seed, (7, 5), dtype), numbers(seed + 1, (5,), dtype)),
+    "dot": lambda seed, dtype: (numbers(seed, (33,), dtype), numbers(seed + 1, (33,), dtype)),
+    "stack": lambda seed, dtype: (
+        numbers(seed, (3, 4, 5), dtype),
+        numbers(seed + 1, (5, 6), dtype),
+    ),
+    "broadcast": lambda seed, dtype: (
+        np.broadcast_to(numbers(seed, (4, 5), dtype), (3, 4, 5)),
+        numbers(seed + 1, (3, 5, 6), dtype),
+    ),
+    "part": lambda seed, dtype: (
+        numbers(seed, (20, 30), dtype)[2:9, 3:8],
+        numbers(seed + 1, (20, 30), dtype)[2:7, 3:12],
+    ),
+    "part, transposed": lambda seed, dtype: (
+        numbers(seed, (20, 30), dtype)[2:7, 3:10].T,
+        numbers(seed + 1, (20, 30), dtype)[2:11, 3:8].T,
+    ),
+    "every second": lambda seed, dtype: (
+        numbers(seed, (20, 30), dtype)[2:9, 3:13:2],
+        numbers(seed + 1, (20, 30), dtype)[2:7, 3:12],
+    ),
+    "backwards": lambda seed, dtype: (
+        numbers(seed, (7, 5), dtype)[::-1],
+        numbers(seed + 1, (5, 9), dtype)[:, ::-1],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i1"])
+def test_again(kind: str, dtype: str) -> None:
+    for turn in range(3):
+        a, b = KINDS[kind](2 * turn, dtype)
+        expected = np.matmul(a, b, dtype="i4" if dtype == "i1" else dtype)
+        out = np.full(expected.shape, 77, expected.dtype)
+        frame = np.full((*expected.shape, 2), 77, expected.dtype)
+        view = frame[..., 0]
+        assert np.array_equal(ps.matmul(a, b), expected)
+        assert ps.matmul(a, b, out) is out
+        assert np.array_equal(out, expected)
+        if out.ndim:
+            assert ps.matmul(a, b, view) is view
+            assert np.array_equal(view, expected)
+            assert (frame[..., 1] == 77).all()
+
+
+@pytest.mark.parametrize("threads", [None, 1, 2, 5])
+def test_threads(threads: int | None) -> None:
+    for turn in range(3):
+        a, b = numbers(turn, (300, 260), "f4"), numbers(9 + turn, (260, 280), "f4")
+        assert np.array_equal(ps.matmul(a, b, threads=threads), a @ b)
+
+
+def test_the_second_call_of_a_kind_does_not_go_through_python(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    a, b = KINDS["part"](0, "f4")
+    expected = ps.matmul(a, b)
+    monkeypatch.setattr(call, "_route", None)
+    monkeypatch.setattr(call, "_route_of_views", None)
+    assert np.array_equal(ps.matmul(a, b), expected)
+
+
+def test_other_factors_are_no_calls_of_the_kind() -> None:
+    a, b = KINDS["plain"](0, "f4")
+    out = np.ones((7, 9), "f4")
+    for _ in range(3):
+        assert np.array_equal(ps.matmul(a, b, out), a @ b)
+        assert np.array_equal(ps.matmul(a, b, out, alpha=2), 2 * (a @ b))
+        assert np.array_equal(ps.matmul(a, b, activation="relu"), np.maximum(a @ b, 0))
+        assert np.array_equal(ps.matmul(a, b, bias=out[0]), a @ b + out[0])
+
+
+def test_what_is_wrong_is_still_told() -> None:
+    a, b = KINDS["plain"](0, "f4")
+    out = np.zeros((7, 9), "f4")
+    ps.matmul(a, b, out)
+    ps.matmul(a, b)
+    with pytest.raises(CallError, match="float32"):
+        ps.matmul(a, b.astype("f8"))
+    with pytest.raises(CallError, match="shape"):
+        ps.matmul(a, b, out[:, :8])
+    with pytest.raises(CallError, match="threads=True"):
+        ps.matmul(a, b, threads=True)
+    out.flags.writeable = False
+    with pytest.raises(CallError, match="read-only"):
+        ps.matmul(a, b, out)
+
+
+def test_an_output_that_overlaps() -> None:
+    square = numbers(0, (8, 8), "f4")
+    expected = square @ square
+    ps.matmul(square, square, np.zeros((8, 8), "f4"))
+    with pytest.raises(CallError, match="overlap"):
+        ps.matmul(square, square, square)
+    assert np.array_equal(ps.matmul(square, square), expected)

@@ -1,0 +1,113 @@
+"""What the README shows is what happens."""
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import polysched as ps
+from polysched.cli.main import main
+from polysched.schedule.primitives import PRIMITIVES
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+PYTHON = [text for language, text in BLOCKS if language == "python"]
+SHELL = "\n".join(text for language, text in BLOCKS if language == "console")
+COMMANDS = re.findall(r"^\$ polysched (.*?)(?:  +#.*)?$", SHELL, re.MULTILINE)
+THERE = [command for command in COMMANDS if "examples/" in command]
+
+
+@pytest.fixture
+def in_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def test_the_kernels_and_schedules() -> None:
+    names: dict[str, object] = {}
+    for text in PYTHON[:3]:
+        exec(text, names | {"ps": ps}, names)
+    assert np.shape(names["result"]) == (5, 80, 100, 128)
+    tiled, mended = names["tiled"], names["mended"]
+    assert isinstance(tiled, ps.Schedule)
+    assert isinstance(mended, ps.Schedule)
+    assert not tiled.check().is_legal
+    assert mended.check().is_legal
+    assert f"`{tiled.condition()}`" in TEXT
+    for repair in tiled.repairs():
+        assert f"\ntry: {repair}\n" in TEXT
+
+
+def test_what_is_ready_to_call() -> None:
+    random = np.random.default_rng(0)
+
+    def floats(*shape: int) -> np.ndarray:
+        return random.random(shape, dtype=np.float32)
+
+    a, b, c = floats(9, 7), floats(7, 5), floats(5)
+    x, y, z = floats(50, 80), floats(130, 64), np.zeros((50, 100), np.float32)
+    codes, scales = random.integers(-9, 9, (7, 5), dtype=np.int8), floats(7, 5)
+    images, stack, others = floats(2, 40, 30, 16), floats(3, 4, 5), floats(3, 5, 6)
+    names = {"ps": ps, **locals()}
+    results = [eval(call, names) for call in PYTHON[3].splitlines()]
+    expected = (
+        np.maximum(a @ b + c, 0),
+        x[:, :64] @ y[64:128].T,
+        a @ (codes * scales),
+        images.transpose(0, 3, 1, 2),
+        stack @ others,
+    )
+    for found, right in zip(results, expected, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-4, atol=1e-4)
+    assert z[:, 32:96].any()
+
+
+@pytest.mark.usefixtures("in_the_root")
+def test_the_explanation_is_printed_as_it_stands() -> None:
+    result = CliRunner().invoke(main, ["check", "examples/seidel.py:tiled"])
+    assert f"$ polysched check examples/seidel.py:tiled\n{result.output}" in SHELL
+
+
+def test_what_is_not_affine_is_underlined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = (
+        "void f(int n, float A[n][n], float x[n]) {",
+        "  for (int i = 0; i < n; i++)",
+        "    for (int j = 0; j < n; j++)",
+        "      A[i][j*j] = x[i];",
+        "}",
+    )
+    Path("t.c").write_text("\n".join(lines), encoding="utf-8")
+    assert CliRunner().invoke(main, ["check", "t.c"]).output in SHELL
+
+
+@pytest.mark.usefixtures("in_the_root")
+@pytest.mark.parametrize("command", THERE)
+def test_commands_run(command: str, tmp_path: Path) -> None:
+    words = [str(tmp_path / word) if before == "-o" else word for before, word in _pairs(command)]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == ("seidel.py:tiled" in command and words[0] == "check"), result.output
+
+
+def _pairs(command: str) -> list[tuple[str, str]]:
+    words = shlex.split(command)
+    return list(zip(("", *words), words, strict=False))
+
+
+def test_commands_are_found() -> None:
+    assert len(THERE) >= 7
+    assert {shlex.split(command)[0] for command in COMMANDS} <= set(main.commands)
+
+
+def test_every_file_it_names_is_there() -> None:
+    named = re.findall(r"(?:\]\(|`)((?:examples|notes|polysched|tests)/[\w/.]*)", TEXT)
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    assert len(named) > 10
+
+
+def test_every_word_is_named() -> None:
+    words = [function.__name__ for function in PRIMITIVES.values()]
+    assert [word for word in words if f"`{word}`" not in TEXT] == []
