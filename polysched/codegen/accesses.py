@@ -16,7 +16,7 @@ from llvmlite import ir
 from llvmlite.ir.values import ArgumentAttributes
 
 from polysched.codegen.bits.accesses import PackedAccesses
-from polysched.codegen.intrinsics import declared, mangled
+from polysched.codegen.intrinsics import all_lanes, declared, mangled, shuffled
 from polysched.codegen.memory import (
     BYTE,
     Addresses,
@@ -36,7 +36,6 @@ from polysched.codegen.neighbours import (
 )
 from polysched.codegen.streaming import can_stream, stream
 from polysched.codegen.values import (
-    BIT,
     INDEX,
     Value,
     element_type,
@@ -52,8 +51,6 @@ from polysched.ir.kernel import Access
 from polysched.ir.linear import LinearForm
 from polysched.ir.traversal import loads
 from polysched.loops.nodes import Assign
-
-_INT32 = ir.IntType(32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,6 +245,8 @@ class Accesses:
         pointers = builder.gep(storage.base, [builder.mul(distance, size)], source_etype=BYTE)
         # llvmlite takes the type of the base for that of the result
         pointers.type = ir.VectorType(ir.PointerType(), count)
+        for lane in range(count):  # without such an instruction each is an access by itself
+            self.addresses.pace.touch(pointers, lane)
         return pointers
 
     def _store_contiguous(
@@ -280,10 +279,7 @@ class Accesses:
 def turned(builder: ir.IRBuilder, vector: Any) -> Any:
     """A vector with its lanes in the opposite order."""
     last = vector.type.count - 1
-    order = [_INT32(last - lane) for lane in range(last + 1)]
-    return builder.shuffle_vector(
-        vector, vector, ir.Constant(ir.VectorType(_INT32, last + 1), order)
-    )
+    return shuffled(builder, vector, vector, range(last, -1, -1))
 
 
 def _further(offset: Offset, step: int) -> Offset:
@@ -305,16 +301,6 @@ def _whole_vector(
         return None
     group = Contiguous.of(storage.array.name, offset)
     return group, offset.literal.constant, known_alignment(storage, offset)
-
-
-def lane_numbers(count: int) -> Any:
-    """The vector 0, 1, 2, ... of i64."""
-    return ir.Constant(ir.VectorType(INDEX, count), [INDEX(lane) for lane in range(count)])
-
-
-def all_lanes(count: int) -> Any:
-    """The mask with every lane active."""
-    return ir.Constant(ir.VectorType(BIT, count), [BIT(1)] * count)
 
 
 def from_memory(builder: ir.IRBuilder, loaded: Any, dtype: DType) -> Any:

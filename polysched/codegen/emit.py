@@ -16,8 +16,8 @@ from typing import Any, Protocol
 
 from llvmlite import ir
 
-from polysched.codegen.accesses import Accesses, Lanes, lane_numbers
-from polysched.codegen.intrinsics import emit_prefetch
+from polysched.codegen.accesses import Accesses, Lanes
+from polysched.codegen.intrinsics import emit_prefetch, lane_numbers, mask_of
 from polysched.codegen.memory import (
     Addresses,
     Storage,
@@ -25,7 +25,6 @@ from polysched.codegen.memory import (
 )
 from polysched.codegen.transposition import Transposition, emit_transposition
 from polysched.codegen.values import (
-    BIT,
     INDEX,
     Value,
     element_type,
@@ -239,9 +238,7 @@ class Emitter:
         ends = [linear_form(end, self.known) for end in (node.lower, node.upper)]
         if all(end.is_constant for end in ends):
             active = range(ends[0].constant, ends[1].constant, node.step)
-            return ir.Constant(
-                ir.VectorType(BIT, count), [BIT(lane in active) for lane in range(count)]
-            )
+            return mask_of(lane in active for lane in range(count))
         lower = splat(builder, self.index(node.lower), count)
         upper = splat(builder, self.index(node.upper), count)
         mask = builder.icmp_signed("<", numbers, upper)
@@ -261,6 +258,7 @@ class Emitter:
             lanes = self.accesses.with_neighbours(self.storages, node, lanes)
         value = self.value(node.value, lanes)
         self._store(node, value, lanes)
+        self.addresses.pace.rest()
 
     # -- values ----------------------------------------------------------------------------------
 

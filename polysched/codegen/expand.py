@@ -121,8 +121,9 @@ def _iterations(
         literal = range(first, last + 1)
         if longest is None or len(literal) <= longest:
             return [Constant(value) for value in literal]
-    if longest is None and last is not None and start.is_constant:
-        longest = last - start.constant + 1
+    if last is not None and start.is_constant:
+        most = last - start.constant + 1
+        longest = most if longest is None else min(longest, most)
     if longest is None:
         raise LoweringError(
             f"loop '{node.loop}' is unrolled, but no literal bounds its number of iterations, from "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from llvmlite import ir
@@ -51,6 +53,37 @@ def element_bits(type_: Any) -> int:
     if isinstance(element, ir.IntType):
         return int(element.width)
     return 64 if isinstance(element, ir.DoubleType) else 32
+
+
+@lru_cache(maxsize=4096)
+def integers(bits: int, values: tuple[int, ...]) -> Any:
+    """A constant vector of integers of so many bits.
+
+    It is one object for all who ask for it, because llvmlite keeps the text of an object: a network
+    of shuffles names the same few masks again and again.
+    """
+    type_ = ir.IntType(bits)
+    return ir.Constant(ir.VectorType(type_, len(values)), [type_(one) for one in values])
+
+
+def lane_numbers(count: int) -> Any:
+    """The vector 0, 1, 2, ... of i64."""
+    return integers(64, tuple(range(count)))
+
+
+def mask_of(active: Iterable[bool]) -> Any:
+    """The mask of the lanes that are active, a bit for each."""
+    return integers(1, tuple(map(int, active)))
+
+
+def all_lanes(count: int) -> Any:
+    """The mask with every lane active."""
+    return mask_of([True] * count)
+
+
+def shuffled(builder: ir.IRBuilder, first: Any, second: Any, lanes: Iterable[int]) -> Any:
+    """A vector of lanes of two others, counted through both."""
+    return builder.shuffle_vector(first, second, integers(32, tuple(lanes)))
 
 
 def constant(type_: Any, value: float) -> Any:

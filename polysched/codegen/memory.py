@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from llvmlite import ir
 
+from polysched.codegen.pacing import Pace
 from polysched.codegen.values import INDEX
 from polysched.ir.data_dependent import is_data_dependent
 from polysched.ir.expressions import Expression, Index
@@ -123,6 +124,7 @@ class Addresses:
         self.builder = builder
         self.evaluate = evaluate
         self.scopes: list[dict[Any, Any]] = [{}]
+        self.pace = Pace(builder)
 
     def enter(self) -> None:
         """Open a scope: what is computed from here on is forgotten at :meth:`leave`."""
@@ -142,6 +144,7 @@ class Addresses:
             if not offset.is_data_dependent:  # what it reads may have changed at the next place
                 self.scopes[-1][key] = pointer
         displacement = offset.literal.constant * size
+        self.pace.touch(pointer, displacement)
         if displacement:
             pointer = self._moved(pointer, INDEX(displacement))
         return pointer

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 from llvmlite import ir
 
+from polysched.codegen.intrinsics import shuffled
 from polysched.codegen.memory import Offset
 
 REGISTER_BYTES = 64
@@ -99,5 +100,4 @@ def moved(builder: ir.IRBuilder, vector: Any, element: Any, step: int) -> Any:
     free = ir.Constant(vector.type, ir.Undefined)
     single = builder.insert_element(free, element, index(0))
     lanes = [count, *range(count - 1)] if step == 1 else [*range(1, count), count]
-    mask = ir.Constant(ir.VectorType(index, count), [index(lane) for lane in lanes])
-    return builder.shuffle_vector(vector, single, mask)
+    return shuffled(builder, vector, single, lanes)

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from llvmlite import ir
 
-from polysched.codegen.intrinsics import element_bits
+from polysched.codegen.intrinsics import element_bits, shuffled
 from polysched.codegen.shuffles import run_network, transpose_network
 from polysched.ir.dtypes import DType
 from polysched.ir.expressions import Constant, Index, Load
@@ -84,7 +84,7 @@ def _by_one_shuffle(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:
         row * column_count + column for column in range(column_count) for row in range(row_count)
     ]
     whole = _joined(builder, rows)
-    permuted = _shuffled(builder, whole, whole, mask)
+    permuted = shuffled(builder, whole, whole, mask)
     return [_cut(builder, permuted, column, column_count) for column in range(column_count)]
 
 
@@ -96,7 +96,7 @@ def _by_network(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:
         network,
         rows,
         join=lambda vectors: _joined(builder, vectors),
-        shuffle=lambda first, second, mask: _shuffled(builder, first, second, mask),
+        shuffle=lambda first, second, mask: shuffled(builder, first, second, mask),
         cut=lambda vector, part, parts: _cut(builder, vector, part, parts),
     )
 
@@ -116,7 +116,7 @@ def _joined(builder: ir.IRBuilder, vectors: Sequence[Any]) -> Any:
     while len(given) > 1:
         mask = range(2 * given[0].type.count)
         given = [
-            _shuffled(builder, first, second, mask)
+            shuffled(builder, first, second, mask)
             for first, second in zip(given[::2], given[1::2], strict=True)
         ]
     return given[0]
@@ -126,9 +126,4 @@ def _cut(builder: ir.IRBuilder, vector: Any, part: int, parts: int) -> Any:
     if parts == 1:
         return vector
     length = vector.type.count // parts
-    return _shuffled(builder, vector, vector, range(part * length, (part + 1) * length))
-
-
-def _shuffled(builder: ir.IRBuilder, first: Any, second: Any, mask: Sequence[int]) -> Any:
-    lanes = ir.Constant(ir.VectorType(INT32, len(mask)), [INT32(lane) for lane in mask])
-    return builder.shuffle_vector(first, second, lanes)
+    return shuffled(builder, vector, vector, range(part * length, (part + 1) * length))

@@ -16,7 +16,7 @@ from llvmlite import ir
 from polysched.codegen.c_library import library_call
 from polysched.codegen.exponential import exponential
 from polysched.codegen.extrema import maximum, minimum
-from polysched.codegen.intrinsics import constant, intrinsic
+from polysched.codegen.intrinsics import constant, intrinsic, shuffled
 from polysched.errors import LoweringError
 from polysched.ir.dtypes import DType, NumberKind
 from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
@@ -66,8 +66,7 @@ def splat(builder: ir.IRBuilder, scalar: Any, lanes: int) -> Any:
     if isinstance(scalar, ir.Constant):
         return ir.Constant(vector, [scalar] * lanes)
     one = builder.insert_element(ir.Constant(vector, ir.Undefined), scalar, ir.IntType(32)(0))
-    zeros = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
-    return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), zeros)
+    return shuffled(builder, one, ir.Constant(vector, ir.Undefined), [0] * lanes)
 
 
 def widened(builder: ir.IRBuilder, value: Value, lanes: int | None) -> Any:

@@ -69,6 +69,13 @@ def literal(space: isl.Space, value: int) -> isl.PwAff:
     return isl.PwAff.from_aff(isl.Aff.val_on_domain(local, isl.Val(value)))
 
 
+def named(function: isl.PwAff, indices: tuple[str, ...]) -> isl.PwAff:
+    """The function with its dimensions named; isl forgets the names in some operations."""
+    for position, index in enumerate(indices):
+        function = function.set_dim_id(isl.dim_type.in_, position, isl.Id(index))
+    return function
+
+
 def _operation(expression: Operation, space: isl.Space) -> isl.PwAff:
     operands = [to_pw_aff(operand, space) for operand in expression.operands]
     match expression.operator, operands:

@@ -196,7 +196,7 @@ class KernelBuilder:
 
         Without it they are where the user's Python is that declares them.
         """
-        with self._statements.located(location), self._symbols.located(location):
+        with self._symbols.located(location):
             yield
 
     def is_reached(self) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -26,6 +27,11 @@ _NOTIFY_BY_CALL = 2  # SIGEV_THREAD
 _POINTER_BYTES = ctypes.sizeof(ctypes.c_void_p)
 _CONTEXT_BYTES = 512
 """Within so many bytes of its start isl's context keeps its limit of operations."""
+
+_LONGEST_WAIT, _SHORT_WAIT, _PAUSE = 2.0, 0.05, 1e-5
+"""Seconds for which what a timer has called is waited for - where it comes, where it may come -
+and between two looks.
+"""
 
 
 class _Event(ctypes.Structure):
@@ -51,13 +57,18 @@ class _Setting(ctypes.Structure):
         ("nanoseconds", ctypes.c_long),
     )
 
+    def is_positive(self) -> bool:
+        """Whether there is time left."""
+        return bool(self.seconds or self.nanoseconds)
+
 
 @dataclass(frozen=True)
 class _Timers:
     """The timers of the operating system, and what they are to call."""
 
     create: Callable[..., int]
-    start: Callable[..., int]
+    set: Callable[..., int]
+    get: Callable[..., int]
     delete: Callable[..., int]
     abort: int
     context: int
@@ -68,7 +79,7 @@ def deadline(seconds: float, *, of_processor: bool = False) -> Iterator[None]:
     """Stop isl after some time; what it is computing then fails with an ``isl.Error``.
 
     Whoever uses this asks afterwards whether isl was stopped (``Context.aborted``) and lets it go
-    on (``Context.resume``).
+    on (``Context.resume``). Nothing is stopped any more once it has ended.
 
     Args:
         seconds: wall time for all that is inside; 0 sets no limit.
@@ -86,11 +97,38 @@ def deadline(seconds: float, *, of_processor: bool = False) -> Iterator[None]:
         return
     whole = int(seconds)
     setting = _Setting(0, 0, whole, max(1, int((seconds - whole) * 1e9)))
+    if timers.set(timer, 0, ctypes.byref(setting), None) != 0:
+        timers.delete(timer)
+        yield
+        return
     try:
-        timers.start(timer, 0, ctypes.byref(setting), None)
         yield
     finally:
+        _disarm(timers, timer)
         timers.delete(timer)
+
+
+def _disarm(timers: _Timers, timer: ctypes.c_void_p) -> None:
+    """After this the timer stops nothing any more.
+
+    If it has run out, a thread of the C library is about to stop isl, or has done so; if it runs
+    out while it is asked, its message may be lost.
+    """
+    left = _Setting()
+    timers.get(timer, ctypes.byref(left))
+    if not left.is_positive():
+        _wait_for_the_abort(_LONGEST_WAIT)
+        return
+    timers.set(timer, 0, ctypes.byref(_Setting()), ctypes.byref(left))
+    if not left.is_positive():
+        _wait_for_the_abort(_SHORT_WAIT)
+
+
+def _wait_for_the_abort(seconds: float) -> None:
+    """It comes within microseconds, later on a busy machine; never where no thread can be made."""
+    end = time.monotonic() + seconds
+    while not isl.DEFAULT_CONTEXT.aborted() and time.monotonic() < end:
+        time.sleep(_PAUSE)
 
 
 @cache
@@ -104,7 +142,12 @@ def _timers() -> _Timers | None:
         abort = ctypes.cast(library.isl_ctx_abort, ctypes.c_void_p).value
         if abort is not None:
             return _Timers(
-                system.timer_create, system.timer_settime, system.timer_delete, abort, context
+                system.timer_create,
+                system.timer_settime,
+                system.timer_gettime,
+                system.timer_delete,
+                abort,
+                context,
             )
     return None
 

@@ -82,6 +82,12 @@ class Expression:
     def __rmod__(self, other: Operand) -> Expression:
         return operation(Operator.MODULO, other, self)
 
+    def __pow__(self, exponent: object) -> Expression:
+        raise KernelError(
+            f"'{self}' to the power of {exponent}: there are no powers in a kernel; write a "
+            "product, x * x, or sqrt(x)"
+        )
+
     def __neg__(self) -> Expression:
         return operation(Operator.NEGATE, self)
 
@@ -110,6 +116,12 @@ class Expression:
         raise KernelError(
             f"'{self}' has no truth value while the kernel is declared; write select(condition, a, "
             "b), join conditions with & and |, and compare with equal(a, b)"
+        )
+
+    def __index__(self) -> int:
+        raise KernelError(
+            f"'{self}' has no value while the kernel is declared, as range() and subscripts of "
+            "lists want it; loops are 'with build.loops(i=n) as i:'"
         )
 
 

@@ -252,6 +252,9 @@ def simplify(expression: Expression, known: Intervals) -> Expression:
     if isinstance(expression, Constant):
         value = expression.value
         return Constant(value if isinstance(value, bool) else int(value))
+    if isinstance(expression, Index | Parameter):
+        low, high = known.get(expression.name, UNBOUNDED)
+        return Constant(low) if low is not None and low == high else expression
     if isinstance(expression, Operation):
         if expression.operator in COMPARISONS:
             return _comparison(expression, known)

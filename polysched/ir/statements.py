@@ -16,7 +16,7 @@ from polysched.ir.expressions import Expression, Index, Operand, as_expression, 
 from polysched.ir.kernel import Access, Array, Order, Role, Statement
 from polysched.ir.limits import limited
 from polysched.ir.nest import Nest
-from polysched.ir.source import SourceLocation, caller_location
+from polysched.ir.source import SourceLocation
 from polysched.ir.symbols import Symbols
 from polysched.ir.traversal import loads, walk
 
@@ -35,23 +35,13 @@ class Statements:
         self._declared: dict[str, Statement] = {}
         self._label: tuple[str, Order] | None = None
         self._degenerate: set[str] = set()
-        self._place: SourceLocation | None = None
 
     def __bool__(self) -> bool:
         return bool(self._declared)
 
-    @contextmanager
-    def located(self, location: SourceLocation) -> Iterator[None]:
-        """What is declared inside was written at that place, and not where Python runs."""
-        before, self._place = self._place, location
-        try:
-            yield
-        finally:
-            self._place = before
-
     def here(self) -> SourceLocation | None:
         """The place in the user's text at which a thing is declared now."""
-        return self._place or caller_location()
+        return self._symbols.here()
 
     def written(self) -> frozenset[str]:
         """The arrays that are assigned to."""

@@ -57,6 +57,10 @@ class Symbols:
         finally:
             self._place = before
 
+    def here(self) -> SourceLocation | None:
+        """The place in the user's text at which a thing is declared now."""
+        return self._place or caller_location()
+
     def claim(self, name: str, what: str) -> None:
         """Check that a name is an identifier and free.
 
@@ -167,7 +171,7 @@ class Symbols:
             extents,
             role,
             names,
-            location=self._place or caller_location(),
+            location=self.here(),
             values=None if values is None else as_values(name, element_type, values, space),
             rows=layout,
             strides=None

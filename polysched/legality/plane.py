@@ -14,14 +14,13 @@ from typing import Any, TypeAlias
 import islpy as isl
 import numpy as np
 
-from polysched.ir.affine import from_pw_aff, from_set
+from polysched.ir.affine import from_pw_aff, from_set, named
 from polysched.ir.expressions import Expression
 from polysched.ir.extrema import greatest, least
 from polysched.ir.kernel import Statement
 from polysched.ir.points import at_parameters, evaluate_many
 from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, executed, sequence, time_columns
 from polysched.legality.verdict import Occurrence, Witness
-from polysched.schedule.buffering import named
 from polysched.schedule.program import Program
 
 Marks: TypeAlias = Mapping[tuple[int, ...], str]

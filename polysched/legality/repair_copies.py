@@ -6,8 +6,9 @@ in every iteration (``promote`` for threads, ``privatise`` for lanes).
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from polysched.errors import ScheduleError
 from polysched.ir.expressions import Constant
 from polysched.ir.kernel import Role
 from polysched.ir.tree import Loop
@@ -39,23 +40,19 @@ def copies_for_threads(case: Case) -> list[StepEdit]:
     if not isinstance(step, Parallel):
         return []
     loop = find_loop(case.before, step.loop)
-    reductions, temporaries = _shared(case.before, loop)
     extent = largest_extent(case.before, loop)
     factor = CHUNK if extent is None else -(-extent // CHUNKS)
-    steps: tuple[Step, ...] = ()
-    shared = step.loop
-    if reductions and factor > 1:
-        steps, shared = (Split(step.loop, factor),), f"{step.loop}o"
-    steps = (*steps, *(Rfactor(name, shared) for name in reductions))
-    options: tuple[tuple[Step, ...], ...] = (
-        (*steps, *(Promote(array, shared) for array in temporaries)),
-        (*steps, *(Privatise(array, shared) for array in temporaries)),
-    )
-    return [
-        replace_step(case.schedule, case.index, (*copies, Parallel(shared)))
-        for copies in dict.fromkeys(options)
-        if copies
-    ]
+    found: list[tuple[Step, ...]] = []
+    for shared in _shared(case.before, loop):
+        steps: tuple[Step, ...] = ()
+        at = step.loop
+        if shared.reductions and factor > 1:
+            steps, at = (Split(step.loop, factor),), f"{step.loop}o"
+        steps = (*steps, *(Rfactor(name, at) for name in shared.reductions))
+        for copies in (Promote, Privatise):
+            made = (copies(array, at) for array in shared.temporaries)
+            found.append((*steps, *made, Parallel(at)))
+    return [replace_step(case.schedule, case.index, steps) for steps in dict.fromkeys(found)]
 
 
 def copies_for_lanes(case: Case) -> list[StepEdit]:
@@ -67,28 +64,51 @@ def copies_for_lanes(case: Case) -> list[StepEdit]:
     step = case.step
     if not isinstance(step, Vectorize):
         return []
-    program = case.before
-    reductions, temporaries = _shared(program, find_loop(program, step.loop))
-    if not reductions and not temporaries:
-        return []
+    found = []
+    for shared in _shared(case.before, find_loop(case.before, step.loop)):
+        try:
+            steps = _lanes_with_copies(case.before, step, shared)
+        except ScheduleError:  # it does not fit this program
+            continue
+        found.append(replace_step(case.schedule, case.index, steps))
+    return found
+
+
+def _lanes_with_copies(program: Program, step: Vectorize, shared: _Shared) -> tuple[Step, ...]:
     outer, inner = f"{step.loop}o", f"{step.loop}i"
     steps: list[Step] = [Split(step.loop, step.lanes)]
-    if reductions:
+    if shared.reductions:
         steps.append(Reorder((inner, outer)))
     for order_step in steps:
         program = transform(program, order_step)
-    made: list[Rfactor | Privatise] = [Rfactor(name, inner) for name in reductions]
-    made += [Privatise(array, inner) for array in temporaries]
+    made: list[Rfactor | Privatise] = [Rfactor(name, inner) for name in shared.reductions]
+    made += [Privatise(array, inner) for array in shared.temporaries]
     for copies in made:
         beside = _side_by_side(program, copies)
         program = transform(program, beside)
         steps.append(beside)
-    steps.append(Vectorize(inner, step.lanes, step.into))
-    return [replace_step(case.schedule, case.index, tuple(steps))]
+    return (*steps, Vectorize(inner, step.lanes, step.into))
 
 
-def _shared(program: Program, loop: Loop) -> tuple[list[str], list[str]]:
-    """What iterations share: statements that are reductions free in their order, temporaries."""
+@dataclass(frozen=True)
+class _Shared:
+    """What iterations share and each shall have for itself.
+
+    Attributes:
+        reductions: statements, free in their order, that get partial results.
+        temporaries: arrays that get copies.
+    """
+
+    reductions: tuple[str, ...]
+    temporaries: tuple[str, ...]
+
+
+def _shared(program: Program, loop: Loop) -> tuple[_Shared, ...]:
+    """The ways to share nothing; none if there is nothing to be done.
+
+    A temporary in which a reduction adds up what belongs to one iteration gets copies; one in which
+    it adds up over the iterations gets partial results. Both are proposed, the copies first.
+    """
     reductions: dict[str, str] = {}
     temporaries: dict[str, None] = {}
     for within in dependences_within(program, loop):
@@ -99,8 +119,10 @@ def _shared(program: Program, loop: Loop) -> tuple[list[str], list[str]]:
             reductions[within.source] = array.name
         elif array.role is Role.TEMPORARY:
             temporaries[array.name] = None
-    kept = [array for array in temporaries if array not in reductions.values()]
-    return list(reductions), kept
+    outside = tuple(name for name, array in reductions.items() if array not in temporaries)
+    alone = tuple(array for array in temporaries if array not in reductions.values())
+    ways = (_Shared(outside, tuple(temporaries)), _Shared(tuple(reductions), alone))
+    return tuple(way for way in dict.fromkeys(ways) if way.reductions or way.temporaries)
 
 
 def _side_by_side(program: Program, step: Rfactor | Privatise) -> Rfactor | Privatise:

@@ -1,4 +1,4 @@
-"""Convolutions of any size, stride and dilation, with or without bias and ReLU.
+"""Convolutions of any size, stride, dilation and number of groups, with or without bias and ReLU.
 
 Images are stored as NHWC and filters as HWIO, so that output channels are lanes. The register tile
 is a block of neighbouring pixels by a few vectors of channels; its sums stay in registers for the
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from polysched.errors import KernelError, ScheduleError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, f32
+from polysched.ir.expressions import Index, Operand
 from polysched.ir.functions import maximum
 from polysched.ir.kernel import Kernel
 from polysched.ir.tree import path
@@ -34,6 +35,9 @@ class Convolution:
         filter_width: columns of the filter.
         stride: distance of neighbouring output pixels in the input, in both directions.
         dilation: distance of neighbouring filter taps in the input, in both directions.
+        groups: parts of equal size that the channels are cut into, both of the input and of the
+            output: each part of the output sees one of the input. As many as there are channels
+            are a depthwise convolution.
     """
 
     images: int
@@ -45,16 +49,33 @@ class Convolution:
     filter_width: int = 3
     stride: int = 1
     dilation: int = 1
+    groups: int = 1
 
     def __post_init__(self) -> None:
         """Refuse what is no size.
 
         Raises:
-            KernelError: a field is not positive; the message names it.
+            KernelError: a field is not positive, or the groups do not divide the channels; the
+                message names it.
         """
         for name, value in vars(self).items():
             if value < 1:
                 raise KernelError(f"conv2d: {name} is {value}; expected a positive number")
+        for name in ("channels_in", "channels_out"):
+            if (value := getattr(self, name)) % self.groups:
+                raise KernelError(
+                    f"conv2d: {name} is {value}; expected a multiple of groups, {self.groups}"
+                )
+
+    @property
+    def group_in(self) -> int:
+        """Channels of the input that a channel of the output sees."""
+        return self.channels_in // self.groups
+
+    @property
+    def group_out(self) -> int:
+        """Channels of the output that see the same channels of the input."""
+        return self.channels_out // self.groups
 
     @property
     def input_height(self) -> int:
@@ -75,9 +96,11 @@ def conv2d(
     ``out[n, y, x, c] = bias[c] + the sum over ky, kx, k of filter[ky, kx, k, c] *
     input[n, y*stride + ky*dilation, x*stride + kx*dilation, k]``, and 0 instead of what is
     negative if ``relu``. Arrays, C-contiguous: ``input[images, input_height, input_width,
-    channels_in]``, ``filter[filter_height, filter_width, channels_in, channels_out]``,
-    ``bias[channels_out]`` if there is one, ``out[images, height, width, channels_out]``. The
-    statements are ``init``, ``update`` and, with ``relu``, ``finish``.
+    channels_in]``, ``filter[filter_height, filter_width, channels_in / groups, channels_out]``,
+    ``bias[channels_out]`` if there is one, ``out[images, height, width, channels_out]``. With
+    groups ``k`` counts the channels of the group of ``c``. The statements are ``init``, ``update``
+    and, with ``relu``, ``finish``; where a group has several channels, a loop ``g`` goes over the
+    groups and ``c`` over the channels of one.
 
     Args:
         size: all the sizes.
@@ -88,24 +111,40 @@ def conv2d(
     build = KernelBuilder("conv2d")
     extents = (size.images, size.height, size.width, size.channels_out)
     input_shape = (size.images, size.input_height, size.input_width, size.channels_in)
-    filter_shape = (size.filter_height, size.filter_width, size.channels_in, size.channels_out)
+    filter_shape = (size.filter_height, size.filter_width, size.group_in, size.channels_out)
     input = build.input("input", dtype, input_shape, dimensions="n y x k")
     filter = build.input("filter", dtype, filter_shape, dimensions="ky kx k c")
     offset = build.input("bias", dtype, (size.channels_out,)) if bias else None
     out = build.output("out", dtype, extents, dimensions="n y x c")
     sums = build.temporary("sums", dtype, extents, dimensions="n y x c") if relu else out
-    space = dict(zip("nyxc", extents, strict=True))
-    taps = {"ky": size.filter_height, "kx": size.filter_width, "k": size.channels_in}
-    with build.loops(**space) as (n, y, x, c), build.statement("init"):
+    space = {"n": size.images, "y": size.height, "x": size.width}
+    taps = {"ky": size.filter_height, "kx": size.filter_width, "k": size.group_in}
+    has_loop = size.groups > 1 and size.group_out > 1
+    if has_loop:
+        space["g"] = size.groups
+    space["c"] = size.group_out if has_loop else size.channels_out
+
+    def channel(of_channels: tuple[Index, ...]) -> tuple[Operand, Operand]:
+        """A channel of the output, and the first one of the input that it sees."""
+        if not has_loop:
+            (own,) = of_channels
+            return own, own * size.group_in if size.groups > 1 else 0
+        group, within = of_channels
+        return group * size.group_out + within, group * size.group_in
+
+    with build.loops(**space) as (n, y, x, *channels), build.statement("init"):
+        c, _ = channel(tuple(channels))
         sums[n, y, x, c] = 0 if offset is None else offset[c]
     with (
-        build.loops(**space, **taps) as (n, y, x, c, ky, kx, k),
+        build.loops(**space, **taps) as (n, y, x, *channels, ky, kx, k),
         build.statement("update", order="any"),
     ):
         row, column = (at * size.stride + tap * size.dilation for at, tap in ((y, ky), (x, kx)))
-        sums[n, y, x, c] += filter[ky, kx, k, c] * input[n, row, column, k]
+        c, first = channel(tuple(channels))
+        sums[n, y, x, c] += filter[ky, kx, k, c] * input[n, row, column, first + k]
     if relu:
-        with build.loops(**space) as (n, y, x, c), build.statement("finish"):
+        with build.loops(**space) as (n, y, x, *channels), build.statement("finish"):
+            c, _ = channel(tuple(channels))
             out[n, y, x, c] = maximum(0, sums[n, y, x, c])
     return build.kernel()
 
@@ -164,14 +203,18 @@ def conv2d_schedule(kernel: Kernel, machine: Machine, threads: int = 1) -> Sched
         raise ScheduleError(f"conv2d: threads is {threads}; expected at least 1")
     out = extents_of(kernel, "out", "n y x c", "conv2d")
     taps = extents_of(kernel, "filter", "ky kx k c", "conv2d")
-    tile = tile_for(out["y"], out["x"], out["c"], machine, kernel.arrays["out"].dtype)
-    schedule = _tiled(Schedule(kernel), tile)
+    groups = extents_of(kernel, "input", "n y x k", "conv2d")["k"] // taps["k"]
+    has_loop = "g" in kernel.statements["update"].indices
+    channels = out["c"] // groups if has_loop else out["c"]
+    tile = tile_for(out["y"], out["x"], channels, machine, kernel.arrays["out"].dtype)
+    schedule = _tiled(Schedule(kernel), tile, _order(groups, has_loop))
 
     pixels = out["n"] * out["y"] * out["x"]
     work = pixels * out["c"] * taps["ky"] * taps["kx"] * taps["k"]
     if threads > 1 and work >= WORTH_THREADS:
         schedule = schedule.collapse("update.n", "y_tile", into="rows").parallel("rows")
-    if out["c"] > tile.channels and pixels > _REUSED * tile.rows * tile.columns:
+    is_reused = pixels > _REUSED * tile.rows * tile.columns
+    if groups == 1 and out["c"] > tile.channels and is_reused:
         schedule = schedule.pack("filter", at="c_tile", order=("ky", "kx", "k", "c"))
         schedule = schedule.vectorize("filter_packed.c", tile.lanes)
     for statement in kernel.statements:
@@ -184,14 +227,21 @@ _REUSED = 8
 """Tiles of pixels from which on a copy of the filter's part for some channels pays."""
 
 
-def _tiled(schedule: Schedule, tile: Tile) -> Schedule:
+def _order(groups: int, has_loop: bool) -> tuple[str, ...]:
+    """The loops over tiles: groups have small filters, so that the input is read in one go."""
+    if groups == 1:
+        return ("c_tile", "n", "y_tile", "x_tile")
+    return ("n", "y_tile", *(("g",) if has_loop else ()), "c_tile", "x_tile")
+
+
+def _tiled(schedule: Schedule, tile: Tile, order: tuple[str, ...]) -> Schedule:
     """Tiles of the output, the reduction inside, its sums in a buffer that becomes registers."""
     has_epilogue = "finish" in schedule.kernel.statements
     statement = "finish" if has_epilogue else "update"
     for loop, factor in (("c", tile.channels), ("x", tile.columns), ("y", tile.rows)):
         pair = (f"{loop}_tile", f"{loop}_in")
         schedule = schedule.split(f"{statement}.{loop}", factor, into=pair)
-    tiles, inside = ("c_tile", f"{statement}.n", "y_tile", "x_tile"), ("y_in", "x_in", "c_in")
+    tiles, inside = [f"{statement}.{loop}" for loop in order], ("y_in", "x_in", "c_in")
     if not has_epilogue:
         schedule = schedule.reorder(*tiles, *_TAPS, *inside).compute_at("init", at="x_tile")
         return schedule.promote("out", at="x_tile", lanes=tile.lanes)

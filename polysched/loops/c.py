@@ -70,7 +70,7 @@ def _require_c_types(program: LoopProgram) -> None:
                 f"array '{array.name}' holds integers of {array.dtype.bits} bits ({array.dtype}), "
                 "which C does not have; compile to an object, a library or LLVM IR instead"
             )
-    for root, _ in _expressions(program):
+    for root, _, _ in _expressions(program):
         for node in walk_expression(root):
             dtype = None if isinstance(node, Load) else node.dtype
             if dtype is not None and dtype.is_odd:
@@ -87,8 +87,8 @@ def function_name(program: LoopProgram) -> str:
 
 def _helpers(program: LoopProgram) -> list[Helper]:
     found = (
-        helper_for(node, in_subscript=inside)
-        for root, within in _expressions(program)
+        helper_for(node, in_subscript=inside, in_value=is_value)
+        for root, within, is_value in _expressions(program)
         for node, inside in _nodes(root, within)
     )
     return list(dict.fromkeys(helper for helper in found if helper is not None))
@@ -101,20 +101,20 @@ def _nodes(expression: Expression, in_subscript: bool) -> Iterator[tuple[Express
     yield expression, in_subscript
 
 
-def _expressions(program: LoopProgram) -> Iterator[tuple[Expression, bool]]:
-    """All expressions, and whether each is a subscript."""
+def _expressions(program: LoopProgram) -> Iterator[tuple[Expression, bool, bool]]:
+    """All expressions, and whether each is a subscript, and whether a value that is assigned."""
     for array in program.arrays.values():
-        yield from ((extent, False) for extent in array.stored_shape)
-        yield from ((stride, True) for stride in array.strides or ())
+        yield from ((extent, False, False) for extent in array.stored_shape)
+        yield from ((stride, True, False) for stride in array.strides or ())
     for node in walk(program.body):
         match node:
             case For(lower=lower, upper=upper):
-                yield from ((lower, False), (upper, False))
+                yield from ((lower, False, False), (upper, False, False))
             case If(condition=condition):
-                yield condition, False
+                yield condition, False, False
             case Assign(target=target, value=value):
-                yield from ((subscript, True) for subscript in target.subscripts)
-                yield value, False
+                yield from ((subscript, True, False) for subscript in target.subscripts)
+                yield value, False, True
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class _Printer:
                 return ["{", *_indented([self.stack_array(array), *inner]), "}"]
             case Assign(target=target, value=value):
                 element = self.expressions.element(target.array, target.subscripts)
-                return [f"{element} = {self.expressions.text(value)};"]
+                return [f"{element} = {self.expressions.value(value)};"]
 
     def loop_head(self, loop: For) -> str:
         name = self.expressions.variable_names[loop.variable]
@@ -231,7 +231,7 @@ class _Printer:
         """All lanes of one assignment; where one lane writes what another reads, through a copy."""
         target, value = masked.assign.target, masked.assign.value
         element = self.expressions.element(target.array, target.subscripts)
-        result = self.expressions.text(value)
+        result = self.expressions.value(value)
         if not _lanes_interfere(loop, masked.assign):
             head = f"{self.loop_head(loop)} /* vector */"
             return [head, *_indented(self.under_mask(masked, f"{element} = {result};")), "}"]

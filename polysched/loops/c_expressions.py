@@ -33,8 +33,6 @@ _LIBRARY: Mapping[Operator, str] = MappingProxyType(
         Operator.SQUARE_ROOT: "sqrt",
         Operator.EXPONENTIAL: "exp",
         Operator.FMA: "fma",
-        Operator.NUMBER_MINIMUM: "fmin",
-        Operator.NUMBER_MAXIMUM: "fmax",
         Operator.FLOOR: "floor",
         Operator.CEILING: "ceil",
         Operator.TRUNCATE: "trunc",
@@ -47,16 +45,25 @@ _SYMBOLS: Mapping[Operator, str] = MappingProxyType({Operator.AND: "&&", Operato
 
 @dataclass(frozen=True)
 class CExpressions:
-    """Prints expressions, given the arrays and the names that all things have in C."""
+    """Prints expressions, given the arrays and the names that all things have in C.
+
+    ``in_subscript`` and ``in_value`` say where they stand, as for
+    :func:`polysched.loops.c_helpers.helper_for`.
+    """
 
     arrays: Mapping[str, Array]
     array_names: Mapping[str, str]
     variable_names: Mapping[str, str]
     in_subscript: bool = False
+    in_value: bool = False
 
     def text(self, expression: Expression) -> str:
         """The expression."""
         return self._within(expression, Precedence.WHOLE)
+
+    def value(self, expression: Expression) -> str:
+        """The expression as what is assigned."""
+        return replace(self, in_value=True).text(expression)
 
     def element(self, array: str, subscripts: Sequence[Expression]) -> str:
         """An element of an array."""
@@ -73,7 +80,7 @@ class CExpressions:
         return text if precedence >= context else f"({text})"
 
     def _printed(self, expression: Expression) -> tuple[str, Precedence]:
-        helper = helper_for(expression, in_subscript=self.in_subscript)
+        helper = helper_for(expression, in_subscript=self.in_subscript, in_value=self.in_value)
         match expression:
             case Constant(value=value):
                 return _signed(c_constant(value, expression.dtype or i64))

@@ -1,8 +1,8 @@
 """The small C functions behind operations for which C's own operators mean something else.
 
-C leaves signed overflow undefined, rounds integer division towards zero and has ``fmin`` drop NaN;
-these functions wrap around, round down and keep NaN. They define what C leaves undefined as
-:mod:`polysched.ir.scalar` does.
+C leaves signed overflow undefined, rounds integer division towards zero, and leaves it to the
+compiler which zero ``fmin(0.0, -0.0)`` is; these functions wrap around, round down and give the
+second one. They define what C leaves undefined as :mod:`polysched.ir.scalar` does.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from polysched.ir.dtypes import DType, NumberKind, i64
 from polysched.ir.expressions import Cast, Constant, Expression, Index, Operation, Parameter
 from polysched.ir.operators import Operator
 from polysched.ir.traversal import walk
+
+# Literals up to here keep sums of indices within 64 bits.
+_SMALL = 2**16
 
 # A count of elements too large for 64 bits becomes the largest number, which no allocation fits.
 WORKSPACE = """\
@@ -46,6 +49,8 @@ _WORDS: Mapping[Operator, str] = MappingProxyType(
         Operator.REMAINDER: "remainder",
         Operator.MINIMUM: "minimum",
         Operator.MAXIMUM: "maximum",
+        Operator.NUMBER_MINIMUM: "number_minimum",
+        Operator.NUMBER_MAXIMUM: "number_maximum",
     }
 )
 
@@ -58,6 +63,8 @@ _ALWAYS = frozenset(
         Operator.REMAINDER,
         Operator.MINIMUM,
         Operator.MAXIMUM,
+        Operator.NUMBER_MINIMUM,
+        Operator.NUMBER_MAXIMUM,
     }
 )
 
@@ -91,11 +98,17 @@ def c_type(dtype: DType) -> str:
             return "bool"
 
 
-def helper_for(node: Expression, *, in_subscript: bool = False) -> Helper | None:
+def helper_for(
+    node: Expression, *, in_subscript: bool = False, in_value: bool = False
+) -> Helper | None:
     """The function that a node is printed as; None where C has the meaning itself.
 
+    The arithmetic of subscripts, bounds and conditions does not overflow at the sizes that a
+    program takes (:mod:`polysched.loops.size_limits`).
+
     Args:
-        in_subscript: whether it is part of a subscript, whose arithmetic is proved not to overflow.
+        in_subscript: whether it is part of a subscript.
+        in_value: whether it is part of a value outside of subscripts.
     """
     match node:
         case Cast(operand=operand, type=dtype):
@@ -110,7 +123,9 @@ def helper_for(node: Expression, *, in_subscript: bool = False) -> Helper | None
             if operator is Operator.ABSOLUTE:
                 return Helper(operator, dtype)
             if operator in _WRAPPING and not (
-                in_subscript or _is_modular(dtype) or is_index_arithmetic(node)
+                in_subscript
+                or _is_modular(dtype)
+                or (_is_sum_of_indices(node) if in_value else is_index_arithmetic(node))
             ):
                 return Helper(operator, dtype)
     return None
@@ -122,9 +137,26 @@ def _is_modular(dtype: DType) -> bool:
 
 
 def is_index_arithmetic(node: Expression) -> bool:
-    """Whether a value depends on literals, indices and parameters only; it does not overflow."""
+    """Whether a value depends on literals, indices and parameters only."""
     leaves = (Constant, Index, Parameter, Operation)
     return (node.dtype or i64) == i64 and all(isinstance(part, leaves) for part in walk(node))
+
+
+def _is_sum_of_indices(node: Expression) -> bool:
+    """Whether a value is index arithmetic that does not overflow, wherever it stands: parameters
+    that only values use may be any number, and products may be large.
+    """
+    parts = list(walk(node))
+    return is_index_arithmetic(node) and not any(
+        isinstance(part, Parameter)
+        or (isinstance(part, Constant) and abs(int(part.value)) > _SMALL)
+        or (
+            isinstance(part, Operation)
+            and part.operator is Operator.MULTIPLY
+            and not any(isinstance(factor, Constant) for factor in part.operands)
+        )
+        for part in parts
+    )
 
 
 def helper_text(helper: Helper) -> str:
@@ -260,5 +292,7 @@ _FLOAT_BODIES: Mapping[Operator, Callable[[DType], list[str]]] = MappingProxyTyp
     {
         Operator.MINIMUM: _float_smallest("a", "b"),
         Operator.MAXIMUM: _float_smallest("b", "a"),
+        Operator.NUMBER_MINIMUM: lambda dtype: ["return a < b || b != b ? a : b;"],
+        Operator.NUMBER_MAXIMUM: lambda dtype: ["return a > b || b != b ? a : b;"],
     }
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from polysched.errors import LoweringError
-from polysched.ir.affine import from_pw_aff
+from polysched.ir.affine import from_pw_aff, named
 from polysched.ir.expressions import Expression, Index
 from polysched.ir.linear import Intervals, simplify
 from polysched.ir.traversal import transform, walk
@@ -19,7 +19,6 @@ from polysched.loops.nodes import (
     children,
     variable_interval,
 )
-from polysched.schedule.buffering import named
 from polysched.schedule.prefetch import prefetched
 from polysched.schedule.program import Program
 

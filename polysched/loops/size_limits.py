@@ -46,7 +46,7 @@ class Growth:
         return Growth(max(self.slope, other.slope), max(self.offset, other.offset))
 
 
-def _literal(value: int | Fraction) -> Growth:
+def _literal(value: int) -> Growth:
     return Growth(Fraction(0), Fraction(abs(value)))
 
 
@@ -156,16 +156,16 @@ class _Survey:
         if operator in COMPARISONS or operator in LOGICAL:
             return _literal(1)
         match operator, bounds:
-            case (Operator.ADD | Operator.SUBTRACT), [left, right]:
+            case ((Operator.ADD | Operator.SUBTRACT), [left, right]):
                 return left.plus(right)
             case Operator.MULTIPLY, [left, right]:
                 factor, other = (left, right) if not left.slope else (right, left)
                 if factor.slope:
                     raise LoweringError("a subscript, bound or condition multiplies two sizes")
                 return other.times(factor.offset)
-            case (Operator.FLOOR_DIVIDE | Operator.QUOTIENT), [left, right] if not right.slope:
+            case ((Operator.FLOOR_DIVIDE | Operator.QUOTIENT), [left, right]) if not right.slope:
                 return left.times(1 / max(right.offset, Fraction(1))).plus(_literal(1))
-            case (Operator.MODULO | Operator.REMAINDER), [_, right]:
+            case ((Operator.MODULO | Operator.REMAINDER), [_, right]):
                 return right
             case Operator.SELECT, [_, if_true, if_false]:
                 return if_true.joined(if_false)

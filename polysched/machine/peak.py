@@ -6,7 +6,6 @@ says little; a burst before and after each run says what that run could have had
 
 import ctypes
 import time
-from collections.abc import Callable
 
 import numpy as np
 from llvmlite import binding
@@ -21,9 +20,6 @@ _ENTRY = "polysched_peak"
 _ROUNDS = 4
 # A burst is timed in so many slices, and the best one counts: an interruption spoils only one.
 _SLICES = 5
-# Twice the last cache lies outside it. The cap is for hosts that show a guest their whole L3.
-_COPY_BYTES_CAP = 256 * 1024**2
-_COPY_BYTES_FLOOR = 32 * 1024**2
 
 
 def chain_count(machine: Machine) -> int:
@@ -138,47 +134,11 @@ class PeakMeter:
         return time.perf_counter() - start
 
 
-class CopyMeter:
-    """Bursts of copying between two arrays that no cache holds, on one core, by `numpy.copyto`."""
-
-    def __init__(self, machine: Machine) -> None:
-        last = max((cache.bytes for cache in machine.caches), default=0)
-        size = min(max(2 * last, _COPY_BYTES_FLOOR), _COPY_BYTES_CAP)
-        self._source = aligned_array(size, machine.page_bytes)
-        self._target = aligned_array(size, machine.page_bytes)
-        # Written once, so that the pages exist and are not all the same page of zeros.
-        self._source.fill(1)
-        self._target.fill(2)
-
-    def burst(self, seconds: float = 0.05) -> float:
-        """Bytes a second, read and written both counted: the best of the copies in `seconds`.
-
-        At least one copy is made, however long it takes.
-        """
-        return _best_copy(self._source, self._target, seconds, time.perf_counter)
-
-
 def aligned_array(size: int, alignment: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
     """A new array of `size` bytes, unset, whose first byte stands at a multiple of `alignment`."""
     buffer = np.empty(size + alignment, dtype=np.uint8)
     start = -buffer.ctypes.data % alignment
     return buffer[start : start + size]
-
-
-def _best_copy(
-    source: np.ndarray[tuple[int], np.dtype[np.uint8]],
-    target: np.ndarray[tuple[int], np.dtype[np.uint8]],
-    seconds: float,
-    clock: Callable[[], float],
-) -> float:
-    begin = now = clock()
-    best = float("inf")
-    while True:
-        np.copyto(target, source)
-        previous, now = now, clock()
-        best = min(best, now - previous)
-        if now - begin >= seconds:
-            return 2 * source.nbytes / best
 
 
 def _element(dtype_bits: int) -> str:

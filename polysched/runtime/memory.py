@@ -45,6 +45,21 @@ def aligned_zeros(
     return np.ndarray(shape, element, memory, -address(memory, True) % alignment, in_bytes)
 
 
+def aligned_empty(
+    shape: tuple[int, ...], dtype: npt.DTypeLike = np.float32, alignment: int = 128
+) -> np.ndarray[Any, Any]:
+    """A new array in row-major order, of anything, for what is going to be written whole.
+
+    It starts at a multiple of ``alignment`` bytes, a power of two.
+
+    Raises:
+        MemoryError: there is not that much memory.
+    """
+    element = np.dtype(dtype)
+    memory = np.empty(math.prod(shape) * element.itemsize + alignment, np.uint8)
+    return np.ndarray(shape, element, memory, -address(memory, True) % alignment)
+
+
 def aligned_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """A copy that starts at a multiple of 128 bytes and has the strides of the original."""
     strides = tuple(stride // array.itemsize for stride in array.strides)

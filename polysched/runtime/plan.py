@@ -15,7 +15,7 @@ import numpy as np
 
 from polysched.errors import CallError, KernelError, suggestion
 from polysched.ir.evaluate import evaluate
-from polysched.ir.kernel import Array
+from polysched.ir.kernel import Array, Role
 from polysched.ir.printing import values_text
 from polysched.ir.strides import concrete_strides, elements_spanned
 from polysched.runtime.buffers import buffer_rank, buffer_shape, buffer_text, buffer_type
@@ -228,10 +228,15 @@ def _check_type(signature: Signature, array: Array, layout: Layout) -> None:
                 f"{_subject(signature, array)} has its bytes swapped ({dtype.str}); expected the "
                 f"native order ({expected.str}): convert with .astype('{expected.name}')"
             )
+        if array.is_packed:
+            advice = ": pack them with pack_bits()"
+        elif array.role is Role.INPUT:
+            advice = f" ({array.dtype}): convert with .astype('{expected.name}')"
+        else:  # a converted copy would take what is written
+            advice = f" ({array.dtype})"
         raise CallError(
             f"{_subject(signature, array)}{buffer_text(array)} has elements of type {dtype}; "
-            f"expected {expected.name}"
-            + (": pack them with pack_bits()" if array.is_packed else f" ({array.dtype})")
+            f"expected {expected.name}{advice}"
         )
     if len(shape) != buffer_rank(array):
         raise CallError(

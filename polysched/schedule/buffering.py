@@ -23,13 +23,17 @@ import islpy as isl
 
 from polysched.dependence.relations import Dependence, Reference
 from polysched.errors import ScheduleError, suggestion
-from polysched.ir.affine import from_pw_aff
 from polysched.ir.expressions import Constant, Expression
-from polysched.ir.extrema import greatest
 from polysched.ir.kernel import Array, Role, access_relation
-from polysched.ir.linear import simplify
 from polysched.ir.tree import Loop, statements
 from polysched.schedule.exactness import require_exact_accesses
+from polysched.schedule.footprint import (
+    element_column,
+    extent,
+    from_tiles,
+    iteration_range,
+    lowest_subscript,
+)
 from polysched.schedule.program import Program, counted_loop, prefix_loops, prefix_map
 
 _Column = TypeVar("_Column")
@@ -114,13 +118,7 @@ def plan_buffer(
         ScheduleError: the array or loop is unknown, the array is not touched below the loop, the
             names of dimensions are wrong, or a tile has no bounded box.
     """
-    if array_name not in program.arrays:
-        raise ScheduleError(f"no array '{array_name}'{suggestion(array_name, program.arrays)}")
-    if into in program.arrays or into in program.statements or not into.isidentifier():
-        raise ScheduleError(
-            f"'{into}' cannot name the buffer of array '{array_name}': it is taken or no "
-            "identifier; pass another with into="
-        )
+    _require_names(program, array_name, into)
     array = program.arrays[array_name]
     loop = counted_loop(program, at)
     around = prefix_loops(program, loop)
@@ -134,30 +132,26 @@ def plan_buffer(
             f"no statement that ever runs below loop '{at}' accesses array '{array_name}'"
         )
     touched = reduce(isl.Set.union, (relation.range() for relation in redirect.values()))
-    footprint = _from_tiles(touched, len(around))
+    footprint = from_tiles(touched, len(around))
     tiles = len(around) - expanded
     if expanded and users is not None:
         lifetimes = touched.project_out(isl.dim_type.set, tiles, 1)
-        _require_one_tile(_from_tiles(lifetimes, tiles), array, f"loop '{at}'")
+        _require_one_tile(from_tiles(lifetimes, tiles), array, f"loop '{at}'")
     else:
         _require_one_tile(footprint, array, f"an iteration of loop '{at}'")
-    lowest = tuple(_lowest(footprint, position, tile_names) for position in range(len(array.shape)))
+    lowest = tuple(
+        lowest_subscript(footprint, position, tile_names) for position in range(len(array.shape))
+    )
     stored = _stored_order(array, own_dimension(loop, array) if expanded else None, order)
     positions = tuple(position for position in stored if position != _OWN)
     names_of = {position: array.dimensions[position] for position in positions}
     extents = {
-        position: _extent(
-            footprint,
-            lowest[position],
-            position,
-            f"dimension '{array.dimensions[position]}' of array '{array.name}' has no bounded "
-            f"extent in an iteration of loop '{at}'",
-        )
+        position: _box_extent(footprint, lowest[position], position, array, at)
         for position in positions
     }
     first, place = None, 0
     if expanded:
-        first, extents[_OWN] = _iterations(footprint, tile_names, at)
+        first, extents[_OWN] = iteration_range(footprint, tile_names, at)
         place, names_of[_OWN] = stored.index(_OWN), own_dimension(loop, array)
     buffer = Array(
         into,
@@ -169,18 +163,28 @@ def plan_buffer(
         location=array.location,
     )
     return Buffering(
-        array,
-        buffer,
-        loop,
-        around,
-        tile_names,
-        array.dimensions,
-        positions,
-        lowest,
-        redirect,
-        first,
-        place,
+        array=array,
+        buffer=buffer,
+        loop=loop,
+        around=around,
+        tile_names=tile_names,
+        element_names=array.dimensions,
+        order=positions,
+        lowest=lowest,
+        redirect=redirect,
+        first=first,
+        place=place,
     )
+
+
+def _require_names(program: Program, array_name: str, into: str) -> None:
+    if array_name not in program.arrays:
+        raise ScheduleError(f"no array '{array_name}'{suggestion(array_name, program.arrays)}")
+    if into in program.arrays or into in program.statements or not into.isidentifier():
+        raise ScheduleError(
+            f"'{into}' cannot name the buffer of array '{array_name}': it is taken or no "
+            "identifier; pass another with into="
+        )
 
 
 def _tile_names(around: tuple[Loop, ...]) -> tuple[str, ...]:
@@ -211,20 +215,6 @@ def _redirections(
     return redirect
 
 
-def _from_tiles(touched: isl.Set, depth: int) -> isl.Map:
-    """The relation from the first ``depth`` dimensions to the others.
-
-    From tiles to the elements of the array that they touch, say.
-    """
-    return isl.Map.from_domain(touched).move_dims(
-        isl.dim_type.out,
-        0,
-        isl.dim_type.in_,
-        depth,
-        touched.dim(isl.dim_type.set) - depth,
-    )
-
-
 def _require_one_tile(footprint: isl.Map, array: Array, user: str) -> None:
     """Check that the lifetime of a buffer touches one tile of an array that is a buffer itself.
 
@@ -238,7 +228,7 @@ def _require_one_tile(footprint: isl.Map, array: Array, user: str) -> None:
         ScheduleError: it touches several.
     """
     for position in range(array.tile):
-        if not _element_column(footprint, position).is_single_valued():
+        if not element_column(footprint, position).is_single_valued():
             raise ScheduleError(
                 f"{user} touches several tiles of buffer '{array.name}', one "
                 f"for each '{array.dimensions[position]}'; take a loop inside the one at which "
@@ -246,52 +236,15 @@ def _require_one_tile(footprint: isl.Map, array: Array, user: str) -> None:
             )
 
 
-def _element_column(footprint: isl.Map, position: int) -> isl.Map:
-    count = footprint.dim(isl.dim_type.out)
-    column = footprint.project_out(isl.dim_type.out, position + 1, count - position - 1)
-    return column.project_out(isl.dim_type.out, 0, position)
-
-
-def _lowest(footprint: isl.Map, position: int, tile_names: tuple[str, ...]) -> isl.PwAff:
-    column = _element_column(footprint, position)
-    function = column.dim_min(0).gist(column.domain()).coalesce()
-    return named(function, tile_names)
-
-
-def _iterations(
-    footprint: isl.Map, tile_names: tuple[str, ...], at: str
-) -> tuple[isl.PwAff, Expression]:
-    """The smallest value of the innermost loop in each tile, and how many values follow it."""
-    outer = len(tile_names) - 1
-    values = _from_tiles(footprint.domain(), outer)
-    lowest = _lowest(values, 0, tile_names[:outer])
-    count = _extent(values, lowest, 0, f"loop '{at}' has no bounded number of iterations")
-    return named(lowest.insert_dims(isl.dim_type.in_, outer, 1), tile_names), count
-
-
-def _extent(footprint: isl.Map, lowest: isl.PwAff, position: int, unbounded: str) -> Expression:
-    """The largest extent from ``lowest`` on; ``unbounded`` says that there is none."""
-    column = _element_column(footprint, position)
-    starts = isl.Map.from_pw_aff(lowest).reset_tuple_id(isl.dim_type.in_)
-    offsets = starts.intersect_domain(column.domain()).reverse().apply_range(column).deltas()
-    if not offsets.dim_has_upper_bound(isl.dim_type.set, 0):
-        raise ScheduleError(unbounded)
-    last = offsets.dim_max(0)
-    highest = greatest(offsets, 0)
-    if highest is not None and _reaches(last, highest):
-        return Constant(highest + 1)
-    return simplify(from_pw_aff(last) + 1, {})
-
-
-def _reaches(last: isl.PwAff, highest: int) -> bool:
-    """Whether the literal is the value of a whole piece: the extent of a full tile, say.
-
-    It is then taken for the partial tiles of small sizes too: the buffer has literal extents.
-    """
-    return any(
-        simplify(from_pw_aff(isl.PwAff.from_aff(piece)), {}) == Constant(highest)
-        for _, piece in last.get_pieces()
+def _box_extent(
+    footprint: isl.Map, lowest: isl.PwAff, position: int, array: Array, at: str
+) -> Expression:
+    """The largest extent that a tile needs of a dimension of the array."""
+    unbounded = (
+        f"dimension '{array.dimensions[position]}' of array '{array.name}' has no bounded extent "
+        f"in an iteration of loop '{at}'"
     )
+    return extent(footprint, lowest, position, unbounded)
 
 
 def own_dimension(loop: Loop, array: Array) -> str:
@@ -330,10 +283,3 @@ def _stored_order(array: Array, own: str | None, order: tuple[str, ...] | None) 
             f"{', '.join(map(str, names))}"
         )
     return tuple(positions[names.index(name)] for name in order)
-
-
-def named(function: isl.PwAff, indices: tuple[str, ...]) -> isl.PwAff:
-    """The function with its dimensions named; isl forgets the names in some operations."""
-    for position, index in enumerate(indices):
-        function = function.set_dim_id(isl.dim_type.in_, position, isl.Id(index))
-    return function

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import islpy as isl
 
-from polysched.ir.affine import from_pw_aff, literal, to_pw_aff
+from polysched.ir.affine import from_pw_aff, literal, named, to_pw_aff
 from polysched.ir.expressions import Expression, Index, Load
 from polysched.ir.kernel import Access, Statement
 from polysched.ir.linear import simplify
 from polysched.ir.traversal import loads, transform
 from polysched.ir.tree import Leaf, Loop, Node, Sequence, sequence, statements
-from polysched.schedule.buffering import Buffering, named
+from polysched.schedule.buffering import Buffering
 from polysched.schedule.program import Program, prefix_map
 
 

@@ -22,6 +22,7 @@ from polysched.ir.tree import (
     rewrite,
     statements,
 )
+from polysched.schedule.footprint import element_column, from_tiles
 from polysched.schedule.program import Program, loop_in_order, prefix_map, require_positive
 
 MOST_LINES = 64
@@ -192,9 +193,7 @@ def _box(program: Program, tree: Node, loop: Loop, ahead: Ahead) -> Prefetched |
             f"'{ahead.of}', which is not around it any more; prefetch after this step"
         )
     depth, rank, counted = len(around), len(array.shape), names.index(ahead.of)
-    reads = isl.Map.from_domain(elements).move_dims(
-        isl.dim_type.out, 0, isl.dim_type.in_, depth, rank
-    )
+    reads = from_tiles(elements, depth)
     where = f"what an iteration of loop '{loop.name}' reads of array '{array.name}'"
     ends = [_ends(reads, position, where) for position in range(array.tile, rank)]
     for position in range(array.tile):
@@ -218,11 +217,9 @@ def _ends(reads: isl.Map, position: int, where: str) -> tuple[isl.PwAff, int]:
     """Where the box starts in a dimension, and its extent."""
     start = _lowest(reads, position)
     pieces = start.get_pieces()
-    count = reads.dim(isl.dim_type.out)
-    column = reads.project_out(isl.dim_type.out, position + 1, count - position - 1)
-    column = column.project_out(isl.dim_type.out, 0, position)
     starts = isl.Map.from_pw_aff(start).intersect_domain(reads.domain())
-    last = greatest(starts.reverse().apply_range(column).deltas(), 0)
+    offsets = starts.reverse().apply_range(element_column(reads, position)).deltas()
+    last = greatest(offsets, 0)
     if last is None:
         raise ScheduleError(f"{where} has no literal extent; prefetch at a loop further inside")
     if len(pieces) != 1 or pieces[0][1].dim(isl.dim_type.div):

@@ -10,9 +10,10 @@ import islpy as isl
 from polysched.dependence.relations import Dependence
 from polysched.dependence.values import contributions
 from polysched.errors import ScheduleError
+from polysched.ir.affine import named
 from polysched.ir.kernel import Role, Statement
 from polysched.ir.tree import Leaf, Loop, Node, Sequence, path, restrict, sequence, statements
-from polysched.schedule.buffering import named, plan_buffer
+from polysched.schedule.buffering import plan_buffer
 from polysched.schedule.copies import redirected_statements
 from polysched.schedule.exactness import require_exact_accesses
 from polysched.schedule.placement import iterations_of_use, placed

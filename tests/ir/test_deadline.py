@@ -1,3 +1,4 @@
+import random
 import time
 
 import islpy as isl
@@ -34,6 +35,24 @@ def test_time_that_suffices_does_not_show() -> None:
             assert not isl.Set("{ [i] : 0 <= i < 10 }").is_empty()
     time.sleep(0.1)
     assert not isl.DEFAULT_CONTEXT.aborted()
+
+
+def test_no_abort_comes_late() -> None:
+    """Where the time ends together with the work, what follows is not stopped."""
+    generator = random.Random(0)
+    stopped = 0
+    for _ in range(1500):
+        seconds = generator.uniform(2e-4, 6e-4)
+        try:
+            with operation_quota(0, seconds=seconds):
+                end = time.perf_counter() + seconds + generator.uniform(-2e-4, 1e-4)
+                while time.perf_counter() < end:
+                    pass
+        except QuotaExceededError:
+            stopped += 1
+        for number in range(30):
+            assert isl.Val(number).to_python() == number
+    assert 0 < stopped < 1500
 
 
 def test_a_deadline_alone() -> None:

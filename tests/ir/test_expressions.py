@@ -104,6 +104,11 @@ def test_trees_compare_by_structure() -> None:
         (lambda: a + 0.5, r"literal 0.5 cannot stand beside values of type i32"),
         (lambda: i + "1", r"'1' of type str cannot stand in an expression"),
         (lambda: bool(i < 1), r"'\(i < 1\)' has no truth value while the kernel is declared"),
+        (
+            lambda: range(i),
+            r"'i' has no value .*; loops are 'with build\.loops\(i=n\) as i:'",
+        ),
+        (lambda: x**2, r"to the power of 2: there are no powers in a kernel; write a product"),
     ],
 )
 def test_wrong_operands(build: object, message: str) -> None:

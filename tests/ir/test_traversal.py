@@ -50,3 +50,13 @@ def test_depth_and_count_of_shared_subtrees() -> None:
         shared = shared + shared
     assert depth(shared) == 61
     assert node_count(shared) == 2**61 - 1
+
+
+def test_what_nothing_is_replaced_in_stays_the_same_object() -> None:
+    i, j = Index("i"), Index("j")
+    kept = i + 1
+    expression = kept * (j + 2)
+    assert transform(expression, lambda node: None) is expression
+    made = transform(expression, lambda node: i if node == j else None)
+    assert made == kept * (i + 2)
+    assert children(made)[0] is kept

@@ -1,6 +1,12 @@
+import pytest
+
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import i32
+from polysched.ir.kernel import Kernel
 from polysched.legality.check import check
 from polysched.legality.repair import apply_edit
 from polysched.legality.repair_copies import copies_for_lanes, copies_for_threads
+from polysched.legality.repairs import repairs
 from polysched.schedule.parallel import Parallel
 from polysched.schedule.primitives import Step
 from polysched.schedule.privatise import Privatise
@@ -78,6 +84,39 @@ def test_copies_for_threads() -> None:
         (Promote("t", "i"), Parallel("i")),
         (Privatise("t", "i"), Parallel("i")),
     ]
+
+
+def sums_of_rows() -> Kernel:
+    """``y[i] = sum over j of x[i, j]``, added up in one temporary for all rows."""
+    build = KernelBuilder("sums_of_rows")
+    n = build.parameter("n", minimum=1)
+    x, y = build.input("x", i32, (n, n)), build.output("y", i32, (n,))
+    t = build.temporary("t", i32, (1,))
+    with build.loops(i=n) as i:
+        with build.statement("init"):
+            t[0] = 0
+        with build.loops(j=n) as j, build.statement("add", order="any"):
+            t[0] += x[i, j]
+        with build.statement("keep"):
+            y[i] = t[0]
+    return build.kernel()
+
+
+@pytest.mark.parametrize(
+    ("schedule", "steps"),
+    [
+        (Schedule(sums_of_rows()).parallel("i"), (Promote("t", "i"), Parallel("i"))),
+        (
+            Schedule(sums_of_rows()).vectorize("i", 4),
+            (Split("i", 4), Privatise("t", "ii"), Vectorize("ii", 4)),
+        ),
+    ],
+    ids=["threads", "lanes"],
+)
+def test_sums_of_one_iteration_get_copies(schedule: Schedule, steps: tuple[Step, ...]) -> None:
+    (repair,) = repairs(schedule)
+    assert repair.schedule.steps == steps
+    assert_agrees(repair.schedule, *spread("n", values=(1, 5, 9)))
 
 
 def test_nothing_to_copy() -> None:

@@ -1,3 +1,5 @@
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import i32
 from polysched.legality.repair_order import (
     fewer_tiled_loops,
     free_reductions,
@@ -18,6 +20,16 @@ def test_orders_near_the_one_asked_for_come_first() -> None:
     assert [edit.inserted for edit in edits] == [
         (Reorder(order),)
         for order in (("j", "s", "i"), ("i", "j", "s"), ("i", "s", "j"), ("s", "j", "i"))
+    ]
+
+
+def test_of_four_loops_neighbours_change_places_first() -> None:
+    schedule = Schedule(seidel_plane()).split("j", 2).reorder("ji", "jo", "i", "s")
+    edits = other_orders(case_of(schedule))
+    assert len(edits) == 22
+    assert [edit.inserted for edit in edits[:3]] == [
+        (Reorder(order),)
+        for order in (("ji", "jo", "s", "i"), ("ji", "i", "jo", "s"), ("jo", "ji", "i", "s"))
     ]
 
 
@@ -51,6 +63,18 @@ def test_an_exact_reduction_in_the_way() -> None:
     (edit,) = free_reductions(case_of(Schedule(matmul()).reverse("k")))
     assert edit.statement == "update"
     assert edit.description.startswith("declare statement 'update' with order=\"any\"")
+
+
+def test_a_reduction_of_another_array_is_not_in_the_way() -> None:
+    build = KernelBuilder("two_sums")
+    s, p = build.inout("s", i32, ()), build.inout("p", i32, ())
+    x = build.input("x", i32, (9,))
+    with build.loops(i=9) as i, build.statement("sum"):
+        s[()] += x[i]
+    with build.loops(j=9) as j, build.statement("product"):
+        p[()] *= x[j]
+    (edit,) = free_reductions(case_of(Schedule(build.kernel()).reverse("j")))
+    assert edit.statement == "product"
 
 
 def test_a_reduction_that_is_free_already() -> None:

@@ -40,6 +40,34 @@ def test_shifts_add_up_along_a_chain() -> None:
     assert amounts(schedule, "k") == {"A": 0, "B": 1, "C": 3}
 
 
+def test_a_sink_that_stands_first_waits_an_iteration_longer() -> None:
+    build = KernelBuilder("behind")
+    n = build.parameter("n", minimum=2)
+    y, b = build.output("y", i32, (n,)), build.inout("b", i32, (n + 1,))
+    with build.loops(i=n) as i:
+        with build.statement("A"):
+            y[i] = b[i]
+        with build.statement("B"):
+            b[i + 1] = 2
+    assert amounts(Schedule(build.kernel()).reverse("i"), "i") == {"A": 2, "B": 0}
+
+
+def test_shifts_add_up_against_the_order_of_statements() -> None:
+    build = KernelBuilder("backwards")
+    n = build.parameter("n", minimum=3)
+    y = build.output("y", i32, (n,))
+    b, c = build.inout("b", i32, (n + 1,)), build.inout("c", i32, (n + 1,))
+    with build.loops(i=n) as i:
+        with build.statement("A"):
+            y[i] = b[i]
+        with build.statement("B"):
+            b[i + 1] = c[i]
+        with build.statement("C"):
+            c[i + 1] = 2
+    found = amounts(Schedule(build.kernel()).reverse("i"), "i")
+    assert found == {"A": 4, "B": 2, "C": 0}
+
+
 def test_a_backward_dependence_of_a_statement_on_itself_cannot_be_shifted_away() -> None:
     assert amounts(Schedule(copy_shifted(0, 1)).reverse("j"), "j") is None
 

@@ -1,5 +1,7 @@
 import pytest
 
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import i32
 from polysched.legality.repair import StepEdit
 from polysched.legality.repair_skew import band_skews, common_loops, skews
 from polysched.legality.within import dependences_within
@@ -33,6 +35,15 @@ def test_a_plane_is_skewed_in_both_directions() -> None:
 def test_the_factor_is_the_smallest_that_suffices(row: int, column: int, factor: int) -> None:
     program = Schedule(copy_shifted(row, column)).reverse("j").program
     assert band_skews(program, ("S",)) == (Skew("j", "i", factor),)
+
+
+def test_distances_that_grow_together_need_no_more_than_the_nearest() -> None:
+    build = KernelBuilder("diagonals")
+    n = build.parameter("n", minimum=8)
+    a = build.inout("a", i32, (n, n))
+    with build.loops(t=(3, n), i=n - 3, k=(1, 4)) as (t, i, k), build.statement("S"):
+        a[t, i] = a[t, i] + a[t - k, i + k]
+    assert band_skews(Schedule(build.kernel()).program, ("S",))[0] == Skew("i", "t", 1)
 
 
 def test_a_band_without_negative_distances_is_left_alone() -> None:

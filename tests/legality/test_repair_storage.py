@@ -1,10 +1,14 @@
+import pytest
+
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i32
 from polysched.ir.kernel import Kernel
+from polysched.legality.repair_storage import recomputations
 from polysched.legality.repairs import repairs
 from polysched.schedule.compute_at import ComputeAt
 from polysched.schedule.contract import Contract
 from polysched.schedule.schedule import Schedule
+from tests.legality.repairing import case_of
 from tests.support import kernels
 from tests.support.differential import assert_agrees, spread
 
@@ -27,12 +31,13 @@ def folded(width: int, size: int, n: int | None = None) -> Schedule:
     return schedule.contract("t", "d0", size)
 
 
-def test_one_slot_more() -> None:
-    repair = repairs(folded(4, 3))[0]
+@pytest.mark.parametrize("size", [3, 4])
+def test_a_slot_or_two_more(size: int) -> None:
+    repair = repairs(folded(4, size))[0]
     assert repair.schedule.steps[-1] == Contract("t", "d0", 5)
     assert repair.description == (
         "contract(array='t', dimension='d0', size=5) instead of "
-        "contract(array='t', dimension='d0', size=3)"
+        f"contract(array='t', dimension='d0', size={size})"
     )
     assert_agrees(repair.schedule, *spread("n", values=(4, 7, 9)))
 
@@ -58,3 +63,12 @@ def test_computed_again_in_every_tile() -> None:
     ]
     assert found
     assert_agrees(found[0], *spread("n", "m"))
+
+
+def test_the_guilty_step_itself_computes_again() -> None:
+    schedule = Schedule(kernels.blur()).split("C.i", 4).parallel("io").compute_at("t", "io")
+    case = case_of(schedule)
+    assert case.index == 2
+    assert [edit.inserted for edit in recomputations(case)] == [
+        (ComputeAt("t", "io", recompute=True),)
+    ]

@@ -25,7 +25,7 @@ def operands(size: Convolution, dtype: DType) -> tuple[AnyArray, AnyArray, AnyAr
     generator = np.random.default_rng(size.width)
     shapes: tuple[tuple[int, ...], ...] = (
         (size.images, size.input_height, size.input_width, size.channels_in),
-        (size.filter_height, size.filter_width, size.channels_in, size.channels_out),
+        (size.filter_height, size.filter_width, size.group_in, size.channels_out),
         (size.channels_out,),
     )
     input, filter, bias = (
@@ -35,7 +35,7 @@ def operands(size: Convolution, dtype: DType) -> tuple[AnyArray, AnyArray, AnyAr
 
 
 def expected(size: Convolution, input: AnyArray, filter: AnyArray) -> AnyArray:
-    """One shifted, strided matrix product for each tap."""
+    """One shifted, strided matrix product for each tap and group."""
     shape = (size.images, size.height, size.width, size.channels_out)
     total: AnyArray = np.zeros(shape, input.dtype)
     for ky, kx in product(range(size.filter_height), range(size.filter_width)):
@@ -44,7 +44,12 @@ def expected(size: Convolution, input: AnyArray, filter: AnyArray) -> AnyArray:
             slice(start, start + (count - 1) * size.stride + 1, size.stride)
             for start, count in zip(first, (size.height, size.width), strict=True)
         )
-        total += input[:, rows, columns] @ filter[ky, kx]
+        for group in range(size.groups):
+            seen, made = (
+                slice(group * channels, (group + 1) * channels)
+                for channels in (size.group_in, size.group_out)
+            )
+            total[..., made] += input[:, rows, columns, seen] @ filter[ky, kx, :, made]
     return total
 
 
@@ -96,6 +101,40 @@ def test_filter_is_packed_where_it_is_read_often(relu: bool) -> None:
     assert_right(size, relu=relu)
     schedule = conv2d_schedule(conv2d(size, relu=relu), MACHINE)
     assert "filter_packed" in schedule.program.arrays
+
+
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize(
+    ("channels_in", "channels_out", "groups"),
+    [(20, 20, 20), (70, 70, 70), (6, 3, 3), (5, 10, 5), (6, 9, 3), (34, 68, 2), (8, 160, 2)],
+)
+def test_groups(channels_in: int, channels_out: int, groups: int, relu: bool) -> None:
+    """Depthwise, with several channels of the input, of the output, and both."""
+    size = Convolution(2, 5, 9, channels_in, channels_out, groups=groups)
+    assert_right(size, bias=not relu, relu=relu)
+
+
+@pytest.mark.parametrize(("stride", "dilation"), [(2, 1), (1, 2), (2, 3)])
+@pytest.mark.parametrize("groups", [2, 18])
+def test_groups_with_strides_and_dilations(groups: int, stride: int, dilation: int) -> None:
+    assert_right(Convolution(1, 4, 7, 18, 36, 3, 3, stride, dilation, groups), bias=True)
+
+
+@pytest.mark.parametrize("groups", [4, 64])
+def test_groups_and_threads(groups: int) -> None:
+    size = Convolution(2, 60, 60, 64, 64, groups=groups)
+    assert_right(size, threads=2)
+    schedule = conv2d_schedule(conv2d(size), MACHINE, 2)
+    assert "parallel rows" in show(schedule, "loops")
+
+
+def test_a_depthwise_convolution_has_its_channels_in_lanes() -> None:
+    schedule = conv2d_schedule(conv2d(Convolution(1, 12, 60, 64, 64, groups=64)), MACHINE)
+    loop = hot_loop(parse(show(schedule, "asm", MACHINE))[0])
+    assert loop is not None
+    counts = loop.counts
+    assert (counts.fma, counts.accumulators, counts.widest_register) == (24, 24, "zmm")
+    assert (counts.spills, counts.gathers, counts.broadcasts, counts.masked) == (0, 0, 0, 0)
 
 
 def test_double_precision() -> None:
@@ -167,6 +206,10 @@ def test_without_a_schedule() -> None:
 def test_refusals() -> None:
     with pytest.raises(KernelError, match=r"conv2d: stride is 0; expected a positive number"):
         Convolution(1, 2, 3, 4, 5, stride=0)
+    with pytest.raises(KernelError, match=r"channels_in is 4; expected a multiple of groups, 3"):
+        Convolution(1, 2, 3, 4, 6, groups=3)
+    with pytest.raises(KernelError, match=r"channels_out is 5; expected a multiple of groups, 2"):
+        Convolution(1, 2, 3, 4, 5, groups=2)
     with pytest.raises(ScheduleError, match=r"no array 'out' with the dimensions n y x c .*conv2d"):
         conv2d_schedule(conv2d_relu(), MACHINE)
     with pytest.raises(ScheduleError, match=r"conv2d: threads is 0; expected at least 1"):

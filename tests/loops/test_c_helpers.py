@@ -25,12 +25,20 @@ from polysched.ir.functions import select
 from polysched.ir.kernel import Role
 from polysched.ir.memory import AnyArray
 from polysched.ir.operators import COMPARISONS, FLOAT_ONLY, INTEGER_ONLY, Operator
+from polysched.loops.c import print_c
 from polysched.loops.c_helpers import Helper, c_type, helper_for, is_index_arithmetic
 from polysched.loops.interpreter import interpret
 from tests.loops.compiling import run_c
 from tests.loops.programs import array, assign, i, load, loop, n, program
 
-UNARY = (Operator.NEGATE, Operator.ABSOLUTE, Operator.SQUARE_ROOT)
+UNARY = (
+    Operator.NEGATE,
+    Operator.ABSOLUTE,
+    Operator.SQUARE_ROOT,
+    Operator.FLOOR,
+    Operator.CEILING,
+    Operator.TRUNCATE,
+)
 BINARY = (
     Operator.ADD,
     Operator.SUBTRACT,
@@ -40,6 +48,10 @@ BINARY = (
     Operator.MODULO,
     Operator.MINIMUM,
     Operator.MAXIMUM,
+    Operator.QUOTIENT,
+    Operator.REMAINDER,
+    Operator.NUMBER_MINIMUM,
+    Operator.NUMBER_MAXIMUM,
     *sorted(COMPARISONS, key=lambda operator: operator.value),
 )
 
@@ -104,6 +116,28 @@ def test_c_computes_what_exact_evaluation_does(dtype: DType, tmp_path: Path) -> 
             np.testing.assert_array_equal(*signs, message)
 
 
+@pytest.mark.parametrize("dtype", [i32, i64], ids=str)
+@pytest.mark.parametrize(
+    "operator",
+    [Operator.FLOOR_DIVIDE, Operator.MODULO, Operator.QUOTIENT, Operator.REMAINDER],
+)
+def test_no_division_traps(operator: Operator, dtype: DType, tmp_path: Path) -> None:
+    # Each by itself: beside others the compiler knows more, and leaves out what would trap.
+    given = {
+        "x": np.array([np.iinfo(dtype.numpy()).min, 5, -7], dtype.numpy()),
+        "y": np.array([-1, 0, 2], dtype.numpy()),
+    }
+    x, y = load("x", i, dtype=dtype), load("y", i, dtype=dtype)
+    arrays = [array(name, (n,), Role.INPUT, dtype) for name in ("x", "y")]
+    divided = program(
+        [*arrays, array("z", (n,), Role.OUTPUT, dtype)],
+        loop("i", 0, n, assign("z", (i,), operation(operator, x, y))),
+    )
+    expected = interpret(divided, given, {"n": 3})
+    actual = run_c(divided, given, {"n": 3}, tmp_path)
+    np.testing.assert_array_equal(actual["z"], expected["z"])
+
+
 @pytest.mark.parametrize(
     ("dtype", "expected"),
     [(f32, "float"), (f64, "double"), (i8, "int8_t"), (u64, "uint64_t"), (boolean, "bool")],
@@ -126,6 +160,21 @@ def test_c_has_index_arithmetic_and_modular_unsigned_arithmetic_itself() -> None
     assert helper_for(load("x", i, dtype=u8) * 3) == Helper(Operator.MULTIPLY, u8)
     assert helper_for(load("x", i) * 3) is None
     assert helper_for(i // 4) == Helper(Operator.FLOOR_DIVIDE, i64)
+
+
+def test_values_of_any_parameter_wrap_around() -> None:
+    """A parameter that only values use may be any number, which C's own sums do not take."""
+    assert helper_for(n + 1, in_value=True) == Helper(Operator.ADD, i64)
+    assert helper_for(i * i, in_value=True) == Helper(Operator.MULTIPLY, i64)
+    assert helper_for(i + 2**17, in_value=True) == Helper(Operator.ADD, i64)
+    assert helper_for(8 * i + 3, in_value=True) is None
+    assert helper_for(i * i) is None
+
+
+def test_values_are_printed_so() -> None:
+    out = array("out", (n,), Role.OUTPUT, i64)
+    text = print_c(program([out], loop("i", 0, n, assign("out", (i + n - n,), (2 * i + 1) * n))))
+    assert "out[i + n - n] = multiply_i64(2*i + 1, n);" in text
 
 
 def test_a_loaded_i64_is_not_index_arithmetic() -> None:

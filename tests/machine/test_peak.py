@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -8,12 +7,9 @@ from llvmlite import binding
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.codegen.instruction_counts import InstructionCounts
 from polysched.errors import MachineError
-from polysched.machine.description import Machine
 from polysched.machine.detect import detect_host
 from polysched.machine.peak import (
-    CopyMeter,
     PeakMeter,
-    _best_copy,
     aligned_array,
     chain_count,
     peak_kernel,
@@ -93,27 +89,6 @@ def test_bad_requests() -> None:
     if not host.has("amx-fp8"):
         with pytest.raises(MachineError, match="'alien' cannot be measured here.*lacks amx-fp8"):
             PeakMeter(alien)
-
-
-def without_last_cache(machine: Machine) -> Machine:
-    return replace(machine, caches=machine.caches[:1])
-
-
-def test_copy_burst_is_a_plausible_rate() -> None:
-    rate = CopyMeter(without_last_cache(detect_host())).burst(0.0)
-    assert 1e8 < rate < 1e13
-
-
-def ticks(*times: float) -> Iterator[float]:
-    return iter(times)
-
-
-def test_the_best_copy_counts_bytes_read_and_written() -> None:
-    source, target = aligned_array(1000, 64), aligned_array(1000, 64)
-    source.fill(7)
-    clock = ticks(0.0, 2.0, 2.5, 6.0)
-    assert _best_copy(source, target, 3.0, lambda: next(clock)) == 2 * 1000 / 0.5
-    assert (target == 7).all()
 
 
 @pytest.mark.parametrize("alignment", [1, 64, 4096])

@@ -3,7 +3,7 @@
 from tests.mutants.mutant import Mutant
 
 PROMOTE = "polysched/schedule/promote.py"
-BUFFERING = "polysched/schedule/buffering.py"
+FOOTPRINT = "polysched/schedule/footprint.py"
 TRANSLATION = "polysched/schedule/translation.py"
 PROMOTE_TESTS = ("tests/schedule/test_promote.py",)
 
@@ -97,7 +97,7 @@ MUTANTS = (
     Mutant(
         "buffer-too-small",
         "a buffer has one element less than the tile needs",
-        BUFFERING,
+        FOOTPRINT,
         "        return Constant(highest + 1)",
         "        return Constant(highest)",
         ("tests/schedule/test_pack.py", *PROMOTE_TESTS),

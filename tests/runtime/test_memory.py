@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from polysched.runtime.memory import address, aligned_zeros
+from polysched.runtime.memory import address, aligned_empty, aligned_zeros
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (7,), (3, 0, 2), (5, 3)])
@@ -15,6 +15,16 @@ def test_shape_type_and_alignment(shape: tuple[int, ...], dtype: str, alignment:
         assert array.flags.c_contiguous
         assert array.flags.writeable
         assert array.ctypes.data % alignment == 0
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (7,), (3, 0, 2), (5, 3)])
+@pytest.mark.parametrize("alignment", [1, 64, 4096])
+def test_memory_of_anything(shape: tuple[int, ...], alignment: int) -> None:
+    array = aligned_empty(shape, "f8", alignment)
+    array[...] = 7
+    assert (array.shape, array.dtype) == (shape, np.dtype("f8"))
+    assert array.flags.c_contiguous
+    assert array.ctypes.data % alignment == 0
 
 
 def test_it_holds_zeros() -> None:

@@ -124,7 +124,12 @@ def _misaligned(shape: tuple[int, ...], dtype: str) -> np.ndarray:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("x", np.zeros((5, 82)), "array 'x' has elements of type float64; expected float32 (f32)"),
+        (
+            "x",
+            np.zeros((5, 82)),
+            "array 'x' has elements of type float64; expected float32 (f32): convert with "
+            ".astype('float32')",
+        ),
         (
             "x",
             np.zeros((5, 82), ">f4"),

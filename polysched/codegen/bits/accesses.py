@@ -17,8 +17,9 @@ from polysched.codegen.bits.costs import cheapest
 from polysched.codegen.bits.layout import Place, known_place
 from polysched.codegen.bits.single import SingleAccesses
 from polysched.codegen.bits.transfer import load_bytes, masked_load, masked_store, store_bytes
+from polysched.codegen.intrinsics import all_lanes
 from polysched.codegen.memory import Addresses, Offset, Storage, element_offset, known_alignment
-from polysched.codegen.values import BIT, INDEX, Value, splat, widened
+from polysched.codegen.values import INDEX, Value, splat, widened
 from polysched.ir.expressions import Expression
 
 
@@ -74,7 +75,7 @@ class PackedAccesses:
         place = self._row(storage, offset)
         if place is None:
             positions = self._positions(storage, subscripts, lanes, value_of)
-            mask = lanes.mask if lanes.mask is not None else _all(lanes.count)
+            mask = lanes.mask if lanes.mask is not None else all_lanes(lanes.count)
             return self.single.gather(storage, positions, mask, container), lanes.count
         skipped = place.phase // dtype.bits
         conversion = Conversion(dtype.bits, container, skipped + lanes.count, dtype.is_signed)
@@ -116,7 +117,7 @@ class PackedAccesses:
         if is_whole and lanes.mask is None:
             store_bytes(builder, packed, pointer, alignment, self.features)
             return
-        active = lanes.mask if lanes.mask is not None else _all(lanes.count)
+        active = lanes.mask if lanes.mask is not None else all_lanes(lanes.count)
         self._merge(packed, _after(builder, active, skipped), conversion, pointer, alignment)
 
     def _merge(
@@ -193,7 +194,3 @@ def _after(builder: ir.IRBuilder, vector: Any, skipped: int) -> Any:
 def _without(builder: ir.IRBuilder, vector: Any, skipped: int) -> Any:
     """The vector without its first elements."""
     return selected(builder, vector, range(skipped, vector.type.count)) if skipped else vector
-
-
-def _all(count: int) -> Any:
-    return ir.Constant(ir.VectorType(BIT, count), [BIT(1)] * count)

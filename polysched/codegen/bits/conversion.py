@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from llvmlite import ir
 
+from polysched.codegen.intrinsics import integers, shuffled
 from polysched.errors import LoweringError
 
 BYTE = ir.IntType(8)
@@ -80,9 +81,8 @@ Bits of the last packed byte that belong to no element are ignored, and written 
 
 def numbers(width: int, values: Sequence[int]) -> Any:
     """A constant vector of integers of ``width`` bits, each taken modulo 2**width."""
-    type_ = ir.IntType(width)
     mask = (1 << width) - 1
-    return ir.Constant(ir.VectorType(type_, len(values)), [type_(one & mask) for one in values])
+    return integers(width, tuple(one & mask for one in values))
 
 
 def selected(
@@ -94,8 +94,7 @@ def selected(
     """
     other = ir.Constant(vector.type, None) if other is None else other
     indices = [vector.type.count if one is None else one for one in positions]
-    mask = ir.Constant(ir.VectorType(_INT32, len(indices)), [_INT32(one) for one in indices])
-    return builder.shuffle_vector(vector, other, mask)
+    return shuffled(builder, vector, other, indices)
 
 
 def extended(builder: ir.IRBuilder, unpacked: Any, conversion: Conversion) -> Any:

@@ -13,7 +13,7 @@ from llvmlite import ir
 from llvmlite.ir.values import ArgumentAttributes
 
 from polysched.codegen.bits.conversion import BYTE, selected
-from polysched.codegen.intrinsics import declared, mangled
+from polysched.codegen.intrinsics import declared, mangled, mask_of
 
 MASKS = frozenset({"avx512bw", "avx512vl"})
 """The features with which loads and stores have a mask bit for every byte."""
@@ -72,9 +72,7 @@ def masked_store(
 
 def first_bytes(count: int, size: int) -> Any:
     """The mask with the first ``count`` of ``size`` bits set."""
-    return ir.Constant(
-        ir.VectorType(_BIT, size), [_BIT(position < count) for position in range(size)]
-    )
+    return mask_of(position < count for position in range(size))
 
 
 def _register(count: int) -> int:

@@ -36,7 +36,7 @@ def product_kernel(
     that is not all at once, a ``b`` that is not in registers. By default it is made for the machine
     that it runs on.
     """
-    machine = machine or _host()
+    machine = machine or host()
     sizes, config = problem.sizes, plan(problem, machine, threads)
     kernel = matmul_kernel(
         sizes.m,
@@ -61,11 +61,12 @@ def product_kernel(
 @lru_cache(maxsize=_KERNELS)
 def finish_alone(sizes: Sizes, dtype: DType, finish: Finish) -> CompiledKernel:
     """The kernel of what becomes of sums of a type that are 0."""
-    machine = _host()
+    machine = host()
     schedule = Schedule(finish_kernel(finish, sizes, dtype))
     return compile(schedule.vectorize("n", machine.lanes(dtype.bits)), machine)
 
 
 @cache
-def _host() -> Machine:
+def host() -> Machine:
+    """The machine that this runs on."""
     return load_machine(None)

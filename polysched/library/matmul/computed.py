@@ -85,6 +85,10 @@ class Computed:
         """What a route follows from."""
         return Operand(self.dtype, self.shape, C_CONTIGUOUS | ALIGNED, recipe=self.recipe)
 
+    def named(self, name: str) -> dict[str, NumpyArray]:
+        """The inputs of an operand as its caller knows them."""
+        return {f"input {at} of '{name}'": one for at, (one, _) in enumerate(self.inputs)}
+
     def arrays(self) -> list[NumpyArray]:
         """The inputs as the kernel takes them."""
         return [one if form.prepare is None else form.prepare(one) for one, form in self.inputs]

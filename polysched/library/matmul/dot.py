@@ -21,6 +21,12 @@ from polysched.library.matmul.tiling import (
 )
 from polysched.user import Schedule
 
+FEW_LANES = 4
+"""Lanes to which the partial sums are brought before they are added up one by one."""
+
+_OF_A_TILE = ("init", "update_init", "update", "fewer_init", "update_combine", "fewer_combine")
+_WRITTEN_OUT = {"m", "n", "rm", "rn", "each_lane", "group", "each_few"}
+
 
 def dot_schedule(kernel: Kernel, config: Config, lanes: int) -> Schedule:
     """Schedule a product for a fitted config with ``along_k``, in vectors of ``lanes``.
@@ -49,6 +55,13 @@ def dot_schedule(kernel: Kernel, config: Config, lanes: int) -> Schedule:
         .reorder("lane", "ik")
         .rfactor("update", "lane", order=(*_space(kernel), "each_lane"))
     )
+    if lanes > FEW_LANES:
+        schedule = (
+            schedule.split("update_combine.each_lane", FEW_LANES, into=("group", "few"))
+            .reorder("few", "group", "update_combine.m", "update_combine.n")
+            .rfactor("update_combine", "few", into="fewer", order=(*_space(kernel), "each_few"))
+            .vectorize("few", FEW_LANES)
+        )
     tile = loops[-1]
     if "init" in schedule.program.statements:
         schedule = schedule.compute_at("init", at=tile)
@@ -58,11 +71,10 @@ def dot_schedule(kernel: Kernel, config: Config, lanes: int) -> Schedule:
     schedule = schedule.vectorize("lane", lanes)
     if config.inner_k > 1:
         schedule = schedule.unroll("ik", factor=config.inner_k)
-    for statement in ("init", "update_init", "update", "update_combine"):
+    for statement in _OF_A_TILE:
         if statement in schedule.program.statements:
             around = loops_around(schedule, statement)
-            fixed = [loop for loop in around if loop in {"m", "n", "rm", "rn", "each_lane"}]
-            for loop in fixed:
+            for loop in (one for one in around if one in _WRITTEN_OUT):
                 schedule = schedule.unroll(f"{statement}.{loop}")
     schedule = produced_whole(schedule, config, lanes)
     if "epilogue" in schedule.program.statements:
@@ -74,10 +86,11 @@ def _with_rows_of_a(schedule: Schedule, lanes: int) -> Schedule:
     """Copy all of a transposed ``a`` first, so that its rows are contiguous too; what is left of
     the loop over ``k`` is called ``terms``.
     """
-    terms = sizes_of(schedule.kernel).k
+    # A power of two, modulo which lanes are what they are without this loop.
+    enough = 1 << (sizes_of(schedule.kernel).k - 1).bit_length()
     *outer, _, _ = schedule.kernel.arrays["a"].dimensions
     schedule = (
-        schedule.split("update.k", terms, into=("whole", "terms"))
+        schedule.split("update.k", max(enough, lanes), into=("whole", "terms"))
         .reorder("whole", "update.m", "update.n", "update.terms")
         .pack("a", "update.whole", order=(*outer, "m", "k"))
     )

@@ -122,7 +122,9 @@ def _packing(config: Config, problem: Problem, machine: Machine) -> Iterator[str
     else:
         how = "packed into panels" if config.pack_b else "read where it lies"
     yield f"b: {how} ({read})"
-    if config.pack_a:
+    if config.pack_a and config.along_k:
+        yield "a: transposed first, so that its rows are read along the sums too"
+    elif config.pack_a:
         yield "a: a block of it packed, so that its rows do not meet in one set of the cache"
     if config.prefetch_a:
         yield "a: the rows of the next register tile asked for ahead, cache line by cache line"

@@ -31,6 +31,9 @@ SHORTEST_PART = 1024
 MOST_DOT_ROWS = 16
 """Rows of the product for which it pays to read a transposed ``b`` as it lies."""
 
+MOST_ROWS_ALONG = 8
+"""Rows of a register tile there: each is a vector beside the sums."""
+
 SHORTEST_STREAM = 8
 """Rows of ``b`` that are read side by side, at least, where it comes from memory."""
 
@@ -71,7 +74,7 @@ def plan(problem: Problem, machine: Machine, threads: int = 1) -> Config:
     config = _with_threads(problem, threads)
     part = part_sizes(replace(config, inner_m=1, inner_n=1, inner_k=1), problem.sizes)
     if problem.transpose_b and part.m <= MOST_DOT_ROWS and part.k >= SHORTEST_BLOCK:
-        config = _along_sums(config, part, machine)
+        config = _in_more_parts(_along_sums(config, part, problem, machine), part)
     elif _is_streamed(part, problem, machine):
         config = _streaming(config, part, problem, machine)
     else:
@@ -166,17 +169,19 @@ def _in_more_parts(config: Config, part: Sizes) -> Config:
     return config
 
 
-def _along_sums(config: Config, part: Sizes, machine: Machine) -> Config:
+def _along_sums(config: Config, part: Sizes, problem: Problem, machine: Machine) -> Config:
     """Dot products of a few rows by a few rows of the transposed ``b``, all read once."""
-    rows = min(part.m, 4)
+    # A vector of sums for each row and column, one of each row and one of b.
+    tallest = min(MOST_ROWS_ALONG, machine.vector_registers // 4)
+    rows = -(-part.m // -(-part.m // tallest))
     widest = (machine.vector_registers - 1) // rows - 1
     return replace(
         config,
         n_threads=max(config.n_threads, config.k_threads),
         k_threads=1,
         inner_m=rows,
-        inner_n=min(widest, 8 if rows == 2 else 4),
-        inner_k=2 if rows == 1 else 1,
+        inner_n=min(widest, 8 if rows <= 2 else 4, 16 // rows),
+        pack_a=problem.transpose_a,
         pack_b=False,
         along_k=True,
     )
@@ -185,7 +190,7 @@ def _along_sums(config: Config, part: Sizes, machine: Machine) -> Config:
 def _with_blocks(config: Config, part: Sizes, problem: Problem, machine: Machine) -> Config:
     """Blocks of the sums, the order of the loops and what is packed."""
     near, element = cache_bytes(machine, 2), problem.dtype.bytes
-    longest = max(SHORTEST_BLOCK, near // (4 * config.inner_n * element))
+    longest = max(SHORTEST_BLOCK, near // (3 * config.inner_n * element))
     if part.k > longest:
         is_small = part.m * part.n * problem.total.bytes <= near // 4
         both = (part.m + part.n) * element

@@ -5,14 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
+from polysched.ir.cache_lines import LINE_BYTES
 from polysched.ir.dtypes import DType
 from polysched.library.matmul.config import Config, part_of, registers_needed
 from polysched.library.matmul.kernel import Sizes
 from polysched.library.matmul.problem import Problem
 from polysched.machine.description import Machine
 
-DISTANT_VECTOR = 5
+DISTANT_VECTOR = 6
 """Loads from the nearest cache that take as long as one from the next, row after row."""
+
+FAR_LINE = 1
+"""Cycles that a cache line of ``a`` costs beside the FMAs, where it comes from behind the second
+cache: the rows of a tile are so many short streams.
+"""
 
 TOLERANCE = 0.02
 """Tiles whose modelled cycles differ by less are taken to be equally fast."""
@@ -61,20 +67,25 @@ def tile_cycles(config: Config, sizes: Sizes, total: DType, machine: Machine) ->
     """Cycles for all register tiles of a thread: what its FMAs, their operands or the latency take.
 
     A machine with so many FMA units is taken to load as many vectors a cycle from the nearest
-    cache; a panel of ``b`` that does not fit there comes at a fraction of that.
+    cache; a panel of ``b`` that does not fit there comes at a fraction of that, while the rest is
+    computed. An ``a`` that leaves the second cache little place comes anew for each panel.
     """
     part = part_sizes(config, sizes)
     panel_bytes = part.k * config.inner_n * total.bytes
     row_cost = 1 if panel_bytes <= cache_bytes(machine, 1) // 2 else DISTANT_VECTOR
+    is_far = part.m * part.k * total.bytes >= cache_bytes(machine, 2) // 2
+    row_lines = total.bytes / LINE_BYTES if is_far else 0
     lanes = machine.lanes(total.bits)
     columns = [(-(-n // lanes), count) for n, count in _pieces(part.n, config.inner_n)]
-    cycles = 0
+    cycles = 0.0
     for rows, row_count in _pieces(part.m, config.inner_m):
         for vectors, column_count in columns:
             sums = rows * vectors
-            busiest = max(sums, rows + row_cost * vectors, machine.fma_latency * machine.fma_units)
+            loads = max(rows + vectors, row_cost * vectors)
+            busiest = max(sums, loads, machine.fma_latency * machine.fma_units)
+            far = rows * row_lines * FAR_LINE * machine.fma_units
             once = TILE_OVERHEAD * machine.fma_units + sums
-            cycles += row_count * column_count * (part.k * busiest + once)
+            cycles += row_count * column_count * (part.k * (busiest + far) + once)
     return ceil(cycles / machine.fma_units)
 
 

@@ -11,17 +11,20 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import CallError
+from polysched.ir.dtypes import DType
 from polysched.library.matmul.arguments import element_type, spread
-from polysched.library.matmul.compiled import finish_alone, product_kernel
+from polysched.library.matmul.compiled import finish_alone, host, product_kernel
 from polysched.library.matmul.computed import Computed
 from polysched.library.matmul.finish import PLAIN, Factor, Finish
 from polysched.library.matmul.kernel import accumulator_of
 from polysched.library.matmul.problem import Problem
-from polysched.library.matmul.shapes import NumpyArray, Shape, bias_of, product_of
+from polysched.library.matmul.shapes import NumpyArray, Product, Shape, bias_of, product_of
+from polysched.library.matmul.turning import pays_turned
 from polysched.library.matmul.views import Operand, Preparation, form_of
 from polysched.machine.description import Machine
 from polysched.runtime.door import Target
 from polysched.runtime.kernel import LARGEST_TEAM, CompiledKernel
+from polysched.runtime.memory import share_memory
 from polysched.runtime.plan import ALIGNED, C_CONTIGUOUS, WRITEABLE
 from polysched.runtime.short_call import ShortCall, short_call
 from polysched.runtime.threads import current_team, usable_threads
@@ -75,9 +78,12 @@ class Route:
             a, b = self._prepared(a, b)
         if self.short is not None and self.short(a, b, out):
             return
-        if not self.copies:
-            a, b = self._prepared(a, b)
-        self._call(a, b, out)
+        left, right = (a, b) if self.copies else self._prepared(a, b)
+        try:
+            self._call(left, right, out)
+        except CallError:
+            self._require_apart(a, b, out)
+            raise
 
     def finish(
         self,
@@ -107,7 +113,26 @@ class Route:
         operands = (*_arrays(a, self.left), *_arrays(b, self.right)) if self.multiplies else ()
         if self.copies and self.short is not None and self.short(*operands, *further, out):
             return
-        self._call(*operands, *further, out)
+        try:
+            self._call(*operands, *further, out)
+        except CallError:
+            self._require_apart(a, b, out)
+            raise
+
+    def _require_apart(
+        self, left: NumpyArray | Computed, right: NumpyArray | Computed, out: NumpyArray
+    ) -> None:
+        """Say which of the caller's arrays overlaps ``out``, if that is what is wrong: the kernel
+        knows them by other names.
+        """
+        for name, one in zip("ba" if self.is_swapped else "ab", (left, right), strict=True):
+            named = one.named(name) if isinstance(one, Computed) else {f"arrays '{name}'": one}
+            for what, array in named.items():
+                if share_memory(array, out):
+                    raise CallError(
+                        f"matmul: {what} and 'out' overlap in memory, and 'out' is written; "
+                        "expected separate memory: pass a copy of one of them"
+                    ) from None
 
     def _prepared(self, a: NumpyArray, b: NumpyArray) -> tuple[NumpyArray, NumpyArray]:
         return (
@@ -198,6 +223,8 @@ def route(
             "stride, or a stack whose matrices do not follow one another evenly; multiply into a "
             "new array and copy it"
         )
+    if not target.is_transposed and _pays_turned(a, b, product, dtype, machine):
+        target = target.turned((*product.outer, product.sizes.m, product.sizes.n))
     is_turned = target.is_transposed
     if is_turned:
         a, b, product, finish = b, a, product.turned, finish.turned
@@ -246,6 +273,24 @@ def route(
         target_of_door=None if is_more else _target_of_door(kernel, is_swapped, threads, shape),
         bias=form_of_bias,
     )
+
+
+def _pays_turned(
+    a: Operand, b: Operand, product: Product, dtype: DType, machine: Machine | None
+) -> bool:
+    """Whether it is better to multiply the transposed operands."""
+    sizes = product.sizes
+    left = form_of(a, (*product.outer_of("a"), sizes.m, sizes.k))
+    right = form_of(b, (*product.outer_of("b"), sizes.k, sizes.n))
+    problem = Problem(
+        sizes,
+        dtype,
+        transpose_a=left.is_transposed,
+        transpose_b=right.is_transposed,
+        computed_a=a.recipe is not None,
+        computed_b=b.recipe is not None,
+    )
+    return pays_turned(problem, machine or host())
 
 
 def _target_of_door(

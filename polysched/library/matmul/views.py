@@ -69,6 +69,12 @@ class Form(NamedTuple):
     is_copy: bool = False
     strides: Strides | None = None
 
+    def turned(self, shape: Shape) -> Form:
+        """The form, as a transposed result, of one that has this form and this shape as it lies."""
+        *outer, down, across = self.strides or _without_gaps(shape)
+        view = partial(_turned, shape=shape)
+        return Form(view, is_transposed=True, strides=(*outer, across, down))
+
 
 def form_of(operand: Operand, shape: Shape, *, is_result: bool = False) -> Form:
     """The form of an operand for a kernel's array of a shape, which has the matrix's last.
@@ -131,6 +137,10 @@ def joined(strides: list[int], shape: Shape, target: Shape) -> Strides | None:
         found.append(stride)
         reach = max(reach, stride * extent)
     return None if source else tuple(reversed(found))
+
+
+def _without_gaps(shape: Shape) -> Strides:
+    return tuple(prod(shape[at + 1 :]) for at in range(len(shape)))
 
 
 def _turned(array: NumpyArray, shape: Shape) -> NumpyArray:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,11 @@ from polysched.library.transpose.schedule import (
 from polysched.lower import compile
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
+from polysched.runtime.door import Door, Target
 from polysched.runtime.kernel import CompiledKernel
-from polysched.runtime.memory import address, aligned_copy, aligned_zeros
+from polysched.runtime.memory import aligned_copy, aligned_empty
 from polysched.runtime.plan import ALIGNED, C_CONTIGUOUS, WRITEABLE
-from polysched.runtime.threads import usable_threads
+from polysched.runtime.threads import current_team, usable_threads
 from polysched.runtime.views import as_array
 
 NumpyArray = NDArray[Any]
@@ -35,16 +37,24 @@ NumpyArray = NDArray[Any]
 _ELEMENTS = {dtype.bytes: dtype for dtype in (u8, u16, u32, u64)}
 _WORTH_THREADS = 1 << 20
 """Bytes from which on a second thread gains more than its start costs."""
-LEAST_ELEMENTS = 1 << 14
-"""Elements up to which a call takes longer than numpy needs for all of it."""
+_WORTH_ALIGNING = 1 << 16
+"""Bytes from which on lines that are written whole gain more than an aligned array costs."""
+LEAST_ELEMENTS = 1 << 6
+"""Elements up to which numpy is as fast, and nothing has to be compiled."""
 
 _WRITABLE = C_CONTIGUOUS | ALIGNED | WRITEABLE
 _NOT_WRITABLE = (
     "transpose: out is read-only, misaligned or not contiguous in row-major order; "
     "transpose into a new array and copy it"
 )
-_VIEWED = frozenset("biufc")
-"""Kinds of elements that numpy lends the memory of, as the quickest way to an address takes it."""
+_LEAST_COLUMNS: Mapping[int, int] = MappingProxyType({1: 2, 2: 3, 4: 7, 8: 3})
+"""Elements of a row of x, by their bytes, below which numpy's loop over single ones is faster."""
+
+_ALIGNED_KINDS = frozenset("biufc")
+"""Kinds of elements that numpy aligns to their size, or half of it, as code for them expects."""
+
+_DOOR = Door(512)
+_NEITHER = object()
 
 
 def transpose(
@@ -58,8 +68,9 @@ def transpose(
 
     Tiles are transposed in registers; what is larger than the last cache is written past it. The
     first call of a kind compiles, some 0.5 s, less if the code is on disk. Orders that leave the
-    last axis the last, elements of more than 8 bytes and arrays of less than 16384 elements are
-    left to ``numpy.copyto``. An array that is not contiguous is copied first.
+    last axis the last, elements of more than 8 bytes, rows of one or two elements (of 4 bytes: up
+    to six) and arrays of less than 64 elements are left to ``numpy.copyto``. An array that is not
+    contiguous is copied first.
 
     Args:
         a: an array of any dimensions.
@@ -72,19 +83,19 @@ def transpose(
     Raises:
         CallError: an argument does not fit; nothing has been written then.
     """
+    # The door knows objects by identity, and has learnt none that can change.
+    option = axes if threads is None else threads if axes is None else _NEITHER
+    if (done := _DOOR.enter(option, a, out)) is not None:
+        return done  # type: ignore[no-any-return]
     if type(a) is not np.ndarray:
         a = as_array(a, "transpose: array 'a'")
     order = None if axes is None else checked_axes(axes, a.ndim)
     found = route(a.dtype, a.shape, order, threads)
+    given, passed = out, a
     if out is None:
-        out = aligned_zeros(found.shape, a.dtype)
-    if found.direct is not None and _is_plain(a, out, found.shape):
-        source, target, size = address(a, True), address(out, True), a.nbytes
-        if source + size <= target or target + size <= source:
-            # It has no workspace that could be lacking, so the status says nothing.
-            found.direct(source, target, *found.movement.shape)
-            return out  # type: ignore[no-any-return]
-    _require_output(out, a, found.shape)
+        out = new_output(found.shape, a.dtype)
+    else:
+        _require_output(out, a, found.shape)
     if found.kernel is None:
         np.copyto(out, a.transpose(found.order))
         return out  # type: ignore[no-any-return]
@@ -98,7 +109,15 @@ def transpose(
     if found.movement.shape != a.shape:
         x, y = x.reshape(found.movement.shape), y.reshape(found.target_shape)
     found.kernel(x, y, **found.options)
+    if found.target is not None and _is_fixed(option) and a is passed:
+        _DOOR.learn(option, (a, given), found.target)
     return out  # type: ignore[no-any-return]
+
+
+def _is_fixed(option: Any) -> bool:
+    """Whether it is nothing, a number or a tuple of numbers."""
+    values = option if type(option) is tuple else (option,)
+    return option is None or all(type(value) is int for value in values)
 
 
 @dataclass(frozen=True)
@@ -113,9 +132,8 @@ class Route:
         bits: the type that elements are moved as.
         kernel: what moves them; None where numpy does.
         options: what the kernel is called with.
-        direct: the kernel's machine code, where two addresses and the extents of ``movement`` are
-            all that it takes. After a megabyte has gone through the caches, a call of the kernel
-            with all its checks costs a fifth of the copy.
+        target: what calls with contiguous arrays run at once when they come again; None if there is
+            more to do.
     """
 
     shape: tuple[int, ...]
@@ -125,7 +143,7 @@ class Route:
     bits: np.dtype[Any]
     kernel: CompiledKernel | None
     options: Mapping[str, int]
-    direct: Callable[..., int] | None = None
+    target: Target | None = None
 
 
 @lru_cache(maxsize=512, typed=True)  # True is no number of threads, though it equals 1
@@ -154,7 +172,8 @@ def route(
     dtype = _ELEMENTS.get(element.itemsize)
     last = len(movement.order) - 1
     count = math.prod(extents)
-    if dtype is None or movement.order[-1:] in {(), (last,)} or count < LEAST_ELEMENTS:
+    is_copy = movement.order[-1:] in {(), (last,)}
+    if dtype is None or is_copy or count < LEAST_ELEMENTS or _is_thin(movement, dtype):
         return Route(shape, order, movement, target_shape, element, None, {})
     size = count * element.itemsize
     team = threads or usable_threads()
@@ -174,7 +193,7 @@ def route(
         visit = shared(visit, rows, team)
     kernel = transposing(movement.order, dtype, visit, machine)
     options = {"threads": team} if kernel.is_threaded else {}
-    is_direct = not kernel.is_threaded and element.kind in _VIEWED
+    is_plain = element.kind in _ALIGNED_KINDS
     return Route(
         shape,
         order,
@@ -183,7 +202,7 @@ def route(
         dtype.numpy(),
         kernel,
         options,
-        kernel.native.call if is_direct else None,
+        _target(kernel, movement, threads, shape, element) if is_plain else None,
     )
 
 
@@ -204,6 +223,10 @@ def transposing(
     return compile(transpose_schedule(kernel, tile, visit), machine)
 
 
+def _is_thin(movement: Movement, dtype: DType) -> bool:
+    return movement.shape[-1] < _LEAST_COLUMNS[dtype.bytes]
+
+
 def _pitch(shape: Sequence[int], axis: int) -> int:
     """Elements from one index of an axis to the next."""
     return math.prod(shape[axis + 1 :])
@@ -221,18 +244,31 @@ def _second_cache(machine: Machine) -> int:
     return caches[-1].bytes if caches else 1 << 18
 
 
-def _is_plain(a: NumpyArray, out: Any, shape: tuple[int, ...]) -> bool:
-    """Whether a glance tells that both arrays are as the machine code takes them.
-
-    Overlaps aside. It asks what costs least: after a megabyte has gone through the caches every
-    question is dear.
-    """
-    return (
-        type(out) is np.ndarray
-        and out.shape == shape
-        and out.dtype is a.dtype
-        and a.flags.num & out.flags.num & _WRITABLE == _WRITABLE
+def _target(
+    kernel: CompiledKernel,
+    movement: Movement,
+    threads: int | None,
+    shape: tuple[int, ...],
+    element: np.dtype[Any],
+) -> Target:
+    """What a call runs that gives contiguous arrays to the kernel as they lie."""
+    is_threaded = kernel.is_threaded
+    team, number = ((current_team().address,), (threads or 0,)) if is_threaded else ((), ())
+    return Target(
+        kernel.native.call,
+        sources=(0, 1),
+        values=(*team, *movement.shape, *number),
+        threads_at=1 + len(movement.shape) if is_threaded and threads is None else None,
+        written=(1,),
+        allocate=(new_output, (shape, element)),
     )
+
+
+def new_output(shape: tuple[int, ...], element: np.dtype[Any]) -> NumpyArray:
+    """A new array for a result, aligned to cache lines where that is worth the time it takes."""
+    if math.prod(shape) * element.itemsize < _WORTH_ALIGNING:
+        return np.empty(shape, element)
+    return aligned_empty(shape, element)
 
 
 def _require_output(out: Any, a: NumpyArray, shape: tuple[int, ...]) -> None:

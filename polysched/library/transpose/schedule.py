@@ -87,7 +87,8 @@ def visit_of(
     What crowds and comes from beyond the second cache is visited along diagonals, if they are long.
     Otherwise pairs of lines are visited where pages hold two whole rows or more, on both sides.
     Elsewhere each row has its page, the pairs of a block are as many pages to fetch from, and long
-    walks along the rows of y measured faster.
+    walks along the rows of y measured faster. Where nothing crowds, tiles follow the longer rows:
+    lines that two tiles write are complete at once, or read whole.
 
     Args:
         tile: rows and columns of a tile.
@@ -100,11 +101,11 @@ def visit_of(
     """
     if is_large:
         return past_cache(tile)
+    pitches = pitch, pitch if source_pitch is None else source_pitch
     if pitch % CROWDING:
-        return IN_CACHE
+        return IN_CACHE if is_near or pitch < pitches[1] else CROWDED
     if not is_near and diagonal >= LEAST_DIAGONAL:
         return DIAGONAL
-    pitches = pitch, pitch if source_pitch is None else source_pitch
     shares_pages = all(one and 2 * one <= page_bytes and page_bytes % one == 0 for one in pitches)
     return PAIRED if shares_pages else CROWDED
 

@@ -3,7 +3,7 @@
 import linecache
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from polysched.frontends.python.decorator import read_kernel
@@ -33,7 +33,10 @@ def test_the_kernel_computes_what_python_does(data: st.DataObject) -> None:
     kernel = read_kernel(function)
     found = run_reference(kernel, {"x": x, "y": y}, {"n": SIZE})
     changed = {"x": x.copy(), "y": y.copy()}
-    with np.errstate(over="ignore"):
-        function(**changed)
+    try:
+        with np.errstate(over="ignore"):
+            function(**changed)
+    except OverflowError:  # Python's own integers have no end, those of kernels have 64 bits
+        reject()
     for name, array in found.items():
         np.testing.assert_array_equal(array, changed[name])

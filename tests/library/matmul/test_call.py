@@ -155,6 +155,16 @@ def test_output_may_not_overlap() -> None:
     np.testing.assert_array_equal(memory, before)
 
 
+@pytest.mark.parametrize(("m", "n"), [(4, 1), (300, 3)])
+def test_operands_are_called_what_the_caller_calls_them(m: int, n: int) -> None:
+    """Whatever the order is in which the kernel takes them."""
+    memory = some(m + n, 100)
+    with pytest.raises(CallError, match="arrays 'a' and 'out' overlap in memory"):
+        matmul(memory[:m], some(100, n), memory[:m, 5 : 5 + n])
+    with pytest.raises(CallError, match="arrays 'b' and 'out' overlap in memory"):
+        matmul(some(m, 100), memory.reshape(-1)[: 100 * n].reshape(100, n), memory[:m, 5 : 5 + n])
+
+
 def test_output_beside_an_operand() -> None:
     memory = some(12, 4)
     a, b = memory[:4].copy(), memory[8:].copy()

@@ -246,3 +246,15 @@ def test_an_element_of_another_function_is_refused() -> None:
     computed(lambda x: kept.append(x) or x, some(2, 3))
     with pytest.raises(CallError, match="which is no element of an input"):
         computed(lambda x: x + kept[0], some(2, 3))
+
+
+def test_an_input_may_not_overlap_the_result() -> None:
+    memory = np.zeros((64, 40), np.float32)
+    scales = np.ones((64, 1), np.float32)
+    b = computed(lambda scale, value: scale * value, scales, memory[:, :32])
+    a = np.ones((16, 64), np.float32)
+    expected = "matmul: input 1 of 'b' and 'out' overlap in memory, and 'out' is written; expected"
+    with pytest.raises(CallError, match=expected):
+        matmul(a, b, memory[:16, 5:37])
+    with pytest.raises(CallError, match=expected.replace("'b'", "'a'")):
+        matmul(b.T, a.T, memory[:32, 5:21])

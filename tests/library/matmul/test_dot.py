@@ -5,10 +5,13 @@ import pytest
 
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import ScheduleError
-from polysched.ir.dtypes import DType, f64, i8
+from polysched.ir.dtypes import DType, f32, f64, i8
+from polysched.ir.tree import path
 from polysched.library.matmul.config import Config
+from polysched.library.matmul.dot import FEW_LANES
 from polysched.library.matmul.kernel import matmul_kernel
 from polysched.machine.load import load_machine
+from polysched.schedule.parallel import Parallel
 from tests.library.matmul.products import (
     assert_product,
     assert_right,
@@ -33,6 +36,40 @@ def dot(**changes: Any) -> Config:
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (1, 9, 16), (3, 7, 15), (5, 4, 40), (4, 10, 127)])
 def test_tails(sizes: tuple[int, int, int]) -> None:
     assert_product(matmul_kernel(*sizes, transpose_b=True), DOT)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (1, 9, 16), (3, 7, 15), (5, 4, 40), (17, 10, 127)])
+@pytest.mark.parametrize("fields", [{}, {"m_threads": 2}, {"n_threads": 2}], ids=str)
+def test_a_transposed_a_is_turned_first(
+    sizes: tuple[int, int, int], fields: dict[str, Any]
+) -> None:
+    kernel = matmul_kernel(*sizes, transpose_a=True, transpose_b=True)
+    schedule = scheduled(kernel, dot(pack_a=True, **fields))
+    assert path(schedule.program.tree, "a_packed")[0].name == "whole"
+    options = {"threads": 2} if any(isinstance(one, Parallel) for one in schedule.steps) else {}
+    assert_product(kernel, dot(pack_a=True, **fields), **options)
+
+
+@pytest.mark.parametrize("is_parallel", [False, True])
+def test_a_stack_of_turned_operands(is_parallel: bool) -> None:
+    kernel = matmul_kernel(3, 6, 40, transpose_a=True, transpose_b=True, batch=3)
+    options = {"threads": 2} if is_parallel else {}
+    assert_product(kernel, dot(pack_a=True, parallel_batch=is_parallel), **options)
+
+
+@pytest.mark.parametrize("transpose_a", [False, True])
+def test_any_a_may_be_packed(transpose_a: bool) -> None:
+    kernel = matmul_kernel(5, 6, 37, transpose_a=transpose_a, transpose_b=True)
+    assert_product(kernel, dot(pack_a=True))
+
+
+@pytest.mark.parametrize("dtype", [f32, f64])
+def test_partial_sums_are_added_up_in_halves(dtype: DType) -> None:
+    """Not lane by lane, which takes an instruction to get at each and another to add it."""
+    kernel = matmul_kernel(2, 32, 64, dtype=dtype, transpose_b=True)
+    text = scheduled(kernel, DOT).show("asm", load_machine("skylake-avx512"))
+    single = text.count("vaddss") + text.count("vaddsd")
+    assert single == 2 * 4 * FEW_LANES
 
 
 @pytest.mark.parametrize("dtype", [f64, i8])
@@ -78,11 +115,11 @@ def test_computed_operands(fields: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "fields", [{"k_block": 16}, {"m_block": 2}, {"k_threads": 2}, {"pack_b": True}]
+    "fields", [{"k_block": 16}, {"m_block": 2}, {"k_threads": 2}, {"pack_b": True}], ids=str
 )
 def test_what_it_has_no_use_for(fields: dict[str, Any]) -> None:
     kernel = matmul_kernel(8, 8, 64, transpose_b=True)
-    with pytest.raises(ScheduleError, match="along_k=True reads the operands once, where they lie"):
+    with pytest.raises(ScheduleError, match="along_k=True reads b once, where it lies; leave bl"):
         scheduled(kernel, dot(**fields))
 
 

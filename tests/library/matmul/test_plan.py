@@ -4,7 +4,12 @@ from polysched.ir.dtypes import DType, f32, f64, i8
 from polysched.legality.check import check
 from polysched.library.matmul.config import fitted, part_of, require_registers
 from polysched.library.matmul.kernel import Sizes, matmul_kernel
-from polysched.library.matmul.plan import PARTS_A_THREAD, STREAMED_PARTS_A_THREAD, plan
+from polysched.library.matmul.plan import (
+    MOST_DOT_ROWS,
+    PARTS_A_THREAD,
+    STREAMED_PARTS_A_THREAD,
+    plan,
+)
 from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.schedule import matmul_schedule
 from polysched.machine.load import load_machine
@@ -123,6 +128,29 @@ def test_few_rows_by_a_transposed_b_are_dot_products() -> None:
     assert config.along_k
     assert not config.pack_b
     assert not plan(Problem(Sizes(4, 1024, 1024)), AVX512).along_k
+
+
+def test_dot_products_come_in_more_parts_than_threads() -> None:
+    config = plan(Problem(Sizes(4, 4096, 1024), transpose_b=True), AVX512, threads=2)
+    assert config.along_k
+    assert config.n_threads == 2 * PARTS_A_THREAD
+
+
+def test_what_is_read_along_the_sums_is_contiguous_there() -> None:
+    problem = Problem(Sizes(4, 1024, 1024), transpose_a=True, transpose_b=True)
+    assert plan(problem, AVX512).pack_a
+    assert not plan(Problem(Sizes(4, 1024, 1024), transpose_b=True), AVX512).pack_a
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+def test_every_plan_along_the_sums_fits(machine) -> None:
+    for m in range(1, MOST_DOT_ROWS + 1):
+        problem = Problem(Sizes(m, 1000, 512), transpose_b=True)
+        config = plan(problem, machine)
+        assert config.along_k
+        require_registers(config, machine, problem.total)
+        tiles = -(-m // config.inner_m)
+        assert tiles * config.inner_m - m < tiles  # rows are shared out evenly
 
 
 def test_threads_read_whole_rows_of_a_streamed_b_if_the_sums_are_few() -> None:

@@ -20,7 +20,9 @@ AVX512 = load_machine("skylake-avx512")
 def test_the_tile_is_nearly_the_best_of_the_model(sizes: tuple[int, int, int]) -> None:
     problem = Problem(Sizes(*sizes))
     chosen = tile_cycles(with_register_tile(Config(), problem, AVX512), problem.sizes, f32, AVX512)
-    for rows in range(1, 13):
+    nearest = AVX512.cache(1)
+    assert nearest is not None
+    for rows in range(1, nearest.associativity + 1):
         for vectors in range(1, 7):
             other = Config(inner_m=rows, inner_n=16 * vectors)
             try:

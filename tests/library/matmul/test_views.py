@@ -133,6 +133,31 @@ def test_rows_of_a_stack() -> None:
         matmul(whole[:, :3], filled(30, 4), np.empty((4, 5, 4), "f4")[:, :3])
 
 
+@pytest.mark.parametrize("sizes", [(300, 3, 100), (90, 7, 200), (40, 2, 64), (130, 5, 20)])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i1"])
+def test_few_columns(sizes: tuple[int, int, int], dtype: str) -> None:
+    """Computed as rows of the transposed product, and written as columns."""
+    m, n, k = sizes
+    total = matmul(filled(1, 1, dtype=dtype), filled(1, 1, dtype=dtype)).dtype
+    bias = filled(n, dtype=total.str)
+    for make_a in IN_PLACE:
+        for make_b in IN_PLACE:
+            a, b = make_a(m, k, dtype=dtype), make_b(k, n, dtype=dtype)
+            expected = a.astype(total) @ b.astype(total)
+            np.testing.assert_array_equal(matmul(a, b, threads=1), expected)
+            out = np.full((m, n + 4), PATTERN, total)
+            matmul(a, b, out[:, 1 : 1 + n], bias=bias, activation="relu", threads=1)
+            np.testing.assert_array_equal(out[:, 1 : 1 + n], np.maximum(expected + bias, 0))
+            assert (np.delete(out, slice(1, 1 + n), axis=1) == PATTERN).all()
+
+
+def test_few_columns_of_a_stack() -> None:
+    a, b = filled(3, 90, 100), filled(3, 100, 4)
+    np.testing.assert_array_equal(matmul(a, b, threads=1), a @ b)
+    assert_written(a, b, np.empty((3, 90, 9), "f4")[:, :, 2:6], threads=2)
+    np.testing.assert_array_equal(matmul(a[1], b, threads=1), a[1] @ b)
+
+
 def test_vectors() -> None:
     matrix, vector = part(30, 40), filled(40)
     np.testing.assert_array_equal(matmul(matrix, vector), matrix @ vector)

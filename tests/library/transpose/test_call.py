@@ -8,6 +8,7 @@ import pytest
 import polysched as ps
 from polysched.errors import CallError
 from polysched.library.transpose import call
+from polysched.runtime.door import Door
 
 TYPES = ("u1", "f2", "f4", "c8", "?", "M8[s]", "c16", "S3")
 
@@ -19,13 +20,15 @@ def numbers(shape: tuple[int, ...], dtype: str = "f4") -> np.ndarray[Any, Any]:
 @pytest.fixture(autouse=True)
 def _kernels_for_small_arrays_too(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(call, "LEAST_ELEMENTS", 0)
+    monkeypatch.setattr(call, "_LEAST_COLUMNS", dict.fromkeys((1, 2, 4, 8), 1))
+    monkeypatch.setattr(call, "_DOOR", Door(64))
     call.route.cache_clear()
     yield
     call.route.cache_clear()
 
 
 def test_what_is_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few elements, large ones, and rows that stay rows; nothing else."""
+    """Few elements, large ones, rows that stay rows or are short; nothing else."""
 
     def kernel_of(dtype: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> object:
         return call.route(np.dtype(dtype), shape, axes, None).kernel
@@ -34,6 +37,12 @@ def test_what_is_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert kernel_of("c16", (300, 200), (1, 0)) is None
     assert kernel_of("f4", (30, 20, 10), (1, 0, 2)) is None
     assert kernel_of("f4", (300, 1), (1, 0)) is None
+    assert kernel_of("f4", (300, 3), (1, 0)) is not None
+    monkeypatch.undo()
+    call.route.cache_clear()
+    assert kernel_of("f4", (300, 6), (1, 0)) is None
+    assert kernel_of("f4", (3, 300), (1, 0)) is not None
+    assert kernel_of("f8", (300, 3), (1, 0)) is not None
     monkeypatch.setattr(call, "LEAST_ELEMENTS", 60001)
     call.route.cache_clear()
     assert kernel_of("f4", (300, 200), (1, 0)) is None
@@ -131,6 +140,43 @@ def test_nan_and_negative_zero_keep_their_bits() -> None:
 def test_errors(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(CallError, match=message):
         ps.transpose(**{"a": numbers((3, 4)), **arguments})
+
+
+@pytest.mark.parametrize("threads", [None, 1, 2])
+@pytest.mark.parametrize("shape", [(33, 35), (700, 600)])
+def test_calls_that_come_again(shape: tuple[int, int], threads: int | None) -> None:
+    """Each on other data, with an output and without, and what it refuses it refuses again."""
+    for seed in range(4):
+        a = numbers(shape) + np.float32(seed)
+        out = np.empty(shape[::-1], np.float32)
+        assert ps.transpose(a, out=out, threads=threads) is out
+        np.testing.assert_array_equal(out, a.T)
+        np.testing.assert_array_equal(ps.transpose(a, threads=threads), a.T)
+        np.testing.assert_array_equal(ps.transpose(a[::-1], threads=threads), a[::-1].T)
+        with pytest.raises(CallError, match="overlaps array 'a'"):
+            ps.transpose(a, out=a.reshape(shape[::-1]), threads=threads)
+        with pytest.raises(CallError, match="out has elements of type int32"):
+            ps.transpose(a, out=out.view(np.int32), threads=threads)
+        out.flags.writeable = False
+        with pytest.raises(CallError, match="out is read-only"):
+            ps.transpose(a, out=out, threads=threads)
+
+
+def test_axes_that_change_between_calls() -> None:
+    a = numbers((20, 30, 40))
+    for axes in (changing := [2, 1, 0], (2, 1, 0), (1, 2, 0), [True + 0, np.int64(2), 0]):
+        for _ in range(3):
+            np.testing.assert_array_equal(ps.transpose(a, axes), a.transpose(axes))
+    changing[:] = [2, 0, 1]
+    np.testing.assert_array_equal(ps.transpose(a, changing), a.transpose(2, 0, 1))
+
+
+def test_results_are_each_ones_own() -> None:
+    a = numbers((300, 200))
+    made = [ps.transpose(a) for _ in range(3)]
+    assert not any(np.shares_memory(one, made[0]) for one in (a, *made[1:]))
+    assert all(one.flags.c_contiguous and one.flags.writeable for one in made)
+    assert made[0].ctypes.data % 128 == 0
 
 
 def test_true_is_no_number_of_threads_after_one_was() -> None:

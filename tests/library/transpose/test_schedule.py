@@ -1,6 +1,7 @@
 """Transposed copies by every strategy, type and machine; all sizes: ``sweep.py`` beside this."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -79,6 +80,13 @@ def test_visits() -> None:
     assert visit_of(16, 4096, is_large=True) == past_cache(16)
 
 
+def test_tiles_follow_the_longer_rows() -> None:
+    beyond = partial(visit_of, 16, is_large=False, is_near=False)
+    assert beyond(4000, source_pitch=4004) == IN_CACHE
+    assert beyond(4004, source_pitch=4000) == beyond(4000, source_pitch=4000) == CROWDED
+    assert visit_of(16, 4004, source_pitch=4000, is_large=False) == IN_CACHE
+
+
 def test_pages_that_hold_whole_rows_are_visited_in_pairs() -> None:
     assert visit_of(16, 2048, is_large=False) == visit_of(64, 1024, is_large=False) == PAIRED
     assert visit_of(16, 3072, is_large=False) == CROWDED
@@ -94,7 +102,7 @@ def test_what_crowds_and_comes_from_afar_is_visited_along_long_diagonals() -> No
     assert visit_of(16, 2048, is_large=False, is_near=False, diagonal=16) == DIAGONAL
     assert visit_of(16, 2048, is_large=False, is_near=False, diagonal=15) == PAIRED
     assert visit_of(16, 4096, is_large=False, is_near=False, diagonal=15) == CROWDED
-    assert visit_of(16, 2000, is_large=False, is_near=False) == IN_CACHE
+    assert visit_of(16, 2000, is_large=False, is_near=False) == CROWDED
     assert visit_of(16, 4096, is_large=True, is_near=False) == past_cache(16)
 
 

@@ -1,0 +1,47 @@
+import pytest
+
+from polysched.ir.dtypes import f32, f64
+from polysched.library.matmul.kernel import Sizes
+from polysched.library.matmul.problem import Problem
+from polysched.library.matmul.turning import pays_turned
+from polysched.machine.load import load_machine
+
+AVX512 = load_machine("skylake-avx512")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "transpose_a", "is_turned"),
+    [
+        ((1000, 2, 124), False, True),
+        ((1000, 8, 1000), False, True),
+        ((1000, 8, 64), False, False),  # adding up the sums takes longer
+        ((1000, 2, 20), False, False),
+        ((1000, 2, 20), True, True),
+        ((1000, 16, 16), True, False),  # storing them one by one does
+        ((1000, 17, 1000), True, False),  # columns that fill a vector
+        ((4, 8, 1000), True, False),  # as many columns as rows
+        ((9, 8, 38000), False, False),  # b would be transposed for few rows
+    ],
+)
+def test_few_columns_are_rows(
+    sizes: tuple[int, int, int], transpose_a: bool, is_turned: bool
+) -> None:
+    problem = Problem(Sizes(*sizes), f32, transpose_a=transpose_a)
+    assert pays_turned(problem, AVX512) is is_turned
+
+
+def test_a_transposed_b_is_not_transposed_again() -> None:
+    sizes = Sizes(12, 8, 38000)
+    assert not pays_turned(Problem(sizes), AVX512)
+    assert pays_turned(Problem(sizes, transpose_b=True), AVX512)
+
+
+def test_vectors_of_another_type_have_other_lanes() -> None:
+    sizes = Sizes(1000, 12, 1000)
+    assert pays_turned(Problem(sizes, f32), AVX512)
+    assert not pays_turned(Problem(sizes, f64), AVX512)
+
+
+def test_computed_operands_stay() -> None:
+    assert not pays_turned(Problem(Sizes(1000, 2, 124), computed_a=True), AVX512)
+    assert not pays_turned(Problem(Sizes(1000, 2, 124), computed_b=True), AVX512)
