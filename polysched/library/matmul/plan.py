@@ -173,18 +173,29 @@ def _along_sums(config: Config, part: Sizes, problem: Problem, machine: Machine)
     """Dot products of a few rows by a few rows of the transposed ``b``, all read once."""
     # A vector of sums for each row and column, one of each row and one of b.
     tallest = min(MOST_ROWS_ALONG, machine.vector_registers // 4)
-    rows = -(-part.m // -(-part.m // tallest))
-    widest = (machine.vector_registers - 1) // rows - 1
+    rows = _dividing(part.m, tallest)
+    widest = min((machine.vector_registers - 1) // rows - 1, 8 if rows <= 2 else 4, 16 // rows)
     return replace(
         config,
         n_threads=max(config.n_threads, config.k_threads),
         k_threads=1,
         inner_m=rows,
-        inner_n=min(widest, 8 if rows <= 2 else 4, 16 // rows),
+        inner_n=_dividing(part.n, widest),
         pack_a=problem.transpose_a,
         pack_b=False,
         along_k=True,
     )
+
+
+def _dividing(extent: int, most: int) -> int:
+    """The largest size of tiles, up to ``most`` and from half of it on, that cuts an extent in
+    equal ones; else the one that cuts it in as few, as equal as can be.
+
+    A partial tile is code of its own, which takes as long to make as that of the whole ones.
+    """
+    sizes = range(most, max(1, -(-most // 2)) - 1, -1)
+    even = next((size for size in sizes if extent % size == 0), None)
+    return even or -(-extent // -(-extent // most))
 
 
 def _with_blocks(config: Config, part: Sizes, problem: Problem, machine: Machine) -> Config:
