@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.errors import OutOfMemoryError
+from polysched.errors import CallError, OutOfMemoryError
 
 
 def _through_a_temporary(name: str, *, shape: tuple[int, ...] | None = None) -> ps.Schedule:
