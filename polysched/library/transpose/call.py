@@ -48,7 +48,9 @@ _NOT_WRITABLE = (
     "transpose into a new array and copy it"
 )
 _LEAST_COLUMNS: Mapping[int, int] = MappingProxyType({1: 2, 2: 3, 4: 7, 8: 3})
-"""Elements of a row of x, by their bytes, below which numpy's loop over single ones is faster."""
+"""Elements of a row of x, by their bytes, below which numpy's loop over single ones is faster,"""
+_FEWEST_THIN = 512
+"""if the array has as many elements: of fewer, its call takes longer than all of ours."""
 
 _ALIGNED_KINDS = frozenset("biufc")
 """Kinds of elements that numpy aligns to their size, or half of it, as code for them expects."""
@@ -68,9 +70,9 @@ def transpose(
 
     Tiles are transposed in registers; what is larger than the last cache is written past it. The
     first call of a kind compiles, some 0.5 s, less if the code is on disk. Orders that leave the
-    last axis the last, elements of more than 8 bytes, rows of one or two elements (of 4 bytes: up
-    to six) and arrays of less than 64 elements are left to ``numpy.copyto``. An array that is not
-    contiguous is copied first.
+    last axis the last, elements of more than 8 bytes, many rows of one or two elements (of 4 bytes:
+    up to six) and arrays of less than 64 elements are left to ``numpy.copyto``. An array that is
+    not contiguous is copied first.
 
     Args:
         a: an array of any dimensions.
@@ -173,7 +175,7 @@ def route(
     last = len(movement.order) - 1
     count = math.prod(extents)
     is_copy = movement.order[-1:] in {(), (last,)}
-    if dtype is None or is_copy or count < LEAST_ELEMENTS or _is_thin(movement, dtype):
+    if dtype is None or is_copy or count < LEAST_ELEMENTS or _is_thin(movement, dtype, count):
         return Route(shape, order, movement, target_shape, element, None, {})
     size = count * element.itemsize
     team = threads or usable_threads()
@@ -223,8 +225,8 @@ def transposing(
     return compile(transpose_schedule(kernel, tile, visit), machine)
 
 
-def _is_thin(movement: Movement, dtype: DType) -> bool:
-    return movement.shape[-1] < _LEAST_COLUMNS[dtype.bytes]
+def _is_thin(movement: Movement, dtype: DType, count: int) -> bool:
+    return count >= _FEWEST_THIN and movement.shape[-1] < _LEAST_COLUMNS[dtype.bytes]
 
 
 def _pitch(shape: Sequence[int], axis: int) -> int:
