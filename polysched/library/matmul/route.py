@@ -26,7 +26,6 @@ from polysched.runtime.door import Target
 from polysched.runtime.kernel import LARGEST_TEAM, CompiledKernel
 from polysched.runtime.memory import share_memory
 from polysched.runtime.plan import ALIGNED, C_CONTIGUOUS, WRITEABLE
-from polysched.runtime.short_call import ShortCall, short_call
 from polysched.runtime.threads import current_team, usable_threads
 
 
@@ -43,8 +42,6 @@ class Route:
         right: the same for the second operand.
         target: the same for the result, by a view.
         options: further arguments of the kernel's call.
-        short: the short way, where there is one; views it takes as they are, whatever their form.
-        copies: whether an operand's form is that of a copy.
         bias: brings a bias into the kernel's form, in memory of its own; None if there is none.
         multiplies: whether the kernel takes the operands; without terms it does not.
         copies_out: whether the kernel computes into a copy of the result.
@@ -60,8 +57,6 @@ class Route:
     right: Preparation | None = None
     target: Preparation | None = None
     options: dict[str, int] | None = None
-    short: ShortCall | None = None
-    copies: bool = False
     bias: Preparation | None = None
     multiplies: bool = True
     copies_out: bool = False
@@ -74,15 +69,11 @@ class Route:
             return
         if self.is_swapped:
             a, b = b, a
-        if self.copies:
-            a, b = self._prepared(a, b)
-        if self.short is not None and self.short(a, b, out):
-            return
-        left, right = (a, b) if self.copies else self._prepared(a, b)
+        left, right = self._prepared(a, b)
         try:
             self._call(left, right, out)
         except CallError:
-            self._require_apart(a, b, out)
+            self._require_apart(left, right, out)
             raise
 
     def finish(
@@ -108,11 +99,7 @@ class Route:
         if self.is_swapped:
             a, b = b, a
         further = factors if self.bias is None else [*factors, self.bias(bias)]
-        if self.short is not None and not self.copies and self.short(a, b, *further, out):
-            return
         operands = (*_arrays(a, self.left), *_arrays(b, self.right)) if self.multiplies else ()
-        if self.copies and self.short is not None and self.short(*operands, *further, out):
-            return
         try:
             self._call(*operands, *further, out)
         except CallError:
@@ -252,12 +239,6 @@ def route(
     count = min(threads or usable_threads(), LARGEST_TEAM)
     kernel = product_kernel(problem, product.stacks, finish, count, recipe_a, recipe_b, machine)
     options = {"threads": threads} if threads is not None and kernel.is_threaded else None
-    short = None
-    if not (kernel.is_threaded or recipe_a or recipe_b):
-        # What is made for the call, be it of the finish or a copy, has memory of its own.
-        made = [0] * (len(kernel.signature.arrays) - 3)
-        lengths = (0 if form.is_copy else one.bytes for one, form in ((a, left), (b, right)))
-        short = short_call(kernel, [*lengths, *made, out.bytes])
     is_more = left.is_copy or right.is_copy or recipe_a or recipe_b or finish != PLAIN
     return Route(
         shape,
@@ -268,8 +249,6 @@ def route(
         right=right.prepare,
         target=target.prepare,
         options=options,
-        short=short,
-        copies=left.is_copy or right.is_copy,
         target_of_door=None if is_more else _target_of_door(kernel, is_swapped, threads, shape),
         bias=form_of_bias,
     )

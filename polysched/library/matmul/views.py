@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from polysched.ir.strides import are_apart, elements_spanned
+from polysched.ir.strides import are_apart
 from polysched.library.matmul.kernel import Strides
 from polysched.library.matmul.recipe import Recipe
 from polysched.library.matmul.shapes import NumpyArray, Shape
@@ -37,13 +37,6 @@ class Operand(NamedTuple):
     flags: int
     strides: Strides | None = None
     recipe: Recipe | None = None
-
-    @property
-    def bytes(self) -> int:
-        """From the first element to the end of the last; of what is copied, nothing sensible."""
-        if self.strides is None:
-            return prod(self.shape) * self.dtype.itemsize
-        return elements_spanned(self.shape, self.strides) + self.dtype.itemsize - 1
 
 
 def viewed(dtype: np.dtype[Any], shape: Shape, flags: int, strides: Strides) -> Operand:
