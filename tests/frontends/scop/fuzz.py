@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from polysched.errors import FrontendError, PolyschedError
+from polysched.errors import FrontendError, KernelError, PolyschedError
 from polysched.frontends.scop import CProgram, load_c
 from polysched.fuzz.steps import random_step
 from polysched.legality.check import check
@@ -64,7 +64,11 @@ def try_seeds(seeds: range, folder: Path, *, scheduled: bool) -> Findings:
             findings.wrong.append(f"{name}: {traceback.format_exc(limit=-4)}\n{text}")
             continue
         generator = random.Random(seed)
-        schedules = [Schedule(program.kernel)]
+        try:
+            schedules = [Schedule(program.kernel)]
+        except KernelError:  # more than isl can take
+            findings.counts["too large"] += 1
+            continue
         if scheduled:
             schedules.append(random_schedule(schedules[0], generator))
         for schedule in schedules:
