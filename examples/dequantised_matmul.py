@@ -12,19 +12,24 @@ import numpy as np
 
 import polysched as ps
 from polysched.library.matmul import kernel as product
+from polysched.library.matmul import operands, problem, schedule
 from polysched.library.matmul import plan as planning
-from polysched.library.matmul import problem, schedule
 
 
-def dequantised(m=512, n=512, k=512) -> ps.Kernel:
-    """``out[m,n] = sum over k of (codes[m,k] * scale[m]) * b[k,n]``."""
+def numbers(m, k):
+    """What makes ``a[m,k]``: ``codes[m,k] * scale[m]``."""
 
-    def numbers(build):
+    def declared(build):
         codes = build.input("codes", ps.i8, (m, k))
         scale = build.input("scale", ps.f32, (m,))
         return lambda row, term: ps.cast(codes[row, term], ps.f32) * scale[row]
 
-    return product.matmul_kernel(m, n, k, producer_a=numbers)
+    return operands.Made(declared)
+
+
+def dequantised(m=512, n=512, k=512) -> ps.Kernel:
+    """``out[m,n] = sum over k of (codes[m,k] * scale[m]) * b[k,n]``."""
+    return product.matmul_kernel(m, n, k, a=numbers(m, k))
 
 
 def written(kernel: ps.Kernel) -> ps.Schedule:
@@ -35,7 +40,8 @@ def written(kernel: ps.Kernel) -> ps.Schedule:
 def tiled(kernel: ps.Kernel) -> ps.Schedule:
     """(b) The product's own plan for this machine, with the numbers computed where it packs."""
     machine = ps.load_machine(None)
-    task = problem.Problem(product.sizes_of(kernel), computed_a=True)
+    sizes = product.sizes_of(kernel)
+    task = problem.Problem(sizes, a=numbers(sizes.m, sizes.k))
     return schedule.matmul_schedule(kernel, planning.plan(task, machine), machine)
 
 
@@ -45,8 +51,8 @@ def main(m=512, n=512, k=512) -> None:
     codes = random.integers(-128, 128, (m, k)).astype(np.int8)
     scale = random.random(m, dtype=np.float32)
     b = random.random((k, n), dtype=np.float32)
-    numbers = codes * scale[:, None]
-    expected = numbers @ b
+    a = codes * scale[:, None]
+    expected = a @ b
 
     kernel = dequantised(m, n, k)
     print("\n".join(line for line in tiled(kernel).trace().splitlines() if "produce_a" in line))
@@ -56,7 +62,7 @@ def main(m=512, n=512, k=512) -> None:
     out = np.empty_like(expected)
     for operand, work in (
         ("codes, made numbers where they are packed", lambda: run(codes, scale, b, out)),
-        ("numbers that are there already", lambda: ps.matmul(numbers, b, out, threads=1)),
+        ("numbers that are there already", lambda: ps.matmul(a, b, out, threads=1)),
     ):
         seconds = min(repeat(work, number=1, repeat=5))
         print(f"a product of {operand}: {2e-9 * m * n * k / seconds:.1f} GFLOP/s")

@@ -45,6 +45,11 @@ class Contestant:
     prepare: Callable[[], Runner]
 
 
+def named(**prepare: Callable[[], Runner]) -> tuple[Contestant, ...]:
+    """Contestants from their names and how each gets ready, in this order."""
+    return tuple(Contestant(name, one) for name, one in prepare.items())
+
+
 def warm(runner: Runner) -> Runner:
     """The runner after a call: the race takes a long first call for a long piece of work."""
     if runner.restore is not None:

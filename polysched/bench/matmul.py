@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polysched.bench.contestant import Contestant, Runner, optional_module, warm
+from polysched.bench.contestant import Contestant, Runner, named, optional_module, warm
 from polysched.bench.race import Result
 from polysched.errors import BenchError
 from polysched.library.matmul.call import matmul
-from polysched.library.matmul.route import route
+from polysched.library.matmul.routing import route
 from polysched.library.matmul.views import operand_of
 from polysched.machine.description import Machine
 from polysched.runtime.memory import aligned_zeros
@@ -118,10 +118,10 @@ def contestants(
         threads: how many may run.
         machine: what polysched's code is made for; None for this one.
     """
-    return (
-        Contestant(OWN, partial(prepare_own, data, threads, machine)),
-        Contestant("numpy", partial(prepare_numpy, data, threads)),
-        Contestant("torch", partial(prepare_torch, data, threads)),
+    return named(
+        polysched=partial(prepare_own, data, threads, machine),
+        numpy=partial(prepare_numpy, data, threads),
+        torch=partial(prepare_torch, data, threads),
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from polysched.errors import LoweringError
 from polysched.ir.expressions import Constant, Expression, Index, Load
@@ -16,7 +17,7 @@ from polysched.ir.linear import (
     linear_form,
     simplify,
 )
-from polysched.ir.traversal import transform
+from polysched.ir.traversal import children, rebuild
 from polysched.ir.tree import LoopKind
 from polysched.loops.nodes import (
     Allocate,
@@ -38,60 +39,99 @@ def expand(node: LoopNode, known: Intervals) -> LoopNode:
     Raises:
         LoweringError: nothing bounds the number of iterations.
     """
-    return _expand(node, {}, known)
+    return _expand(node, _Copy(known))
 
 
-def _expand(node: LoopNode, values: dict[str, Expression], known: Intervals) -> LoopNode:
+@dataclass(frozen=True, eq=False)
+class _Copy:
+    """A copy of the bodies of unrolled loops.
+
+    Attributes:
+        known: intervals of the variables of the other loops around, and of the parameters.
+        values: the values of the unrolled loops' variables.
+        forms: the same as weighted sums.
+    """
+
+    known: Intervals
+    values: Mapping[str, Expression] = field(default_factory=dict)
+    forms: Mapping[str, LinearForm] = field(default_factory=dict)
+
+    def of(self, variable: str, value: Expression) -> _Copy:
+        """The copy of an unrolled loop's body for a value of its variable."""
+        forms = {**self.forms, variable: linear_form(value, {})}
+        return _Copy(self.known, {**self.values, variable: value}, forms)
+
+    def inside(self, loop: For, lower: Expression, upper: Expression) -> _Copy:
+        """In the body of a loop that stays one, between these ends."""
+        reached = variable_interval(lower, upper, self.known)
+        if loop.kind is LoopKind.VECTOR:
+            reached = intersection(reached, (0, loop.lanes - 1))
+        own = loop.variable
+        values = {name: value for name, value in self.values.items() if name != own}
+        forms = {name: form for name, form in self.forms.items() if name != own}
+        return _Copy({**self.known, own: reached}, values, forms)
+
+    def integer(self, expression: Expression) -> Expression:
+        """An integer expression."""
+        form = linear_form(expression, {})
+        if form.is_affine:
+            # Nearly all are, and there are many copies: no tree is gone through for these.
+            form = form.with_values(self.forms)
+            if form.is_affine:
+                return form.where(self.known).expression()
+        return simplify(self.value(expression), self.known)
+
+    def integers(self, expressions: tuple[Expression, ...]) -> tuple[Expression, ...]:
+        """Integer expressions."""
+        return tuple([self.integer(one) for one in expressions])
+
+    def condition(self, condition: Expression) -> Expression:
+        """A condition."""
+        return simplify(self.value(condition), self.known)
+
+    def value(self, expression: Expression) -> Expression:
+        """What a statement computes."""
+        match expression:
+            case Index(name=name):
+                return self.values.get(name, expression)
+            case Load(subscripts=subscripts):
+                return rebuild(expression, self.integers(subscripts))
+        operands = children(expression)
+        return rebuild(expression, tuple([self.value(one) for one in operands]))
+
+
+def _expand(node: LoopNode, copy: _Copy) -> LoopNode:
     match node:
         case For():
-            return _expand_loop(node, values, known)
+            return _expand_loop(node, copy)
         case If(condition=condition, then=then, otherwise=otherwise):
             return _guarded(
-                _substituted(condition, values, known),
-                _expand(then, values, known),
-                None if otherwise is None else _expand(otherwise, values, known),
+                copy.condition(condition),
+                _expand(then, copy),
+                None if otherwise is None else _expand(otherwise, copy),
             )
-        case Block(children=children):
-            return block([_expand(child, values, known) for child in children])
+        case Block(children=nodes):
+            return block([_expand(child, copy) for child in nodes])
         case Allocate(body=body):
-            return replace(node, body=_expand(body, values, known))
+            return replace(node, body=_expand(body, copy))
         case Assign(target=target, value=value, instance=instance):
-            return Assign(
-                node.statement,
-                tuple(_substituted(one, values, known) for one in instance),
-                Access(
-                    target.array,
-                    tuple(
-                        simplify(_substituted_value(one, values, known), known)
-                        for one in target.subscripts
-                    ),
-                    target.location,
-                ),
-                _substituted_value(value, values, known),
-            )
+            place = Access(target.array, copy.integers(target.subscripts), target.location)
+            return Assign(node.statement, copy.integers(instance), place, copy.value(value))
 
 
-def _expand_loop(node: For, values: dict[str, Expression], known: Intervals) -> LoopNode:
-    lower = _substituted(node.lower, values, known)
-    upper = _substituted(node.upper, values, known)
+def _expand_loop(node: For, copy: _Copy) -> LoopNode:
+    lower, upper = copy.integer(node.lower), copy.integer(node.upper)
     if node.kind is not LoopKind.UNROLLED:
-        reached = variable_interval(lower, upper, known)
-        if node.kind is LoopKind.VECTOR:
-            reached = intersection(reached, (0, node.lanes - 1))
-        inner = {**known, node.variable: reached}
-        shadowed = {name: value for name, value in values.items() if name != node.variable}
-        body = _expand(node.body, shadowed, inner)
+        inner = copy.inside(node, lower, upper)
+        body = _expand(node.body, inner)
         if body == Block(()):
             return body
-        asked = tuple(
-            replace(one, start=tuple(_substituted(at, shadowed, inner) for at in one.start))
-            for one in node.prefetches
-        )
+        asked = tuple(replace(one, start=inner.integers(one.start)) for one in node.prefetches)
         return replace(node, lower=lower, upper=upper, body=body, prefetches=asked)
     copies = []
-    for here in _iterations(node, lower, upper, known):
-        body = _expand(node.body, {**values, node.variable: here}, known)
-        copies.append(_guarded(_runs(here, lower, upper, node.step, known), body, None))
+    for here in _iterations(node, lower, upper, copy.known):
+        body = _expand(node.body, copy.of(node.variable, here))
+        copies.append(_guarded(_runs(here, lower, upper, node.step, copy.known), body, None))
     return block(copies)
 
 
@@ -140,30 +180,3 @@ def _guarded(condition: Expression, then: LoopNode, otherwise: LoopNode | None) 
     if condition == Constant(False) or (then == Block(()) and otherwise is None):
         return Block(()) if otherwise is None else otherwise
     return If(condition, then, otherwise)
-
-
-def _substituted(
-    expression: Expression, values: dict[str, Expression], known: Intervals
-) -> Expression:
-    return simplify(_replaced(expression, values), known)
-
-
-def _replaced(expression: Expression, values: dict[str, Expression]) -> Expression:
-    if not values:
-        return expression
-    return transform(
-        expression, lambda node: values.get(node.name) if isinstance(node, Index) else None
-    )
-
-
-def _substituted_value(
-    expression: Expression, values: dict[str, Expression], known: Intervals
-) -> Expression:
-    def rule(node: Expression) -> Expression | None:
-        if isinstance(node, Index):
-            return values.get(node.name)
-        if isinstance(node, Load):
-            return replace(node, subscripts=tuple(simplify(one, known) for one in node.subscripts))
-        return None
-
-    return transform(expression, rule)

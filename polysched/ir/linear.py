@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import gcd
 from typing import TypeAlias
 
@@ -34,6 +35,8 @@ class LinearForm:
 
     def plus(self, other: LinearForm, factor: int = 1) -> LinearForm:
         """The form ``self + factor * other``."""
+        if not other.terms:
+            return LinearForm(self.terms, self.constant + factor * other.constant)
         total = dict(self.terms)
         for atom, coefficient in other.terms:
             total[atom] = total.get(atom, 0) + factor * coefficient
@@ -49,14 +52,70 @@ class LinearForm:
         """Whether the form has no terms."""
         return not self.terms
 
+    @cached_property
+    def is_affine(self) -> bool:
+        """Whether all atoms are indices and parameters."""
+        return all(isinstance(atom, Index | Parameter) for atom, _ in self.terms)
+
     def expression(self) -> Expression:
         """The form as an expression."""
-        return weighted_sum([(value, atom) for atom, value in self.terms], self.constant)
+        written = weighted_sum([(value, atom) for atom, value in self.terms], self.constant)
+        if self.is_affine and len(self.terms) > 1:
+            # It will be asked for its form. The expression has its positive terms first.
+            terms = tuple(sorted(self.terms, key=lambda term: term[1] < 0))
+            vars(written)[_PLAIN] = (
+                self if terms == self.terms else LinearForm(terms, self.constant)
+            )
+        return written
+
+    def with_values(self, values: Mapping[str, LinearForm]) -> LinearForm:
+        """An affine form with forms in the place of indices of these names; itself without any."""
+        if not any(atom.name in values for atom, _ in self.terms if isinstance(atom, Index)):
+            return self
+        terms: dict[Expression, int] = {}
+        constant = self.constant
+        for atom, coefficient in self.terms:
+            value = values.get(atom.name) if isinstance(atom, Index) else None
+            if value is None:
+                _add_term(atom, coefficient, terms)
+                continue
+            constant += coefficient * value.constant
+            for inner, factor in value.terms:
+                _add_term(inner, coefficient * factor, terms)
+        return LinearForm(tuple(terms.items()), constant)
+
+    def where(self, known: Intervals) -> LinearForm:
+        """An affine form with numbers for the atoms of one value; itself without any."""
+        single: dict[Expression, int] = {}
+        for atom, _ in self.terms:
+            assert isinstance(atom, Index | Parameter)
+            low, high = known.get(atom.name, UNBOUNDED)
+            if low is not None and low == high:
+                single[atom] = low
+        if not single:
+            return self
+        rest = tuple(term for term in self.terms if term[0] not in single)
+        more = sum(c * single[atom] for atom, c in self.terms if atom in single)
+        return LinearForm(rest, self.constant + more)
+
+
+_PLAIN = "plain form"
+"""Where an expression keeps its form without knowledge, beside its fields, as a cached property
+would: code generation asks for the form of every subscript of every copy, stage after stage.
+"""
 
 
 def linear_form(expression: Expression, known: Intervals) -> LinearForm:
     """The weighted sum that an integer expression is, simplified by the known intervals."""
-    # Code generation asks this of every subscript of every copy: sums are added up in one go.
+    plain: LinearForm | None = vars(expression).get(_PLAIN)
+    if plain is None:
+        plain = vars(expression)[_PLAIN] = _linear_form(expression, {})
+    if not known:
+        return plain
+    return plain.where(known) if plain.is_affine else _linear_form(expression, known)
+
+
+def _linear_form(expression: Expression, known: Intervals) -> LinearForm:
     terms: dict[Expression, int] = {}
     constant = _add(expression, 1, known, terms)
     return LinearForm(tuple(terms.items()), constant)

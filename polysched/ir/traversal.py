@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from polysched.ir.expressions import Cast, Expression, Load, Operation
 
@@ -21,12 +20,12 @@ def children(expression: Expression) -> tuple[Expression, ...]:
 def rebuild(expression: Expression, operands: tuple[Expression, ...]) -> Expression:
     """The same node over other operands (of the same types)."""
     match expression:
-        case Load():
-            return replace(expression, subscripts=operands)
-        case Operation():
-            return replace(expression, operands=operands)
-        case Cast():
-            return replace(expression, operand=operands[0])
+        case Load(array=array, type=dtype, location=location, values=values):
+            return Load(array, operands, dtype, location, values)
+        case Operation(operator=operator, type=dtype):
+            return Operation(operator, operands, dtype)
+        case Cast(type=dtype):
+            return Cast(operands[0], dtype)
         case _:
             return expression
 

@@ -70,7 +70,7 @@ def with_limited_sizes(program: LoopProgram) -> LoopProgram:
         survey.every(array.stored_shape, MappingProxyType({}))
     if not survey.used or not survey.largest.slope:
         return program
-    limit = (LARGEST - survey.largest.offset) / survey.largest.slope
+    limit = max((LARGEST - survey.largest.offset) / survey.largest.slope, Fraction(0))
     size = 1 << max(int(limit).bit_length() - 1, 0)
     context = program.context.params()
     for name in survey.used:
@@ -135,9 +135,9 @@ class _Survey:
                 return _SIZE
             case Index(name=name):
                 return variables[name]
-            case Load(array=array, subscripts=subscripts):
+            case Load(array=array, subscripts=subscripts, values=values):
                 self.every(subscripts, variables)
-                return self._loaded(self.arrays[array])
+                return self._loaded(self.arrays[array], values)
             case Cast(operand=operand):
                 return self.expression(operand, variables)
             case Operation(operator=operator, operands=operands):
@@ -146,10 +146,10 @@ class _Survey:
                 )
         raise TypeError(f"{type(expression).__name__} is not an expression node")
 
-    def _loaded(self, array: Array) -> Growth:
-        """Of an index array: the range declared, which every call checks."""
-        if array.values is not None:
-            return self.every(array.values, MappingProxyType({}))
+    def _loaded(self, array: Array, values: tuple[Expression, Expression] | None) -> Growth:
+        """Of an index array, or a copy of it: the range declared, which every call checks."""
+        if values is not None:
+            return self.every(values, MappingProxyType({}))
         return _literal(1 << array.dtype.bits)
 
     def _operation(self, operator: Operator, bounds: list[Growth]) -> Growth:

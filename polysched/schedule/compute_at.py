@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import islpy as isl
-
 from polysched.errors import ScheduleError, suggestion
 from polysched.ir.tree import restrict, statements
-from polysched.schedule.placement import iterations_of_use, placed
+from polysched.schedule.placement import first_use, placed
 from polysched.schedule.program import Program, counted_loop
 from polysched.schedule.recompute import recomputed
 
@@ -73,11 +71,7 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
     assert nest is not None
     assert rest is not None
     first = {
-        name: isl.PwMultiAff.from_map(
-            iterations_of_use(program, program.dependences, name, target, step.at)
-            .lexmin()
-            .coalesce()
-        )
+        name: first_use(program, program.dependences, name, target, step.at)
         for name in sorted(producers)
     }
     return program.with_tree(placed(program, nest, rest, target, first))

@@ -11,7 +11,13 @@ import islpy as isl
 from polysched.dependence.relations import Dependence, DependenceKind
 from polysched.errors import ScheduleError
 from polysched.ir.tree import Leaf, Loop, Node, Sequence, sequence, statements
-from polysched.schedule.program import Program, counts_nothing, prefix_loops, prefix_map
+from polysched.schedule.program import (
+    Program,
+    counts_nothing,
+    prefix_function,
+    prefix_loops,
+    prefix_map,
+)
 
 
 def iterations_of_use(
@@ -28,18 +34,12 @@ def iterations_of_use(
     Raises:
         ScheduleError: the loop reads nothing of the producer, or not what some instance produces.
     """
-    consumers = frozenset(statements(target))
     around = prefix_loops(program, target)
     uses: isl.Map | None = None
-    for dependence in dependences:
-        if (
-            dependence.kind is DependenceKind.FLOW
-            and dependence.source.statement == producer
-            and dependence.sink.statement in consumers
-        ):
-            consumer = program.statements[dependence.sink.statement]
-            used = dependence.relation.apply_range(prefix_map(consumer, around, []))
-            uses = used if uses is None else uses.union(used)
+    for flow in _flows(dependences, producer, target):
+        consumer = program.statements[flow.sink.statement]
+        used = flow.relation.apply_range(prefix_map(consumer, around, []))
+        uses = used if uses is None else uses.union(used)
     if uses is None:
         raise ScheduleError(f"no statement below loop '{at}' reads what '{producer}' produces")
     for position, index in enumerate(program.statements[producer].indices):
@@ -52,6 +52,54 @@ def iterations_of_use(
             "minimum= of the parameters if it is their smallest values at which nothing reads it"
         )
     return uses
+
+
+def first_use(
+    program: Program, dependences: Iterable[Dependence], producer: str, target: Loop, at: str
+) -> isl.PwMultiAff:
+    """From the instances of a producer to the first iteration that reads what they produce.
+
+    Arguments and errors are those of :func:`iterations_of_use`.
+    """
+    dependences = list(dependences)
+    uses = iterations_of_use(program, dependences, producer, target, at)
+    flows = _flows(dependences, producer, target)
+    found = _of_first_consumer(program, flows[0], target) if len(flows) == 1 else None
+    return isl.PwMultiAff.from_map(uses.lexmin().coalesce()) if found is None else found
+
+
+def _flows(dependences: Iterable[Dependence], producer: str, target: Loop) -> list[Dependence]:
+    """The flow from the producer into the loop."""
+    consumers = frozenset(statements(target))
+    return [
+        one
+        for one in dependences
+        if one.kind is DependenceKind.FLOW
+        and one.source.statement == producer
+        and one.sink.statement in consumers
+    ]
+
+
+def _of_first_consumer(program: Program, flow: Dependence, target: Loop) -> isl.PwMultiAff | None:
+    """The iterations of the lexicographically first consumers, if no consumer has an earlier one.
+
+    Their formulas are those of the loops. What isl finds as the least iteration is the same
+    function, but may be torn in cases.
+    """
+    consumer = program.statements[flow.sink.statement]
+    chosen = isl.PwMultiAff.from_map(flow.relation.lexmin().coalesce())
+    around = prefix_loops(program, target)
+    for loop in around:
+        value = loop.values[consumer.name]
+        earlier = value.pullback_pw_multi_aff(chosen).gt_map(value)
+        if not flow.relation.intersect(earlier).is_empty():
+            return None
+    place = prefix_function(consumer, around).pullback_pw_multi_aff(chosen)
+    producer = program.statements[flow.source.statement]
+    place = place.gist(producer.domain).coalesce()
+    for position, index in enumerate(producer.indices):
+        place = place.set_dim_id(isl.dim_type.in_, position, isl.Id(index))
+    return place
 
 
 def placed(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from types import MappingProxyType
 
 import islpy as isl
@@ -209,6 +210,14 @@ def prefix_map(statement: Statement, around: tuple[Loop, ...], names: list[str])
     for position, name in enumerate(names):
         result = result.set_dim_name(isl.dim_type.out, position, name)
     return result.intersect_domain(statement.domain)
+
+
+def prefix_function(statement: Statement, around: tuple[Loop, ...]) -> isl.PwMultiAff:
+    """The same as :func:`prefix_map` of one loop or more, as a function: its formulas are those of
+    the loops.
+    """
+    columns = (isl.PwMultiAff.from_pw_aff(loop.values[statement.name]) for loop in around)
+    return reduce(isl.PwMultiAff.flat_range_product, columns).intersect_domain(statement.domain)
 
 
 def largest_extent(program: Program, loop: Loop) -> int | None:

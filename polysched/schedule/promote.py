@@ -155,7 +155,10 @@ def _union(sets: list[isl.Set], like: isl.Set) -> isl.Set:
 
 
 def _read_before_written(program: Program, plan: Buffering) -> isl.Set:
-    """The ``[tile, element]`` of which the tile reads a value that it did not write itself."""
+    """The ``[tile, element]`` of which the tile reads a value that it did not write itself.
+
+    Of updates that are free in their order any may come first, and finds what was there before.
+    """
     spread = next(iter(plan.redirect.values())).range()
     needed = []
     for read in plan.reads:
@@ -163,6 +166,7 @@ def _read_before_written(program: Program, plan: Buffering) -> isl.Set:
         for dependence in program.dependences:
             if (
                 dependence.kind is DependenceKind.FLOW
+                and not dependence.reorderable
                 and dependence.sink == read
                 and dependence.source in plan.redirect
             ):

@@ -107,6 +107,17 @@ def test_sizes_of_index_arrays_count() -> None:
     assert f"n <= {2**58}" in texts(limited)
 
 
+def test_copies_of_index_arrays_have_their_range() -> None:
+    build = ps.KernelBuilder("indirect")
+    n = build.parameter("n")
+    places = build.input("places", ps.i64, (n,), values=(0, n))
+    x, y = build.input("x", ps.f32, (n,)), build.output("y", ps.f32, (n,))
+    with build.loops(i=n) as i:
+        y[i] = x[places[i]]
+    schedule = ps.Schedule(build.kernel()).split("i", 8).pack("places", at="io")
+    assert f"n <= {2**59}" in texts(with_limited_sizes(lower(schedule)))
+
+
 def test_no_size_is_small_enough() -> None:
     with pytest.raises(LoweringError, match=r"kernel 'gather'.* need more than 64 bits"):
         gather("modulo", minimum=2**62).compile(cache=ObjectCache(None))

@@ -35,6 +35,16 @@ MUTANTS = (
         PROMOTE_TESTS,
     ),
     Mutant(
+        "first-update-of-a-row",
+        "an update that is free in its order is taken to come after another one of its tile",
+        PROMOTE,
+        "                and not dependence.reorderable\n",
+        "",
+        (
+            "tests/schedule/test_promote.py::test_every_update_that_may_come_first_finds_the_old_value",
+        ),
+    ),
+    Mutant(
         "values-stay-in-the-tile",
         "a temporary is copied out only where it is read in the same tile",
         PROMOTE,

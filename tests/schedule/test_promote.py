@@ -226,6 +226,24 @@ def test_a_value_that_another_tile_overwrites_must_come_from_there() -> None:
     assert check(schedule).kind is VerdictKind.ILLEGAL
 
 
+def test_every_update_that_may_come_first_finds_the_old_value() -> None:
+    build = KernelBuilder("triangle")
+    n = build.parameter("n", maximum=9)
+    a = build.inout("a", i32, (9,))
+    x = build.input("x", i32, (9, 9))
+    with (
+        build.loops(i=n, j=n) as (i, j),
+        build.loops(k=(0, i)) as k,
+        build.statement("update", order="any"),
+    ):
+        a[i] += x[j, k]
+    # Rows of k are computed apart; as declared, each of them comes after some part of another.
+    schedule = Schedule(build.kernel()).reorder("k", "j").promote("a", at="k", into="row")
+    schedule = schedule.promote("a", at="row_in.i", into="sums").privatise("sums", at="row_in.i")
+    assert check(schedule).is_legal
+    assert_agrees(schedule, *spread("n", values=SIZES))
+
+
 def test_vectors_of_copies_inside_a_vector() -> None:
     schedule = Schedule(kernels.matmul()).vectorize("update.i", 4)
     with pytest.raises(ScheduleError, match="runs inside the vector loop 'iv'; leave lanes= away"):

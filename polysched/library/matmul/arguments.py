@@ -74,6 +74,8 @@ def number(name: str, value: Any) -> int | float:
     Raises:
         CallError: it is no real number.
     """
+    if type(value) is float or type(value) is int:
+        return value
     found = value.item() if isinstance(value, np.generic | np.ndarray) and not value.ndim else value
     if isinstance(found, bool) or not isinstance(found, int | float):
         raise CallError(

@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy import ndarray
 
 from polysched.errors import CallError
-from polysched.library.matmul.arguments import (
-    finish_of,
-    number,
-    require_activation,
-    require_bias,
-    require_threads,
-    scalar,
-)
+from polysched.library.matmul.arguments import require_bias
 from polysched.library.matmul.computed import Computed
-from polysched.library.matmul.finish import PLAIN, Factor, Finish
-from polysched.library.matmul.route import Route, route
+from polysched.library.matmul.finish import Finish
+from polysched.library.matmul.request import plain, request
+from polysched.library.matmul.route import Route
+from polysched.library.matmul.routing import route
 from polysched.library.matmul.shapes import NumpyArray, Shape
-from polysched.library.matmul.views import CONTIGUOUS, Operand, operand_of, viewed
+from polysched.library.matmul.views import Operand
 from polysched.runtime.door import Door
-from polysched.runtime.plan import ALIGNED, C_CONTIGUOUS, WRITEABLE
+from polysched.runtime.plan import ALIGNED, WRITEABLE
 from polysched.runtime.views import as_array
 
 _ROUTES = 512
 _DOOR = Door(_ROUTES)
 _ONE, _ZERO = 1, 0
 _WRITABLE = ALIGNED | WRITEABLE
-_PLAIN_OUTPUT = _WRITABLE | C_CONTIGUOUS
 
 
 def matmul(
@@ -87,132 +81,67 @@ def matmul(
     is_plain = alpha is _ONE and beta is _ZERO and bias is activation is None
     if is_plain and (done := _DOOR.enter(threads, a, b, out)) is not None:
         return done  # type: ignore[no-any-return]
-    if threads is not None:
-        require_threads(threads)
-    if type(a) is not ndarray or type(b) is not ndarray:
-        if isinstance(a, Computed) or isinstance(b, Computed):
-            a, b = _operand(a, "a"), _operand(b, "b")
-            return _finished(a, b, out, alpha, beta, bias, activation, threads)
-        a, b = as_array(a, "matmul: array 'a'"), as_array(b, "matmul: array 'b'")
-    if not is_plain:
-        return _finished(a, b, out, alpha, beta, bias, activation, threads)
-    given = out
-    a_flags, b_flags = a.flags.num, b.flags.num
-    if a_flags & CONTIGUOUS and b_flags & CONTIGUOUS:
-        found = _route(a.dtype, a.shape, a_flags, b.dtype, b.shape, b_flags, threads)
-    else:
-        found = _route_of_views(_view(a), _view(b), threads)
-    if out is None:
-        out = np.empty(found.shape, found.dtype)
-    elif not (
-        type(out) is ndarray
-        and out.flags.num & _PLAIN_OUTPUT == _PLAIN_OUTPUT
-        and out.shape == found.shape
-        and out.dtype == found.dtype
-    ):
-        found = _route_of_views(_view(a), _view(b), threads, PLAIN, None, _written(out))
-        _require_output(out, found)
-    found.run(a, b, out)
-    if found.target_of_door is not None:
-        _DOOR.learn(threads, (a, b, given), found.target_of_door)
-    return out  # type: ignore[no-any-return]
-
-
-def _operand(value: Any, name: str) -> NumpyArray | Computed:
-    return value if isinstance(value, Computed) else as_array(value, f"matmul: array '{name}'")
-
-
-def _described(operand: NumpyArray | Computed) -> Operand:
-    return operand.operand if isinstance(operand, Computed) else operand_of(operand)
-
-
-def _finished(
-    a: NumpyArray | Computed,
-    b: NumpyArray | Computed,
-    out: Any,
-    alpha: Any,
-    beta: Any,
-    bias: Any,
-    activation: str | None,
-    threads: int | None,
-) -> NumpyArray:
-    """The long way: a product that something is done to, or of what is computed."""
-    if alpha is not _ONE:
-        alpha = number("alpha", alpha)
-    if beta is not _ZERO:
-        beta = number("beta", beta)
-    if activation is not None:
-        require_activation(activation)
+    a, b = _operand(a, "a"), _operand(b, "b")
     if bias is not None:
-        bias = as_array(bias, "matmul: bias")
-    finish = finish_of(alpha, beta, activation)
-    along = None if bias is None else bias.shape
-    if isinstance(a, Computed) or isinstance(b, Computed):
-        written = None if (view := _written(out)) is None else viewed(*view)
-        found = _route_of_computed(_described(a), _described(b), threads, finish, along, written)
+        bias = _array(bias, "bias")
+    if is_plain:
+        asked = plain(threads)
     else:
-        found = _route_of_views(_view(a), _view(b), threads, finish, along, _written(out))
-    factors = []
-    if finish.alpha is Factor.ANY:
-        factors.append(scalar("alpha", alpha, found.dtype))
-    if finish.beta is Factor.ANY:
-        factors.append(scalar("beta", beta, found.dtype))
+        asked = request(alpha, beta, activation, threads, (a.dtype, b.dtype))
+    arrays = (a, b, *asked.factors, *(() if bias is None else (bias,)), out)
+    if not is_plain and (done := _DOOR.enter(asked.kind, *arrays)) is not None:
+        return done  # type: ignore[no-any-return]
+    along = None if bias is None else bias.shape
+    found = _route(_described(a), _described(b), threads, asked.finish, along, _place(out))
     if bias is not None:
         require_bias(bias, found.dtype)
     if out is not None:
         _require_output(out, found)
-    elif finish.updates:
+    elif asked.finish.updates:
         raise CallError(
             f"matmul: beta={beta} is the factor of what 'out' holds; give out=, or leave beta out"
         )
-    else:
-        out = np.empty(found.shape, found.dtype)
-    found.finish(a, b, out, factors, bias)
-    return out  # type: ignore[no-any-return]
+    result = np.empty(found.shape, found.dtype) if out is None else out
+    found.run(a, b, result, asked.factors, bias)
+    if found.door is not None and (bias is None or bias.flags.c_contiguous):
+        _DOOR.learn(asked.kind, arrays, found.door)
+    return result
+
+
+def _operand(value: Any, name: str) -> NumpyArray | Computed:
+    return value if isinstance(value, Computed) else _array(value, f"array '{name}'")
+
+
+def _array(value: Any, name: str) -> NumpyArray:
+    return value if type(value) is ndarray else as_array(value, f"matmul: {name}")
+
+
+_Described: TypeAlias = tuple[Any, ...]
+"""The fields of an :class:`Operand`, as a plain tuple, which is made in a third of the time."""
+
+
+def _described(operand: NumpyArray | Computed) -> _Described:
+    if isinstance(operand, Computed):
+        return operand.operand
+    return operand.dtype, operand.shape, operand.flags.num, operand.strides
+
+
+def _place(out: Any) -> _Described | None:
+    """What a route has to know of ``out``: None of the usual kind."""
+    return None if not isinstance(out, ndarray) or out.flags.c_contiguous else _described(out)
 
 
 @lru_cache(maxsize=_ROUTES)
 def _route(
-    a_dtype: np.dtype[Any],
-    a_shape: Shape,
-    a_flags: int,
-    b_dtype: np.dtype[Any],
-    b_shape: Shape,
-    b_flags: int,
+    a: _Described,
+    b: _Described,
     threads: int | None,
+    finish: Finish,
+    bias: Shape | None,
+    out: _Described | None,
 ) -> Route:
-    """The route of operands without gaps, whose strides say no more than that."""
-    return route(Operand(a_dtype, a_shape, a_flags), Operand(b_dtype, b_shape, b_flags), threads)
-
-
-_View = tuple[np.dtype[Any], Shape, int, tuple[int, ...]]
-"""What an array is: an :class:`Operand` as a plain tuple, which is made in a third of the time."""
-
-
-def _view(array: NumpyArray) -> _View:
-    return array.dtype, array.shape, array.flags.num, array.strides
-
-
-@lru_cache(maxsize=_ROUTES)
-def _route_of_views(
-    a: _View,
-    b: _View,
-    threads: int | None,
-    finish: Finish = PLAIN,
-    bias: Shape | None = None,
-    out: _View | None = None,
-) -> Route:
-    """The route of any arrays."""
-    written = None if out is None else viewed(*out)
-    return route(viewed(*a), viewed(*b), threads, finish, bias, written)
-
-
-_route_of_computed = lru_cache(maxsize=_ROUTES)(route)
-
-
-def _written(out: Any) -> _View | None:
-    """What a route has to know of ``out``: None of the usual kind."""
-    return None if not isinstance(out, ndarray) or out.flags.c_contiguous else _view(out)
+    target = None if out is None else Operand(*out)
+    return route(Operand(*a), Operand(*b), threads, finish, bias, target)
 
 
 def _require_output(out: Any, found: Route) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, lru_cache
 
 from polysched.ir.dtypes import DType
 from polysched.library.matmul.finish import Finish, epilogue_of, finish_kernel
 from polysched.library.matmul.kernel import Sizes, Stack, matmul_kernel
+from polysched.library.matmul.operands import Made
 from polysched.library.matmul.plan import plan
 from polysched.library.matmul.problem import Problem
-from polysched.library.matmul.recipe import Recipe
 from polysched.library.matmul.schedule import matmul_schedule
 from polysched.lower import compile
 from polysched.machine.description import Machine
@@ -26,33 +27,24 @@ def product_kernel(
     stacks: tuple[Stack, ...],
     finish: Finish,
     threads: int,
-    recipe_a: Recipe | None = None,
-    recipe_b: Recipe | None = None,
     machine: Machine | None = None,
 ) -> CompiledKernel:
     """The kernel of a product and what becomes of it, planned for a number of threads.
 
-    Operands that are ``computed`` have a recipe: what is copied is computed for each copy, an ``a``
-    that is not all at once, a ``b`` that is not in registers. By default it is made for the machine
-    that it runs on.
+    What an operand is made of is computed for each copy where it is packed; an ``a`` that is not is
+    computed all at once, a ``b`` in registers. By default it is for the machine that it runs on.
     """
     machine = machine or host()
     sizes, config = problem.sizes, plan(problem, machine, threads)
+    b = problem.b
     kernel = matmul_kernel(
-        sizes.m,
-        sizes.n,
-        sizes.k,
+        *sizes[:3],
         dtype=problem.dtype,
-        transpose_a=problem.transpose_a and recipe_a is None,
-        transpose_b=problem.transpose_b and recipe_b is None,
+        a=problem.a,
+        b=replace(b, is_inlined=not config.pack_b) if isinstance(b, Made) else b,
         batch=stacks,
         accumulate=finish.updates,
         epilogue=epilogue_of(finish, sizes, problem.total),
-        producer_a=None if recipe_a is None else recipe_a.producer("a"),
-        producer_b=None if recipe_b is None else recipe_b.producer("b"),
-        inline_b=not config.pack_b,
-        strides_a=problem.strides_a,
-        strides_b=problem.strides_b,
         strides_out=problem.strides_out,
     )
     return compile(matmul_schedule(kernel, config, machine), machine)

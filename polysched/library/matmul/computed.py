@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,7 +80,7 @@ class Computed:
         """The transposed matrix."""
         return replace(self, shape=self.shape[::-1], recipe=self.recipe.turned)
 
-    @property
+    @cached_property
     def operand(self) -> Operand:
         """What a route follows from."""
         return Operand(self.dtype, self.shape, C_CONTIGUOUS | ALIGNED, recipe=self.recipe)

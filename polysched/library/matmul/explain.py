@@ -11,6 +11,7 @@ from polysched.library.matmul.config import (
     registers_needed,
     vectors_of_sums,
 )
+from polysched.library.matmul.operands import Stored
 from polysched.library.matmul.plan import SMALLEST_PARALLEL
 from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.register_tile import cache_bytes
@@ -53,8 +54,12 @@ def _head(problem: Problem, machine: Machine) -> str:
 
 def _distances(problem: Problem) -> list[str]:
     """How far apart the rows of the arrays with gaps are."""
-    arrays = {"a": problem.strides_a, "b": problem.strides_b, "out": problem.strides_out}
-    return [f"rows of {name} {strides[-2]}" for name, strides in arrays.items() if strides]
+    stored = {"a": problem.a, "b": problem.b, "out": Stored(strides=problem.strides_out)}
+    return [
+        f"rows of {name} {one.strides[-2]}"
+        for name, one in stored.items()
+        if isinstance(one, Stored) and one.strides
+    ]
 
 
 def _adjusted(config: Config, used: Config) -> Iterator[str]:

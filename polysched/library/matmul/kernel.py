@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import count
 from math import prod
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from polysched.errors import KernelError
 from polysched.ir.builder import ArrayHandle, KernelBuilder
@@ -14,6 +14,7 @@ from polysched.ir.expressions import Expression, Index
 from polysched.ir.extrema import greatest
 from polysched.ir.functions import cast
 from polysched.ir.kernel import Kernel, Statement
+from polysched.library.matmul.operands import AS_IT_IS, Element, Made, Origin, Stored, Strides
 
 
 class Finished(NamedTuple):
@@ -37,20 +38,6 @@ Elementwise = Callable[[Finished], Expression]
 
 Epilogue = Callable[[KernelBuilder], Elementwise]
 """Declares the further inputs of what becomes of the sums, and returns what that is."""
-
-Element = Callable[..., Expression]
-"""An element of an operand, from its row and column, and its positions in a stack if there is one.
-
-The rows of ``a`` are those of the product, its columns the terms of the sums; the rows of ``b`` are
-the terms, its columns those of the product.
-"""
-
-Producer = Callable[[KernelBuilder], Element]
-"""Declares the inputs that an operand is computed from, and returns how."""
-
-
-Strides = tuple[int, ...]
-"""Elements from one index to the next, for each dimension of an array."""
 
 
 class Sizes(NamedTuple):
@@ -87,16 +74,11 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
     *,
     dtype: DType = f32,
     accumulator: DType | None = None,
-    transpose_a: bool = False,
-    transpose_b: bool = False,
+    a: Origin = AS_IT_IS,
+    b: Origin = AS_IT_IS,
     batch: int | tuple[Stack, ...] | None = None,
     accumulate: bool = False,
     epilogue: Epilogue | None = None,
-    producer_a: Producer | None = None,
-    producer_b: Producer | None = None,
-    inline_b: bool = False,
-    strides_a: Strides | None = None,
-    strides_b: Strides | None = None,
     strides_out: Strides | None = None,
 ) -> Kernel:
     """The kernel ``out[m,n] = sum over k of a[m,k] * b[k,n]``; the order of each sum is free.
@@ -112,25 +94,19 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
         dtype: elements of ``a`` and ``b``.
         accumulator: elements of ``out``, and of the sums; by default ``dtype``, and i32 for the
             integers of 8 and 16 bits.
-        transpose_a: whether ``a`` is stored as ``a[k, m]``.
-        transpose_b: whether ``b`` is stored as ``b[n, k]``.
+        a: where the left operand comes from; by default an input.
+        b: the same of the right one.
         batch: how many products are computed, or the dimensions of a stack of them; None for one,
             without a dimension for it.
         accumulate: whether ``out`` is updated: the product is added to what it holds, or, with an
             epilogue, that gets both.
         epilogue: what becomes of each sum before it is stored; without it, nothing.
-        producer_a: what ``a`` is computed from, by itself an array that is never stored; without
-            it, ``a`` is an input.
-        producer_b: the same of ``b``.
-        inline_b: whether what ``producer_b`` computes is no array at all, but stands in the sums.
-        strides_a: elements from one index to the next of each dimension of ``a`` as it is stored,
-            such as ``(lda, 1)``; None for no gaps.
-        strides_b: the same of ``b``.
-        strides_out: the same of ``out``.
+        strides_out: elements from one index to the next of each dimension of ``out``, such as
+            ``(ldc, 1)``; None for no gaps.
 
     Raises:
-        KernelError: a size is not positive, two options exclude each other, or two elements of an
-            array with strides may share memory.
+        KernelError: a size is not positive, or two elements of an array with strides may share
+            memory.
     """
     stacks = batch if isinstance(batch, tuple) else () if batch is None else (Stack(batch),)
     names = _stack_names(stacks)
@@ -140,74 +116,71 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
             raise KernelError(f"matmul: {name} is {size}; expected a positive number")
     total = accumulator or accumulator_of(dtype)
     build = KernelBuilder("matmul")
+    extents |= {"m": m, "n": n, "k": k}
     of_a = [name for name, stack in names.items() if stack.of_a]
     of_b = [name for name, stack in names.items() if stack.of_b]
-    extents |= {"m": m, "n": n, "k": k}
-
-    def declared(
-        declare: Callable[..., ArrayHandle],
-        name: str,
-        element: DType,
-        dimensions: list[str],
-        **layout: Strides | None,
-    ) -> ArrayHandle:
-        shape = tuple(extents[dimension] for dimension in dimensions)
-        return declare(name, element, shape, dimensions=" ".join(dimensions), **layout)
-
-    def operand(
-        name: str,
-        dimensions: list[str],
-        producer: Producer | None,
-        is_transposed: bool,
-        strides: Strides | None,
-        is_inlined: bool = False,
-    ) -> Element:
-        if producer is None:
-            *outer, row, column = dimensions
-            stored = [*outer, column, row] if is_transposed else dimensions
-            return _read(declared(build.input, name, dtype, stored, strides=strides), is_transposed)
-        if is_transposed:
-            raise KernelError(
-                f"matmul: transpose_{name}=True says how '{name}' is stored, and with "
-                f"producer_{name} it is computed; transpose what it is computed from"
-            )
-        if strides is not None:
-            raise KernelError(
-                f"matmul: strides_{name} says how '{name}' is stored, and with producer_{name} it "
-                "is computed; give strides to what it is computed from"
-            )
-        element = producer(build)
-        if is_inlined:
-            return element
-        array = declared(build.temporary, name, dtype, dimensions)
-        loops = {dimension: extents[dimension] for dimension in dimensions}
-        with build.loops(**loops) as (*at_stack, row, column), build.statement(f"produce_{name}"):
-            array[(*at_stack, row, column)] = element(row, column, *at_stack)
-        return _read(array)
-
-    a = operand("a", [*of_a, "m", "k"], producer_a, transpose_a, strides_a)
-    b = operand("b", [*of_b, "k", "n"], producer_b, transpose_b, strides_b, inline_b)
+    left = _operand(build, "a", a, dtype, _shape(extents, *of_a, "m", "k"))
+    right = _operand(build, "b", b, dtype, _shape(extents, *of_b, "k", "n"))
     elementwise = None if epilogue is None else epilogue(build)
-    of_out = [*names, "m", "n"]
+    around = _shape(extents, *names, "m", "n")
     declare_out = build.inout if accumulate else build.output
-    out = declared(declare_out, "out", total, of_out, strides=strides_out)
-    sums = out if elementwise is None else declared(build.temporary, "sums", total, of_out)
+    out = _declared(declare_out, "out", total, around, strides=strides_out)
+    sums = out if elementwise is None else _declared(build.temporary, "sums", total, around)
 
-    around = {name: extents[name] for name in of_out}
     if sums is not out or not accumulate:
         with build.loops(**around) as at, build.statement("init"):
             sums[at] = 0
     with build.loops(**around, k=k) as (*at_stack, row, column, term):
         place = dict(zip(names, at_stack, strict=True))
-        at_a, at_b = [place[name] for name in of_a], [place[name] for name in of_b]
-        left, right = a(row, term, *at_a), b(term, column, *at_b)
+        of_left = left(row, term, *(place[name] for name in of_a))
+        of_right = right(term, column, *(place[name] for name in of_b))
         with build.statement("update", order="any"):
-            sums[(*at_stack, row, column)] += cast(left, total) * cast(right, total)
+            sums[(*at_stack, row, column)] += cast(of_left, total) * cast(of_right, total)
     if elementwise is not None:
         with build.loops(**around) as at, build.statement("epilogue"):
             old = out[at] if accumulate else None
             out[at] = elementwise(Finished(sums[at], at[-2], at[-1], old))
     return build.kernel()
+
+
+Shape: TypeAlias = Mapping[str, int]
+"""Names and extents of an array's dimensions, or of the loops over them."""
+
+
+def _shape(extents: Shape, *dimensions: str) -> Shape:
+    return {dimension: extents[dimension] for dimension in dimensions}
+
+
+def _declared(
+    declare: Callable[..., ArrayHandle],
+    name: str,
+    dtype: DType,
+    shape: Shape,
+    **layout: Strides | None,
+) -> ArrayHandle:
+    return declare(name, dtype, tuple(shape.values()), dimensions=" ".join(shape), **layout)
+
+
+def _operand(
+    build: KernelBuilder, name: str, origin: Origin, dtype: DType, shape: Shape
+) -> Element:
+    """Declare an operand of a shape, and what makes it."""
+    match origin:
+        case Stored(is_transposed, strides):
+            *outer, first, second = shape
+            stored = _shape(shape, *outer, second, first) if is_transposed else shape
+            return _read(
+                _declared(build.input, name, dtype, stored, strides=strides), is_transposed
+            )
+        case Made(producer, is_inlined=True):
+            return producer(build)
+        case Made(producer):
+            element = producer(build)
+            array = _declared(build.temporary, name, dtype, shape)
+            with build.loops(**shape) as at, build.statement(f"produce_{name}"):
+                *stack, row, column = at
+                array[at] = element(row, column, *stack)
+            return _read(array)
 
 
 def _read(array: ArrayHandle, is_transposed: bool = False) -> Element:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import NamedTuple
 
 from polysched.ir.builder import ArrayHandle, KernelBuilder
@@ -11,7 +10,7 @@ from polysched.ir.dtypes import DType, i64
 from polysched.ir.expressions import Expression, Load
 from polysched.ir.functions import cast
 from polysched.ir.traversal import transform
-from polysched.library.matmul.kernel import Element, Producer, Strides
+from polysched.library.matmul.operands import Element, Made, Strides
 
 
 class Source(NamedTuple):
@@ -45,11 +44,9 @@ class Recipe:
         """The recipe of the transposed operand."""
         return replace(self, is_turned=not self.is_turned)
 
-    def producer(self, operand: str) -> Producer:
-        """What computes operand ``"a"`` or ``"b"`` of a kernel from ``a_0``, ``a_1``, ..., the
-        sources in their order.
-        """
-        return partial(_declared, self, operand)
+    def made(self, operand: str) -> Made:
+        """Operand ``"a"`` or ``"b"`` of a kernel, made of the sources."""
+        return Made(_Producer(self, operand), is_transposed=self.reads_columns)
 
     @property
     def reads_columns(self) -> bool:
@@ -58,25 +55,33 @@ class Recipe:
         return largest.is_transposed is not self.is_turned
 
 
-def _declared(recipe: Recipe, operand: str, build: KernelBuilder) -> Element:
-    arrays = [
-        _input(build, f"{operand}_{position}", source)
-        for position, source in enumerate(recipe.sources)
-    ]
+@dataclass(frozen=True)
+class _Producer:
+    """Declares the sources of ``"a"`` as ``a_0``, ``a_1``, ..., in their order."""
 
-    def element(row: Expression, column: Expression, *_: Expression) -> Expression:
-        place = (column, row) if recipe.is_turned else (row, column)
+    recipe: Recipe
+    operand: str
 
-        def read(node: Expression) -> Expression | None:
-            if not isinstance(node, Load) or node.subscripts:
-                return None
-            source, array = recipe.sources[int(node.array)], arrays[int(node.array)]
-            at = tuple(map(_position, place, source.shape, source.block))
-            return array[at[::-1] if source.is_transposed else at]
+    def __call__(self, build: KernelBuilder) -> Element:
+        recipe = self.recipe
+        arrays = [
+            _input(build, f"{self.operand}_{position}", source)
+            for position, source in enumerate(recipe.sources)
+        ]
 
-        return transform(recipe.expression, read)
+        def element(row: Expression, column: Expression, *_: Expression) -> Expression:
+            place = (column, row) if recipe.is_turned else (row, column)
 
-    return element
+            def read(node: Expression) -> Expression | None:
+                if not isinstance(node, Load) or node.subscripts:
+                    return None
+                source, array = recipe.sources[int(node.array)], arrays[int(node.array)]
+                at = tuple(map(_position, place, source.shape, source.block))
+                return array[at[::-1] if source.is_transposed else at]
+
+            return transform(recipe.expression, read)
+
+        return element
 
 
 def _position(index: Expression, extent: int, block: int) -> Expression:

@@ -52,6 +52,7 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
             f"matmul config: parallel_batch runs whole products in parallel, and k_threads="
             f"{config.k_threads} cuts their sums; take one of the two"
         )
+    _require_arrays(kernel, config)
     sums = kernel.arrays[kernel.statements["update"].target.array]
     require_registers(config, machine, sums.dtype)
     lanes = machine.lanes(sums.dtype.bits)
@@ -86,6 +87,20 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
     return _in_vectors(schedule, lanes, tile)
 
 
+def _require_arrays(kernel: Kernel, config: Config) -> None:
+    """Check that what is packed or asked for ahead is an array at all.
+
+    Raises:
+        ScheduleError: it is computed where it is read.
+    """
+    for field, operand in (("pack_a", "a"), ("prefetch_a", "a"), ("pack_b", "b")):
+        if getattr(config, field) and operand not in kernel.arrays:
+            raise ScheduleError(
+                f"matmul config: {field}=True, and '{operand}' is no array, but computed where it "
+                f"is read; set {field} to False"
+            )
+
+
 def _with_partial_sums(kernel: Kernel, config: Config) -> Schedule:
     """Parts of the sums, for threads, outermost but for a batch; each into an array of its own."""
     batch = [f"update.{index}" for index in stack_loops(kernel)]
@@ -104,9 +119,8 @@ def _packed(schedule: Schedule, config: Config, loops: Sequence[str], lanes: int
     by rows and transposed in registers. ``a`` keeps its order. What is computed from something else
     is computed in that place, before it is copied there if it is unpacked by columns.
     """
-    stored_a = schedule.program.arrays["a"].dimensions[-2:]
-    wanted = {"b": (config.pack_b, "im", ("k", "n")), "a": (config.pack_a, "in", stored_a)}
-    for array, (is_wanted, reader, order) in wanted.items():
+    wanted = {"b": (config.pack_b, "im"), "a": (config.pack_a, "in")}
+    for array, (is_wanted, reader) in wanted.items():
         if not is_wanted:
             continue
         at = loop_of_packing(array, loops)
@@ -117,6 +131,7 @@ def _packed(schedule: Schedule, config: Config, loops: Sequence[str], lanes: int
                 f"'{config.order}', or ask for blocks"
             )
         dimensions = schedule.program.arrays[array].dimensions
+        order = ("k", "n") if array == "b" else dimensions[-2:]
         whole = (*(one for one in dimensions if one not in order), *order)
         filling, place = f"produce_{array}", f"update.{at}"
         is_stored = filling not in schedule.program.statements

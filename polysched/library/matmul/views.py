@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from polysched.ir.strides import are_apart
-from polysched.library.matmul.kernel import Strides
+from polysched.library.matmul.operands import Strides
 from polysched.library.matmul.recipe import Recipe
 from polysched.library.matmul.shapes import NumpyArray, Shape
 from polysched.runtime.plan import ALIGNED, C_CONTIGUOUS
@@ -22,13 +22,12 @@ from polysched.runtime.plan import ALIGNED, C_CONTIGUOUS
 Preparation: TypeAlias = Callable[[NumpyArray], NumpyArray]
 
 F_CONTIGUOUS = 0x0002  # numpy's documented bit of `ndarray.flags.num`
-CONTIGUOUS = C_CONTIGUOUS | F_CONTIGUOUS
 
 
 class Operand(NamedTuple):
     """All that a route follows from of one array: ``flags`` are numpy's ``flags.num``.
 
-    ``strides`` are numpy's, in bytes; None, if the flags say that it is contiguous, will do. An
+    ``strides`` are numpy's, in bytes; None will do if the flags say that it is contiguous. An
     operand with a ``recipe`` is no array, but computed.
     """
 
@@ -39,14 +38,9 @@ class Operand(NamedTuple):
     recipe: Recipe | None = None
 
 
-def viewed(dtype: np.dtype[Any], shape: Shape, flags: int, strides: Strides) -> Operand:
-    """The operand that an array is which numpy describes so."""
-    return Operand(dtype, shape, flags, None if flags & CONTIGUOUS else strides)
-
-
 def operand_of(array: NumpyArray) -> Operand:
     """The operand that an array is."""
-    return viewed(array.dtype, array.shape, array.flags.num, array.strides)
+    return Operand(array.dtype, array.shape, array.flags.num, array.strides)
 
 
 class Form(NamedTuple):
@@ -89,6 +83,8 @@ def form_of(operand: Operand, shape: Shape, *, is_result: bool = False) -> Form:
             return Form(partial(_turned, shape=shape), is_transposed=True, strides=turned)
         if is_result:
             return Form(partial(np.reshape, shape=shape), strides=found)
+    if operand.shape == shape:
+        return Form(partial(np.array, order="C"), is_copy=True)
     return Form(partial(_copied, shape=shape), is_copy=True)
 
 

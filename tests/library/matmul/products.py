@@ -11,14 +11,8 @@ from polysched.ir.dtypes import DType, f32, i8
 from polysched.ir.functions import cast, maximum
 from polysched.ir.kernel import Kernel
 from polysched.library.matmul.config import Config
-from polysched.library.matmul.kernel import (
-    Element,
-    Elementwise,
-    Epilogue,
-    Producer,
-    Sizes,
-    sizes_of,
-)
+from polysched.library.matmul.kernel import Elementwise, Epilogue, Sizes, sizes_of
+from polysched.library.matmul.operands import Element, Made, Producer, Stored
 from polysched.library.matmul.schedule import matmul_schedule
 from polysched.lower import compile
 from polysched.machine.load import load_machine
@@ -27,6 +21,7 @@ from tests.support.differential import NO_CACHE
 
 AnyArray = np.ndarray[Any, Any]
 HOST = load_machine(None)
+TURNED = Stored(is_transposed=True)
 
 
 def operands(sizes: Sizes, dtype: DType = f32, *, stacked: bool = False) -> tuple[AnyArray, ...]:
@@ -67,6 +62,9 @@ def codes_by_columns(sizes: Sizes) -> Producer:
         return lambda term, column: cast(weights[column, term], f32) * gain[column]
 
     return declared
+
+
+MADE = Made(codes_by_rows(Sizes(1, 1, 1)))
 
 
 def coded_operands(sizes: Sizes) -> dict[str, AnyArray]:

@@ -12,6 +12,7 @@ import time
 from itertools import product as pairs
 
 from polysched.library.matmul.kernel import Sizes, matmul_kernel
+from polysched.library.matmul.operands import Stored
 from polysched.library.matmul.plan import plan
 from polysched.library.matmul.problem import Problem
 from tests.library.matmul.products import HOST, assert_product
@@ -32,9 +33,9 @@ def main() -> None:
     sizes = [Sizes(m, n, k) for k, m, n in pairs(TERMS, extents, extents)]
     chosen = sizes[position :: count * options.every]
     start = time.perf_counter()
-    turned = {f"transpose_{name}": name in options.transposed for name in "ab"}
+    origins = {name: Stored(name in options.transposed) for name in "ab"}
     for one in chosen:
-        assert_product(matmul_kernel(*one[:3], **turned), plan(Problem(one, **turned), HOST))
+        assert_product(matmul_kernel(*one[:3], **origins), plan(Problem(one, **origins), HOST))
     print(f"{len(chosen)} products right, {time.perf_counter() - start:.0f} s")
 
 

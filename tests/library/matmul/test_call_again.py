@@ -92,8 +92,109 @@ def test_the_second_call_of_a_kind_does_not_go_through_python(
     a, b = KINDS["part"](0, "f4")
     expected = ps.matmul(a, b)
     monkeypatch.setattr(call, "_route", None)
-    monkeypatch.setattr(call, "_route_of_views", None)
     assert np.array_equal(ps.matmul(a, b), expected)
+
+
+FINISHES: dict[str, dict[str, Any]] = {
+    "scaled": {"alpha": 3},
+    "added": {"beta": 1},
+    "scaled and added": {"alpha": -2, "beta": 3},
+    "by columns": {"bias": lambda shape: shape[-1:]},
+    "by rows": {"bias": lambda shape: (*shape[-2:-1], 1)},
+    "one for all": {"bias": lambda shape: (1,) * len(shape)},
+    "activated": {"activation": "relu"},
+    "all of it": {
+        "alpha": 2,
+        "beta": -1,
+        "bias": lambda shape: shape[-1:],
+        "activation": "relu",
+    },
+}
+
+
+def finished(product: NumpyArray, out: NumpyArray, options: dict[str, Any]) -> NumpyArray:
+    """What a finish makes of a product, exactly."""
+    total = options.get("alpha", 1) * product + options.get("beta", 0) * out
+    if "bias" in options:
+        total = total + options["bias"]
+    result: NumpyArray = np.maximum(total, 0) if "activation" in options else total
+    return result.astype(product.dtype)
+
+
+@pytest.mark.parametrize("finish", FINISHES)
+@pytest.mark.parametrize(
+    "kind", ["plain", "transposed", "vectors", "stack", "part", "every second"]
+)
+def test_a_finish_again(kind: str, finish: str) -> None:
+    for turn in range(3):
+        a, b = KINDS[kind](2 * turn, "f4")
+        product = a @ b
+        options = dict(FINISHES[finish])
+        options |= {name: options[name] + turn for name in ("alpha", "beta") if name in options}
+        if "bias" in options:
+            options["bias"] = numbers(turn, options["bias"](product.shape), "f4")
+        before = numbers(turn, product.shape, "f4")
+        frame = np.stack([before, before], axis=-1)
+        for out in (before.copy(), frame[..., 0]):
+            assert ps.matmul(a, b, out, **options) is out
+            assert np.array_equal(out, finished(product, before, options))
+        assert np.array_equal(frame[..., 1], before)
+        if "beta" not in options:
+            expected = finished(product, before, options)
+            assert np.array_equal(ps.matmul(a, b, **options), expected)
+
+
+@pytest.mark.parametrize("finish", FINISHES)
+def test_the_second_finish_of_a_kind_does_not_go_through_python(
+    finish: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = KINDS["part"](0, "f4")
+    out = np.ones((7, 9), "f4")
+    options = dict(FINISHES[finish])
+    if "bias" in options:
+        options["bias"] = numbers(1, options["bias"](out.shape), "f4")
+    expected = [finished(a @ b, out, options)]
+    expected.append(finished(a @ b, expected[0], options))
+    assert np.array_equal(ps.matmul(a, b, out, **options), expected[0])
+    if finish != "one for all":  # which is spread over a vector first
+        monkeypatch.setattr(call, "_route", None)
+    assert np.array_equal(ps.matmul(a, b, out, **options), expected[1])
+
+
+def test_a_bias_that_lies_otherwise() -> None:
+    a, b = KINDS["plain"](0, "f4")
+    bias = numbers(1, (18,), "f4")
+    for _ in range(2):
+        assert np.array_equal(ps.matmul(a, b, bias=bias[:9]), a @ b + bias[:9])
+        assert np.array_equal(ps.matmul(a, b, bias=bias[::2]), a @ b + bias[::2])
+        assert np.array_equal(ps.matmul(a, b, bias=bias[8::-1]), a @ b + bias[8::-1])
+        with pytest.raises(CallError, match="bias has elements of type float64"):
+            ps.matmul(a, b, bias=bias[:9].astype("f8"))
+
+
+def test_a_bias_in_the_output_is_read_before_that_is_written() -> None:
+    a, b = KINDS["plain"](0, "f4")
+    for turn in range(3):
+        out = numbers(turn, (7, 9), "f4")
+        expected = a @ b + out[3]
+        ps.matmul(a, b, numbers(9, (7, 9), "f4"), bias=numbers(8, (9,), "f4"))
+        assert np.array_equal(ps.matmul(a, b, out, bias=out[3]), expected)
+
+
+def test_a_factor_is_one_of_the_call_and_its_type_counts() -> None:
+    a, b = KINDS["plain"](0, "i4")
+    for alpha in (2, 3, -4):
+        assert np.array_equal(ps.matmul(a, b, alpha=alpha), alpha * (a @ b))
+        with pytest.raises(CallError, match="expected an integer"):
+            ps.matmul(a, b, alpha=float(alpha))
+
+
+@pytest.mark.parametrize("threads", [None, 1, 2, 5])
+def test_threads_of_a_finish(threads: int | None) -> None:
+    for turn in range(3):
+        a, b = numbers(turn, (300, 260), "f4"), numbers(9 + turn, (260, 280), "f4")
+        found = ps.matmul(a, b, alpha=turn + 2, activation="relu", threads=threads)
+        assert np.array_equal(found, np.maximum((turn + 2) * (a @ b), 0))
 
 
 def test_other_factors_are_no_calls_of_the_kind() -> None:

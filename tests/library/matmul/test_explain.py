@@ -2,9 +2,11 @@ from polysched.ir.dtypes import i8
 from polysched.library.matmul.config import Config
 from polysched.library.matmul.explain import explain
 from polysched.library.matmul.kernel import Sizes
+from polysched.library.matmul.operands import Stored
 from polysched.library.matmul.plan import plan
 from polysched.library.matmul.problem import Problem
 from polysched.machine.load import load_machine
+from tests.library.matmul.products import MADE, TURNED
 
 MACHINE = load_machine("skylake-avx512")
 
@@ -27,13 +29,15 @@ def test_a_config() -> None:
 
 
 def test_rows_apart() -> None:
-    problem = Problem(Sizes(128, 64, 64), strides_a=(70, 1), strides_out=(4096, 1))
+    problem = Problem(Sizes(128, 64, 64), a=Stored(strides=(70, 1)), strides_out=(4096, 1))
     text = explained(problem)
     assert text.startswith(
         "128 x 64 x 64 f32 on 'skylake-avx512', rows of a 70 and rows of out 4096"
     )
     assert "b: read where it lies" in text
-    assert "b: packed into panels" in explained(Problem(Sizes(128, 64, 64), strides_b=(4096, 1)))
+    assert "b: packed into panels" in explained(
+        Problem(Sizes(128, 64, 64), b=Stored(strides=(4096, 1)))
+    )
 
 
 def test_what_is_clipped() -> None:
@@ -60,7 +64,7 @@ def test_latency_that_is_not_hidden() -> None:
 
 
 def test_dot_products() -> None:
-    text = explained(Problem(Sizes(4, 1024, 1024), transpose_b=True))
+    text = explained(Problem(Sizes(4, 1024, 1024), b=TURNED))
     assert "register tile: 4 x 4, 16 vectors of 16 terms of a sum (hides" in text
     assert "21 of 32 registers, 8 loads for 16 FMAs" in text
 
@@ -72,6 +76,6 @@ def test_b_from_memory() -> None:
 
 
 def test_a_computed_operand() -> None:
-    few, many = (Problem(Sizes(m, 512, 512), computed_b=True) for m in (4, 512))
+    few, many = (Problem(Sizes(m, 512, 512), b=MADE) for m in (4, 512))
     assert "b: computed in registers (1" in explained(few)
     assert "b: computed for each panel (1" in explained(many)

@@ -13,6 +13,7 @@ from polysched.library.matmul.kernel import (
     sizes_of,
     stack_loops,
 )
+from polysched.library.matmul.operands import Made, Stored
 from polysched.lower import compile
 from polysched.user import Schedule
 from tests.library.matmul.products import (
@@ -55,7 +56,7 @@ def test_sums_of_another_type() -> None:
 @pytest.mark.parametrize("transpose_b", [False, True])
 def test_transposed(transpose_a: bool, transpose_b: bool) -> None:
     a, b = operands(SIZES)
-    kernel = matmul_kernel(*SIZES[:3], transpose_a=transpose_a, transpose_b=transpose_b)
+    kernel = matmul_kernel(*SIZES[:3], a=Stored(transpose_a), b=Stored(transpose_b))
     left = np.ascontiguousarray(a.T) if transpose_a else a
     right = np.ascontiguousarray(b.T) if transpose_b else b
     np.testing.assert_array_equal(run(kernel, left, right), product(a, b))
@@ -108,7 +109,7 @@ def test_an_epilogue_may_use_what_is_there() -> None:
 
 def test_computed_operands() -> None:
     kernel = matmul_kernel(
-        *SIZES[:3], producer_a=codes_by_rows(SIZES), producer_b=codes_by_columns(SIZES)
+        *SIZES[:3], a=Made(codes_by_rows(SIZES)), b=Made(codes_by_columns(SIZES))
     )
     assert sizes_of(kernel) == SIZES
     assert list(kernel.statements) == ["produce_a", "produce_b", "init", "update"]
@@ -117,14 +118,14 @@ def test_computed_operands() -> None:
     np.testing.assert_array_equal(found, coded_product(inputs))
 
 
-@pytest.mark.parametrize("name", ["a", "b"])
-def test_a_computed_operand_is_not_stored(name: str) -> None:
-    producers = {"a": codes_by_rows(SIZES), "b": codes_by_columns(SIZES)}
-    options = {f"producer_{name}": producers[name], f"transpose_{name}": True}
-    with pytest.raises(
-        KernelError, match=f"transpose_{name}=True says how '{name}' is stored, and"
-    ):
-        matmul_kernel(*SIZES[:3], **options)
+def test_an_operand_that_stands_in_the_sums() -> None:
+    a, b = Made(codes_by_rows(SIZES), is_inlined=True), Made(codes_by_columns(SIZES))
+    kernel = matmul_kernel(*SIZES[:3], a=a, b=b)
+    assert list(kernel.statements) == ["produce_b", "init", "update"]
+    assert "a" not in kernel.arrays
+    inputs = coded_operands(SIZES)
+    found = compile(Schedule(kernel), cache=NO_CACHE)(**inputs)
+    np.testing.assert_array_equal(found, coded_product(inputs))
 
 
 STACKS = [

@@ -4,6 +4,7 @@ from polysched.ir.dtypes import DType, f32, f64, i8
 from polysched.legality.check import check
 from polysched.library.matmul.config import fitted, part_of, require_registers
 from polysched.library.matmul.kernel import Sizes, matmul_kernel
+from polysched.library.matmul.operands import Stored
 from polysched.library.matmul.plan import (
     MOST_DOT_ROWS,
     PARTS_A_THREAD,
@@ -13,6 +14,7 @@ from polysched.library.matmul.plan import (
 from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.schedule import matmul_schedule
 from polysched.machine.load import load_machine
+from tests.library.matmul.products import MADE, TURNED
 
 MACHINES = [load_machine(name) for name in ("skylake-avx512", "haswell-avx2", "generic")]
 AVX512 = MACHINES[0]
@@ -25,7 +27,7 @@ def test_every_plan_fits(machine, dtype: DType, threads: int) -> None:
     for m, n, k in [(1, 1, 1), (3, 5, 7), (64, 64, 64), (1, 4096, 9000), (1000, 1000, 1000)]:
         sizes = Sizes(m, n, k)
         for transpose_b in (False, True):
-            problem = Problem(sizes, dtype, transpose_b=transpose_b)
+            problem = Problem(sizes, dtype, b=Stored(transpose_b))
             config = plan(problem, machine, threads)
             require_registers(config, machine, problem.total)
             assert fitted(config, sizes) == config
@@ -98,15 +100,15 @@ def test_a_large_b_is_packed_if_it_is_read_often() -> None:
 
 
 def test_a_transposed_a_is_packed_if_its_rows_fall_into_one_set() -> None:
-    config = plan(Problem(Sizes(1024, 1024, 1024), transpose_a=True), AVX512)
+    config = plan(Problem(Sizes(1024, 1024, 1024), a=TURNED), AVX512)
     assert config.pack_a
     assert config.m_block is not None
-    assert not plan(Problem(Sizes(1000, 1000, 1000), transpose_a=True), AVX512).pack_a
+    assert not plan(Problem(Sizes(1000, 1000, 1000), a=TURNED), AVX512).pack_a
     assert not plan(Problem(Sizes(1024, 1024, 1024)), AVX512).pack_a
 
 
 def test_a_transposed_b_is_packed() -> None:
-    assert plan(Problem(Sizes(64, 64, 64), transpose_b=True), AVX512).pack_b
+    assert plan(Problem(Sizes(64, 64, 64), b=TURNED), AVX512).pack_b
 
 
 def test_b_that_is_read_once_from_memory_is_streamed() -> None:
@@ -124,28 +126,28 @@ def test_long_sums_come_in_blocks() -> None:
 
 
 def test_few_rows_by_a_transposed_b_are_dot_products() -> None:
-    config = plan(Problem(Sizes(4, 1024, 1024), transpose_b=True), AVX512)
+    config = plan(Problem(Sizes(4, 1024, 1024), b=TURNED), AVX512)
     assert config.along_k
     assert not config.pack_b
     assert not plan(Problem(Sizes(4, 1024, 1024)), AVX512).along_k
 
 
 def test_dot_products_come_in_more_parts_than_threads() -> None:
-    config = plan(Problem(Sizes(4, 4096, 1024), transpose_b=True), AVX512, threads=2)
+    config = plan(Problem(Sizes(4, 4096, 1024), b=TURNED), AVX512, threads=2)
     assert config.along_k
     assert config.n_threads == 2 * PARTS_A_THREAD
 
 
 def test_what_is_read_along_the_sums_is_contiguous_there() -> None:
-    problem = Problem(Sizes(4, 1024, 1024), transpose_a=True, transpose_b=True)
+    problem = Problem(Sizes(4, 1024, 1024), a=TURNED, b=TURNED)
     assert plan(problem, AVX512).pack_a
-    assert not plan(Problem(Sizes(4, 1024, 1024), transpose_b=True), AVX512).pack_a
+    assert not plan(Problem(Sizes(4, 1024, 1024), b=TURNED), AVX512).pack_a
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 def test_every_plan_along_the_sums_fits(machine) -> None:
     for m in range(1, MOST_DOT_ROWS + 1):
-        problem = Problem(Sizes(m, 1000, 512), transpose_b=True)
+        problem = Problem(Sizes(m, 1000, 512), b=TURNED)
         config = plan(problem, machine)
         assert config.along_k
         require_registers(config, machine, problem.total)
@@ -167,21 +169,21 @@ def test_threads_read_whole_rows_of_a_streamed_b_if_the_sums_are_few() -> None:
 
 def test_what_is_computed_is_packed() -> None:
     for sizes in [(512, 512, 512), (128, 4096, 4096), (1000, 64, 5000)]:
-        config = plan(Problem(Sizes(*sizes), computed_a=True, computed_b=True), AVX512)
+        config = plan(Problem(Sizes(*sizes), a=MADE, b=MADE), AVX512)
         assert config.pack_a
         assert config.pack_b
-    config = plan(Problem(Sizes(64, 64, 64), computed_a=True), AVX512)
+    config = plan(Problem(Sizes(64, 64, 64), a=MADE), AVX512)
     assert not config.pack_a  # one block holds all of it
     assert not config.pack_b
 
 
 def test_what_is_computed_and_read_once_is_not_packed() -> None:
     for sizes in [(1, 512, 512), (4, 512, 512), (16, 4096, 4096)]:
-        assert not plan(Problem(Sizes(*sizes), computed_b=True), AVX512).pack_b
+        assert not plan(Problem(Sizes(*sizes), b=MADE), AVX512).pack_b
 
 
 def test_a_transposed_b_is_packed_or_read_along_the_sums() -> None:
     for m in (1, 2, 5, 16, 17, 100):
         for k in (4, 63, 64, 512):
-            config = plan(Problem(Sizes(m, 500, k), transpose_b=True), AVX512)
+            config = plan(Problem(Sizes(m, 500, k), b=TURNED), AVX512)
             assert config.pack_b is not config.along_k

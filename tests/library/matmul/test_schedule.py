@@ -15,7 +15,8 @@ from polysched.ir.functions import cast
 from polysched.ir.kernel import Statement
 from polysched.ir.tree import path
 from polysched.library.matmul.config import Config, fitted, part_of, unit_of
-from polysched.library.matmul.kernel import Element, Sizes, Stack, matmul_kernel
+from polysched.library.matmul.kernel import Sizes, Stack, matmul_kernel
+from polysched.library.matmul.operands import Element, Made, Stored
 from polysched.library.matmul.plan import plan
 from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.schedule import matmul_schedule
@@ -25,6 +26,7 @@ from polysched.machine.load import load_machine
 from polysched.schedule.parallel import Parallel
 from tests.library.matmul.products import (
     HOST,
+    TURNED,
     assert_product,
     assert_right,
     bias_and_relu,
@@ -132,14 +134,14 @@ def test_types(dtype: DType) -> None:
 @pytest.mark.parametrize("transpose_a", [False, True])
 @pytest.mark.parametrize("transpose_b", [False, True])
 def test_transposed(transpose_a: bool, transpose_b: bool) -> None:
-    kernel = matmul_kernel(*SIZES[:3], transpose_a=transpose_a, transpose_b=transpose_b)
+    kernel = matmul_kernel(*SIZES[:3], a=Stored(transpose_a), b=Stored(transpose_b))
     assert_product(kernel, SMALL)
 
 
 @pytest.mark.parametrize("transpose_a", [False, True])
 def test_packed_a(transpose_a: bool) -> None:
     config = Config(**{**vars(SMALL), "m_block": 6, "pack_a": True})
-    assert_product(matmul_kernel(*SIZES[:3], transpose_a=transpose_a), config)
+    assert_product(matmul_kernel(*SIZES[:3], a=Stored(transpose_a)), config)
 
 
 @pytest.mark.parametrize("fields", [BLOCKS, {"k_threads": 2}, {"m_threads": 2}], ids=named)
@@ -246,7 +248,7 @@ PACKED = [
 def test_computed_operands(fields: dict[str, Any]) -> None:
     config = Config(**{**vars(SMALL), **fields})
     kernel = matmul_kernel(
-        *SIZES[:3], producer_a=codes_by_rows(SIZES), producer_b=codes_by_columns(SIZES)
+        *SIZES[:3], a=Made(codes_by_rows(SIZES)), b=Made(codes_by_columns(SIZES))
     )
     inputs = coded_operands(SIZES)
     schedule = scheduled(kernel, config)
@@ -260,7 +262,7 @@ def test_computed_operands(fields: dict[str, Any]) -> None:
 
 def test_a_computed_operand_is_converted_in_vectors() -> None:
     machine = load_machine("skylake-avx512")
-    kernel = matmul_kernel(60, 256, 64, producer_b=_halves)
+    kernel = matmul_kernel(60, 256, 64, b=Made(_halves))
     schedule = scheduled(kernel, Config(inner_m=6, inner_n=64))
     text = schedule.show("asm", machine)
     assert "vcvtdq2ps" in text
@@ -275,7 +277,8 @@ def _halves(build: KernelBuilder) -> Element:
 @pytest.mark.parametrize("fields", [{}, {"along_k": True, "inner_n": 2}, BLOCKS], ids=named)
 def test_a_computed_operand_in_registers(fields: dict[str, Any]) -> None:
     config = Config(**{**vars(SMALL), **fields, "pack_b": False})
-    kernel = matmul_kernel(*SIZES[:3], producer_b=codes_by_columns(SIZES), inline_b=True)
+    inlined = Made(codes_by_columns(SIZES), is_inlined=True)
+    kernel = matmul_kernel(*SIZES[:3], b=inlined)
     inputs = coded_operands(SIZES)
     del inputs["codes"], inputs["scale"]
     a, b = operands(SIZES)
@@ -293,7 +296,7 @@ def test_packed_bits_are_unpacked_as_they_lie(sizes: Sizes) -> None:
     a, b = operands(sizes)
     b = np.abs(b) % 8
     bits = pack_bits(b.T.astype("u1"), "u3", rows="padded", overflow="raise")
-    kernel = matmul_kernel(*sizes[:3], producer_b=declared)
+    kernel = matmul_kernel(*sizes[:3], b=Made(declared))
     assert_right(kernel, SMALL, a, bits, expected=product(a, b))
     tree = scheduled(kernel, SMALL).program.tree
     below = [loop.name for loop in path(tree, "produce_b")]
@@ -302,7 +305,7 @@ def test_packed_bits_are_unpacked_as_they_lie(sizes: Sizes) -> None:
 
 def test_a_transposed_b_is_turned_in_registers() -> None:
     machine = load_machine("skylake-avx512")
-    kernel = matmul_kernel(60, 256, 64, transpose_b=True)
+    kernel = matmul_kernel(60, 256, 64, b=TURNED)
     text = scheduled(kernel, Config(inner_m=6, inner_n=64)).show("asm", machine)
     assert "vunpcklps" in text
     assert "vgather" not in text
@@ -315,7 +318,7 @@ def test_a_computed_stack() -> None:
 
     a, b = operands(SIZES._replace(batch=2), i8, stacked=True)
     stacks = (Stack(2),)
-    kernel = matmul_kernel(*SIZES[:3], batch=stacks, producer_a=declared)
+    kernel = matmul_kernel(*SIZES[:3], batch=stacks, a=Made(declared))
     config = Config(**{**vars(SMALL), "parallel_batch": True, "pack_a": True})
     assert_right(kernel, config, a, b.astype(np.float32), expected=product(a, b), threads=2)
 
@@ -390,3 +393,32 @@ def test_a_batch_in_parallel_whose_sums_are_cut() -> None:
     config = Config(**{**vars(SMALL), "parallel_batch": True, "k_threads": 3})
     with pytest.raises(ScheduleError, match="and k_threads=3 cuts their sums; take one of the two"):
         scheduled(matmul_kernel(*SIZES[:3], batch=3), config)
+
+
+INLINED = Made(codes_by_columns(SIZES), is_inlined=True)
+
+
+@pytest.mark.parametrize(
+    ("operand", "fields"),
+    [
+        ("a", {"pack_a": True, "m_block": 3, "pack_b": False}),
+        ("a", {"prefetch_a": True, "pack_b": False}),
+        ("b", {"pack_b": True}),
+    ],
+    ids=str,
+)
+def test_what_stands_in_the_sums_cannot_be_packed(operand: str, fields: dict[str, Any]) -> None:
+    config = Config(**{**vars(SMALL), **fields})
+    asked = next(field for field, value in fields.items() if value is True)
+    with pytest.raises(ScheduleError, match=f"{asked}=True, and '{operand}' is no array"):
+        scheduled(matmul_kernel(*SIZES[:3], **{operand: INLINED}), config)
+
+
+@pytest.mark.parametrize("fields", [{}, BLOCKS], ids=named)
+def test_a_left_operand_in_registers(fields: dict[str, Any]) -> None:
+    config = Config(**{**vars(SMALL), **fields, "pack_a": False})
+    kernel = matmul_kernel(*SIZES[:3], a=Made(codes_by_rows(SIZES), is_inlined=True))
+    inputs = coded_operands(SIZES)
+    a, b = operands(SIZES)
+    expected = product(a * inputs["scale"][:, None], b)
+    assert_right(kernel, config, inputs["codes"], inputs["scale"], b, expected=expected)

@@ -2,9 +2,11 @@ import pytest
 
 from polysched.ir.dtypes import f32, f64
 from polysched.library.matmul.kernel import Sizes
+from polysched.library.matmul.operands import Stored
 from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.turning import pays_turned
 from polysched.machine.load import load_machine
+from tests.library.matmul.products import MADE, TURNED
 
 AVX512 = load_machine("skylake-avx512")
 
@@ -26,14 +28,14 @@ AVX512 = load_machine("skylake-avx512")
 def test_few_columns_are_rows(
     sizes: tuple[int, int, int], transpose_a: bool, is_turned: bool
 ) -> None:
-    problem = Problem(Sizes(*sizes), f32, transpose_a=transpose_a)
+    problem = Problem(Sizes(*sizes), f32, a=Stored(transpose_a))
     assert pays_turned(problem, AVX512) is is_turned
 
 
 def test_a_transposed_b_is_not_transposed_again() -> None:
     sizes = Sizes(12, 8, 38000)
     assert not pays_turned(Problem(sizes), AVX512)
-    assert pays_turned(Problem(sizes, transpose_b=True), AVX512)
+    assert pays_turned(Problem(sizes, b=TURNED), AVX512)
 
 
 def test_vectors_of_another_type_have_other_lanes() -> None:
@@ -43,5 +45,5 @@ def test_vectors_of_another_type_have_other_lanes() -> None:
 
 
 def test_computed_operands_stay() -> None:
-    assert not pays_turned(Problem(Sizes(1000, 2, 124), computed_a=True), AVX512)
-    assert not pays_turned(Problem(Sizes(1000, 2, 124), computed_b=True), AVX512)
+    assert not pays_turned(Problem(Sizes(1000, 2, 124), a=MADE), AVX512)
+    assert not pays_turned(Problem(Sizes(1000, 2, 124), b=MADE), AVX512)

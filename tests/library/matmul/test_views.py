@@ -14,12 +14,13 @@ from polysched.errors import CallError, KernelError
 from polysched.library.matmul.call import matmul
 from polysched.library.matmul.config import Config
 from polysched.library.matmul.kernel import Sizes, Stack, matmul_kernel
+from polysched.library.matmul.operands import Stored
 from polysched.library.matmul.plan import plan
 from polysched.library.matmul.problem import Problem
-from polysched.library.matmul.route import route
+from polysched.library.matmul.routing import route
 from polysched.library.matmul.views import form_of, joined, operand_of
 from polysched.machine.load import load_machine
-from tests.library.matmul.products import scheduled
+from tests.library.matmul.products import TURNED, scheduled
 from tests.library.transpose.fenced import fenced
 
 AnyArray = np.ndarray[Any, Any]
@@ -285,26 +286,23 @@ def test_kernels_with_strides() -> None:
         20,
         7,
         batch=(Stack(2),),
-        transpose_a=True,
-        strides_a=(70, 9, 1),
-        strides_b=(300, 25, 1),
+        a=Stored(is_transposed=True, strides=(70, 9, 1)),
+        b=Stored(strides=(300, 25, 1)),
         strides_out=(200, 24, 1),
     )
     assert scheduled(kernel, Config()).check().is_legal
     with pytest.raises(KernelError, match="two elements may share memory, as the stride of dimens"):
-        matmul_kernel(5, 20, 7, strides_a=(6, 1))
-    with pytest.raises(KernelError, match="strides_a says how 'a' is stored, and with producer_a"):
-        matmul_kernel(5, 20, 7, strides_a=(9, 1), producer_a=lambda build: lambda *at: at[0])
+        matmul_kernel(5, 20, 7, a=Stored(strides=(6, 1)))
 
 
 def test_rows_that_meet_in_a_cache_are_packed() -> None:
     """By the distance between rows, not by their length."""
     machine = load_machine("sapphirerapids")
     sizes = Sizes(1000, 1000, 1000)
-    plain = Problem(sizes, transpose_a=True)
-    apart = Problem(sizes, transpose_a=True, strides_a=(4096, 1))
+    plain = Problem(sizes, a=TURNED)
+    apart = Problem(sizes, a=Stored(is_transposed=True, strides=(4096, 1)))
     assert not plan(plain, machine).pack_a
     assert plan(apart, machine).pack_a
-    assert plan(Problem(Sizes(1024, 1000, 1000), transpose_a=True), machine).pack_a
-    padded = Problem(Sizes(1024, 1000, 1000), transpose_a=True, strides_a=(1040, 1))
+    assert plan(Problem(Sizes(1024, 1000, 1000), a=TURNED), machine).pack_a
+    padded = Problem(Sizes(1024, 1000, 1000), a=Stored(is_transposed=True, strides=(1040, 1)))
     assert not plan(padded, machine).pack_a

@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+
+import polysched as ps
+from polysched.ir.dtypes import f32
+from polysched.library.matmul.finish import PLAIN, Factor, Finish
+from polysched.library.matmul.operands import Made, Stored
+from polysched.library.matmul.routing import Task, route
+from polysched.library.matmul.shapes import product_of
+from polysched.library.matmul.views import operand_of
+
+
+def task_of(a: np.ndarray, b: np.ndarray) -> Task:
+    return Task(operand_of(a), operand_of(b), f32, product_of(a.shape, b.shape), PLAIN)
+
+
+def some(*shape: int) -> np.ndarray:
+    return np.ones(shape, np.float32)
+
+
+def test_a_task_that_is_turned_reads_the_same_memory() -> None:
+    task = task_of(some(7, 30)[:, :5], some(9, 5).T)
+    assert task.problem.a == Stored(strides=(30, 1))
+    assert task.problem.b == Stored(is_transposed=True)
+    assert task.turned.problem.a == Stored()
+    assert task.turned.problem.b == Stored(is_transposed=True, strides=(30, 1))
+    assert task.turned.shape == task.shape[::-1]
+    assert task.turned.turned == task
+
+
+def test_a_single_column_is_a_row_when_it_is_turned() -> None:
+    task = task_of(some(7, 5), some(5))
+    assert task.turned.problem.a == Stored()
+
+
+def test_a_computed_operand_is_made() -> None:
+    weights = ps.computed(lambda code: ps.cast(code, "f32"), np.ones((9, 5), np.int8))
+    a = operand_of(some(7, 5))
+    task = Task(a, weights.T.operand, f32, product_of((7, 5), (5, 9)), PLAIN)
+    assert isinstance(task.problem.b, Made)
+    assert task.problem.b.is_transposed
+    assert task.problem == task.turned.turned.problem  # a plan is found again by it
+    assert not task.turned.problem.a.is_transposed
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "is_swapped"),
+    [
+        (some(7, 5), some(5), True),
+        (some(5), some(5, 7), False),
+        (some(1000, 124), some(124, 2), True),
+        (some(7, 5), some(5, 9), False),
+    ],
+    ids=["by a vector", "of a vector", "few columns", "square"],
+)
+def test_what_is_turned(a: np.ndarray, b: np.ndarray, is_swapped: bool) -> None:
+    found = route(operand_of(a), operand_of(b), 1)
+    assert found.is_swapped is is_swapped
+    assert found.door is not None
+    assert found.door.sources == ((1, 0, 2) if is_swapped else (0, 1, 2))
+    out = np.empty(found.shape, found.dtype)
+    found.run(a, b, out)
+    np.testing.assert_array_equal(out, a @ b)
+
+
+def test_what_has_no_door() -> None:
+    a, b = operand_of(some(7, 10)[:, ::2]), operand_of(some(5, 9))
+    assert route(a, b, 1).door is None
+    a = operand_of(some(7, 5))
+    assert route(a, b, 1, Finish(alpha=Factor.ZERO)).door is None
+    assert route(a, b, 1, bias=(1, 1)).door is None  # one number for all of a row
+    found = route(a, b, 1, bias=(7, 1)).door
+    assert found is not None
+    assert found.sources == (0, 1, 2, 3)
+    assert found.written == (3,)
