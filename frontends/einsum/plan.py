@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import opt_einsum
 
 from polysched.frontends.einsum.operands import Labels, NumpyArray, View, extents, view_of
+from polysched.frontends.einsum.short_way import Ran
 from polysched.frontends.einsum.steps import Fold, Pair
 from polysched.frontends.einsum.subscripts import parse_subscripts
 
@@ -45,14 +46,30 @@ class Plan:
     shape: tuple[int, ...]
     is_empty: bool
 
-    def run(self, arrays: Sequence[NumpyArray]) -> NumpyArray:
-        """Compute the result, perhaps as a view of an operand; not if :attr:`is_empty`."""
+    @property
+    def origins(self) -> tuple[int, ...]:
+        """Which operands the only step takes, in its order; none if there are several steps."""
+        match self.meetings:
+            case ():
+                return (0,)
+            case (meeting,):
+                return meeting.places
+        return ()
+
+    def run(self, arrays: Sequence[NumpyArray], ran: list[Ran]) -> NumpyArray:
+        """Compute the result, perhaps as a view of an operand; not if :attr:`is_empty`.
+
+        Args:
+            arrays: the operands.
+            ran: gets what has run.
+        """
         left = [view.of(array) for view, array in zip(self.views, arrays, strict=True)]
         for meeting in self.meetings:
             taken = [left.pop(place) for place in sorted(meeting.places, reverse=True)]
             first, second = taken if meeting.places[0] > meeting.places[1] else taken[::-1]
-            left.append(meeting.pair.run(meeting.folds[0].run(first), meeting.folds[1].run(second)))
-        return self.last.run(left[0])
+            first, second = meeting.folds[0].run(first, ran), meeting.folds[1].run(second, ran)
+            left.append(meeting.pair.run(first, second, ran))
+        return self.last.run(left[0], ran)
 
 
 def make_plan(text: str, shapes: Sequence[tuple[int, ...]], threads: int | None) -> Plan:

@@ -12,16 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from polysched.frontends.einsum.operands import Labels, NumpyArray
+from polysched.frontends.einsum.short_way import Ran, ran_kernel
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, as_dtype
 from polysched.library.matmul.call import matmul
+from polysched.library.matmul.target import matmul_target
 from polysched.library.reduce import Axis, Combine, reduce_kernel, reduce_schedule
 from polysched.lower import compile
 from polysched.machine.load import load_machine
@@ -69,15 +71,23 @@ class Pair:
         """The labels of the result that the second operand alone has."""
         return tuple(x for x in self.result if x not in self.left)
 
-    def run(self, left: NumpyArray, right: NumpyArray) -> NumpyArray:
-        """Compute the result."""
+    def run(self, left: NumpyArray, right: NumpyArray, ran: list[Ran]) -> NumpyArray:
+        """Compute the result.
+
+        Args:
+            left: the first operand.
+            right: the second.
+            ran: gets what has run.
+        """
         if not self.summed:
-            return self._elementwise(left, right)
+            return self._elementwise(left, right, ran)
         if not self.rows and not self.columns:
-            return self._dots(left, right)
+            return self._dots(left, right, ran)
         a = self._matrices(left, self.left, self.rows, is_left=True)
         b = self._matrices(right, self.right, self.columns, is_left=False)
-        found = matmul(a, b, threads=self.threads).astype(left.dtype, copy=False)
+        product = matmul(a, b, threads=self.threads)
+        ran.append(Ran((a, b), product, partial(matmul_target, a, b, self.threads)))
+        found = product.astype(left.dtype, copy=False)
         labels = (*self.both, *self.rows, *self.columns)
         return ordered(found.reshape([self.sizes[x] for x in labels]), labels, self.result)
 
@@ -97,16 +107,16 @@ class Pair:
             return matrices.reshape(self._count(self.summed))
         return matrices.swapaxes(-1, -2) if is_turned else matrices
 
-    def _dots(self, left: NumpyArray, right: NumpyArray) -> NumpyArray:
+    def _dots(self, left: NumpyArray, right: NumpyArray, ran: list[Ran]) -> NumpyArray:
         order = (*self.result, *self.summed)
         a, b = ordered(left, self.left, order), ordered(right, self.right, order)
         results, terms = self._count(self.result), self._count(self.summed)
         run = _reduction(Combine.DOT, results, terms, Axis.LAST, as_dtype(left.dtype))
         shape = (results, terms)
-        found = run(_contiguous(a.reshape(shape)), _contiguous(b.reshape(shape)))
-        return _as_array(found).reshape([self.sizes[x] for x in self.result])
+        found = _run(run, (_contiguous(a.reshape(shape)), _contiguous(b.reshape(shape))), ran)
+        return found.reshape([self.sizes[x] for x in self.result])
 
-    def _elementwise(self, left: NumpyArray, right: NumpyArray) -> NumpyArray:
+    def _elementwise(self, left: NumpyArray, right: NumpyArray, ran: list[Ran]) -> NumpyArray:
         places = tuple(
             tuple(self.result.index(x) for x in labels) for labels in (self.left, self.right)
         )
@@ -114,8 +124,8 @@ class Pair:
         a, b = _contiguous(left), _contiguous(right)
         if self.left == self.right == self.result:  # one long loop
             run = _product((self._count(self.result),), ((0,), (0,)), as_dtype(left.dtype))
-            return _as_array(run(a.reshape(-1), b.reshape(-1))).reshape(shape)
-        return _as_array(_product(shape, places, as_dtype(left.dtype))(a, b))
+            return _run(run, (a.reshape(-1), b.reshape(-1)), ran).reshape(shape)
+        return _run(_product(shape, places, as_dtype(left.dtype)), (a, b), ran)
 
     def _count(self, labels: Labels) -> int:
         return prod(self.sizes[label] for label in labels)
@@ -135,8 +145,8 @@ class Fold:
     result: Labels
     sizes: Mapping[str | int, int]
 
-    def run(self, array: NumpyArray) -> NumpyArray:
-        """Compute the result."""
+    def run(self, array: NumpyArray, ran: list[Ran]) -> NumpyArray:
+        """Compute the result; ``ran`` gets what has run."""
         if self.given == self.result:
             return array
         summed = tuple(x for x in self.given if x not in self.result)
@@ -151,7 +161,7 @@ class Fold:
         else:
             axis, matrix = Axis.LAST, last.reshape((results, terms))
         run = _reduction(Combine.SUM, results, terms, axis, as_dtype(array.dtype))
-        found = _as_array(run(_contiguous(matrix)))
+        found = _run(run, (_contiguous(matrix),), ran)
         return found.reshape([self.sizes[x] for x in self.result])
 
 
@@ -166,9 +176,11 @@ def _contiguous(array: NumpyArray) -> NumpyArray:
     return np.ascontiguousarray(array) if array.ndim else array
 
 
-def _as_array(found: Any) -> NumpyArray:
-    """What a kernel of one output returns."""
+def _run(kernel: CompiledKernel, operands: tuple[NumpyArray, ...], ran: list[Ran]) -> NumpyArray:
+    """What a kernel of one output computes."""
+    found = kernel(*operands)
     assert isinstance(found, np.ndarray)
+    ran.append(ran_kernel(kernel, operands, found))
     return found
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any
 
+from polysched.bench.convolution_kernel import best, conv2d_relu, tutorial
 from polysched.errors import BenchError
 from polysched.fuzz.campaign import Outcome, Plan, run
 from polysched.fuzz.report import record
@@ -17,7 +18,6 @@ from polysched.ir.dtypes import f32
 from polysched.ir.kernel import Kernel
 from polysched.ir.quota import DEFAULT_SECONDS
 from polysched.legality.check import check
-from polysched.library.convolution import best, conv2d_relu, tutorial
 from polysched.schedule.schedule import Schedule
 
 DEFAULT_PAIRS = 2000

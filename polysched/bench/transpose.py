@@ -104,10 +104,13 @@ def prepare_own(data: Array, threads: int, machine: Machine | None = None) -> Ru
     """
     out = _output(data)
     if machine is not None:
-        made = route(data.dtype, data.shape, None, threads, machine)
-        if made.kernel is None:
+        found = route(data.dtype, data.shape, None, threads, machine)
+        made = found.made
+        if made is None:
             raise BenchError(f"a matrix of {data.shape} is left to numpy, whatever the machine")
-        call = partial(made.kernel, data.view(made.bits), out.view(made.bits), **made.options)
+        x = data.view(found.bits).reshape(made.source_shape)
+        y = out.view(found.bits).reshape(made.target_shape)
+        call = partial(made.kernel, x, y, **found.options)
         return warm(Runner(lambda: _nothing(call()), lambda: out))
     run = partial(transpose, data, out=out, threads=threads)
     run()

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from polysched.cli.failures import VERDICT_CODES
+from polysched.cli.options import WrittenFile
 from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
 from polysched.cli.terminal import output, print_answer, print_json
 from polysched.codegen.fit import fit
@@ -39,7 +40,7 @@ _WORST_FIRST = (VerdictKind.ILLEGAL, VerdictKind.UNKNOWN, VerdictKind.LEGAL)
     "--sarif",
     "sarif_file",
     metavar="FILE",
-    type=click.Path(dir_okay=False, allow_dash=True),
+    type=WrittenFile(dir_okay=False, allow_dash=True),
     help="Write what is refused as a SARIF 2.1.0 log, for sites that host code. '-': print it "
     "instead of the text.",
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from polysched.cli.options import output_option
+from polysched.cli.options import WrittenFile, output_option
 from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
 from polysched.cli.terminal import output
 from polysched.lower import export
@@ -20,7 +20,7 @@ from polysched.runtime.export import export_files
 @output_option("Where to write the code; ends in .o, .so, .ll, .s or .c.")
 @click.option(
     "--header",
-    type=click.Path(path_type=Path),
+    type=WrittenFile(path_type=Path),
     metavar="FILE",
     help="Where to write a header for C and C++, which says how to call the function.",
 )

@@ -10,11 +10,12 @@ import numpy as np
 from polysched.errors import CallError, suggestion
 from polysched.ir.evaluate import evaluate
 from polysched.ir.kernel import Array, Kernel, Role
-from polysched.ir.memory import AnyArray, check_parameters, concrete_shape
+from polysched.ir.memory import AnyArray, concrete_shape
 from polysched.ir.printing import values_text
 from polysched.ir.strides import concrete_strides
 from polysched.runtime.buffers import buffer_shape, buffer_type
 from polysched.runtime.memory import aligned_zeros
+from polysched.runtime.signature import conditions_of
 
 
 def parsed_sizes(
@@ -65,7 +66,10 @@ def parameter_values(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]
             f"pass {options}"
         )
     values = {name: sizes[name] for name in kernel.parameters}
-    check_parameters(kernel.context, values)
+    for condition in conditions_of(kernel.context):
+        if not evaluate(condition.expression, values):
+            given = ", ".join(f"{name} = {value}" for name, value in values.items())
+            raise CallError(f"kernel '{kernel.name}' requires {condition.text}; got {given}")
     return values
 
 

@@ -32,7 +32,8 @@ def main() -> None:
     """Schedule affine loop nests, prove the schedules legal, compile them to AVX-512.
 
     TARGET, which most commands take, is FILE.py or FILE.py:NAME. NAME is a schedule or a kernel in
-    that file, or a function that makes one: from nothing, or from the file's only kernel.
+    that file, or a function that makes one: from nothing, or from the file's only kernel. Or it is
+    FILE.c or FILE.c:NAME, with NAME a function whose loops are meant.
 
     \b
     polysched check examples/conv2d_relu.py:tutorial

@@ -19,13 +19,26 @@ from polysched.runtime.jit import require_runnable
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
+class WrittenFile(click.Path):
+    """A file that a command writes; ``-`` is the standard output where that is allowed.
+
+    What begins like a long option is refused: ``--sarif --json`` would write a file of that name.
+    """
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path; a `click.BadParameter` if it is none."""
+        if isinstance(value, str) and value.startswith("--"):
+            self.fail(f"'{value}' is an option; expected the name of a file before it", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def output_option(text: str) -> Callable[[_Command], _Command]:
     """Give a command the option ``-o FILE``, which it needs, passed to it as `file`.
 
     Args:
         text: the option's help.
     """
-    path = click.Path(path_type=Path)
+    path = WrittenFile(path_type=Path)
     return click.option(
         "-o", "--output", "file", type=path, required=True, metavar="FILE", help=text
     )

@@ -183,7 +183,7 @@ def _lines(report: Report) -> list[str]:
     sizes = "".join(f", {name} = {value}" for name, value in report.parameters.items())
     speed = "" if report.gflops is None else f", {report.gflops:.2f} GFLOP/s"
     compared = (
-        f"not compared (more than {REFERENCE_LIMIT:,} statement instances)"
+        f"not compared (more than {REFERENCE_LIMIT:,} statement instances: take smaller sizes)"
         if report.comparison is None
         else f"largest difference from the reference {report.comparison.max_abs_err:.3g}"
     )

@@ -30,7 +30,10 @@ def load_source_file(path: Path) -> ModuleType:
         TargetError: there is no such file, it is no Python, or running it fails.
     """
     if path.suffix != ".py":
-        raise TargetError(f"'{path}' is not a Python file; expected FILE.py or FILE.py:NAME")
+        raise TargetError(
+            f"'{path}' is no Python file and no C file; expected FILE.py, FILE.py:NAME or "
+            "FILE.c:NAME"
+        )
     try:
         text = path.read_bytes()
     except OSError as error:

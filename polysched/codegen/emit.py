@@ -331,7 +331,7 @@ class Emitter:
     def _transposition(self, node: Transposition) -> None:
         (_, rows), (_, columns) = self.registers[node.rows], self.registers[node.columns]
         vectors = [self.builder.load(slot, typ=slot.allocated_type) for slot in rows]
-        transposed = emit_transposition(self.builder, vectors, node.strategy)
+        transposed = emit_transposition(self.builder, vectors, node)
         for vector, slot in zip(transposed, columns, strict=True):
             self.builder.store(vector, slot)
 

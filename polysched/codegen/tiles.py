@@ -27,10 +27,11 @@ from collections import Counter
 from dataclasses import replace
 
 from polysched.codegen.columns import Column, Strided, column_of
+from polysched.codegen.interleaving import Interleaving
 from polysched.codegen.registers import PromotedProgram
 from polysched.codegen.shuffles import BLOCK_BITS
 from polysched.codegen.tile_masks import active_lanes, column_mask
-from polysched.codegen.transposition import LANE, transposition
+from polysched.codegen.transposition import LANE, interleaving, transposition
 from polysched.errors import LoweringError
 from polysched.ir.expressions import Constant, Expression, Index, Load
 from polysched.ir.kernel import Access, Array, Role
@@ -196,10 +197,15 @@ class _Former:
         for load in loads:
             rows, transposed = self._pair(load, columns)
             names += [rows, transposed]
-            before += self._rows(load, columns, rows, is_load=True)
-            shape = (columns[0].loop.lanes, _power(len(columns)))
             dtype = self.arrays[load.array].dtype
-            before.append(transposition(rows, transposed, shape, dtype, strategy))
+            if _is_dense(load, columns):
+                before += self._dense(load, columns, rows, is_load=True)
+                shape = (len(columns), columns[0].loop.lanes)
+                before.append(interleaving(rows, transposed, *shape, dtype, Interleaving.SPLIT))
+            else:
+                before += self._rows(load, columns, rows, is_load=True)
+                shape = (columns[0].loop.lanes, _power(len(columns)))
+                before.append(transposition(rows, transposed, shape, dtype, strategy))
             made = [
                 self._with_load(assign, column, number, (load, transposed))
                 for number, (assign, column) in enumerate(zip(made, columns, strict=True))
@@ -212,10 +218,15 @@ class _Former:
                 replace(assign, target=Access(transposed, (Constant(number), lane)))
                 for number, assign in enumerate(made)
             ]
-            shape = (_power(len(columns)), columns[0].loop.lanes)
             dtype = self.arrays[store.array].dtype
-            after.append(transposition(transposed, rows, shape, dtype, strategy))
-            after += self._rows(store, columns, rows, is_load=False)
+            if _is_dense(store, columns):
+                shape = (len(columns), columns[0].loop.lanes)
+                after.append(interleaving(transposed, rows, *shape, dtype, Interleaving.JOIN))
+                after += self._dense(store, columns, rows, is_load=False)
+            else:
+                shape = (_power(len(columns)), columns[0].loop.lanes)
+                after.append(transposition(transposed, rows, shape, dtype, strategy))
+                after += self._rows(store, columns, rows, is_load=False)
         copies: list[LoopNode] = []
         for column, assign in zip(columns, made, strict=True):
             copy: LoopNode = replace(column.loop, body=assign)
@@ -231,12 +242,33 @@ class _Former:
         dtype = self.arrays[access.array].dtype
         number = len(self.tiles) // 2
         lanes, count = columns[0].loop.lanes, _power(len(columns))
-        for name, shape in (("rows", (lanes, count)), ("columns", (count, lanes))):
+        shapes = (lanes, count), (count, lanes)
+        if _is_dense(access, columns):
+            shapes = (len(columns), lanes), (len(columns), lanes)
+        for name, shape in zip(("rows", "columns"), shapes, strict=True):
             extents = tuple(map(Constant, shape))
             self.tiles[f"tile{number}.{name}"] = Array(
                 f"tile{number}.{name}", dtype, extents, Role.TEMPORARY, ("vector", "lane")
             )
         return f"tile{number}.rows", f"tile{number}.columns"
+
+    def _dense(
+        self, access: Strided, columns: list[Column], rows: str, *, is_load: bool
+    ) -> list[LoopNode]:
+        """Loads or stores of rows that lie one behind the other: of whole vectors."""
+        lane, lanes = Index(LANE), columns[0].loop.lanes
+        dtype = self.arrays[access.array].dtype
+        made: list[LoopNode] = []
+        for number in range(len(columns)):
+            register = (Constant(number), lane)
+            place = access.row(0, lane + number * lanes)
+            if is_load:
+                body = Assign("load", (), Access(rows, register), Load(access.array, place, dtype))
+            else:
+                body = Assign("store", (), Access(access.array, place), Load(rows, register, dtype))
+            ends = Constant(0), Constant(lanes)
+            made.append(For(LANE, LANE, *ends, 1, LoopKind.VECTOR, body, lanes))
+        return made
 
     def _rows(
         self, access: Strided, columns: list[Column], rows: str, *, is_load: bool
@@ -277,6 +309,18 @@ class _Former:
             return None
 
         return replace(assign, value=transform(assign.value, rule))
+
+
+def _is_dense(access: Strided, columns: list[Column]) -> bool:
+    """Whether the columns are all of their rows, and these lie one behind the other; all run."""
+    loop, steps = columns[0].loop, list(access.steps)
+    ends = loop.lower, loop.upper, loop.step
+    return (
+        1 < len(columns) == steps.pop(access.along)
+        and not any(steps)
+        and ends == (Constant(0), Constant(loop.lanes), 1)
+        and all(column.guard is None for column in columns)
+    )
 
 
 def _power(count: int) -> int:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from llvmlite import ir
 
+from polysched.codegen.interleaving import Interleaving, emit_interleaving, origin
 from polysched.codegen.intrinsics import element_bits, shuffled
 from polysched.codegen.shuffles import run_network, transpose_network
 from polysched.ir.dtypes import DType
@@ -33,12 +34,14 @@ Transposing: TypeAlias = Callable[[ir.IRBuilder, list[Any]], list[Any]]
 class Transposition(Block):
     """``columns[u, l] = rows[l, u]`` for two register tiles, all at once.
 
-    As a block it holds the assignments that mean the same.
+    As a block it holds the assignments that mean the same. With ``interleaving`` one of the tiles
+    is the memory in which short rows lie one behind the other, in as many vectors.
     """
 
     rows: str
     columns: str
     strategy: TransposeStrategy
+    interleaving: Interleaving | None = None
 
 
 def transposition(
@@ -57,11 +60,26 @@ def transposition(
     return Transposition(tuple(map(column, range(column_count))), rows, columns, strategy)
 
 
-def emit_transposition(
-    builder: ir.IRBuilder, rows: list[Any], strategy: TransposeStrategy
-) -> list[Any]:
+def interleaving(
+    given: str, made: str, count: int, lanes: int, dtype: DType, kind: Interleaving
+) -> Transposition:
+    """The node for tiles of ``count`` vectors, split or joined."""
+    of = origin(kind, count, lanes)
+
+    def element(number: int, lane: int) -> Assign:
+        at = Constant(number), Constant(lane)
+        place = tuple(map(Constant, of(number, lane)))
+        return Assign("interleave", (), Access(made, at), Load(given, place, dtype))
+
+    elements = tuple(element(number, lane) for number in range(count) for lane in range(lanes))
+    return Transposition(elements, given, made, TransposeStrategy.NETWORK, kind)
+
+
+def emit_transposition(builder: ir.IRBuilder, rows: list[Any], node: Transposition) -> list[Any]:
     """The columns of a tile from its rows."""
-    return _STRATEGIES[strategy](builder, rows)
+    if node.interleaving is not None:
+        return emit_interleaving(builder, rows, node.interleaving)
+    return _STRATEGIES[node.strategy](builder, rows)
 
 
 def _by_elements(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:

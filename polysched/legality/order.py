@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 from types import MappingProxyType
 
 import islpy as isl
 
-from polysched.dependence.relations import Dependence, DependenceKind
+from polysched.dependence.relations import Dependence, DependenceKind, Reference
 from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, statements
 from polysched.legality.verdict import Cause
 
@@ -114,6 +115,22 @@ def _loop_breaks(loop: Loop, pairs: Pairs) -> Iterator[Break]:
     remaining = pairs.relation.intersect(source.eq_map(sink))
     if not remaining.is_empty():
         yield from breaks(loop.body, replace(pairs, relation=remaining))
+
+
+def unordered(tree: Node, source: Reference, sink: Reference, pairs: isl.Map) -> isl.Map:
+    """The pairs of which the tree does not keep the source before the sink.
+
+    An instance that reads and writes does so in this order.
+    """
+    within = source.statement == sink.statement
+    reads_first = within and source.position > 0 and not sink.position
+    if reads_first:
+        pairs = pairs.subtract(isl.Map.identity(pairs.get_space()))
+    nothing = pairs.subtract(pairs)
+    if pairs.is_empty():
+        return nothing
+    demanded = Pairs(source.statement, sink.statement, pairs, reads_first=reads_first)
+    return reduce(isl.Map.union, (place.relation for place in breaks(tree, demanded)), nothing)
 
 
 def keeps(tree: Node, dependences: Iterable[Dependence]) -> bool:

@@ -9,9 +9,8 @@ place spoils it if and only if it may come in between::
     spoilt(r -> w) = value^-1(r -> p) . (met(p -> w) - before^-1(w -> p)) - before(r -> w)
 
 A write of the same value, copied from one element of an array that nobody writes, spoils nothing.
-``before`` holds the pairs that the executed tree keeps in that order. Tiles of a reduction that is
-free in its order may swap, but each must add its part at one go: between the copy into a buffer and
-the copy out of it no other tile may do the same.
+``before`` holds the pairs that the executed tree keeps in that order. What the tiles of a reduction
+must keep besides, :mod:`polysched.legality.interruption` asks.
 
 Mostly none of this has to be asked: a buffer's lifetimes are contiguous, and the dependences that
 ``contract`` added are kept.
@@ -21,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import product
 
 import islpy as isl
@@ -31,9 +30,10 @@ from polysched.dependence.values import root_flows
 from polysched.errors import ScheduleError
 from polysched.ir.expressions import Load
 from polysched.ir.kernel import Access, Array, access_relation
-from polysched.ir.smallest import SmallPoint, smallest_pair, smallest_point
 from polysched.ir.tree import Loop, Node
-from polysched.legality.order import Break, Pairs, breaks, keeps
+from polysched.legality.interruption import interrupted
+from polysched.legality.order import Break, Pairs, breaks, keeps, unordered
+from polysched.legality.storage_fault import StorageFault
 from polysched.legality.verdict import Cause, Violation, ViolationKind, Witness
 from polysched.legality.witness import occurrence
 from polysched.schedule.elements import meant_elements
@@ -43,39 +43,6 @@ from polysched.schedule.program import Program
 
 class UndecidedError(ScheduleError):
     """What is needed to judge the storage of an array is not known."""
-
-
-@dataclass(frozen=True, eq=False)
-class StorageFault:
-    """Everything that is wrong with the storage of an array in one way.
-
-    Attributes:
-        around: the loops of which each iteration has memory of its own.
-        ends: the references that meet; a single one reads what nothing has written.
-        instances: their pairs; of a single one its instances.
-        place: where both run at once, if that is what is wrong.
-    """
-
-    array: Array
-    cause: Cause
-    around: tuple[Loop, ...]
-    ends: tuple[Reference, ...]
-    instances: isl.Map | isl.Set
-    place: Break | None = None
-
-    @cached_property
-    def smallest(self) -> tuple[SmallPoint, ...]:
-        """The smallest instances, one for each end."""
-        if isinstance(self.instances, isl.Map):
-            return smallest_pair(self.instances)
-        return (smallest_point(self.instances),)
-
-    @property
-    def rank(self) -> tuple[tuple[int, ...], ...]:
-        """For the choice of a witness: a value that is lost, then the smallest numbers."""
-        parameters = tuple(value for _, value in self.smallest[0].parameters)
-        is_lost = self.place is None
-        return ((not is_lost, *parameters), *(point.values for point in self.smallest))
 
 
 def storage_violation(program: Program, tree: Node) -> Violation | None:
@@ -144,7 +111,7 @@ class _Shared:
             of[one].apply_range(of[other].reverse()) for of in (self.places, self.elements)
         )
         ends = (one.statement, other.statement)
-        return in_one_iteration(place.subtract(element), ends, self.around)
+        return in_one_iteration(self.program, place.subtract(element), ends, self.around)
 
     def fault(
         self,
@@ -160,7 +127,7 @@ class _Shared:
 
 def _array_faults(program: Program, tree: Node, array: Array) -> Iterator[StorageFault]:
     life = lifetime(program, tree, array) if array.tile else None
-    yield from _interrupted(program, tree, array, life.position.around if life else ())
+    yield from interrupted(program, tree, array, life.position.around if life else ())
     apart = [one for one in program.dependences if one.storage and one.array == array.name]
     if (life is None or life.is_contiguous) and keeps(tree, apart):
         return
@@ -214,7 +181,7 @@ def _lost(shared: _Shared) -> Iterator[StorageFault]:
             if value.sink == read:
                 unfed = unfed.subtract(value.relation.range())
                 ends = (value.source.statement, read.statement)
-                kept = in_one_iteration(value.relation, ends, shared.around)
+                kept = in_one_iteration(shared.program, value.relation, ends, shared.around)
                 gone = value.relation.subtract(kept)
                 yield from shared.fault(Cause.LIFETIME, (value.source, read), gone)
         yield from shared.fault(Cause.LIFETIME, (read,), unfed)
@@ -227,9 +194,9 @@ def _spoilt(shared: _Shared) -> Iterator[StorageFault]:
         root, read = value.source, value.sink
         met = shared.met(root, write).intersect_domain(value.relation.domain())
         met = _with_other_values(shared.program, root.statement, write.statement, met)
-        not_before = _unordered(shared.tree, write, root, met.reverse())
+        not_before = unordered(shared.tree, write, root, met.reverse())
         between = value.relation.reverse().apply_range(not_before.reverse())
-        spoilt = _unordered(shared.tree, read, write, between)
+        spoilt = unordered(shared.tree, read, write, between)
         yield from shared.fault(cause, (read, write), spoilt)
 
 
@@ -273,62 +240,3 @@ def _stored_at_once(shared: _Shared) -> Iterator[StorageFault]:
                 is_vector = place.cause is Cause.REDUCTION_LANES
                 cause = Cause.LANES if is_vector else Cause.THREADS
                 yield from shared.fault(cause, (one, other), place.relation, place)
-
-
-def _interrupted(
-    program: Program, tree: Node, array: Array, around: tuple[Loop, ...]
-) -> Iterator[StorageFault]:
-    """Two tiles that update one element of a reduction, neither of them at one go.
-
-    That is asked of tiles with memory of their own as well: it is the element outside that counts.
-    """
-    free = [one for one in program.dependences if one.reorderable]
-    for flow in free:
-        out, into = flow.source.statement, flow.sink.statement
-        if (
-            flow.kind is not DependenceKind.FLOW
-            or out == into
-            or not _are_copies(program, array.name, into, out)
-        ):
-            continue
-        one_tile = _same_instance(program, into, out)
-        late = one_tile.apply_range(_unordered(tree, flow.source, flow.sink, flow.relation))
-        for anti in free:
-            if (anti.source, anti.sink) != (flow.sink, flow.source):
-                continue
-            back = _unordered(tree, anti.sink, anti.source, anti.relation.reverse()).reverse()
-            both = late.intersect(back.apply_range(one_tile.reverse()))
-            if not both.is_empty():
-                ends = (flow.sink, flow.sink)
-                yield StorageFault(array, Cause.INTERRUPTED, around, ends, both)
-
-
-def _are_copies(program: Program, name: str, into: str, out: str) -> bool:
-    """Whether two statements copy into the buffer and out of it, element by element."""
-    statements = program.statements
-    return statements[into].target.array == name and any(
-        read.array == name for read in statements[out].reads
-    )
-
-
-def _same_instance(program: Program, one: str, other: str) -> isl.Map:
-    """The pairs of instances of two copies that are about one element of one tile."""
-    first, second = (program.statements[name].domain for name in (one, other))
-    same = isl.Map.identity(first.get_space().map_from_set()).intersect_domain(first)
-    return same.set_tuple_name(isl.dim_type.out, other).intersect_range(second)
-
-
-def _unordered(tree: Node, source: Reference, sink: Reference, pairs: isl.Map) -> isl.Map:
-    """The pairs of which the tree does not keep the source before the sink.
-
-    An instance that reads and writes does so in this order.
-    """
-    within = source.statement == sink.statement
-    reads_first = within and source.position > 0 and not sink.position
-    if reads_first:
-        pairs = pairs.subtract(isl.Map.identity(pairs.get_space()))
-    nothing = pairs.subtract(pairs)
-    if pairs.is_empty():
-        return nothing
-    demanded = Pairs(source.statement, sink.statement, pairs, reads_first=reads_first)
-    return reduce(isl.Map.union, (place.relation for place in breaks(tree, demanded)), nothing)

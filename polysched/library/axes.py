@@ -1,10 +1,10 @@
 """How a reduction of a matrix along one of its axes runs, whatever it computes.
 
-Both functions take a kernel of statements ``init`` and ``update``, the loops ``result`` and
-``term``, and an array of results with the dimension ``at``. Along the last axis lanes are terms of
-one result, and partial results are folded at its end; along the first axis lanes are results of
-their own. A large matrix is shared among threads: by results if there are enough of them, else by
-terms, with partial results for each thread.
+``along_last`` and ``along_first`` take a kernel of statements ``init`` and ``update``, the loops
+``result`` and ``term``, and an array of results with the dimension ``at``. Along the last axis
+lanes are terms of one result, and partial results are folded at its end; along the first axis lanes
+are results of their own. A large matrix is shared among threads: by results if there are enough of
+them, else by terms, with partial results for each thread.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched.errors import ScheduleError
+from polysched.ir.kernel import Kernel
+from polysched.library.extents import extents_of
 from polysched.library.folding import VECTORS, folded_together, in_vectors, vectors_for
 from polysched.library.row_lanes import rows_as_lanes
+from polysched.machine.description import Machine
 from polysched.user import Schedule
 
 WORTH_THREADS = 1 << 17
@@ -70,6 +73,50 @@ class Size:
             return min(self.lanes, 1 << (self.results - 1).bit_length())
         share = max(1, self.results // self.threads)
         return min(self.lanes, 1 << share.bit_length() - 1)
+
+
+def size_of(
+    kernel: Kernel,
+    matrix: str,
+    maker: str,
+    machine: Machine,
+    threads: int,
+    *,
+    dimensions: str = "result term",
+    bits: int | None = None,
+) -> Size:
+    """The size of a library kernel's matrix.
+
+    Args:
+        kernel: the kernel.
+        matrix: the array.
+        maker: the function that declares such kernels, for the message.
+        machine: whose vectors are used.
+        threads: for how many threads.
+        dimensions: those of the matrix that count results and terms.
+        bits: of an element of a vector; by default of the matrix.
+
+    Raises:
+        ScheduleError: the kernel has no such matrix, or there are no threads.
+    """
+    extents = extents_of(kernel, matrix, dimensions, maker)
+    results, terms = (extents[name] for name in dimensions.split())
+    lanes = machine.lanes(bits or kernel.arrays[matrix].dtype.bits)
+    return Size(results, terms, lanes, threads)
+
+
+def along(kernel: Kernel, matrix: str, size: Size, rows: int = 1) -> Schedule:
+    """The schedule of a reduction along the axis of a matrix that is called ``term``.
+
+    Args:
+        kernel: as the module says.
+        matrix: the array.
+        size: of the matrix.
+        rows: as :func:`along_last` takes it.
+    """
+    if kernel.arrays[matrix].dimensions[-1] == "term":
+        return along_last(Schedule(kernel), size, rows)
+    return along_first(Schedule(kernel), size)
 
 
 def along_last(schedule: Schedule, size: Size, rows: int = 1) -> Schedule:

@@ -2,7 +2,8 @@
 
 Images are stored as NHWC and filters as HWIO, so that output channels are lanes. The register tile
 is a block of neighbouring pixels by a few vectors of channels; its sums stay in registers for the
-whole reduction. The measured choices behind it are those of :mod:`polysched.library.convolution`.
+whole reduction. The measured choices behind it are those of
+:mod:`polysched.bench.convolution_kernel`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from polysched.ir.expressions import Index, Operand
 from polysched.ir.functions import maximum
 from polysched.ir.kernel import Kernel
 from polysched.ir.tree import path
-from polysched.library.extents import extents_of
+from polysched.library.extents import extents_of, require_sizes
 from polysched.machine.description import Machine
 from polysched.user import Schedule
 
@@ -55,12 +56,10 @@ class Convolution:
         """Refuse what is no size.
 
         Raises:
-            KernelError: a field is not positive, or the groups do not divide the channels; the
-                message names it.
+            KernelError: a field is no positive integer, or the groups do not divide the channels;
+                the message names it.
         """
-        for name, value in vars(self).items():
-            if value < 1:
-                raise KernelError(f"conv2d: {name} is {value}; expected a positive number")
+        require_sizes("conv2d", least=1, **vars(self))
         for name in ("channels_in", "channels_out"):
             if (value := getattr(self, name)) % self.groups:
                 raise KernelError(

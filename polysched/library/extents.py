@@ -1,10 +1,28 @@
-"""The sizes of a library kernel, read from its arrays: a schedule needs nothing but the kernel."""
+"""The sizes of a library kernel: checked, and read from its arrays by those who schedule it."""
 
 from __future__ import annotations
 
-from polysched.errors import ScheduleError
+from numbers import Integral
+
+from polysched.errors import KernelError, ScheduleError
 from polysched.ir.expressions import Constant
 from polysched.ir.kernel import Kernel
+
+
+def require_sizes(maker: str, *, least: int = 0, **sizes: object) -> None:
+    """Check that sizes are numbers of things.
+
+    Args:
+        maker: what is made of them, for the message.
+        least: the smallest size that there is.
+        sizes: the sizes by name.
+
+    Raises:
+        KernelError: one is smaller, or no integer; the message names it.
+    """
+    for name, size in sizes.items():
+        if isinstance(size, bool) or not isinstance(size, Integral) or size < least:
+            raise KernelError(f"{maker}: {name} is {size!r}; expected an integer >= {least}")
 
 
 def extents_of(kernel: Kernel, array: str, dimensions: str, maker: str) -> dict[str, int]:

@@ -7,12 +7,11 @@ that the matrix is read row by row and ``y`` not too often.
 
 from __future__ import annotations
 
-from polysched.errors import KernelError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, f32
 from polysched.ir.kernel import Kernel
-from polysched.library.axes import Size, along_first, along_last
-from polysched.library.extents import extents_of
+from polysched.library.axes import along, size_of
+from polysched.library.extents import require_sizes
 from polysched.machine.description import Machine
 from polysched.user import Schedule
 
@@ -35,9 +34,7 @@ def gemv_kernel(rows: int, columns: int, *, transpose: bool = False, dtype: DTyp
     Raises:
         KernelError: a size is negative.
     """
-    for name, size in {"rows": rows, "columns": columns}.items():
-        if size < 0:
-            raise KernelError(f"gemv: {name} is {size}; expected 0 or more")
+    require_sizes("gemv", rows=rows, columns=columns)
     terms, results = (rows, columns) if transpose else (columns, rows)
     build = KernelBuilder("gemv_transposed" if transpose else "gemv")
     names = "term result" if transpose else "result term"
@@ -72,9 +69,4 @@ def gemv_schedule(kernel: Kernel, machine: Machine, threads: int = 1) -> Schedul
     Raises:
         ScheduleError: it is another kernel, or there are no threads.
     """
-    extents = extents_of(kernel, "a", "result term", "gemv_kernel")
-    lanes = machine.lanes(kernel.arrays["a"].dtype.bits)
-    size = Size(extents["result"], extents["term"], lanes, threads)
-    if kernel.arrays["a"].dimensions[-1] == "term":
-        return along_last(Schedule(kernel), size, ROWS)
-    return along_first(Schedule(kernel), size)
+    return along(kernel, "a", size_of(kernel, "a", "gemv_kernel", machine, threads), ROWS)

@@ -12,8 +12,8 @@ from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, as_dtype, f32, u8
 from polysched.ir.functions import cast
 from polysched.ir.kernel import Kernel
-from polysched.library.axes import Size, along_last
-from polysched.library.extents import extents_of
+from polysched.library.axes import along, size_of
+from polysched.library.extents import require_sizes
 from polysched.machine.description import Machine
 from polysched.user import Schedule
 
@@ -37,9 +37,8 @@ def quantised_gemv_kernel(
     Raises:
         KernelError: a size is negative, a group has no terms, or the codes' type is not packed.
     """
-    for name, size, least in (("rows", rows, 0), ("columns", columns, 0), ("group", group, 1)):
-        if size < least:
-            raise KernelError(f"quantised gemv: {name} is {size}; expected {least} or more")
+    require_sizes("quantised gemv", rows=rows, columns=columns)
+    require_sizes("quantised gemv", least=1, group=group)
     element = as_dtype(dtype)
     if not element.is_odd:
         raise KernelError(
@@ -74,6 +73,5 @@ def quantised_gemv_schedule(kernel: Kernel, machine: Machine, threads: int = 1) 
     Raises:
         ScheduleError: it is another kernel, or there are no threads.
     """
-    extents = extents_of(kernel, "codes", "result term", "quantised_gemv_kernel")
-    size = Size(extents["result"], extents["term"], machine.lanes(f32.bits), threads)
-    return along_last(Schedule(kernel), size)
+    size = size_of(kernel, "codes", "quantised_gemv_kernel", machine, threads, bits=f32.bits)
+    return along(kernel, "codes", size)

@@ -19,8 +19,8 @@ from polysched.ir.expressions import Constant, operation
 from polysched.ir.kernel import Kernel
 from polysched.ir.neutral import neutral_element
 from polysched.ir.operators import Operator
-from polysched.library.axes import Size, along_first, along_last
-from polysched.library.extents import extents_of
+from polysched.library.axes import along, size_of
+from polysched.library.extents import require_sizes
 from polysched.machine.description import Machine
 from polysched.user import Schedule
 
@@ -82,9 +82,7 @@ def reduce_kernel(
         KernelError: a size is negative, or there is no such combination or axis.
     """
     combine, axis = _named(Combine, combine), _named(Axis, axis)
-    for name, size in {"results": results, "terms": terms}.items():
-        if size < 0:
-            raise KernelError(f"reduce: {name} is {size}; expected 0 or more")
+    require_sizes("reduce", results=results, terms=terms)
     is_last = axis is Axis.LAST
     shape, names = (
         ((results, terms), "result term") if is_last else ((terms, results), "term result")
@@ -137,8 +135,4 @@ def reduce_schedule(kernel: Kernel, machine: Machine, threads: int = 1) -> Sched
     Raises:
         ScheduleError: it is another kernel, or there are no threads.
     """
-    extents = extents_of(kernel, "x", "result term", "reduce_kernel")
-    lanes = machine.lanes(kernel.arrays["x"].dtype.bits)
-    size = Size(extents["result"], extents["term"], lanes, threads)
-    along = along_last if kernel.arrays["x"].dimensions[-1] == "term" else along_first
-    return along(Schedule(kernel), size)
+    return along(kernel, "x", size_of(kernel, "x", "reduce_kernel", machine, threads))

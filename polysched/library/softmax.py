@@ -13,8 +13,8 @@ from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, f32
 from polysched.ir.functions import exp, maximum
 from polysched.ir.kernel import Kernel
-from polysched.library.axes import Size
-from polysched.library.extents import extents_of
+from polysched.library.axes import Size, size_of
+from polysched.library.extents import require_sizes
 from polysched.library.folding import folded_together, in_vectors, vectors_for
 from polysched.library.row_lanes import rows_as_lanes
 from polysched.machine.description import Machine
@@ -43,9 +43,7 @@ def softmax_kernel(rows: int, columns: int, *, dtype: DType = f32) -> Kernel:
     Raises:
         KernelError: a size is negative, or the type has no exponential function.
     """
-    for name, size in {"rows": rows, "columns": columns}.items():
-        if size < 0:
-            raise KernelError(f"softmax: {name} is {size}; expected 0 or more")
+    require_sizes("softmax", rows=rows, columns=columns)
     if not dtype.is_float:
         raise KernelError(f"softmax: elements of type {dtype}; expected f32 or f64")
     build = KernelBuilder("softmax")
@@ -84,9 +82,8 @@ def softmax_schedule(kernel: Kernel, machine: Machine, threads: int = 1) -> Sche
     Raises:
         ScheduleError: it is another kernel, or there are no threads.
     """
-    extents = extents_of(kernel, "x", "row column", "softmax_kernel")
-    lanes = machine.lanes(kernel.arrays["x"].dtype.bits)
-    size = Size(extents["row"], extents["column"], lanes, threads)
+    size = size_of(kernel, "x", "softmax_kernel", machine, threads, dimensions="row column")
+    lanes = size.lanes
     schedule = Schedule(kernel)
     if size.is_empty:
         return schedule

@@ -80,6 +80,7 @@ class _Kind(ctypes.Structure):
         ("pointers", ctypes.c_int64),
         ("threads_at", ctypes.c_int64),
         ("result", ctypes.c_int64),
+        ("is_short", ctypes.c_int64),
         ("sources", ctypes.c_int64 * MOST_ARRAYS),
         ("values", ctypes.c_int64 * MOST_ARGUMENTS),
         ("array", _Array * MOST_ARRAYS),
@@ -113,6 +114,8 @@ class Target:
         result: the position of the array that the call returns.
         allocate: a function and its arguments that give the last array where the call leaves it
             out, always with the same layout.
+        is_short: whether the code takes no longer than it takes to give up the GIL and get it back,
+            a few microseconds at most; then it keeps it.
     """
 
     code: Callable[..., int]
@@ -122,6 +125,7 @@ class Target:
     written: tuple[int, ...] = ()
     result: int = -1
     allocate: tuple[Callable[..., NumpyArray], tuple[Any, ...]] | None = None
+    is_short: bool = False
 
 
 class Door:
@@ -154,6 +158,7 @@ class Door:
         table.array_type, table.none = id(np.ndarray), id(None)
         table.running = ctypes.addressof(running_calls().words)
         table.cores, table.mask = detect_host().cores_usable, self._slots - 1
+        table.empty = _empty_of_numpy()
         self.enter = code.enter(memory)
         code.doors.add(self)
         # The function may outlive the door, but not what the door keeps.
@@ -191,6 +196,7 @@ class Door:
             pointers=len(target.sources),
             threads_at=-1,
             result=target.result % len(arrays),
+            is_short=target.is_short,
             sources=target.sources,
             values=(*(0 for _ in target.sources), *target.values),
             array=tuple(
@@ -202,6 +208,8 @@ class Door:
             kind.threads_at = len(target.sources) + target.threads_at
         if allocates and target.allocate is not None:
             kind.allocate, kind.allocate_arguments = map(id, target.allocate)
+            if self._table.empty:
+                kind.array[len(present)] = _new(*target.allocate)
         with self._lock:
             self._keep(key, kind, kept)
 
@@ -255,6 +263,16 @@ def _described(array: NumpyArray, is_written: bool) -> _Array:
     )
 
 
+def _new(allocate: Callable[..., NumpyArray], arguments: tuple[Any, ...]) -> _Array:
+    """What ``numpy.empty`` is to make, where it is what allocates; else nothing."""
+    match arguments:
+        case (tuple() as shape, np.dtype() as element) if (
+            allocate is np.empty and len(shape) <= MOST_RANK
+        ):
+            return _Array(element=id(element), rank=len(shape), extents=shape)
+    return _Array()
+
+
 @functools.cache
 def _table_of(slots: int) -> type[Any]:
     """The memory of a door: ``%door`` with so many kinds."""
@@ -266,6 +284,7 @@ def _table_of(slots: int) -> type[Any]:
             ("running", ctypes.c_void_p),
             ("cores", ctypes.c_int64),
             ("mask", ctypes.c_int64),
+            ("empty", ctypes.c_void_p),
             ("kinds", _Kind * slots),
         )
 
@@ -342,6 +361,29 @@ def _code() -> _Code | None:
         return _Code() if is_usual else None
     except LoweringError:  # a function that this Python or this system lacks
         return None
+
+
+_PYARRAY_EMPTY = 184
+"""Its position in the table of numpy's C API, part of its binary interface."""
+
+
+def _empty_of_numpy() -> int | None:
+    """The address of ``PyArray_Empty``, which ``numpy.empty`` calls; None where it is not found."""
+    table = getattr(sys.modules.get("numpy._core._multiarray_umath"), "_ARRAY_API", None)
+    if table is None:
+        return None
+    prototype = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+    found = prototype(("PyCapsule_GetPointer", ctypes.pythonapi))(table, None)
+    address = ctypes.c_void_p.from_address(found + 8 * _PYARRAY_EMPTY).value
+    assert address is not None
+    shape, element = (3, 5), np.dtype(np.int16)
+    new = ctypes.PYFUNCTYPE(
+        ctypes.py_object, ctypes.c_int, ctypes.c_void_p, ctypes.py_object, ctypes.c_int
+    )(address)
+    extents = (ctypes.c_int64 * len(shape))(*shape)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(element))  # it is taken over
+    made = new(len(shape), ctypes.addressof(extents), element, 0)
+    return address if made.shape == shape and made.dtype == element else None
 
 
 class _Ndarray(ctypes.Structure):

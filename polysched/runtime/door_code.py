@@ -1,8 +1,9 @@
 """The machine code of a door (:mod:`polysched.runtime.door`), in LLVM's language.
 
 It is called as Python calls its built-in functions: ``METH_FASTCALL`` of the C API. All of it runs
-under the GIL but the kernel itself. Arrays are read where numpy has them: ``PyArrayObject_fields``
-of its C API, part of its binary interface, whose offsets are the numbers of ``%ndarray``.
+under the GIL but the kernel itself, and that too if it is short. Arrays are read where numpy has
+them: ``PyArrayObject_fields`` of its C API, part of its binary interface, whose offsets are the
+numbers of ``%ndarray``.
 
 Kernels take up to ``MOST_ARGUMENTS`` words. They are called with that many whatever they take: by
 the calling conventions of System V and of Arm the caller makes and takes away the place for what
@@ -64,11 +65,12 @@ _KEY = Template("""\
 ; element type, rank, flags that it needs, whether it is written, bytes, extents, strides
 %array = type { ptr, i64, i64, i64, i64, [$rank x i64], [$rank x i64] }
 ; key, arrays, option, what is kept alive, allocate, its arguments, code, pointers, position of the
-; number of threads or -1, result, sources of the pointers, arguments, arrays
-%entry = type { i64, i64, ptr, ptr, ptr, ptr, ptr, i64, i64, i64,
+; number of threads or -1, result, whether it is short, sources of the pointers, arguments, arrays
+%entry = type { i64, i64, ptr, ptr, ptr, ptr, ptr, i64, i64, i64, i64,
                 [$arrays x i64], [$arguments x i64], [$arrays x %array] }
-; type of arrays, None, running calls (of others, of doors), cores, slots less one, entries
-%door = type { ptr, ptr, ptr, i64, i64, [0 x %entry] }
+; type of arrays, None, running calls (of others, of doors), cores, slots less one, numpy's
+; ``PyArray_Empty`` or null, entries
+%door = type { ptr, ptr, ptr, i64, i64, ptr, [0 x %entry] }
 
 define internal i64 @mix(i64 %hash, i64 %value) alwaysinline {
   %both = xor i64 %hash, %value
@@ -252,7 +254,7 @@ compare:
   %after = add i64 %at, 1
   %object_at = getelementptr ptr, ptr %given, i64 %after
   %object = load ptr, ptr %object_at
-  %array = getelementptr %entry, ptr %entry, i32 0, i32 12, i64 %at
+  %array = getelementptr %entry, ptr %entry, i32 0, i32 13, i64 %at
   %is_fit = call i1 @fits(ptr %object, ptr %array)
   br i1 %is_fit, label %each, label %no
 yes:
@@ -366,7 +368,7 @@ probe:
   %upper = lshr i64 %key, 1                       ; the last bit is always set
   %sum = add i64 %upper, %try
   %slot = and i64 %sum, %mask
-  %entry = getelementptr %door, ptr %door, i32 0, i32 5, i64 %slot
+  %entry = getelementptr %door, ptr %door, i32 0, i32 6, i64 %slot
   %is_kind = call i1 @is_kind(ptr %door, ptr %entry, i64 %key, ptr %given, i64 %count)
   br i1 %is_kind, label %take, label %next_slot
 next_slot:
@@ -378,7 +380,7 @@ take:                                             ; what is kept, all else of th
   %kept_at = getelementptr %entry, ptr %entry, i32 0, i32 3
   %kept = load ptr, ptr %kept_at
   call void @Py_IncRef(ptr %kept)
-  %own_values = getelementptr %entry, ptr %entry, i32 0, i32 11
+  %own_values = getelementptr %entry, ptr %entry, i32 0, i32 12
   call void @llvm.memcpy.p0.p0.i64(ptr %values, ptr %own_values, i64 $values_bytes, i1 false)
   %code_at = getelementptr %entry, ptr %entry, i32 0, i32 6
   %code = load ptr, ptr %code_at
@@ -388,6 +390,8 @@ take:                                             ; what is kept, all else of th
   %threads_position = load i64, ptr %threads_at
   %result_at = getelementptr %entry, ptr %entry, i32 0, i32 9
   %result_position = load i64, ptr %result_at
+  %short_at = getelementptr %entry, ptr %entry, i32 0, i32 10
+  %short = load i64, ptr %short_at
   br label %place
 place:
   %of = phi i64 [ 0, %take ], [ %of_after, %placed ]
@@ -413,19 +417,37 @@ order:
   %last = load ptr, ptr %last_at
   %allocates = icmp eq ptr %last, %none
   %present = select i1 %allocates, i64 %beyond, i64 %arrays
-  %own_arrays = getelementptr %entry, ptr %entry, i32 0, i32 12
+  %own_arrays = getelementptr %entry, ptr %entry, i32 0, i32 13
   %are_apart = call i1 @are_apart(ptr %own_arrays, ptr %places, i64 %present)
   br i1 %are_apart, label %order_sources, label %give_up
 order_sources:                                    ; as long as nothing but this reads the entry
-  %own_sources = getelementptr %entry, ptr %entry, i32 0, i32 10
+  %own_sources = getelementptr %entry, ptr %entry, i32 0, i32 11
   call void @llvm.memcpy.p0.p0.i64(ptr %sources, ptr %own_sources, i64 $sources_bytes, i1 false)
   br i1 %allocates, label %allocate, label %pointer
 allocate:                                         ; may let another thread learn something here
+  %described = getelementptr %array, ptr %own_arrays, i64 %beyond
+  %of_type = load ptr, ptr %described
+  %is_described = icmp ne ptr %of_type, null
+  br i1 %is_described, label %ask_numpy, label %ask_object_of_python
+ask_numpy:
+  %empty_at = getelementptr %door, ptr %door, i32 0, i32 5
+  %empty = load ptr, ptr %empty_at
+  %new_rank_at = getelementptr %array, ptr %described, i32 0, i32 1
+  %new_rank = load i64, ptr %new_rank_at
+  %new_rank32 = trunc i64 %new_rank to i32
+  %new_extents = getelementptr %array, ptr %described, i32 0, i32 5
+  call void @Py_IncRef(ptr %of_type)              ; it is taken over
+  %empty_array = call ptr %empty(i32 %new_rank32, ptr %new_extents, ptr %of_type, i32 0)
+  br label %asked
+ask_object_of_python:
   %allocate_at = getelementptr %entry, ptr %entry, i32 0, i32 4
   %allocator = load ptr, ptr %allocate_at
   %its_at = getelementptr %entry, ptr %entry, i32 0, i32 5
   %its = load ptr, ptr %its_at
-  %new = call ptr @PyObject_CallObject(ptr %allocator, ptr %its)
+  %called = call ptr @PyObject_CallObject(ptr %allocator, ptr %its)
+  br label %asked
+asked:
+  %new = phi ptr [ %empty_array, %ask_numpy ], [ %called, %ask_object_of_python ]
   %is_lacking = icmp eq ptr %new, null
   br i1 %is_lacking, label %lacking, label %allocated
 lacking:                                          ; the long way finds words for it
@@ -473,9 +495,18 @@ share:
   br label %run
 run:
 $loads
+  %is_short = icmp ne i64 %short, 0
+  br i1 %is_short, label %run_short, label %run_long
+run_short:
+  %short_status = call i32 %code($values)
+  br label %ran
+run_long:
   %thread = call ptr @PyEval_SaveThread()
-  %status = call i32 %code($values)
+  %long_status = call i32 %code($values)
   call void @PyEval_RestoreThread(ptr %thread)
+  br label %ran
+ran:
+  %status = phi i32 [ %short_status, %run_short ], [ %long_status, %run_long ]
   %running = load i64, ptr %own_calls_at
   %ended = sub i64 %running, 1
   store i64 %ended, ptr %own_calls_at

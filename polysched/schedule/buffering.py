@@ -14,7 +14,7 @@ How the dependences follow is in :mod:`polysched.schedule.translation`, the stat
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import reduce
 from typing import TypeVar
@@ -26,6 +26,7 @@ from polysched.errors import ScheduleError, suggestion
 from polysched.ir.expressions import Constant, Expression
 from polysched.ir.kernel import Array, Role, access_relation
 from polysched.ir.tree import Loop, statements
+from polysched.schedule.digits import tile_columns
 from polysched.schedule.exactness import require_exact_accesses
 from polysched.schedule.footprint import (
     element_column,
@@ -34,6 +35,7 @@ from polysched.schedule.footprint import (
     iteration_range,
     lowest_subscript,
 )
+from polysched.schedule.lowest import lowest_by_indices
 from polysched.schedule.program import Program, counted_loop, prefix_loops, prefix_map
 
 _Column = TypeVar("_Column")
@@ -45,6 +47,7 @@ class Buffering:
 
     ``redirect`` maps the instances of a reference to ``[tile, element]`` (a flat tuple); ``lowest``
     gives for each dimension of the array the smallest subscript in a tile, over the space of tiles.
+    ``told_by`` are the functions that say in which tile an instance is, by statement.
     Of an expanded buffer, ``first`` is the smallest value of ``loop``, over that space too, and
     ``place`` says which of the stored dimensions counts from there.
     """
@@ -58,6 +61,7 @@ class Buffering:
     order: tuple[int, ...]
     lowest: tuple[isl.PwAff, ...]
     redirect: dict[Reference, isl.Map]
+    told_by: Mapping[str, tuple[isl.PwAff, ...]]
     first: isl.PwAff | None = None
     place: int = 0
 
@@ -85,13 +89,26 @@ class Buffering:
 
     def same_tile(self, dependence: Dependence) -> isl.Map:
         """The pairs of a dependence between redirected references that lie in one tile."""
-        tiles = [
-            self.redirect[reference].project_out(
-                isl.dim_type.out, len(self.around), len(self.element_names)
-            )
-            for reference in (dependence.source, dependence.sink)
-        ]
-        return dependence.relation.intersect(tiles[0].apply_range(tiles[1].reverse()))
+        return reduce(
+            lambda left, ends: left.intersect(ends[0].eq_map(ends[1])),
+            self._ends(dependence),
+            dependence.relation,
+        )
+
+    def other_tile(self, dependence: Dependence) -> isl.Map:
+        """The pairs of a dependence between redirected references that lie in two tiles."""
+        left = dependence.relation
+        found = isl.Map.empty(left.get_space())
+        for source, sink in self._ends(dependence):
+            apart = source.lt_map(sink).union(source.gt_map(sink))
+            found = found.union(left.intersect(apart))
+            left = left.intersect(source.eq_map(sink))
+        return found.coalesce()
+
+    def _ends(self, dependence: Dependence) -> list[tuple[isl.PwAff, isl.PwAff]]:
+        """What is equal at both ends of a pair that lies in one tile."""
+        source, sink = (self.told_by[one.statement] for one in (dependence.source, dependence.sink))
+        return list(zip(source, sink, strict=True))
 
 
 def plan_buffer(
@@ -131,6 +148,7 @@ def plan_buffer(
         raise ScheduleError(
             f"no statement that ever runs below loop '{at}' accesses array '{array_name}'"
         )
+    touching = {reference.statement: None for reference in redirect}
     touched = reduce(isl.Set.union, (relation.range() for relation in redirect.values()))
     footprint = from_tiles(touched, len(around))
     tiles = len(around) - expanded
@@ -140,7 +158,9 @@ def plan_buffer(
     else:
         _require_one_tile(footprint, array, f"an iteration of loop '{at}'")
     lowest = tuple(
-        lowest_subscript(footprint, position, tile_names) for position in range(len(array.shape))
+        lowest_by_indices(program, redirect, around, position, tile_names)
+        or lowest_subscript(footprint, position, tile_names)
+        for position in range(len(array.shape))
     )
     stored = _stored_order(array, own_dimension(loop, array) if expanded else None, order)
     positions = tuple(position for position in stored if position != _OWN)
@@ -172,6 +192,7 @@ def plan_buffer(
         order=positions,
         lowest=lowest,
         redirect=redirect,
+        told_by=tile_columns([program.statements[name] for name in touching], around),
         first=first,
         place=place,
     )

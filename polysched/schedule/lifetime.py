@@ -17,9 +17,11 @@ import islpy as isl
 from polysched.dependence.relations import DependenceKind, Reference
 from polysched.ir.affine import to_pw_aff
 from polysched.ir.expressions import Expression
-from polysched.ir.kernel import Array, access_relation
+from polysched.ir.extrema import greatest, least
+from polysched.ir.kernel import Array, Statement, access_relation
 from polysched.ir.tree import Loop, LoopKind, Node, Sequence, TreePosition, statements
-from polysched.schedule.program import Program, prefix_map
+from polysched.schedule.digits import tile_columns
+from polysched.schedule.program import Program, one_iteration, prefix_map
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +101,8 @@ def holds_one_tile(program: Program, array: Array, around: tuple[Loop, ...]) -> 
     references = _distinct(program, references_to(program, array))
     if _are_loop_values(program, array, references, around):
         return True
+    if any(_holds_two(program, array, one, around) for one in references):
+        return False
     held: isl.Map | None = None
     for reference in references:
         prefixes = prefix_map(program.statements[reference.statement], around, [])
@@ -107,6 +111,18 @@ def holds_one_tile(program: Program, array: Array, around: tuple[Loop, ...]) -> 
             return False
         held = own if held is None else held.union(own)
     return held is None or bool(held.is_single_valued())
+
+
+def _holds_two(
+    program: Program, array: Array, reference: Reference, around: tuple[Loop, ...]
+) -> bool:
+    """Whether some iteration of the loops is seen to touch several tiles: one is looked at."""
+    statement = program.statements[reference.statement]
+    iteration = one_iteration(statement, statement.domain, around)
+    if iteration is None:
+        return False
+    touched = tile_map(program, array, reference).intersect_domain(iteration).range()
+    return not touched.is_singleton()
 
 
 def is_covered(program: Program, array: Array, around: tuple[Loop, ...]) -> bool:
@@ -133,7 +149,8 @@ def unwritten(program: Program, around: tuple[Loop, ...], read: Reference) -> is
         writer = program.statements[flow.source.statement]
         if writer.target.is_data_dependent:
             continue
-        inside = in_one_iteration(flow.relation, (flow.source.statement, read.statement), around)
+        ends = (flow.source.statement, read.statement)
+        inside = in_one_iteration(program, flow.relation, ends, around)
         if access.is_data_dependent:
             written = access_relation(writer, writer.target)
             elements = elements.subtract(inside.reverse().apply_range(written))
@@ -142,30 +159,58 @@ def unwritten(program: Program, around: tuple[Loop, ...], read: Reference) -> is
     return elements.intersect_domain(instances)
 
 
-def in_one_iteration(pairs: isl.Map, ends: tuple[str, str], around: tuple[Loop, ...]) -> isl.Map:
+def in_one_iteration(
+    program: Program, pairs: isl.Map, ends: tuple[str, str], around: tuple[Loop, ...]
+) -> isl.Map:
     """The pairs of instances of two statements that lie in one iteration of the loops."""
-    source, sink = ends
-    for loop in around:
-        pairs = pairs.intersect(loop.values[source].eq_map(loop.values[sink]))
+    columns = tile_columns([program.statements[name] for name in dict.fromkeys(ends)], around)
+    for source, sink in zip(columns[ends[0]], columns[ends[1]], strict=True):
+        pairs = pairs.intersect(source.eq_map(sink))
     return pairs
 
 
 def _are_loop_values(
     program: Program, array: Array, references: list[Reference], around: tuple[Loop, ...]
 ) -> bool:
-    """The usual case, seen without a projection: each number of the tile is the value of a loop."""
-
-    def is_value(loop: Loop, position: int, reference: Reference) -> bool:
-        statement = program.statements[reference.statement]
-        subscript = statement.accesses[reference.position].subscripts[position]
-        number = to_pw_aff(subscript, statement.domain.get_space())
-        same = number.eq_set(loop.values[statement.name])
-        return bool(statement.domain.is_subset(same))
-
+    """The usual case, seen without a projection: each number of the tile is the value of a loop, or
+    one literal.
+    """
     return all(
-        any(all(is_value(loop, position, one) for one in references) for loop in around)
-        for position in range(array.tile)
+        any(_are_values(numbers, loop) for loop in around) or _are_one_literal(numbers)
+        for numbers in (
+            _tile_numbers(program, references, position) for position in range(array.tile)
+        )
     )
+
+
+def _tile_numbers(
+    program: Program, references: list[Reference], position: int
+) -> list[tuple[Statement, isl.PwAff]]:
+    """One number of the tile that each of the references touches."""
+    found = []
+    for one in references:
+        statement = program.statements[one.statement]
+        subscript = statement.accesses[one.position].subscripts[position]
+        found.append((statement, to_pw_aff(subscript, statement.domain.get_space())))
+    return found
+
+
+def _are_values(numbers: list[tuple[Statement, isl.PwAff]], loop: Loop) -> bool:
+    return all(
+        number.plain_is_equal(loop.values[statement.name])
+        or statement.domain.is_subset(number.eq_set(loop.values[statement.name]))
+        for statement, number in numbers
+    )
+
+
+def _are_one_literal(numbers: list[tuple[Statement, isl.PwAff]]) -> bool:
+    values = [
+        isl.Map.from_pw_aff(number).intersect_domain(statement.domain).range()
+        for statement, number in numbers
+    ]
+    least_values = {least(one, 0) for one in values if not one.is_empty()}
+    greatest_values = {greatest(one, 0) for one in values if not one.is_empty()}
+    return len(least_values) < 2 and least_values == greatest_values and None not in least_values
 
 
 def _distinct(program: Program, references: list[Reference]) -> list[Reference]:

@@ -16,9 +16,10 @@ from functools import reduce
 import islpy as isl
 
 from polysched.dependence.relations import Reference
-from polysched.ir.affine import to_pw_aff
+from polysched.ir.affine import named, to_pw_aff
 from polysched.ir.kernel import Statement
 from polysched.ir.tree import Loop
+from polysched.schedule.digits import digits, indices_of
 from polysched.schedule.program import Program, prefix_function
 
 _MOST_PIECES = 4
@@ -34,20 +35,27 @@ class _Guess:
 
     def is_met_by(self, other: _Guess) -> bool:
         """Whether the other function has the same values in the tiles of this reference."""
+        if self.function.plain_is_equal(other.function):
+            return True
         own = self.function.pullback_pw_multi_aff(self.tile)
         same = own.eq_set(other.function.pullback_pw_multi_aff(self.tile))
         return bool(self.tile.domain().is_subset(same))
 
 
 def lowest_by_indices(
-    program: Program, references: Iterable[Reference], around: tuple[Loop, ...], position: int
+    program: Program,
+    references: Iterable[Reference],
+    around: tuple[Loop, ...],
+    position: int,
+    tile_names: tuple[str, ...],
 ) -> isl.PwAff | None:
-    """The smallest subscript of one dimension in each tile, over the unnamed space of tiles.
+    """The smallest subscript of one dimension in each tile.
 
     Args:
         references: those that are meant, to one array.
         around: the loops whose values are the tile.
         position: of the subscript.
+        tile_names: of the numbers of a tile.
 
     Returns:
         None where no loop counts several indices at once, and where it is not found like this.
@@ -71,48 +79,79 @@ def lowest_by_indices(
         guesses.append(guess)
     for guess in guesses:
         if all(other is guess or other.is_met_by(guess) for other in guesses):
-            return guess.function
+            return named(guess.function, tile_names)
     return None
 
 
-def indices_of(function: isl.PwAff) -> frozenset[int]:
-    """The positions of the indices that a function of instances depends on."""
-    return frozenset(
-        index
-        for index in range(function.dim(isl.dim_type.in_))
-        if function.involves_dims(isl.dim_type.in_, index, 1)
-    )
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """A number of a tile: ``value`` of the instances, ``number`` of the tile."""
+
+    value: isl.PwAff
+    number: isl.Aff
 
 
 def _guess(statement: Statement, around: tuple[Loop, ...], subscript: isl.PwAff) -> _Guess | None:
     """The least subscript in a tile as its own indices tell; None if it may not be reached."""
+    tile = prefix_function(statement, around)
+    local = isl.LocalSpace.from_space(tile.get_space().range())
+    whole: list[_Column] = []
+    apart: list[_Column] = []
+    for position, loop in enumerate(around):
+        value = loop.values[statement.name]
+        number = isl.Aff.var_on_domain(local, isl.dim_type.set, position)
+        whole.append(_Column(value, number))
+        counted = digits(value, statement.domain, number) or [whole[-1]]
+        apart += [_Column(one.value, one.number) for one in counted]
+    found = _by_columns(statement, whole, subscript)
+    if found is None and len(apart) > len(whole):
+        found = _by_columns(statement, apart, subscript)
+    return None if found is None else _Guess(found, tile)
+
+
+def _by_columns(
+    statement: Statement, columns: Sequence[_Column], subscript: isl.PwAff
+) -> isl.PwAff | None:
+    """The least subscript as a function of the tile, by the columns of its own indices."""
+    domain = statement.domain
     own = sorted(indices_of(subscript))
-    values = [loop.values[statement.name] for loop in around]
-    telling = [
-        n for n, value in enumerate(values) if indices_of(value) and indices_of(value) <= {*own}
-    ]
-    alone = _alone(statement.domain, own)
-    embedding = _embedding(alone.get_space(), statement.domain.get_space(), own)
+    telling = [one for one in columns if indices_of(one.value) and indices_of(one.value) <= {*own}]
+    alone = _alone(domain, own)
+    embedding = _embedding(alone.get_space(), domain.get_space(), own)
     least = _least(
         alone,
-        [values[n].pullback_multi_aff(embedding) for n in telling],
+        [one.value.pullback_multi_aff(embedding) for one in telling],
         subscript.pullback_multi_aff(embedding),
     )
     if least is None:
         return None
-    tile = prefix_function(statement, around)
-    seen = [
-        least.get_at(n).pullback_multi_aff(_selection(tile, telling)) for n in range(1 + len(own))
-    ]
-    moved = _moved(statement, own, [one.pullback_pw_multi_aff(tile) for one in seen[1:]])
-    stays = statement.domain.is_subset(statement.domain.preimage_pw_multi_aff(moved))
-    if not stays or not all(
-        statement.domain.is_subset(value.eq_set(value.pullback_pw_multi_aff(moved)))
-        for n, value in enumerate(values)
-        if indices_of(value) & {*own} and n not in telling
+    values = reduce(
+        isl.PwMultiAff.flat_range_product,
+        (isl.PwMultiAff.from_pw_aff(one.value) for one in telling),
+        isl.PwMultiAff.from_multi_aff(_no_numbers(domain.get_space())),
+    )
+    moved = _moved(
+        statement, own, [least.get_at(1 + n).pullback_pw_multi_aff(values) for n in range(len(own))]
+    )
+    if not domain.is_subset(domain.preimage_pw_multi_aff(moved)) or not all(
+        domain.is_subset(one.value.eq_set(one.value.pullback_pw_multi_aff(moved)))
+        for one in columns
+        if indices_of(one.value) & {*own} and one not in telling
     ):
         return None
-    return _Guess(seen[0], tile)
+    space = columns[0].number.get_domain_space()
+    numbers = _no_numbers(space)
+    for one in telling:
+        numbers = numbers.flat_range_product(isl.MultiAff.from_aff(one.number))
+    return least.get_at(0).pullback_multi_aff(numbers)
+
+
+def _no_numbers(space: isl.Space) -> isl.MultiAff:
+    """The function to tuples of no number."""
+    nothing = space.drop_dims(isl.dim_type.set, 0, space.dim(isl.dim_type.set)).reset_tuple_id(
+        isl.dim_type.set
+    )
+    return isl.MultiAff.zero(space.map_from_domain_and_range(nothing))
 
 
 def _alone(domain: isl.Set, own: Sequence[int]) -> isl.Set:
@@ -145,24 +184,11 @@ def _least(
         isl.Map.identity(alone.get_space().map_from_set())
     )
     reached = tiles.reverse().apply_range(found)
-    if reached.is_empty() or not reached.range().dim_has_lower_bound(isl.dim_type.set, 0):
+    if reached.is_empty() or not alone.is_bounded():
         return None
     least = reached.lexmin_pw_multi_aff()
     least = least.gist(least.domain()).coalesce()
     return least if least.n_piece() <= _MOST_PIECES else None
-
-
-def _selection(tile: isl.PwMultiAff, positions: Sequence[int]) -> isl.MultiAff:
-    """From tiles to some of their numbers."""
-    space = tile.get_space().range()
-    local = isl.LocalSpace.from_space(space)
-    target = space.drop_dims(isl.dim_type.set, 0, space.dim(isl.dim_type.set))
-    target = target.add_dims(isl.dim_type.set, len(positions))
-    result = isl.MultiAff.zero(space.map_from_domain_and_range(target))
-    for number, position in enumerate(positions):
-        value = isl.Aff.var_on_domain(local, isl.dim_type.set, position)
-        result = result.set_aff(number, value)
-    return result
 
 
 def _moved(

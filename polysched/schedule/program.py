@@ -17,6 +17,7 @@ import islpy as isl
 
 from polysched.dependence.relations import Dependence, Reference, memory_dependences
 from polysched.errors import LoopReferenceError, ScheduleError, suggestion
+from polysched.ir.affine import literal
 from polysched.ir.extrema import greatest, least
 from polysched.ir.kernel import Array, Kernel, Statement
 from polysched.ir.linear import Interval
@@ -226,6 +227,11 @@ def largest_extent(program: Program, loop: Loop) -> int | None:
     None where no literal bounds it (it grows with a parameter).
     """
     around = prefix_loops(program, loop)[:-1]
+    first, last = value_range(program, loop)
+    if first is not None and last is not None:
+        names = loop.values
+        if any(_runs_from_to(program.statements[one], loop, around, first, last) for one in names):
+            return last - first + 1
     values: isl.Map | None = None
     for name, value in loop.values.items():
         statement = program.statements[name]
@@ -237,6 +243,46 @@ def largest_extent(program: Program, loop: Loop) -> int | None:
         return 0
     spread = greatest(values.reverse().apply_range(values).deltas(), 0)
     return None if spread is None else spread + 1
+
+
+def _runs_from_to(
+    statement: Statement, loop: Loop, around: tuple[Loop, ...], first: int, last: int
+) -> bool:
+    """Whether some instance of the first value runs in one run of the loop with one of the last.
+
+    Only one run is looked at.
+    """
+    value = loop.values[statement.name]
+    run = one_iteration(statement, statement.domain.intersect(_where(value, first)), around)
+    return run is not None and not run.intersect(_where(value, last)).is_empty()
+
+
+def one_iteration(
+    statement: Statement, instances: isl.Set, around: tuple[Loop, ...]
+) -> isl.Set | None:
+    """All instances of a statement in one iteration of the loops, in which one of ``instances`` is.
+
+    None where there is none, or where it is not told which iteration that is.
+    """
+    if instances.is_empty():
+        return None
+    start = instances.sample_point()
+    found = statement.domain
+    for position in range(found.dim(isl.dim_type.param)):
+        at = start.get_coordinate_val(isl.dim_type.param, position)
+        found = found.fix_val(isl.dim_type.param, position, at)
+    for loop in around:
+        column = loop.values[statement.name]
+        value = column.eval(start)
+        if value.is_nan():
+            return None
+        found = found.intersect(_where(column, int(value.to_python())))
+    return found
+
+
+def _where(function: isl.PwAff, value: int) -> isl.Set:
+    """Where a function has one value."""
+    return function.eq_set(literal(function.get_domain_space(), value))
 
 
 def value_range(program: Program, loop: Loop) -> Interval:

@@ -183,7 +183,7 @@ def _read_before_written(program: Program, plan: Buffering) -> isl.Set:
 def _leaving_tile(plan: Buffering, dependence: Dependence) -> isl.Map:
     if dependence.sink not in plan.redirect:
         return dependence.relation
-    return dependence.relation.subtract(plan.same_tile(dependence))
+    return plan.other_tile(dependence)
 
 
 def _read_later(program: Program, plan: Buffering) -> isl.Set:

@@ -89,7 +89,7 @@ def _moved(
         if source_in and sink_in:
             inside = plan.same_tile(dependence)
             result.append(replace(dependence, array=plan.buffer.name, relation=inside))
-            outside = replace(dependence, relation=dependence.relation.subtract(inside))
+            outside = replace(dependence, relation=plan.other_tile(dependence))
         if source_in:
             outside = _at_copy(plan, outside, copy_in, copy_out, source=True)
         if sink_in:

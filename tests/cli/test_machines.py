@@ -7,22 +7,11 @@ import pytest
 
 from polysched.cli import options
 from polysched.machine.presets import PRESETS
-from tests.cli.conftest import Polysched, WriteFile
+from tests.cli.conftest import SCALE, Polysched, WriteFile
 
-FOR_MACHINES = """
-import polysched as ps
+FOR_MACHINES = f"""{SCALE}
 
-build = ps.KernelBuilder("scale")
-n = build.parameter("n", minimum=1)
-x = build.input("x", ps.f32, (n,))
-y = build.output("y", ps.f32, (n,))
-with build.loops(i=n) as i:
-    y[i] = 2 * x[i] + 1
-
-scale = build.kernel()
-
-
-def fast(kernel, machine):
+def made(kernel, machine):
     return ps.Schedule(kernel).vectorize("i", machine.lanes(32))
 """
 
@@ -50,7 +39,7 @@ COMMANDS = (
 @pytest.fixture
 def target(write_file: WriteFile) -> str:
     """Return what names a function that makes schedules for machines."""
-    return f"{write_file('fast.py', FOR_MACHINES)}:fast"
+    return f"{write_file('made.py', FOR_MACHINES)}:made"
 
 
 def named(words: tuple[str, ...], target: str) -> tuple[str, ...]:

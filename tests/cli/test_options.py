@@ -32,6 +32,12 @@ def test_options() -> None:
     assert "Where to write." in run(command, ["--help"]).output
 
 
+def test_an_option_is_no_file() -> None:
+    result = CliRunner().invoke(command, ["-o", "--json"])
+    assert result.exit_code == 2
+    assert "'--json' is an option; expected the name of a file before it" in result.output
+
+
 def test_a_machine_that_is_none() -> None:
     error = CliRunner().invoke(command, ["-o", "a.o", "--machine", "zen6"]).exception
     assert isinstance(error, MachineError)

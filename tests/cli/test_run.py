@@ -80,7 +80,7 @@ def test_arrays_with_strides(polysched: Polysched, write_file: WriteFile) -> Non
     assert "result    largest difference from the reference 0\n" in result.stdout
     result = polysched("run", path, "--size", "n=50", "--size", "lda=49")
     assert result.exit_code == 2
-    assert "violates the context" in result.stderr
+    assert "requires lda >= n; got n = 50, lda = 49" in result.stderr
 
 
 def test_same_seed_same_checksum(polysched: Polysched, scale: str) -> None:
@@ -107,7 +107,7 @@ def test_large_work_is_not_compared(polysched: Polysched, write_file: WriteFile)
     path = write_file("a.py", LARGE)
     result = polysched("run", path, "--size", "n=300000", "--repeat", "1")
     assert result.exit_code == 0
-    assert "result    not compared (more than 200,000 statement instances)" in result.stdout
+    assert "result    not compared (more than 200,000 statement instances: " in result.stdout
     assert "GFLOP/s" not in result.stdout
     record = json.loads(polysched("run", path, "--size", "n=300000", "--json").stdout)
     assert (record["compared"], record["max_abs_err"]) == (False, None)
@@ -137,7 +137,7 @@ def test_wrong_result(polysched: Polysched, scale: str, monkeypatch: pytest.Monk
     [
         ([], "error: kernel 'scale' needs values of 'n'; pass --size n=..."),
         (["--size", "N=5"], "error: kernel 'scale' has no parameter 'N'; known are 'n'"),
-        (["--size", "n=0"], "n = 0 violates the context"),
+        (["--size", "n=0"], "error: kernel 'scale' requires n >= 1; got n = 0"),
         (["--size", "n"], "'n' is not NAME=NUMBER, such as N=64"),
         (["--size", "n=many"], "'n=many' is not NAME=NUMBER, such as N=64"),
         (["--size", "n=5", "--size", "n=6"], "'n' is given twice"),

@@ -113,8 +113,10 @@ def test_folder(tmp_path: Path) -> None:
 
 def test_not_python(write_file: WriteFile) -> None:
     path = write_file("kernel.txt", "")
-    fails(path, f"'{path}' is not a Python file; expected FILE.py or FILE.py:NAME")
-    fails("", "is not a Python file")
+    fails(
+        path, f"'{path}' is no Python file and no C file; expected FILE.py, FILE.py:NAME or FILE.c"
+    )
+    fails("", "is no Python file")
 
 
 def test_nothing_after_the_colon(scale: str) -> None:

@@ -1,5 +1,6 @@
 import pytest
 
+from polysched.bench.convolution_kernel import conv2d_relu
 from polysched.cli import work
 from polysched.cli.work import floating_point_operations, instance_counts
 from polysched.errors import CallError
@@ -7,7 +8,6 @@ from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import f32, i32
 from polysched.ir.functions import fma, maximum, select
 from polysched.ir.kernel import Kernel
-from polysched.library.convolution import conv2d_relu
 
 
 def triangle() -> Kernel:

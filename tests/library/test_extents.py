@@ -1,10 +1,11 @@
+import numpy as np
 import pytest
 
-from polysched.errors import ScheduleError
+from polysched.errors import KernelError, ScheduleError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import f32
 from polysched.ir.kernel import Kernel
-from polysched.library.extents import extents_of
+from polysched.library.extents import extents_of, require_sizes
 
 
 def copy(parametric: bool = False) -> Kernel:
@@ -32,3 +33,15 @@ def test_other_kernels(kernel: Kernel, array: str, dimensions: str) -> None:
     )
     with pytest.raises(ScheduleError, match=message):
         extents_of(kernel, array, dimensions, "make_copy")
+
+
+@pytest.mark.parametrize("size", [-1, 2.0, True, "3", None])
+def test_what_is_no_size(size: object) -> None:
+    with pytest.raises(KernelError, match=f"blur: rows is {size!r}; expected an integer >= 0"):
+        require_sizes("blur", columns=3, rows=size)
+
+
+def test_sizes() -> None:
+    require_sizes("blur", rows=0, columns=np.int64(4))
+    with pytest.raises(KernelError, match="blur: rows is 0; expected an integer >= 1"):
+        require_sizes("blur", least=1, rows=0)

@@ -144,7 +144,7 @@ def test_combinations_and_axes_by_name() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(KernelError, match=r"reduce: terms is -1; expected 0 or more"):
+    with pytest.raises(KernelError, match=r"reduce: terms is -1; expected an integer >= 0"):
         reduce_kernel(Combine.SUM, 3, -1)
     with pytest.raises(KernelError, match=r"combine='total' is not known; .* one of 'sum', 'prod"):
         reduce_kernel("total", 3, 4)

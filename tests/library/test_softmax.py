@@ -86,7 +86,7 @@ def test_hot_loops() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(KernelError, match=r"softmax: rows is -1; expected 0 or more"):
+    with pytest.raises(KernelError, match=r"softmax: rows is -1; expected an integer >= 0"):
         softmax_kernel(-1, 4)
     with pytest.raises(KernelError, match=r"softmax: elements of type i32; expected f32 or f64"):
         softmax_kernel(1, 4, dtype=i32)

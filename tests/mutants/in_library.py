@@ -4,23 +4,25 @@ from tests.mutants.mutant import Mutant
 
 PLAN = "polysched/library/matmul/plan.py"
 PLANNED = ("tests/library/matmul/test_plan.py",)
+SHARING = "polysched/library/matmul/sharing.py"
+SHARED = ("tests/library/matmul/test_sharing.py",)
 
 MUTANTS = (
     Mutant(
         "a-batch-for-more-threads",
         "> for >=: as many products as threads are not shared among them",
-        PLAN,
+        SHARING,
         "    if sizes.batch >= threads:",
         "    if sizes.batch > threads:",
-        PLANNED,
+        SHARED,
     ),
     Mutant(
         "uneven-parts",
         "the parts of the product need not be nearly as large as each other",
-        PLAN,
+        SHARING,
         "even = [grid for grid in grids if work(grid) <= enough]",
         "even = [grid for grid in grids if grid != enough]",
-        PLANNED,
+        SHARED,
     ),
     Mutant(
         "transposed-b-where-it-lies",

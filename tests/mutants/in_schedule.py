@@ -5,6 +5,10 @@ from tests.mutants.mutant import Mutant
 PROMOTE = "polysched/schedule/promote.py"
 FOOTPRINT = "polysched/schedule/footprint.py"
 TRANSLATION = "polysched/schedule/translation.py"
+PLACEMENT = "polysched/schedule/placement.py"
+DIGITS = "polysched/schedule/digits.py"
+LOWEST = "polysched/schedule/lowest.py"
+LOWEST_TESTS = ("tests/schedule/test_lowest.py",)
 PROMOTE_TESTS = ("tests/schedule/test_promote.py",)
 
 MUTANTS = (
@@ -163,10 +167,83 @@ MUTANTS = (
     Mutant(
         "computed-at-the-last-use",
         "a producer runs in the last iteration that uses its result",
-        "polysched/schedule/compute_at.py",
-        ".lexmin()",
-        ".lexmax()",
+        PLACEMENT,
+        "isl.PwMultiAff.from_map(uses.lexmin().coalesce())",
+        "isl.PwMultiAff.from_map(uses.lexmax().coalesce())",
         ("tests/schedule/test_compute_at.py",),
+    ),
+    Mutant(
+        "first-as-declared",
+        "the consumer that is declared first is taken to run first",
+        PLACEMENT,
+        "        if not flow.relation.intersect(earlier).is_empty():\n            return None\n",
+        "        del earlier\n",
+        ("tests/schedule/test_placement.py", "tests/schedule/test_compute_at.py"),
+    ),
+    Mutant(
+        "digits-that-run-over",
+        "<= for <: a digit may be as large as the next place counts for",
+        DIGITS,
+        "if high - low >= weight:",
+        "if high - low > weight:",
+        ("tests/schedule/test_digits.py",),
+    ),
+    Mutant(
+        "digits-of-each-statement",
+        "the numbers of two statements have the places of the first one",
+        DIGITS,
+        "        low += min(one[0] for one in known)\n"
+        "        high += max(one[1] for one in known)\n",
+        "        low, high = low + known[0][0], high + known[0][1]\n",
+        ("tests/schedule/test_digits.py",),
+    ),
+    Mutant(
+        "digits-of-two-indices",
+        "a floor of two indices is a digit",
+        DIGITS,
+        "if len(support) != 1 or not",
+        "if not support or not",
+        ("tests/schedule/test_digits.py",),
+    ),
+    Mutant(
+        "least-outside-the-domain",
+        "the least subscript of a tile is one that the domain does not have there",
+        LOWEST,
+        "if not domain.is_subset(domain.preimage_pw_multi_aff(moved)) or not all(",
+        "if not all(",
+        LOWEST_TESTS,
+    ),
+    Mutant(
+        "least-in-another-tile",
+        "the least subscript of a tile is one that another tile has",
+        LOWEST,
+        "        if indices_of(one.value) & {*own} and one not in telling\n",
+        "        if one not in columns\n",
+        LOWEST_TESTS,
+    ),
+    Mutant(
+        "least-of-one-reference",
+        "of several references that begin apart the first one counts",
+        LOWEST,
+        "if all(other is guess or other.is_met_by(guess) for other in guesses):",
+        "if guess:",
+        LOWEST_TESTS,
+    ),
+    Mutant(
+        "tiles-behind-are-the-same",
+        "of two tiles only the one that comes later is another one",
+        "polysched/schedule/buffering.py",
+        "apart = source.lt_map(sink).union(source.gt_map(sink))",
+        "apart = source.lt_map(sink)",
+        ("tests/schedule/test_buffering.py",),
+    ),
+    Mutant(
+        "runs-joined",
+        "the first value of one run and the last of another make the length of a run",
+        "polysched/schedule/program.py",
+        "        found = found.intersect(_where(column, int(value.to_python())))\n",
+        "",
+        ("tests/schedule/test_unroll.py", "tests/schedule/test_lifetime.py"),
     ),
     Mutant(
         "copies-of-copies",

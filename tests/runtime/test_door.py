@@ -64,6 +64,16 @@ def test_a_kind_that_was_learnt_runs_with_the_addresses_of_the_call(spy: Spy) ->
     assert spy.calls == [(other.ctypes.data, out.ctypes.data)]
 
 
+@pytest.mark.parametrize("is_short", [True, False])
+def test_short_code_keeps_the_lock_of_the_interpreter(is_short: bool) -> None:
+    """The code is what tells whether it is held; what is not 0 is a failure."""
+    a, out = np.zeros(3), np.zeros(3)
+    door = Door(8)
+    tell = ctypes.PyDLL(None).PyGILState_Check
+    door.learn(None, [a, out], Target(tell, (0, 1), written=(1,), is_short=is_short))
+    assert (door.enter(None, a, out) is None) == is_short
+
+
 def test_nothing_is_known_before(spy: Spy) -> None:
     door = Door(8)
     assert door.enter(None, np.zeros(3), np.zeros(3)) is None
@@ -191,6 +201,24 @@ def test_an_output_that_is_left_out_is_allocated(spy: Spy) -> None:
     assert spy.calls == [(a.ctypes.data, one.ctypes.data) for one in (first, second)]
     assert sys.getrefcount(first) == 2
     assert door.enter(None, a, np.zeros((2, 2), np.int16)) is None  # another kind
+
+
+@pytest.mark.parametrize("has_api", [True, False])
+def test_new_arrays_of_numpy(spy: Spy, has_api: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not has_api:
+        monkeypatch.setattr(door_module, "_empty_of_numpy", lambda: None)
+    a, element = np.zeros((2, 3)), np.dtype([("x", "i2"), ("y", "f4")])
+    before = sys.getrefcount(element)
+    for shape in ((), (7,), (3, 5), (1, 2, 3, 1, 2, 1), (2,) * 8):
+        door = taught(spy, a, None, allocate=(np.empty, (shape, element)))
+        made = [door.enter(None, a, None) for _ in range(3)]
+        assert [(one.shape, one.dtype, one.flags.c_contiguous) for one in made] == [
+            (shape, element, True)
+        ] * 3
+        assert [where for _, where in spy.calls[-3:]] == [one.ctypes.data for one in made]
+    del made, door
+    gc.collect()
+    assert sys.getrefcount(element) == before
 
 
 def test_an_output_is_given_and_the_kind_allocates(spy: Spy) -> None:

@@ -2,8 +2,9 @@
 
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i32
-from polysched.ir.tree import executed
-from polysched.schedule.lifetime import Lifetime, lifetime
+from polysched.ir.functions import equal
+from polysched.ir.tree import executed, path
+from polysched.schedule.lifetime import Lifetime, holds_one_tile, lifetime
 from polysched.schedule.schedule import Schedule
 from tests.legality.kernels import matmul, windows
 from tests.support.differential import assert_agrees, spread
@@ -95,3 +96,30 @@ def test_two_tiles_in_one_iteration() -> None:
     life = life_of(schedule, "t_local")
     assert (loops_around(life), life.is_contiguous) == ([], False)
     assert_agrees(schedule, *spread("n"))
+
+
+def test_tiles_of_two_statements_that_have_one_each() -> None:
+    """Each statement touches one tile whatever the loops do, but not the same."""
+    build = KernelBuilder("halves")
+    t, o = build.temporary("t", i32, (2,)), build.output("o", i32, (2,))
+    with build.loops(i=2) as i:
+        for name, value in (("S", 0), ("T", 1)):
+            with build.where(equal(i, value)):
+                with build.statement(f"{name}1"):
+                    t[i] = value
+                with build.statement(f"{name}2"):
+                    o[i] = t[i]
+    program = Schedule(build.kernel()).promote("t", "i").program
+    (loop,) = path(program.tree, "S1")
+    buffer = program.arrays["t_local"]
+    assert not holds_one_tile(program, buffer, ())
+    assert holds_one_tile(program, buffer, (loop,))
+
+
+def test_a_number_of_a_tile_that_is_one_literal() -> None:
+    """Where a loop has one iteration, it does not have to tell which tile it is."""
+    program = Schedule(windows()).split("k", 8).promote("t", "ko").program
+    around = path(program.tree, "S")[:1]
+    assert [loop.name for loop in around] == ["i"]
+    assert holds_one_tile(program, program.arrays["t_local"], around)
+    assert not holds_one_tile(program, program.arrays["t_local"], ())

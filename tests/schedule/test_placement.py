@@ -2,8 +2,11 @@ import islpy as isl
 import pytest
 
 from polysched.errors import ScheduleError
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import i32
+from polysched.ir.kernel import Kernel
 from polysched.ir.tree import path, restrict
-from polysched.schedule.placement import iterations_of_use, placed
+from polysched.schedule.placement import first_use, iterations_of_use, placed
 from polysched.schedule.printing import format_tree
 from polysched.schedule.program import Program, find_loop
 from polysched.schedule.schedule import Schedule
@@ -12,6 +15,18 @@ from tests.support import kernels
 
 def in_chunks() -> Program:
     return Schedule(kernels.blur()).split("C.i", 4).program
+
+
+def rows() -> Kernel:
+    """``P: t[j] = 2 * x[j]``, which every row of ``C: y[i, j] = t[j]`` reads."""
+    build = KernelBuilder("rows")
+    x, t = build.input("x", i32, (7,)), build.temporary("t", i32, (7,))
+    y = build.output("y", i32, (9, 7))
+    with build.loops(j=7) as j, build.statement("P"):
+        t[j] = 2 * x[j]
+    with build.loops(i=9, j=7) as (i, j), build.statement("C"):
+        y[i, j] = t[j]
+    return build.kernel()
 
 
 def test_iterations_that_read_an_instance() -> None:
@@ -48,3 +63,41 @@ def test_a_nest_at_the_start_of_an_iteration() -> None:
     assert format_tree(program.with_tree(tree)).index("P:") < format_tree(
         program.with_tree(tree)
     ).index("C:")
+
+
+@pytest.mark.parametrize(
+    ("schedule", "at"),
+    [
+        (Schedule(kernels.blur()).split("C.i", 4), "io"),
+        (Schedule(kernels.blur(9, 7)).tile(("C.i", "C.j"), (4, 4)), "jo"),
+        (Schedule(kernels.blur(9, 7)).reverse("C.i"), "C.i"),
+        (Schedule(kernels.blur(9, 7)).reorder("C.j", "C.i").split("C.i", 2), "io"),
+        (Schedule(kernels.chain()).skew("C.j", by="C.i", factor=-2), "C.j"),
+        (Schedule(rows()), "C.i"),
+        (Schedule(rows()).reverse("C.i"), "C.i"),
+        (Schedule(rows()).split("C.i", 4).reorder("ii", "io"), "io"),
+    ],
+    ids=["split", "tiled", "reversed", "exchanged", "skewed", "rows", "rows up", "rows apart"],
+)
+def test_the_first_use_is_the_least_iteration(schedule: Schedule, at: str) -> None:
+    program = schedule.program
+    target = find_loop(program, at)
+    found = first_use(program, program.dependences, "P", target, at)
+    uses = iterations_of_use(program, program.dependences, "P", target, at)
+    function = isl.Map.from_pw_multi_aff(found).intersect_domain(program.statements["P"].domain)
+    assert function.is_equal(uses.lexmin()), found
+
+
+def test_its_formulas_are_those_of_the_loops() -> None:
+    """Uneven parts count floors of floors, of which isl would make several cases."""
+    schedule = (
+        Schedule(kernels.chain(30, 40))
+        .partition("C.i", 4, 3, into="pi")
+        .partition("C.j", 3, 4, into="pj")
+        .reorder("pi", "pj", "C.i", "C.j")
+        .collapse("pi", "pj", "parts")
+    )
+    program = schedule.program
+    target = find_loop(program, "parts")
+    found = first_use(program, program.dependences, "P", target, "parts")
+    assert found.n_piece() == 1

@@ -50,11 +50,11 @@ def matmul(
     never reads ``out``, ``alpha=0`` neither of the operands, so that NaN in them does not count.
 
     The first call of a kind plans, proves and compiles, some 0.2 s, less if the code is on disk;
-    all factors but 0 and 1 are of one kind, and so are all views of one leading dimension. A view
-    with rows, or columns, of neighbouring elements is read where it lies: a part of a matrix, a
-    transposed one, a stack of these. Views with no such dimension, with negative or zero strides,
-    or whose elements share memory are copied first. ``out`` may be any view with positive strides,
-    fastest one of the first sort; what lies between its elements is not touched. It must not share
+    all factors but 0 and 1 are of one kind, and so are all views of the same strides. A view with
+    positive strides is read where it lies: a part of a matrix, a transposed one, a stack of these,
+    every second column; fastest if it has rows, or columns, of neighbouring elements. Views with
+    negative or zero strides, or whose elements share memory, are copied first. ``out`` may be any
+    view with positive strides; what lies between its elements is not touched. It must not share
     elements with the operands.
 
     An operand may be a matrix that :func:`polysched.computed` describes: scaled, converted, or

@@ -44,6 +44,8 @@ class Config:
             that the next one reads: at their beginnings the processor does not expect them yet.
         along_k: whether lanes are terms of a sum instead of columns, added up at the end of each;
             see :mod:`polysched.library.matmul.dot`.
+        chains: partial sums of each element, added up at the end, where a register tile has too few
+            sums to hide the latency of FMAs; see :mod:`polysched.library.matmul.chains`.
     """
 
     m_threads: int = 1
@@ -61,6 +63,7 @@ class Config:
     pack_b: bool = True
     prefetch_a: bool = False
     along_k: bool = False
+    chains: int = 1
 
     def __post_init__(self) -> None:
         """Refuse numbers and orders that mean nothing.
@@ -144,13 +147,15 @@ def vectors_of_sums(config: Config, machine: Machine, dtype: DType) -> int:
     """The vectors in which the sums of a register tile are kept."""
     if config.along_k:
         return config.inner_m * config.inner_n
-    return config.inner_m * -(-config.inner_n // machine.lanes(dtype.bits))
+    return config.chains * config.inner_m * -(-config.inner_n // machine.lanes(dtype.bits))
 
 
 def registers_needed(config: Config, machine: Machine, dtype: DType) -> int:
     """Vector registers of a register tile: its sums, and what is multiplied next."""
     sums = vectors_of_sums(config, machine, dtype)
-    return sums + (config.inner_m if config.along_k else sums // config.inner_m) + 1
+    if config.along_k:
+        return sums + config.inner_m + 1
+    return sums + sums // (config.inner_m * config.chains) + 1
 
 
 def require_registers(config: Config, machine: Machine, dtype: DType) -> None:

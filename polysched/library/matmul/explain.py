@@ -12,9 +12,9 @@ from polysched.library.matmul.config import (
     vectors_of_sums,
 )
 from polysched.library.matmul.operands import Stored
-from polysched.library.matmul.plan import SMALLEST_PARALLEL
 from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.register_tile import cache_bytes
+from polysched.library.matmul.sharing import is_short
 from polysched.library.matmul.tiling import tile_loops
 from polysched.machine.description import Machine
 
@@ -34,7 +34,8 @@ def explain(config: Config, problem: Problem, machine: Machine) -> str:
         _head(problem, machine),
         *_adjusted(config, used),
         _register_tile(used, problem, machine),
-        _threads(used, problem),
+        *_chains(used),
+        _threads(used, problem, machine),
         _blocks(used, problem, machine),
         *_packing(used, problem, machine),
         f"loops: {' '.join(tile_loops(used))} around the register tile",
@@ -73,7 +74,7 @@ def _adjusted(config: Config, used: Config) -> Iterator[str]:
 def _register_tile(config: Config, problem: Problem, machine: Machine) -> str:
     lanes = machine.lanes(problem.total.bits)
     sums = vectors_of_sums(config, machine, problem.total)
-    rows = config.inner_n if config.along_k else sums // config.inner_m
+    rows = config.inner_n if config.along_k else sums // (config.inner_m * config.chains)
     needed = registers_needed(config, machine, problem.total)
     hidden = machine.fma_units * machine.fma_latency
     latency = "hides" if sums >= hidden else "too few to hide"
@@ -81,11 +82,16 @@ def _register_tile(config: Config, problem: Problem, machine: Machine) -> str:
     return (
         f"register tile: {config.inner_m} x {config.inner_n}, {sums} vectors of {lanes} {along} "
         f"({latency} the latency of {hidden} FMAs), {needed} of {machine.vector_registers} "
-        f"registers, {config.inner_m + rows} loads for {sums} FMAs"
+        f"registers, {config.chains * (config.inner_m + rows)} loads for {sums} FMAs"
     )
 
 
-def _threads(config: Config, problem: Problem) -> str:
+def _chains(config: Config) -> Iterator[str]:
+    if config.chains > 1:
+        yield f"sums: {config.chains} chains of each, which take turns, added up at the end"
+
+
+def _threads(config: Config, problem: Problem, machine: Machine) -> str:
     sizes = problem.sizes
     if config.parallel_batch:
         return f"threads: share the {sizes.batch} products"
@@ -98,7 +104,7 @@ def _threads(config: Config, problem: Problem) -> str:
     if parts:
         added = ", sums added up at the end" if config.k_threads > 1 else ""
         return f"threads: {' by '.join(parts)}{added}"
-    if problem.flops < SMALLEST_PARALLEL:
+    if is_short(problem, machine):
         return f"threads: one; {problem.flops:,} operations are too few to wake another"
     return "threads: one"
 

@@ -35,6 +35,11 @@ class Stored:
     is_transposed: bool = False
     strides: Strides | None = None
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether the elements of a row, as it is stored, do not follow one another."""
+        return self.strides is not None and self.strides[-1] != 1
+
 
 @dataclass(frozen=True)
 class Made:

@@ -13,20 +13,15 @@ from polysched.library.matmul.config import Config, fitted
 from polysched.library.matmul.kernel import Sizes
 from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.register_tile import cache_bytes, part_sizes, with_register_tile
+from polysched.library.matmul.sharing import PARTS_A_THREAD, in_more_parts, with_threads
 from polysched.library.matmul.tiling import loop_of_packing, tile_loops
 from polysched.machine.description import Machine
-
-SMALLEST_PARALLEL = 16_000_000
-"""Flops below which a second thread, which may have to be woken, costs more than it brings."""
 
 FEWEST_ROWS = 128
 """Rows of the product for which copying ``b`` pays; each element is used so often."""
 
 FEWEST_ROWS_APART = 64
 """The same where the rows of ``b`` meet in one set of a cache that could hold them."""
-
-SHORTEST_PART = 1024
-"""Terms that a thread has at least, where the sums are cut in parts."""
 
 MOST_DOT_ROWS = 16
 """Rows of the product for which it pays to read a transposed ``b`` as it lies."""
@@ -37,27 +32,19 @@ MOST_ROWS_ALONG = 8
 SHORTEST_STREAM = 8
 """Rows of ``b`` that are read side by side, at least, where it comes from memory."""
 
-LARGEST_PARTIAL = 128 * 128
-"""Elements of the product, at most, where the sums are cut in parts: each part has them all."""
-
 SHORTEST_BLOCK = 64
 """Terms of a block at least: each block loads and stores all the sums."""
 
 ROWS_OF_BLOCK = 256
 """Rows of a block where a transposed ``a``, whose rows are pages apart, is copied."""
 
-PARTS_A_THREAD = 8
-"""Parts for each thread, where they cost nothing: one that the system holds up leaves the others to
-the rest of the team, and there is little to wait for at the end."""
-
 STREAMED_PARTS_A_THREAD = 2
-"""The same where ``b`` is streamed. Small parts are slow, for they read short pieces of rows."""
+"""Parts for each thread where ``b`` is streamed: small ones are slow, they read short pieces of
+rows.
+"""
 
 SHORTEST_STREAMED_PART = 16 * SHORTEST_STREAM
 """Terms of a part at least, of more parts than that."""
-
-EVEN_ENOUGH = 1.05
-"""Grids of parts are as good as the most even one if a part has at most so much more to do."""
 
 BLOCKS_OUTSIDE = "pmpnpkokonominimik"
 """Blocks of the sums outermost, in each all columns."""
@@ -71,55 +58,46 @@ def plan(problem: Problem, machine: Machine, threads: int = 1) -> Config:
         machine: where.
         threads: how many threads may run.
     """
-    config = _with_threads(problem, threads)
+    config = with_threads(problem, machine, threads)
     part = part_sizes(replace(config, inner_m=1, inner_n=1, inner_k=1), problem.sizes)
     if problem.transpose_b and part.m <= MOST_DOT_ROWS and part.k >= SHORTEST_BLOCK:
-        config = _in_more_parts(_along_sums(config, part, problem, machine), part)
+        config = in_more_parts(_along_sums(config, part, problem, machine), part)
+    elif (chains := _chains(problem, machine)) > 1:
+        config = Config(parallel_batch=config.parallel_batch, pack_b=False, chains=chains)
+        config = replace(config, inner_m=problem.sizes.m, inner_n=problem.sizes.n)
     elif _is_streamed(part, problem, machine):
         config = _streaming(config, part, problem, machine)
     else:
         config = with_register_tile(config, problem, machine)
         config = _with_blocks(config, part, problem, machine)
-        config = _in_more_parts(config, part)
+        config = in_more_parts(config, part)
     if not config.along_k:
         config = _with_computed(config, problem)
     return fitted(config, problem.sizes)
 
 
-def _with_threads(problem: Problem, threads: int) -> Config:
-    """Parts for threads: of the sums where there are few and long ones, else the most even grid."""
-    sizes = problem.sizes
-    if threads < 2 or problem.flops < SMALLEST_PARALLEL:
-        return Config()
-    if sizes.batch >= threads:
-        return Config(parallel_batch=True)
-    grids = [(rows, threads // rows) for rows in range(1, threads + 1) if threads % rows == 0]
-
-    def extents(grid: tuple[int, int]) -> tuple[int, int]:
-        return -(-sizes.m // grid[0]), -(-sizes.n // grid[1])
-
-    def work(grid: tuple[int, int]) -> int:
-        rows, columns = extents(grid)
-        return -(-rows // 4) * -(-columns // 16)
-
-    enough = EVEN_ENOUGH * min(map(work, grids))
-    even = [grid for grid in grids if work(grid) <= enough]
-    # All else equal, parts of columns: b is packed once for each part of the rows.
-    m_threads, n_threads = min(even, key=lambda grid: (sum(extents(grid)), grid[0]))
-    # What a thread reads, along the sums: a part of the sums of everything, or all of a part.
-    by_sums = (sizes.m + sizes.n) / threads
-    by_grid = -(-sizes.m // m_threads) + -(-sizes.n // n_threads)
-    are_long = sizes.k >= threads * SHORTEST_PART and sizes.m * sizes.n <= LARGEST_PARTIAL
-    if are_long and 1.1 * by_sums < by_grid:
-        return Config(k_threads=threads)
-    return Config(m_threads=m_threads, n_threads=n_threads)
+def _chains(problem: Problem, machine: Machine) -> int:
+    """Partial sums of each element that are worth their addition: as many as FMAs can be under way,
+    where the product has fewer sums than half of that. Parts of vectors, whose other lanes are put
+    back after each FMA, take longer.
+    """
+    sizes, lanes = problem.sizes, machine.lanes(problem.total.bits)
+    vectors = sizes.m * -(-sizes.n // lanes)
+    wanted = machine.fma_latency * machine.fma_units
+    if problem.computed_a or problem.computed_b or problem.transpose_b:
+        return 1
+    if 2 * vectors > wanted or sizes.k < SHORTEST_BLOCK:
+        return 1
+    is_partial = sizes.n & (sizes.n - 1) > 0 and sizes.n % lanes > 0
+    fitting = (machine.vector_registers - 1 - sizes.n // lanes) // vectors - 1
+    return max(1, min((2 if is_partial else 1) * wanted // vectors, fitting))
 
 
 def _is_streamed(part: Sizes, problem: Problem, machine: Machine) -> bool:
     """Whether ``b`` comes from memory, and too few rows read it to hide that."""
     b_bytes = part.k * part.n * problem.dtype.bytes
     is_distant = b_bytes > cache_bytes(machine, 3) // 2
-    return part.m < FEWEST_ROWS and is_distant and not problem.transpose_b
+    return part.m < FEWEST_ROWS and is_distant and not (problem.transpose_b or problem.gaps_b)
 
 
 def _streaming(config: Config, part: Sizes, problem: Problem, machine: Machine) -> Config:
@@ -156,19 +134,6 @@ def _streaming(config: Config, part: Sizes, problem: Problem, machine: Machine) 
     )
 
 
-def _in_more_parts(config: Config, part: Sizes) -> Config:
-    """More parts than threads, of at least one register tile: parts of the columns, which read
-    the same of ``a`` panel by panel anyway, or of the rows if ``b`` is not packed for each.
-    """
-    if config.n_threads > 1:
-        most = -(-part.n // config.inner_n)
-        return replace(config, n_threads=config.n_threads * min(PARTS_A_THREAD, most))
-    if config.m_threads > 1 and not config.pack_b:
-        most = -(-part.m // config.inner_m)
-        return replace(config, m_threads=config.m_threads * min(PARTS_A_THREAD, most))
-    return config
-
-
 def _along_sums(config: Config, part: Sizes, problem: Problem, machine: Machine) -> Config:
     """Dot products of a few rows by a few rows of the transposed ``b``, all read once."""
     # A vector of sums for each row and column, one of each row and one of b.
@@ -181,7 +146,7 @@ def _along_sums(config: Config, part: Sizes, problem: Problem, machine: Machine)
         k_threads=1,
         inner_m=rows,
         inner_n=_dividing(part.n, widest),
-        pack_a=problem.transpose_a,
+        pack_a=problem.transpose_a or problem.gaps_a,
         pack_b=False,
         along_k=True,
     )
@@ -218,8 +183,11 @@ def _with_blocks(config: Config, part: Sizes, problem: Problem, machine: Machine
         is_panel_near = terms * config.inner_n * element <= cache_bytes(machine, 1)
         pays |= part.m >= (FEWEST_ROWS_APART if is_panel_near else FEWEST_ROWS)
     # The rows of a come anew for each panel of b, and where they begin, nobody expects them.
-    in_rows = not (problem.transpose_a or config.pack_a or config.k_threads > 1)
+    in_rows = not (problem.transpose_a or problem.gaps_a)
+    in_rows = in_rows and not (config.pack_a or config.k_threads > 1)
     is_far = in_rows and part.m * terms * element > near
+    # What has gaps is read element by element.
+    pays |= problem.gaps_b and tiles > 1
     return replace(
         config,
         pack_b=pays or problem.transpose_b,

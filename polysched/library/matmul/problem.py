@@ -40,6 +40,16 @@ class Problem:
         return self.b.is_transposed
 
     @property
+    def gaps_a(self) -> bool:
+        """Whether ``a`` is an array that no vector of neighbours can be loaded from."""
+        return isinstance(self.a, Stored) and self.a.has_gaps
+
+    @property
+    def gaps_b(self) -> bool:
+        """The same of ``b``."""
+        return isinstance(self.b, Stored) and self.b.has_gaps
+
+    @property
     def computed_a(self) -> bool:
         """Whether ``a`` is made of further inputs."""
         return isinstance(self.a, Made)

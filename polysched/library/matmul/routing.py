@@ -75,7 +75,9 @@ class Task:
 
     def _form(self, name: str, operand: Operand, rows: int, columns: int) -> Form:
         outer = self.product.outer_of(name)
-        if not self.is_turned or (name == "a" and rows == 1):
+        # A vector lies along the sums, whether its caller calls it a row or a column.
+        is_row, is_column = name == "a" and rows == 1, name == "b" and columns == 1
+        if is_row or not (self.is_turned or is_column):
             return form_of(operand, (*outer, rows, columns))
         found = form_of(operand, (*outer, columns, rows))
         return found._replace(is_transposed=not found.is_transposed)
@@ -172,7 +174,7 @@ def _oriented(task: Task, out: Operand, machine: Machine | None) -> tuple[Task, 
     Raises:
         CallError: ``out`` cannot be written where it lies.
     """
-    target = form_of(out, task.shape, is_result=True)
+    target = form_of(out, task.shape)
     if target.is_copy:
         raise CallError(
             "matmul: out cannot be written where it lies: it is misaligned, has a negative or zero "

@@ -19,6 +19,7 @@ from polysched.errors import ScheduleError
 from polysched.ir.cache_lines import LINE_BYTES
 from polysched.ir.expressions import Index
 from polysched.ir.kernel import Kernel
+from polysched.library.matmul.chains import chained_schedule
 from polysched.library.matmul.config import Config, fitted, require_registers, unit_of
 from polysched.library.matmul.dot import dot_schedule
 from polysched.library.matmul.kernel import sizes_of, stack_loops
@@ -58,6 +59,10 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
     lanes = machine.lanes(sums.dtype.bits)
     if config.along_k:
         return dot_schedule(kernel, config, lanes)
+    # A few columns are a short vector, not a part of a long one.
+    lanes = min(lanes, 1 << max(1, (config.inner_n - 1).bit_length()))
+    if config.chains > 1:
+        return chained_schedule(kernel, config, lanes)
     loops = tile_loops(config)
 
     if "pk" in loops:

@@ -31,7 +31,7 @@ def pays_turned(problem: Problem, machine: Machine) -> bool:
     """
     sizes, lanes = problem.sizes, machine.lanes(problem.total.bits)
     is_computed = problem.computed_a or problem.computed_b
-    if is_computed or sizes.n >= sizes.m or sizes.n > min(lanes, MOST_DOT_ROWS):
+    if is_computed or problem.gaps_a or sizes.n >= sizes.m or sizes.n > min(lanes, MOST_DOT_ROWS):
         return False
     if not problem.transpose_a and sizes.k < SHORTEST_BLOCK:
         return False

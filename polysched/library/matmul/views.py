@@ -1,7 +1,7 @@
 """How the memory of a numpy array is the array of a kernel: as it lies, transposed, or by a copy.
 
-A view is taken as it lies if its matrices have rows, or columns, of neighbouring elements. Its
-leading dimension, from one row to the next, then is a number in the kernel.
+A view is taken as it lies if its strides are positive and tell its elements apart. They then are
+numbers in the kernel.
 """
 
 from __future__ import annotations
@@ -63,10 +63,9 @@ class Form(NamedTuple):
         return Form(view, is_transposed=True, strides=(*outer, across, down))
 
 
-def form_of(operand: Operand, shape: Shape, *, is_result: bool = False) -> Form:
-    """The form of an operand for a kernel's array of a shape, which has the matrix's last.
-
-    A result, which is not read again and again, is taken as it lies with any positive strides.
+def form_of(operand: Operand, shape: Shape) -> Form:
+    """The form of an operand, or of a result, for a kernel's array of a shape, which has the
+    matrix's last.
     """
     is_aligned = bool(operand.flags & ALIGNED)
     if is_aligned and operand.flags & C_CONTIGUOUS:
@@ -76,13 +75,11 @@ def form_of(operand: Operand, shape: Shape, *, is_result: bool = False) -> Form:
     found = _strides(operand, shape) if is_aligned and operand.strides is not None else None
     if found is not None:
         *outer, down, across = found
-        if shape[-1] > 1 and across == 1:
-            return Form(partial(np.reshape, shape=shape), strides=found)
-        if shape[-2] > 1 and down == 1:
+        is_row = shape[-1] > 1 and across == 1
+        if shape[-2] > 1 and down < across and not is_row:
             turned = (*outer, across, down)
             return Form(partial(_turned, shape=shape), is_transposed=True, strides=turned)
-        if is_result:
-            return Form(partial(np.reshape, shape=shape), strides=found)
+        return Form(partial(np.reshape, shape=shape), strides=found)
     if operand.shape == shape:
         return Form(partial(np.array, order="C"), is_copy=True)
     return Form(partial(_copied, shape=shape), is_copy=True)

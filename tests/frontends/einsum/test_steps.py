@@ -18,7 +18,7 @@ def test_the_roles_of_labels() -> None:
     a, b = (
         np.random.default_rng(0).integers(-3, 4, s).astype("f4") for s in ((2, 3, 5), (5, 2, 4))
     )
-    np.testing.assert_array_equal(pair.run(a, b), np.einsum("bik,kbj->jbi", a, b))
+    np.testing.assert_array_equal(pair.run(a, b, []), np.einsum("bik,kbj->jbi", a, b))
 
 
 def test_a_transposed_operand_is_given_to_the_library_as_it_lies() -> None:
@@ -33,7 +33,7 @@ def test_sums_along_either_axis() -> None:
     x = np.random.default_rng(0).integers(-3, 4, (3, 4, 5)).astype("f4")
     for result in ("k", "i", "j", "ik", "", "kji"):
         fold = Fold(tuple("ijk"), tuple(result), SIZES)
-        np.testing.assert_array_equal(fold.run(x), np.einsum(f"ijk->{result}", x))
+        np.testing.assert_array_equal(fold.run(x, []), np.einsum(f"ijk->{result}", x))
 
 
 def test_an_order_of_dimensions() -> None:

@@ -79,3 +79,10 @@ def test_a_computed_operand() -> None:
     few, many = (Problem(Sizes(m, 512, 512), b=MADE) for m in (4, 512))
     assert "b: computed in registers (1" in explained(few)
     assert "b: computed for each panel (1" in explained(many)
+
+
+def test_chains() -> None:
+    text = explained(Problem(Sizes(1, 16, 1000)))
+    assert "8 vectors of 16 columns (hides the latency of 8 FMAs), 10 of 32" in text
+    assert "sums: 8 chains of each, which take turns, added up at the end" in text
+    assert "sums:" not in explained(Problem(Sizes(64, 64, 64)))

@@ -2,17 +2,13 @@ import pytest
 
 from polysched.ir.dtypes import DType, f32, f64, i8
 from polysched.legality.check import check
-from polysched.library.matmul.config import fitted, part_of, require_registers
+from polysched.library.matmul.config import fitted, require_registers
 from polysched.library.matmul.kernel import Sizes, matmul_kernel
 from polysched.library.matmul.operands import Stored
-from polysched.library.matmul.plan import (
-    MOST_DOT_ROWS,
-    PARTS_A_THREAD,
-    STREAMED_PARTS_A_THREAD,
-    plan,
-)
+from polysched.library.matmul.plan import MOST_DOT_ROWS, STREAMED_PARTS_A_THREAD, plan
 from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.schedule import matmul_schedule
+from polysched.library.matmul.sharing import PARTS_A_THREAD
 from polysched.machine.load import load_machine
 from tests.library.matmul.products import MADE, TURNED
 
@@ -44,53 +40,6 @@ def test_every_streaming_plan_fits(machine) -> None:
 def test_few_terms_and_many_columns(sizes: tuple[int, int, int]) -> None:
     config = plan(Problem(Sizes(*sizes), f64), AVX512)
     assert check(matmul_schedule(matmul_kernel(*sizes, dtype=f64), config, AVX512)).is_legal
-
-
-def test_no_threads_for_little_work() -> None:
-    config = plan(Problem(Sizes(64, 64, 64)), AVX512, threads=8)
-    assert (config.m_threads, config.n_threads, config.k_threads) == (1, 1, 1)
-
-
-def test_threads_share_the_larger_side() -> None:
-    config = plan(Problem(Sizes(4096, 64, 64)), AVX512, threads=2)
-    assert (config.m_threads, config.n_threads) == (2 * PARTS_A_THREAD, 1)
-    config = plan(Problem(Sizes(64, 8192, 64)), AVX512, threads=2)
-    assert (config.m_threads, config.n_threads) == (1, 2 * PARTS_A_THREAD)
-
-
-def test_parts_are_no_smaller_than_a_register_tile() -> None:
-    config = plan(Problem(Sizes(1024, 96, 128)), AVX512, threads=2)
-    assert config.m_threads > 1
-    assert part_of(config, "m", 1024) >= config.inner_m
-    config = plan(Problem(Sizes(64, 256, 1024)), AVX512, threads=2)
-    assert 2 < config.n_threads < 2 * PARTS_A_THREAD
-    assert part_of(config, "n", 256) == config.inner_n
-
-
-def test_parts_of_rows_are_few_if_each_packs_b() -> None:
-    config = plan(Problem(Sizes(8192, 1024, 2048)), AVX512, threads=2)
-    assert config.pack_b
-    assert (config.m_threads, config.n_threads) == (2, 1)
-
-
-def test_columns_are_shared_if_rows_are_hardly_more_even() -> None:
-    config = plan(Problem(Sizes(1000, 1000, 1000)), AVX512, threads=2)
-    assert config.m_threads == 1
-
-
-def test_threads_share_few_and_long_sums() -> None:
-    assert plan(Problem(Sizes(64, 64, 16384)), AVX512, threads=2).k_threads == 2
-
-
-def test_threads_share_a_batch() -> None:
-    assert plan(Problem(Sizes(64, 64, 64, batch=64)), AVX512, threads=2).parallel_batch
-    assert plan(Problem(Sizes(256, 256, 256, batch=2)), AVX512, threads=2).parallel_batch
-    assert not plan(Problem(Sizes(256, 256, 256, batch=2)), AVX512, threads=3).parallel_batch
-
-
-def test_parts_are_even_before_they_are_square() -> None:
-    """Parts of 250 x 130 read less, but the last of their nine vectors of columns is wasted."""
-    assert plan(Problem(Sizes(500, 520, 500)), AVX512, threads=8).m_threads == 4
 
 
 def test_a_large_b_is_packed_if_it_is_read_often() -> None:
@@ -187,3 +136,41 @@ def test_a_transposed_b_is_packed_or_read_along_the_sums() -> None:
         for k in (4, 63, 64, 512):
             config = plan(Problem(Sizes(m, 500, k), b=TURNED), AVX512)
             assert config.pack_b is not config.along_k
+
+
+@pytest.mark.parametrize(
+    ("sizes", "chains"),
+    [
+        ((1, 16, 1000), 8),
+        ((2, 32, 1000), 2),
+        ((1, 32, 1000), 4),
+        ((1, 8, 1000), 8),
+        ((1, 5, 1000), 16),  # of a vector of eight lanes, which is put together again and again
+        ((5, 16, 1000), 1),  # enough sums as it is
+        ((1, 16, 32), 1),  # too short
+    ],
+    ids=str,
+)
+def test_few_sums_are_cut_in_chains(sizes: tuple[int, int, int], chains: int) -> None:
+    config = plan(Problem(Sizes(*sizes)), AVX512)
+    assert config.chains == chains
+    assert not (config.pack_b and chains > 1)
+
+
+def test_chains_are_for_what_lies_there() -> None:
+    sizes = Sizes(1, 16, 1000)
+    for problem in (Problem(sizes, b=TURNED), Problem(sizes, a=MADE), Problem(sizes, b=MADE)):
+        assert plan(problem, AVX512).chains == 1
+    batch = plan(Problem(sizes._replace(batch=1000)), AVX512, threads=2)
+    assert batch.parallel_batch
+    assert batch.chains == 8
+    assert plan(Problem(Sizes(1, 16, 100_000)), AVX512, threads=2).chains == 8
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+@pytest.mark.parametrize("dtype", [f32, f64, i8])
+def test_chains_fit_every_machine(machine, dtype: DType) -> None:
+    for m in range(1, 9):
+        for n in (1, 2, 3, 5, 8, 12, 16, 24, 40, 64, 100):
+            problem = Problem(Sizes(m, n, 700), dtype)
+            require_registers(plan(problem, machine), machine, problem.total)

@@ -33,6 +33,15 @@ def test_a_single_column_is_a_row_when_it_is_turned() -> None:
     assert task.turned.problem.a == Stored()
 
 
+@pytest.mark.parametrize(
+    "b", [some(9), some(9, 1), some(9, 3)[:, 1]], ids=["flat", "column", "gaps"]
+)
+def test_a_vector_lies_along_the_sums(b: np.ndarray) -> None:
+    task = task_of(some(9), b)
+    assert task.problem.b.is_transposed
+    assert route(task.a, task.b, 1).door is not None
+
+
 def test_a_computed_operand_is_made() -> None:
     weights = ps.computed(lambda code: ps.cast(code, "f32"), np.ones((9, 5), np.int8))
     a = operand_of(some(7, 5))
@@ -64,7 +73,7 @@ def test_what_is_turned(a: np.ndarray, b: np.ndarray, is_swapped: bool) -> None:
 
 
 def test_what_has_no_door() -> None:
-    a, b = operand_of(some(7, 10)[:, ::2]), operand_of(some(5, 9))
+    a, b = operand_of(some(7, 5)[:, ::-1]), operand_of(some(5, 9))
     assert route(a, b, 1).door is None
     a = operand_of(some(7, 5))
     assert route(a, b, 1, Finish(alpha=Factor.ZERO)).door is None

@@ -48,6 +48,11 @@ def every_second(*shape: int, dtype: str = "f4") -> AnyArray:
     return filled(*outer, 2 * columns, dtype=dtype)[..., ::2]
 
 
+def every_second_by_columns(*shape: int, dtype: str = "f4") -> AnyArray:
+    *outer, rows, columns = shape
+    return every_second(*outer, columns, rows, dtype=dtype).swapaxes(-1, -2)
+
+
 def backwards(*shape: int, dtype: str = "f4") -> AnyArray:
     return filled(*shape, dtype=dtype)[..., ::-1]
 
@@ -235,7 +240,12 @@ def test_elements_that_share_memory_are_copied() -> None:
 
 @pytest.mark.parametrize(
     ("make", "is_transposed", "strides"),
-    [(part, False, (33, 1)), (by_columns, True, (23, 1))],
+    [
+        (part, False, (33, 1)),
+        (by_columns, True, (23, 1)),
+        (every_second, False, (40, 2)),
+        (every_second_by_columns, True, (20, 2)),
+    ],
 )
 def test_views_are_read_where_they_lie(
     make: Callable[..., AnyArray], is_transposed: bool, strides: tuple[int, int]
@@ -245,9 +255,38 @@ def test_views_are_read_where_they_lie(
     assert (form.is_transposed, form.is_copy, form.strides) == (is_transposed, False, strides)
     assert form.prepare is not None
     assert np.shares_memory(form.prepare(view), view)
+
+
+def test_views_that_are_copied() -> None:
+    for view in (backwards(10, 20), spread(10, 20), part(10, 20)[::-1]):
+        assert form_of(operand_of(view), view.shape).is_copy
+
+
+def test_a_column_of_a_matrix() -> None:
     column = part(10, 20)[:, :1]
-    for other in (every_second(10, 20), backwards(10, 20), spread(10, 20), view[::-1], column):
-        assert form_of(operand_of(other), other.shape).is_copy
+    assert form_of(operand_of(column), (10, 1)).strides == (33, 1)
+    assert form_of(operand_of(column), (1, 10)).strides == (330, 33)
+
+
+def test_what_has_gaps_is_packed_if_it_is_read_again() -> None:
+    machine = load_machine("sapphirerapids")
+    gaps = Stored(strides=(400, 2))
+    assert plan(Problem(Sizes(100, 100, 100), b=gaps), machine).pack_b
+    assert not plan(Problem(Sizes(4, 100, 100), b=gaps), machine).pack_b
+    assert not plan(Problem(Sizes(100, 100, 100)), machine).pack_b
+    across = Problem(Sizes(4, 100, 100), a=gaps, b=TURNED)
+    assert plan(across, machine).along_k
+    assert plan(across, machine).pack_a
+
+
+@pytest.mark.parametrize("make_a", [every_second, every_second_by_columns])
+@pytest.mark.parametrize("make_b", [every_second, every_second_by_columns])
+@pytest.mark.parametrize("sizes", [(40, 50, 70), (3, 40, 100), (40, 1, 90), (1, 1, 90)], ids=str)
+def test_gaps_in_both_dimensions(
+    make_a: Callable[..., AnyArray], make_b: Callable[..., AnyArray], sizes: tuple[int, int, int]
+) -> None:
+    m, n, k = sizes
+    assert_written(make_a(m, k), make_b(k, n), make_b(m, n))
 
 
 def test_contiguous_operands_know_of_no_strides() -> None:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from polysched.bench.convolution import ConvolutionSize, random_data, reference, tolerance
+from polysched.bench.convolution_kernel import best, conv2d_relu, tutorial, unscheduled
 from polysched.cli.target import load_target
 from polysched.ir.printing import format_kernel
 from polysched.legality.check import check
-from polysched.library.convolution import best, conv2d_relu, tutorial, unscheduled
 from polysched.lower import compile
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "conv2d_relu.py"

@@ -1,0 +1,99 @@
+"""Vectors as they lie in memory, split into every n-th element each, and joined again.
+
+Rows of n elements one behind the other are n vectors. They are split by one prime factor of n after
+the other: every second element of two vectors is one shuffle, every f-th of f vectors f - 1 of
+them, the first of which takes what two have, each other puts in what one more has. So n vectors
+take n times the sum of these f - 1, where a transposition has to load row by row. The way back is
+the mirror image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any
+
+from llvmlite import ir
+
+from polysched.codegen.intrinsics import shuffled
+
+
+class Interleaving(Enum):
+    """What becomes of n vectors of equal length."""
+
+    SPLIT = "split"
+    """Element ``n * lane + number`` of all of them is a lane of vector ``number``."""
+
+    JOIN = "join"
+    """The other way round."""
+
+
+Origin = Callable[[int, int], tuple[int, int]]
+"""From the number of a vector that is made, and a lane, to those that the element comes from."""
+
+
+def origin(kind: Interleaving, count: int, lanes: int) -> Origin:
+    """Where each element comes from.
+
+    Args:
+        kind: split or join.
+        count: of vectors.
+        lanes: of each.
+    """
+
+    def split(number: int, lane: int) -> tuple[int, int]:
+        return divmod(count * lane + number, lanes)
+
+    def join(number: int, lane: int) -> tuple[int, int]:
+        place = number * lanes + lane
+        return place % count, place // count
+
+    return split if kind is Interleaving.SPLIT else join
+
+
+def emit_interleaving(
+    builder: ir.IRBuilder, vectors: Sequence[Any], kind: Interleaving
+) -> list[Any]:
+    """The vectors, split or joined."""
+    count = len(vectors)
+    factor = _least_factor(count)
+    if factor == count:
+        return _at_once(builder, vectors, kind)
+    if kind is Interleaving.SPLIT:
+        # Of each class of remainders by the factor, the vectors in their order.
+        parts = [
+            _at_once(builder, vectors[first : first + factor], kind)
+            for first in range(0, count, factor)
+        ]
+        classes = [emit_interleaving(builder, one, kind) for one in zip(*parts, strict=True)]
+        return [classes[number % factor][number // factor] for number in range(count)]
+    classes = [emit_interleaving(builder, vectors[first::factor], kind) for first in range(factor)]
+    joined = [_at_once(builder, one, kind) for one in zip(*classes, strict=True)]
+    return [vector for part in joined for vector in part]
+
+
+def _at_once(builder: ir.IRBuilder, vectors: Sequence[Any], kind: Interleaving) -> list[Any]:
+    """By one shuffle less than there are vectors for each of them."""
+    count, lanes = len(vectors), vectors[0].type.count
+    of = origin(kind, count, lanes)
+
+    def made(number: int) -> Any:
+        origins = [of(number, lane) for lane in range(lanes)]
+        # Where the elements that are there so far stand: in the first vector at first, then in
+        # their places. Lanes whose elements come later may hold anything.
+        places = [at if vector == 0 else lane for lane, (vector, at) in enumerate(origins)]
+        result = vectors[0]
+        for position in range(1, count):
+            mask = [
+                lanes + at if vector == position else place
+                for place, (vector, at) in zip(places, origins, strict=True)
+            ]
+            result = shuffled(builder, result, vectors[position], mask)
+            places = list(range(lanes))
+        return result
+
+    return [made(number) for number in range(count)]
+
+
+def _least_factor(count: int) -> int:
+    return next((factor for factor in range(2, count) if count % factor == 0), count)

@@ -1,0 +1,158 @@
+"""Which compiled copy makes a movement, and what it is called with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+
+from polysched.ir.dtypes import DType
+from polysched.library.transpose.axes import Movement
+from polysched.library.transpose.kernel import transpose_kernel
+from polysched.library.transpose.plain import copy_kernel, copy_schedule
+from polysched.library.transpose.schedule import Visit, shared, transpose_schedule, visit_of
+from polysched.library.transpose.thin import (
+    ThinVisit,
+    thin_kernel,
+    thin_of,
+    thin_schedule,
+    thin_visit,
+)
+from polysched.lower import compile
+from polysched.machine.description import Machine
+from polysched.runtime.kernel import CompiledKernel
+
+_WORTH_THREADS = 1 << 20
+"""Bytes from which on a second thread gains more than its start costs."""
+_LEAST_COLUMNS: Mapping[int, int] = MappingProxyType({1: 2, 2: 3, 4: 7, 8: 3})
+"""Elements of a row of x, by their bytes, below which numpy's loop over single ones is faster,"""
+_FEWEST_THIN = 512
+"""if the array has as many elements: of fewer, its call takes longer than all of ours."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A compiled copy.
+
+    Attributes:
+        kernel: the copy.
+        source_shape: the shape in which it takes the array.
+        target_shape: that in which it takes the result.
+        sizes: the values of its parameters.
+        is_copy: whether all elements keep their places.
+    """
+
+    kernel: CompiledKernel
+    source_shape: tuple[int, ...]
+    target_shape: tuple[int, ...]
+    sizes: tuple[int, ...]
+    is_copy: bool = False
+
+
+def compiled_for(movement: Movement, dtype: DType, team: int, machine: Machine) -> Compiled | None:
+    """What makes a movement of at least one element; None where numpy is as fast or faster.
+
+    Args:
+        movement: of the elements.
+        dtype: of the elements.
+        team: how many threads may run.
+        machine: what it is compiled for.
+
+    Raises:
+        MachineError: code for the machine cannot run here.
+    """
+    count = math.prod(movement.shape)
+    size = count * dtype.bytes
+    if movement.order[-1:] in {(), (len(movement.order) - 1,)}:
+        if not movement.is_copy or size > _second_cache(machine):
+            return None
+        return Compiled(copying(dtype, machine), (count,), (count,), (count,), is_copy=True)
+    team = team if size >= _WORTH_THREADS else 1
+    thin = thin_of(movement, machine.lanes(dtype.bits), machine.vector_registers)
+    if thin is not None:
+        few = thin_visit(thin, size, team, _last_cache(machine))
+        kernel = thin_transposing(thin.columns, thin.joins, dtype, few, machine)
+        return Compiled(kernel, thin.source, thin.target, (thin.images, thin.rows))
+    if count >= _FEWEST_THIN and movement.shape[-1] < _LEAST_COLUMNS[dtype.bytes]:
+        return None
+    kernel = transposing(movement.order, dtype, _visit(movement, dtype, team, machine), machine)
+    target_shape = tuple(movement.shape[axis] for axis in movement.order)
+    return Compiled(kernel, movement.shape, target_shape, movement.shape)
+
+
+def _visit(movement: Movement, dtype: DType, team: int, machine: Machine) -> Visit:
+    """How the tiles are visited, by so many threads."""
+    size = math.prod(movement.shape) * dtype.bytes
+    tile = machine.lanes(dtype.bits)
+    target_shape = [movement.shape[axis] for axis in movement.order]
+    rows, columns = movement.shape[movement.order[-1]] // tile, movement.shape[-1] // tile
+    visit = visit_of(
+        tile,
+        _pitch(target_shape, movement.order.index(len(target_shape) - 1)) * dtype.bytes,
+        is_large=2 * size >= _last_cache(machine),
+        is_near=2 * size <= _second_cache(machine),
+        diagonal=min(rows // team, columns),
+        source_pitch=_pitch(movement.shape, movement.order[-1]) * dtype.bytes,
+        page_bytes=machine.page_bytes,
+    )
+    return shared(visit, rows, team) if team > 1 else visit
+
+
+@lru_cache(maxsize=8)
+def copying(dtype: DType, machine: Machine) -> CompiledKernel:
+    """The compiled copy of an array as it lies."""
+    return compile(copy_schedule(copy_kernel(dtype), machine.lanes(dtype.bits)), machine)
+
+
+@lru_cache(maxsize=64)
+def thin_transposing(
+    columns: int, joins: bool, dtype: DType, visit: ThinVisit, machine: Machine
+) -> CompiledKernel:
+    """The compiled copy of arrays of few columns, or back to these.
+
+    Args:
+        columns: how many.
+        joins: whether the result has them.
+        dtype: of the elements.
+        visit: how blocks of rows are visited.
+        machine: what it is compiled for.
+    """
+    lanes = machine.lanes(dtype.bits)
+    kernel = thin_kernel(dtype, columns, lanes, joins=joins)
+    return compile(thin_schedule(kernel, lanes, visit), machine)
+
+
+@lru_cache(maxsize=64)
+def transposing(
+    order: tuple[int, ...], dtype: DType, visit: Visit, machine: Machine
+) -> CompiledKernel:
+    """The compiled copy of an order of dimensions. A tile has a vector of the type on each side.
+
+    Args:
+        order: as :func:`polysched.library.transpose.kernel.transpose_kernel` takes it.
+        dtype: of the elements.
+        visit: how tiles are visited.
+        machine: what it is compiled for.
+    """
+    tile = machine.lanes(dtype.bits)
+    kernel = transpose_kernel(order, dtype, tile)
+    return compile(transpose_schedule(kernel, tile, visit), machine)
+
+
+def _pitch(shape: Sequence[int], axis: int) -> int:
+    """Elements from one index of an axis to the next."""
+    return math.prod(shape[axis + 1 :])
+
+
+def _last_cache(machine: Machine) -> int:
+    """Bytes of the last cache; 32 MiB where nothing is known."""
+    caches = machine.caches
+    return caches[-1].bytes if caches else 1 << 25
+
+
+def _second_cache(machine: Machine) -> int:
+    """Bytes of the second cache, or the only one; 256 KiB where nothing is known."""
+    caches = machine.caches[:2]
+    return caches[-1].bytes if caches else 1 << 18

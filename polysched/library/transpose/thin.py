@@ -1,0 +1,153 @@
+"""Few columns, such as the channels of an image: the rows of the array lie one behind the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.errors import KernelError
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import DType
+from polysched.ir.expressions import Operand
+from polysched.ir.kernel import Kernel
+from polysched.ir.tree import TransposeStrategy
+from polysched.library.transpose.axes import Movement
+from polysched.user import Schedule
+
+MOST_COLUMNS = 16
+"""Columns up to which splitting whole vectors measured faster than loading row by row."""
+
+
+@dataclass(frozen=True)
+class Thin:
+    """A movement of ``images`` arrays of ``rows`` times ``columns`` elements.
+
+    Attributes:
+        images: how many.
+        rows: of each.
+        columns: few.
+        joins: whether the columns are the last dimension of the result; else of the array.
+    """
+
+    images: int
+    rows: int
+    columns: int
+    joins: bool
+
+    @property
+    def source(self) -> tuple[int, ...]:
+        """The shape in which the kernel takes the array."""
+        return self._long if self.joins else self._dense
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """The shape in which it takes the result."""
+        return self._dense if self.joins else self._long
+
+    @property
+    def _long(self) -> tuple[int, ...]:
+        return (self.images, self.columns, self.rows)
+
+    @property
+    def _dense(self) -> tuple[int, ...]:
+        return (self.images, self.rows * self.columns)
+
+
+def thin_of(movement: Movement, lanes: int, registers: int) -> Thin | None:
+    """A movement as one of few columns; None if it is none, or has fewer than ``lanes`` rows.
+
+    Args:
+        movement: of the elements.
+        lanes: of a vector.
+        registers: of the machine; the columns take no more than half of them.
+    """
+    if movement.order not in {(1, 0), (0, 2, 1)}:
+        return None
+    images, first, second = (1, *movement.shape)[-3:]
+    joins = first < second
+    columns, rows = sorted((first, second))
+    fits = 2 <= columns <= min(MOST_COLUMNS, lanes, registers // 2) and rows >= lanes
+    return Thin(images, rows, columns, joins) if fits else None
+
+
+def thin_kernel(dtype: DType, columns: int, lanes: int, *, joins: bool) -> Kernel:
+    """The kernel that takes images from rows of few elements to as many long rows, or back.
+
+    The parameters are the number of images, ``e0``, and of rows, ``e1``, at least ``lanes``.
+    Arrays: ``x[e0, e1 * columns]`` and ``y[e0, columns, e1]``, with ``joins`` the other way round.
+    The statements: ``blocks`` of ``lanes`` rows in the loops ``image``, ``block``, ``row`` and
+    ``column``, and ``last`` in ``image``, ``rest``, ``row`` and ``column``, for the last ``lanes``
+    rows where some are in no block: the others of these are copied twice.
+
+    Raises:
+        KernelError: there are no two columns, or no lanes.
+    """
+    if columns < 2 or lanes < 1:
+        raise KernelError(
+            f"thin transpose: {columns} columns, {lanes} lanes; expected at least 2 and 1"
+        )
+    build = KernelBuilder(f"transpose_{'join' if joins else 'split'}{columns}")
+    images, rows = build.parameter("e0", minimum=0), build.parameter("e1", minimum=lanes)
+    long = (images, columns, rows)
+    x = build.input("x", dtype, long if joins else (images, rows * columns))
+    y = build.output("y", dtype, (images, rows * columns) if joins else long)
+
+    def copy(image: Operand, row: Operand, column: Operand) -> None:
+        dense = image, columns * row + column
+        if joins:
+            y[dense] = x[image, column, row]
+        else:
+            y[image, column, row] = x[dense]
+
+    whole = rows // lanes
+    blocks = build.loops(image=images, block=whole, row=lanes, column=columns)
+    with blocks as (image, block, row, column), build.statement("blocks"):
+        copy(image, lanes * block + row, column)
+    rest = (rows + lanes - 1) // lanes - whole
+    last = build.loops(image=images, rest=rest, row=lanes, column=columns)
+    with last as (image, _, row, column), build.statement("last"):
+        copy(image, rows - lanes + row, column)
+    return build.kernel()
+
+
+@dataclass(frozen=True)
+class ThinVisit:
+    """How blocks of rows are visited.
+
+    Attributes:
+        shared: the loop that threads share, ``image`` or ``block``.
+        streamed: whether the output is written past the caches.
+    """
+
+    shared: str | None = None
+    streamed: bool = False
+
+
+def thin_visit(thin: Thin, size: int, team: int, last_cache: int) -> ThinVisit:
+    """How to visit blocks of rows.
+
+    Args:
+        thin: the movement.
+        size: of the array, in bytes.
+        team: the number of threads.
+        last_cache: its bytes.
+    """
+    shared = "image" if thin.images >= team else "block"
+    return ThinVisit(shared if team > 1 else None, streamed=2 * size >= last_cache)
+
+
+def thin_schedule(kernel: Kernel, lanes: int, visit: ThinVisit) -> Schedule:
+    """Schedule a kernel of :func:`thin_kernel`.
+
+    Args:
+        kernel: the copy.
+        lanes: those that it was declared with.
+        visit: how its blocks are visited.
+    """
+    schedule = Schedule(kernel)
+    for statement in ("blocks", "last"):
+        row, column = f"{statement}.row", f"{statement}.column"
+        schedule = schedule.reorder(column, row).vectorize(row, lanes).unroll(column)
+        schedule = schedule.transpose(f"{row}v", column, TransposeStrategy.NETWORK.value)
+    if visit.streamed:
+        schedule = schedule.stream("y")
+    return schedule if visit.shared is None else schedule.parallel(f"blocks.{visit.shared}")

@@ -1,0 +1,51 @@
+"""Tiles of a reduction that add their parts at the same time."""
+
+import pytest
+
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import i32
+from polysched.ir.tree import executed
+from polysched.legality.check import check
+from polysched.legality.storage import storage_violation
+from polysched.legality.verdict import Cause, Violation
+from polysched.loops.last_writer import last_writer_errors
+from polysched.schedule.program import Program
+from polysched.schedule.schedule import Schedule
+from tests.legality.kernels import interrupted_sums
+
+
+def judged(program: Program) -> Violation | None:
+    return storage_violation(program, executed(program.tree))
+
+
+def test_a_reduction_is_not_interrupted_by_another_tile() -> None:
+    schedule = interrupted_sums()
+    violation = judged(schedule.program)
+    assert violation is not None
+    assert violation.cause is Cause.INTERRUPTED
+    assert last_writer_errors(schedule, dict(violation.witness.parameters))
+
+
+def sums_in_private_tiles(*, repeated: bool) -> Schedule:
+    """Each term is added in memory of its own, once, or in every iteration of a loop around."""
+    build = KernelBuilder("private_sums")
+    a, b = build.inout("a", i32, (1,)), build.input("b", i32, (2,))
+    with build.loops(t=2 if repeated else 1, i=2) as (_, i), build.statement("S", order="any"):
+        a[0] += b[i]
+    schedule = Schedule(build.kernel()).promote("a", "i", into="tile")
+    return schedule.privatise("tile", "tile_in.i", into="own")
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_tiles_with_memory_of_their_own_do_not_interrupt_each_other_either(repeated: bool) -> None:
+    schedule = sums_in_private_tiles(repeated=repeated)
+    assert check(schedule).is_legal
+    apart = schedule.distribute("tile_out.i")
+    violation = judged(apart.program)
+    assert violation is not None
+    assert (violation.cause, violation.array) == (Cause.INTERRUPTED, "own")
+    assert last_writer_errors(apart, dict(violation.witness.parameters))
+
+
+def test_tiles_with_memory_of_their_own_in_threads() -> None:
+    assert not check(sums_in_private_tiles(repeated=False).parallel("i")).is_legal
