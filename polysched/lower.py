@@ -46,6 +46,7 @@ from polysched.loops.size_limits import with_limited_sizes
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.cache import ObjectCache
+from polysched.runtime.collection import collection_paused
 from polysched.runtime.export import export_files, write_export
 from polysched.runtime.jit import emit_assembly
 from polysched.runtime.kernel import CompiledKernel, compile_kernel
@@ -87,9 +88,11 @@ def compile(
         LoweringError, MachineError: there is no machine code for it.
     """
     target = _machine(machine)
-    loops = _proved(schedule, target, guard=guard)
-    threaded = bool(parallel_loops(loops.body))
-    return compile_kernel(loops, emit_module(loops, target), target, threaded=threaded, cache=cache)
+    with collection_paused():
+        loops = _proved(schedule, target, guard=guard)
+        threaded = bool(parallel_loops(loops.body))
+        text = emit_module(loops, target)
+        return compile_kernel(loops, text, target, threaded=threaded, cache=cache)
 
 
 def export(

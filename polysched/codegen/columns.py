@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from polysched.ir.expressions import Expression, Index, Load
+from polysched.ir.expressions import Expression, Load
 from polysched.ir.kernel import Access, Array
 from polysched.ir.linear import LinearForm, linear_form
-from polysched.ir.traversal import loads, walk
+from polysched.ir.traversal import loads
 from polysched.ir.tree import LoopKind, TransposeStrategy
 from polysched.loops.nodes import Assign, For, If, LoopNode
 
@@ -98,17 +98,17 @@ class Column:
 
     def strided(self, access: Access | Load) -> Strided | None:
         """An access whose lanes lie rows apart; None if they are one element or neighbours."""
-        lane = Index(self.loop.variable)
+        lane = self.loop.variable
         place, steps = [], []
         for subscript in access.subscripts:
-            if loads(subscript):
+            form = linear_form(subscript, {})
+            if not form.is_affine and loads(subscript):
                 return None
-            terms = dict(linear_form(subscript, {}).terms)
-            constant = linear_form(subscript, {}).constant
-            steps.append(terms.pop(lane, 0))
-            if any(node == lane for atom in terms for node in walk(atom)):
+            rest, step = form.without(lane)
+            if not form.is_affine and rest.uses({lane}):
                 return None
-            place.append(LinearForm(tuple(sorted(terms.items(), key=str)), constant))
+            steps.append(step)
+            place.append(rest)
         along = self.arrays[access.array].lane_dimension
         across = [step for at, step in enumerate(steps, -len(steps)) if at != along]
         if not any(steps) or (not any(across) and abs(steps[along]) == 1):

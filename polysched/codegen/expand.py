@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from polysched.errors import LoweringError
 from polysched.ir.expressions import Constant, Expression, Index, Load
@@ -42,6 +43,14 @@ def expand(node: LoopNode, known: Intervals) -> LoopNode:
     return _expand(node, _Copy(known))
 
 
+class _Sum(NamedTuple):
+    """An affine expression of which copies are made, and the form of one: as it is, and written."""
+
+    of: Expression
+    form: LinearForm
+    written: Expression
+
+
 @dataclass(frozen=True, eq=False)
 class _Copy:
     """A copy of the bodies of unrolled loops.
@@ -50,16 +59,19 @@ class _Copy:
         known: intervals of the variables of the other loops around, and of the parameters.
         values: the values of the unrolled loops' variables.
         forms: the same as weighted sums.
+        sums: the affine subscripts and bounds of all copies so far, as they come out before
+            anything is known: most copies share theirs with others.
     """
 
     known: Intervals
     values: Mapping[str, Expression] = field(default_factory=dict)
     forms: Mapping[str, LinearForm] = field(default_factory=dict)
+    sums: dict[Any, _Sum] = field(default_factory=dict)
 
     def of(self, variable: str, value: Expression) -> _Copy:
         """The copy of an unrolled loop's body for a value of its variable."""
         forms = {**self.forms, variable: linear_form(value, {})}
-        return _Copy(self.known, {**self.values, variable: value}, forms)
+        return _Copy(self.known, {**self.values, variable: value}, forms, self.sums)
 
     def inside(self, loop: For, lower: Expression, upper: Expression) -> _Copy:
         """In the body of a loop that stays one, between these ends."""
@@ -69,17 +81,23 @@ class _Copy:
         own = loop.variable
         values = {name: value for name, value in self.values.items() if name != own}
         forms = {name: form for name, form in self.forms.items() if name != own}
-        return _Copy({**self.known, own: reached}, values, forms)
+        return _Copy({**self.known, own: reached}, values, forms, self.sums)
 
     def integer(self, expression: Expression) -> Expression:
         """An integer expression."""
         form = linear_form(expression, {})
-        if form.is_affine:
-            # Nearly all are, and there are many copies: no tree is gone through for these.
-            form = form.with_values(self.forms)
-            if form.is_affine:
-                return form.where(self.known).expression()
-        return simplify(self.value(expression), self.known)
+        if not form.is_affine:
+            return simplify(self.value(expression), self.known)
+        inserted = [self.forms.get(atom.name) for atom, _ in form.terms if isinstance(atom, Index)]
+        key = (id(expression), *inserted)
+        found = self.sums.get(key)
+        if found is None:
+            given = form.with_values(self.forms)
+            found = self.sums[key] = _Sum(expression, given, given.expression())
+        if not found.form.is_affine:
+            return simplify(found.written, self.known)
+        form = found.form.where(self.known)
+        return found.written if form is found.form else form.expression()
 
     def integers(self, expressions: tuple[Expression, ...]) -> tuple[Expression, ...]:
         """Integer expressions."""

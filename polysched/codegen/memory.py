@@ -19,7 +19,6 @@ from polysched.ir.data_dependent import is_data_dependent
 from polysched.ir.expressions import Expression, Index
 from polysched.ir.kernel import Array
 from polysched.ir.linear import LinearForm, linear_form
-from polysched.ir.traversal import walk
 
 BYTE = ir.IntType(8)
 CACHE_LINE = 64
@@ -88,20 +87,13 @@ def _without_lane(form: LinearForm, lane: str | None) -> tuple[LinearForm, int |
     if lane is None:
         return form, 0
     own = 0
-    terms = []
-    for atom, coefficient in form.terms:
-        if atom == Index(lane):
+    rest = form
+    for position, (atom, coefficient) in enumerate(form.terms):
+        if isinstance(atom, Index) and atom.name == lane:
             own = coefficient
-        elif mentions(atom, lane):
-            return form, None
-        else:
-            terms.append((atom, coefficient))
-    return LinearForm(tuple(terms), form.constant), own
-
-
-def mentions(expression: Expression, name: str) -> bool:
-    """Whether an expression uses a loop variable."""
-    return any(isinstance(node, Index) and node.name == name for node in walk(expression))
+            terms = form.terms[:position] + form.terms[position + 1 :]
+            rest = LinearForm(terms, form.constant)
+    return (form, None) if not form.is_affine and rest.uses({lane}) else (rest, own)
 
 
 def known_alignment(storage: Storage, offset: Offset) -> int:

@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from polysched.codegen.slots import (
+    Region,
     Slot,
-    arrays_read,
-    assigns,
     find_slots,
     slot_of,
     surely_runs,
@@ -71,7 +70,8 @@ class _Promoter:
     def visit(self, node: LoopNode, known: Intervals) -> LoopNode:
         match node:
             case Allocate(array=array, body=body):
-                slots = find_slots(array, body, known, self.budget, needs_memory=False)
+                region = Region(body, known)
+                slots = find_slots(array, region, self.budget, needs_memory=False)
                 if slots is not None:
                     _require_not_prefetched(array, body)
                     names = self._named(array, slots)
@@ -88,17 +88,15 @@ class _Promoter:
 
     def _loop(self, node: For, known: Intervals) -> LoopNode:
         inner = {**known, node.variable: variable_interval(node.lower, node.upper, known)}
-        written = dict.fromkeys(assign.target.array for assign in assigns(node.body))
+        region = Region(node, known)
         before: list[LoopNode] = []
         after: list[LoopNode] = []
         names_of: dict[str, Array] = {}
-        read = arrays_read(node.body)
-        own = {one.array for one in walk_nodes(node.body) if isinstance(one, Allocate)}
-        for array in written:
-            if array in self.registers or array in own or array not in read:
+        for array in region.written:
+            if array in self.registers or array in region.born or array not in region.read:
                 continue
             along = self.arrays[array].lane_dimension
-            slots = find_slots(array, node, known, self.budget, needs_memory=True, along=along)
+            slots = find_slots(array, region, self.budget, needs_memory=True, along=along)
             if slots is None:
                 continue
             names = self._named(array, slots)
@@ -157,7 +155,9 @@ def _renamed(
             body = _renamed(
                 node.body, array, names, needs_memory=needs_memory, along=along, vector=node
             )
-            return replace(node, body=body)
+            return node if body is node.body else replace(node, body=body)
+        case Assign() if array not in node.arrays:
+            return node
         case Assign(target=target, value=value):
 
             def register(access: Access) -> Access:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from polysched.codegen.clearance import is_clear
-from polysched.ir.expressions import Constant, Expression, Index, Load
+from polysched.ir.expressions import Constant, Expression, Load
 from polysched.ir.kernel import Access
 from polysched.ir.linear import Intervals, LinearForm, interval, linear_form
-from polysched.ir.traversal import loads, walk
+from polysched.ir.traversal import loads
 from polysched.ir.tree import LoopKind
 from polysched.loops.nodes import (
     Allocate,
@@ -25,8 +26,8 @@ from polysched.loops.nodes import (
     If,
     LoopNode,
     variable_interval,
+    walk,
 )
-from polysched.loops.nodes import walk as walk_nodes
 
 
 @dataclass(frozen=True)
@@ -55,15 +56,7 @@ class _Touch:
 
     access: Access
     is_write: bool
-    vector: For | None
-    guarded: bool
-    certain: bool
-    around: tuple[For, ...]
-
-    @property
-    def bound(self) -> frozenset[str]:
-        """The variables of the loops of the region around it, lanes aside."""
-        return _variables(self.around)
+    at: _Context
 
 
 @dataclass(frozen=True)
@@ -74,16 +67,51 @@ class _Context:
     guarded: bool = False
     certain: bool = True
     around: tuple[For, ...] = ()
+    threaded: bool = False
+
+    @cached_property
+    def bound(self) -> frozenset[str]:
+        """The variables of the loops of the region around it, lanes aside."""
+        return frozenset(loop.variable for loop in self.around)
 
 
-def _variables(loops: tuple[For, ...]) -> frozenset[str]:
-    return frozenset(loop.variable for loop in loops)
+@dataclass(frozen=True, eq=False)
+class Region:
+    """A sequential loop or the body of a buffer's lifetime, with intervals of what is known around.
+
+    A promotion asks for the slots of every array in every region, so a region is walked once.
+    """
+
+    node: LoopNode
+    known: Intervals
+
+    @cached_property
+    def written(self) -> tuple[str, ...]:
+        """The arrays that are written, in order."""
+        return tuple(dict.fromkeys(assign.target.array for assign, _ in self._assigns))
+
+    @cached_property
+    def read(self) -> frozenset[str]:
+        """The arrays that are read."""
+        return frozenset(load.array for assign, _ in self._assigns for load in assign.reads)
+
+    @cached_property
+    def born(self) -> frozenset[str]:
+        """The buffers whose lifetimes are inside."""
+        return frozenset(one.array for one in walk(self.node) if isinstance(one, Allocate))
+
+    def assigns_to(self, array: str) -> Iterator[tuple[Assign, _Context]]:
+        """The assignments that touch an array, and where they stand."""
+        return (found for found in self._assigns if array in found[0].arrays)
+
+    @cached_property
+    def _assigns(self) -> list[tuple[Assign, _Context]]:
+        return list(_placed(self.node, self.known, _Context()))
 
 
 def find_slots(
     array: str,
-    region: LoopNode,
-    known: Intervals,
+    region: Region,
     budget: int,
     *,
     needs_memory: bool,
@@ -92,29 +120,29 @@ def find_slots(
     """The slots of an array in a region, None if its accesses are not of that form.
 
     Args:
-        known: intervals of what is known around the region.
+        array: the array.
+        region: the region.
         budget: the most slots that are of use.
         needs_memory: whether slots are read before the region and written back after it, which
             has to touch nothing that the region itself does not.
         along: the array's `Array.lane_dimension`.
     """
-    if _touched_by_threads(region, array):
-        return None
+    if any(context.threaded for _, context in region.assigns_to(array)):
+        return None  # threads do not share registers
     found: dict[Slot, None] = {}
     moving: list[_Touch] = []
-    written = {assign.target.array for assign in assigns(region)}
-    for touch in _touches(region, array, known, _Context()):
-        if any(load.array in written for one in touch.access.subscripts for load in loads(one)):
+    for touch in _touches(region, array):
+        if any(load.array in region.written for load in _inner_loads(touch.access)):
             return None  # the place moves with what is written
         slot = slot_of(
             touch.access,
-            touch.vector,
+            touch.at.vector,
             is_write=touch.is_write,
-            bound=touch.bound,
+            bound=touch.at.bound,
             needs_memory=needs_memory,
             along=along,
         )
-        if slot is not None and needs_memory and (touch.guarded or not touch.certain):
+        if slot is not None and needs_memory and (touch.at.guarded or not touch.at.certain):
             return None
         if slot is not None:
             found[slot] = None
@@ -125,7 +153,7 @@ def find_slots(
     slots = list(found)
     if not slots or len(slots) > budget or not _all_apart(slots, along):
         return None
-    if not all(_is_clear(slot, touch, known, along) for touch in moving for slot in slots):
+    if not all(_is_clear(slot, touch, region.known, along) for touch in moving for slot in slots):
         return None
     return slots
 
@@ -137,71 +165,55 @@ def surely_runs(node: For, known: Intervals) -> bool:
     return low is not None and low >= 1
 
 
-def assigns(node: LoopNode) -> Iterator[Assign]:
-    """All assignments below a node."""
-    return (one for one in walk_nodes(node) if isinstance(one, Assign))
-
-
-def arrays_read(node: LoopNode) -> frozenset[str]:
-    """The arrays that assignments below a node read."""
-    return frozenset(load.array for assign in assigns(node) for load in _reads(assign))
-
-
-def _reads(assign: Assign) -> Iterator[Load]:
-    """What an assignment reads, for its value and for the place of its target."""
-    return (load for one in (assign.value, *assign.target.subscripts) for load in loads(one))
-
-
-def _touched_by_threads(region: LoopNode, array: str) -> bool:
-    """Whether a parallel loop inside a region touches an array: threads do not share registers."""
-    return any(
-        isinstance(node, For)
-        and node.kind is LoopKind.PARALLEL
-        and (array in arrays_read(node) or any(one.target.array == array for one in assigns(node)))
-        for node in walk_nodes(region)
-    )
-
-
-def _touches(node: LoopNode, array: str, known: Intervals, context: _Context) -> Iterator[_Touch]:
-    """All accesses below a region to one array."""
+def _placed(
+    node: LoopNode, known: Intervals, context: _Context
+) -> Iterator[tuple[Assign, _Context]]:
+    """All assignments below a region, each with where it stands."""
     match node:
         case For(kind=LoopKind.VECTOR, body=body):
-            yield from _touches(body, array, known, replace(context, vector=node))
+            yield from _placed(body, known, replace(context, vector=node))
         case For(body=body):
             is_root = not context.around
             inner = replace(
                 context,
                 around=(*context.around, node),
                 certain=context.certain and (is_root or surely_runs(node, known)),
+                threaded=context.threaded or node.kind is LoopKind.PARALLEL,
             )
             deeper = {**known, node.variable: variable_interval(node.lower, node.upper, known)}
-            yield from _touches(body, array, deeper, inner)
+            yield from _placed(body, deeper, inner)
         case If(then=then, otherwise=otherwise):
             inner = replace(context, guarded=True)
-            yield from _touches(then, array, known, inner)
+            yield from _placed(then, known, inner)
             if otherwise is not None:
-                yield from _touches(otherwise, array, known, inner)
+                yield from _placed(otherwise, known, inner)
         case Block(children=children):
             for child in children:
-                yield from _touches(child, array, known, context)
+                yield from _placed(child, known, context)
         case Allocate(body=body):
-            yield from _touches(body, array, known, context)
-        case Assign(target=target):
-            accesses = [(target, True)] if target.array == array else []
-            accesses += [
-                (Access(load.array, load.subscripts), False)
-                for load in _reads(node)
-                if load.array == array
-            ]
-            for access, is_write in accesses:
-                yield _Touch(
-                    access,
-                    is_write,
-                    context.vector,
-                    context.guarded,
-                    context.certain,
-                    context.around,
-                )
+            yield from _placed(body, known, context)
+        case Assign():
+            yield node, context
+
+
+def _touches(region: Region, array: str) -> Iterator[_Touch]:
+    """All accesses of a region to one array."""
+    for assign, context in region.assigns_to(array):
+        accesses = [(assign.target, True)] if assign.target.array == array else []
+        accesses += [
+            (Access(load.array, load.subscripts), False)
+            for load in assign.reads
+            if load.array == array
+        ]
+        for access, is_write in accesses:
+            yield _Touch(access, is_write, context)
+
+
+def _inner_loads(access: Access) -> Iterator[Load]:
+    """The loads in the subscripts of an access."""
+    for subscript in access.subscripts:
+        if not linear_form(subscript, {}).is_affine:
+            yield from loads(subscript)
 
 
 def slot_of(
@@ -224,19 +236,17 @@ def slot_of(
         needs_memory: as for :func:`find_slots`.
         along: as for :func:`find_slots`.
     """
-    lane = Index(vector.variable) if vector else None
+    lane = None if vector is None else vector.variable
     place = []
     steps = []
     for subscript in access.subscripts:
         form = linear_form(subscript, {})
-        terms = dict(form.terms)
-        steps.append(terms.pop(lane, 0) if lane is not None else 0)
-        place.append(LinearForm(tuple(sorted(terms.items(), key=str)), form.constant))
-    varying = bound | ({lane.name} if lane is not None else frozenset())
-    for form in place:
-        for atom, _ in form.terms:
-            if any(isinstance(node, Index) and node.name in varying for node in walk(atom)):
-                return None
+        rest, step = form.without(lane)
+        place.append(rest)
+        steps.append(step)
+    varying = bound if lane is None else bound | {lane}
+    if any(form.uses(varying) for form in place):
+        return None
     lanes: Lanes | None = None
     if is_write and vector is not None and not any(steps):
         return None  # which lane writes the element, the mask decides at run time
@@ -248,9 +258,8 @@ def slot_of(
             lanes = Lanes(Constant(0), Constant(vector.lanes), 1, vector.lanes)
             return Slot(access.array, tuple(place), lanes)
         ends = (vector.lower, vector.upper)
-        for end in ends:
-            if any(isinstance(node, Index) and node.name in varying for node in walk(end)):
-                return None
+        if any(linear_form(end, {}).uses(varying) for end in ends):
+            return None
         lanes = Lanes(*ends, vector.step, vector.lanes)
     return Slot(access.array, tuple(place), lanes)
 
@@ -260,7 +269,8 @@ def _is_clear(slot: Slot, touch: _Touch, known: Intervals, along: int) -> bool:
     extents = [1] * len(slot.place)
     if slot.vector is not None:
         extents[along] = slot.vector.count
-    around = touch.around if touch.vector is None else (*touch.around, touch.vector)
+    at = touch.at
+    around = at.around if at.vector is None else (*at.around, at.vector)
     return is_clear(slot.place, extents, touch.access.subscripts, around, known)
 
 
@@ -274,13 +284,13 @@ def _apart(one: Slot, other: Slot, along: int) -> bool:
     """Whether two different slots provably share no element."""
     lanes = along + len(one.place)
     for position, (a, b) in enumerate(zip(one.place, other.place, strict=True)):
-        difference = a.plus(b, -1)
-        if not difference.is_constant or difference.constant == 0:
+        difference = a.constant - b.constant
+        if a.terms != b.terms or difference == 0:
             continue
         if position != lanes:
             return True
-        vector = (one if difference.constant < 0 else other).vector
+        vector = (one if difference < 0 else other).vector
         width = 1 if vector is None else vector.count
-        if abs(difference.constant) >= width:
+        if abs(difference) >= width:
             return True
     return False

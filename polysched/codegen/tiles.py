@@ -15,6 +15,10 @@ copies run, or written after them, so no copy may write the array that is read, 
 is written, and rows that are written may share no element. Elements that no copy accesses are not
 touched: lanes that do not run are rows left out, copies that do not run are lanes masked.
 
+Where the columns are all of their rows, and these lie one behind the other, as channels of pixels
+do, the rows are loaded as whole vectors, which are split into columns
+(:mod:`polysched.codegen.interleaving`), or joined before they are stored.
+
 What the schedule says of a vector loop (``transpose``) is done or an error. Of the others, a tile
 is made by a network where it has at least :data:`LEAST_COLUMNS` copies and as many lanes. With n
 copies and w lanes it then costs w loads, w - n joins and n log n shuffles instead of n gathers of w

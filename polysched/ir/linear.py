@@ -6,7 +6,7 @@ as a weighted sum of atoms, with intervals for the loop variables, most of these
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
@@ -15,7 +15,7 @@ from typing import TypeAlias
 from polysched.ir.affine import weighted_sum
 from polysched.ir.expressions import Constant, Expression, Index, Operation, Parameter
 from polysched.ir.operators import COMPARISONS, Operator
-from polysched.ir.traversal import rebuild
+from polysched.ir.traversal import rebuild, walk
 
 Interval: TypeAlias = tuple[int | None, int | None]
 """Smallest and largest value, None where there is no literal bound."""
@@ -57,10 +57,38 @@ class LinearForm:
         """Whether all atoms are indices and parameters."""
         return all(isinstance(atom, Index | Parameter) for atom, _ in self.terms)
 
+    @cached_property
+    def ordered_terms(self) -> tuple[tuple[Expression, int], ...]:
+        """The terms in an order that only they decide: equal sums have equal terms."""
+        return self.terms if len(self.terms) < 2 else tuple(sorted(self.terms, key=str))
+
+    def without(self, name: str | None) -> tuple[LinearForm, int]:
+        """The form without the term of the index of a name, its terms in order, and the coefficient
+        there.
+        """
+        terms = self.ordered_terms
+        for position, (atom, coefficient) in enumerate(terms):
+            if isinstance(atom, Index) and atom.name == name:
+                rest = terms[:position] + terms[position + 1 :]
+                return LinearForm(rest, self.constant), coefficient
+        return LinearForm(terms, self.constant), 0
+
+    def uses(self, names: Set[str]) -> bool:
+        """Whether an index of one of these names occurs."""
+        for atom, _ in self.terms:
+            if isinstance(atom, Index):
+                if atom.name in names:
+                    return True
+            elif not isinstance(atom, Parameter) and any(
+                isinstance(node, Index) and node.name in names for node in walk(atom)
+            ):
+                return True
+        return False
+
     def expression(self) -> Expression:
         """The form as an expression."""
         written = weighted_sum([(value, atom) for atom, value in self.terms], self.constant)
-        if self.is_affine and len(self.terms) > 1:
+        if self.is_affine:
             # It will be asked for its form. The expression has its positive terms first.
             terms = tuple(sorted(self.terms, key=lambda term: term[1] < 0))
             vars(written)[_PLAIN] = (
@@ -108,11 +136,13 @@ would: code generation asks for the form of every subscript of every copy, stage
 def linear_form(expression: Expression, known: Intervals) -> LinearForm:
     """The weighted sum that an integer expression is, simplified by the known intervals."""
     plain: LinearForm | None = vars(expression).get(_PLAIN)
+    if known:
+        if plain is None or not plain.is_affine:
+            return _linear_form(expression, known)
+        return plain.where(known)
     if plain is None:
         plain = vars(expression)[_PLAIN] = _linear_form(expression, {})
-    if not known:
-        return plain
-    return plain.where(known) if plain.is_affine else _linear_form(expression, known)
+    return plain
 
 
 def _linear_form(expression: Expression, known: Intervals) -> LinearForm:

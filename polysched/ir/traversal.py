@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from polysched.ir.expressions import Cast, Expression, Load, Operation
 
@@ -20,8 +21,9 @@ def children(expression: Expression) -> tuple[Expression, ...]:
 def rebuild(expression: Expression, operands: tuple[Expression, ...]) -> Expression:
     """The same node over other operands (of the same types)."""
     match expression:
-        case Load(array=array, type=dtype, location=location, values=values):
-            return Load(array, operands, dtype, location, values)
+        case Load():
+            # Not made anew: a frontend's load may be of a class of its own.
+            return replace(expression, subscripts=operands)
         case Operation(operator=operator, type=dtype):
             return Operation(operator, operands, dtype)
         case Cast(type=dtype):

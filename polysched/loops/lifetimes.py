@@ -98,7 +98,7 @@ def _merged(node: LoopNode, place: Place, timing: Timing) -> LoopNode:
 
 def _joined(parts: list[LoopNode], array: str, place: Place, timing: Timing) -> list[LoopNode]:
     """The parts of a block with the lifetimes of one buffer joined where they may be one."""
-    groups: list[list[LoopNode]] = []
+    groups: list[list[tuple[LoopNode, list[_Birth]]]] = []
     for part in parts:
         births = list(_births(part, array, place))
         together = [
@@ -106,22 +106,23 @@ def _joined(parts: list[LoopNode], array: str, place: Place, timing: Timing) -> 
             for index, group in enumerate(groups)
             if any(
                 not _apart(earlier, later, place, timing)
-                for member in group
-                for earlier in _births(member, array, place)
+                for _, before in group
+                for earlier in before
                 for later in births
             )
         ]
         first = min(together, default=len(groups))
-        groups[first:] = [[member for group in groups[first:] for member in group] + [part]]
+        joined = [member for group in groups[first:] for member in group]
+        groups[first:] = [[*joined, (part, births)]]
     for group in groups:
-        held = [births for part in group if (births := list(_births(part, array, place)))]
+        held = [births for _, births in group if births]
         if len(held) > 1 and any(birth.is_threaded(place) for births in held for birth in births):
             raise LoweringError(
                 f"buffer '{array}' belongs to the iterations of a parallel loop, of which parts "
                 "were generated apart that may be one iteration; choose factors that divide the "
                 "extents, or make another loop parallel"
             )
-    return [one for group in groups for one in _one_lifetime(group, array)]
+    return [one for group in groups for one in _one_lifetime([part for part, _ in group], array)]
 
 
 def _births(node: LoopNode, array: str, place: Place) -> Iterator[_Birth]:

@@ -12,15 +12,18 @@ whose condition then is a mask): all lanes of it run together, every read before
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 import islpy as isl
 
-from polysched.ir.expressions import Expression
+from polysched.ir.expressions import Expression, Load
 from polysched.ir.kernel import Access, Array
 from polysched.ir.linear import UNBOUNDED, Interval, Intervals, interval, linear_form
+from polysched.ir.traversal import loads
 from polysched.ir.tree import LoopKind, TransposeStrategy
 
 
@@ -101,6 +104,17 @@ class Assign:
     target: Access
     value: Expression
 
+    @cached_property
+    def reads(self) -> tuple[Load, ...]:
+        """What it reads: for its value in evaluation order, then for the place of its target."""
+        places = (loads(subscript) for subscript in self.target.subscripts)
+        return sum(places, loads(self.value))
+
+    @cached_property
+    def arrays(self) -> frozenset[str]:
+        """The arrays that it writes or reads."""
+        return frozenset({self.target.array, *(load.array for load in self.reads)})
+
 
 LoopNode: TypeAlias = For | If | Block | Allocate | Assign
 
@@ -154,18 +168,21 @@ def walk(node: LoopNode) -> Iterator[LoopNode]:
 
 
 def map_children(node: LoopNode, function: Callable[[LoopNode], LoopNode]) -> LoopNode:
-    """The same node with ``function`` applied to the nodes directly below."""
+    """The same node with ``function`` applied to the nodes directly below.
+
+    What nothing is changed in stays the same object.
+    """
+    before = children(node)
+    after = [function(child) for child in before]
+    if all(map(operator.is_, before, after)):
+        return node
     match node:
-        case For(body=body) | Allocate(body=body):
-            return replace(node, body=function(body))
-        case If(then=then, otherwise=otherwise):
-            return replace(
-                node,
-                then=function(then),
-                otherwise=None if otherwise is None else function(otherwise),
-            )
-        case Block(children=inner):
-            return block([function(child) for child in inner])
+        case For() | Allocate():
+            return replace(node, body=after[0])
+        case If():
+            return replace(node, then=after[0], otherwise=after[1] if after[1:] else None)
+        case Block():
+            return block(after)
         case Assign():
             return node
 

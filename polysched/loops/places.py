@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 from polysched.ir.expressions import Expression
 from polysched.ir.linear import Intervals
@@ -13,15 +14,22 @@ from polysched.loops.nodes import For, If, LoopNode, children, map_children, var
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Where a node stands.
+    """Where a node stands: inside these loops and conditions, the outermost first."""
 
-    Attributes:
-        loops: the loops around, the outermost first.
-        conditions: what holds of their variables: their ranges, and the conditions around.
-    """
+    around: tuple[For | Expression, ...] = ()
 
-    loops: tuple[For, ...] = ()
-    conditions: tuple[Expression, ...] = ()
+    @cached_property
+    def loops(self) -> tuple[For, ...]:
+        """The loops around, the outermost first."""
+        return tuple(one for one in self.around if isinstance(one, For))
+
+    @cached_property
+    def conditions(self) -> tuple[Expression, ...]:
+        """What holds of the loops' variables: their ranges, and the conditions around."""
+        found: list[Expression] = []
+        for one in self.around:
+            found += range_conditions(one) if isinstance(one, For) else (one,)
+        return tuple(found)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -30,11 +38,11 @@ class Place:
 
     def inside(self, loop: For) -> Place:
         """In the body of a loop that stands here."""
-        return Place((*self.loops, loop), (*self.conditions, *range_conditions(loop)))
+        return Place((*self.around, loop))
 
     def where(self, condition: Expression) -> Place:
         """Where a condition holds."""
-        return replace(self, conditions=(*self.conditions, condition))
+        return Place((*self.around, condition))
 
     def intervals(self, known: Intervals) -> Intervals:
         """Intervals of the variables, beside those ``known`` of the parameters."""

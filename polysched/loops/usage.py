@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from polysched.ir.expressions import Expression
 from polysched.ir.kernel import Array, Role
 from polysched.ir.traversal import loads
 from polysched.loops.nodes import Allocate, Assign, For, If, LoopNode, LoopProgram, walk
@@ -13,19 +12,13 @@ def accessed_arrays(body: LoopNode) -> frozenset[str]:
     found: set[str] = set()
     for node in walk(body):
         match node:
-            case Assign(target=target, value=value):
-                found |= {target.array, *_read(value)}
-                for subscript in target.subscripts:
-                    found |= _read(subscript)
+            case Assign():
+                found |= node.arrays
             case If(condition=condition):
-                found |= _read(condition)
+                found.update(load.array for load in loads(condition))
             case For(prefetches=prefetches):
                 found |= {one.array for one in prefetches}
     return frozenset(found)
-
-
-def _read(expression: Expression) -> set[str]:
-    return {load.array for load in loads(expression)}
 
 
 def lasting_temporaries(program: LoopProgram) -> tuple[Array, ...]:

@@ -101,8 +101,11 @@ def _guess(statement: Statement, around: tuple[Loop, ...], subscript: isl.PwAff)
         value = loop.values[statement.name]
         number = isl.Aff.var_on_domain(local, isl.dim_type.set, position)
         whole.append(_Column(value, number))
-        counted = digits(value, statement.domain, number) or [whole[-1]]
-        apart += [_Column(one.value, one.number) for one in counted]
+        counted = digits(value, statement.domain, number)
+        if counted is None:
+            apart.append(whole[-1])
+        else:
+            apart += [_Column(one.value, one.number) for one in counted]
     found = _by_columns(statement, whole, subscript)
     if found is None and len(apart) > len(whole):
         found = _by_columns(statement, apart, subscript)

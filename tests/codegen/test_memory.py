@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from polysched.codegen.memory import Storage, element_offset, known_alignment, mentions, row_major
+from polysched.codegen.memory import Storage, element_offset, known_alignment, row_major
 from polysched.ir.dtypes import f32, i8
 from polysched.ir.expressions import Index, Operand, as_expression
 from polysched.ir.kernel import Role
@@ -60,11 +60,6 @@ def test_alignment_is_that_of_the_base_at_most() -> None:
     place = storage(16, 1, alignment=4)
     offset = element_offset(place, (as_expression(0), v), "v")
     assert known_alignment(place, offset) == 4
-
-
-def test_mentions() -> None:
-    assert mentions((v + i) // 3, "v")
-    assert not mentions(as_expression(i), "v")
 
 
 def test_row_major() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from polysched.codegen.slots import Lanes, Slot, find_slots, slot_of, surely_runs
+from polysched.codegen.slots import Lanes, Region, Slot, find_slots, slot_of, surely_runs
 from polysched.ir.dtypes import i32, i64
 from polysched.ir.expressions import Constant, as_expression
 from polysched.ir.kernel import Access
@@ -18,7 +18,7 @@ from tests.loops.programs import assign, load, loop
 
 def places(region: LoopNode, budget: int = 32, *, needs_memory: bool = True) -> list[str] | None:
     """Where the slots of ``y`` begin, as text; None if it stays in memory."""
-    found = find_slots("y", region, {}, budget, needs_memory=needs_memory)
+    found = find_slots("y", Region(region, {}), budget, needs_memory=needs_memory)
     return (
         None if found is None else [str(form.expression()) for slot in found for form in slot.place]
     )

@@ -181,3 +181,43 @@ def test_simplified_conditions_hold_where_they_did(left: Expression, right: Expr
         for values in itertools.product((-1, 0, 1), (0, 1, 2), (0, 1, 5, 40)):
             parameters = dict(zip("abc", values, strict=True))
             assert evaluate(simple, parameters) == evaluate(condition, parameters)
+
+
+def test_the_form_of_an_expression_is_found_once() -> None:
+    expression = 4 * i - j + 3
+    assert linear_form(expression, {}) is linear_form(expression, {})
+    assert linear_form(expression, {"j": (2, 2)}) == LinearForm(((i, 4),), 1)
+
+
+def test_an_expression_that_a_form_is_written_as_has_that_form() -> None:
+    form = linear_form(i - 2 * j + n, {})
+    written = form.expression()
+    again = linear_form(written, {})
+    assert again == LinearForm(((i, 1), (n, 1), (j, -2)), 0)
+    assert again == linear_form(i + n - 2 * j, {})
+
+
+def test_values_in_the_place_of_indices() -> None:
+    form = linear_form(4 * i + j + n, {})
+    values = {"i": linear_form(j + 3, {}), "k": linear_form(n, {})}
+    assert form.with_values(values) == LinearForm(((j, 5), (n, 1)), 12)
+    assert form.with_values({"k": LinearForm((), 1)}) is form
+    assert linear_form(i - j, {}).with_values({"i": linear_form(j, {})}) == LinearForm((), 0)
+
+
+def test_the_atoms_of_one_value_become_numbers() -> None:
+    form = linear_form(4 * i + j + n, {})
+    assert form.where({"i": (2, 2), "n": (5, 5), "j": (0, 3)}) == LinearForm(((j, 1),), 13)
+    assert form.where(KNOWN) is form
+
+
+def test_which_indices_a_form_uses() -> None:
+    assert linear_form(i + n, {}).uses({"i"})
+    assert linear_form((i + n) // 3, {}).uses({"i", "j"})
+    assert not linear_form(i - i + n // 3, {}).uses({"i", "n"})
+
+
+def test_a_form_without_one_index() -> None:
+    form = linear_form(n + 4 * i + j, {})
+    assert form.without("i") == (LinearForm(((j, 1), (n, 1)), 0), 4)
+    assert form.without("k") == form.without(None) == (LinearForm(form.ordered_terms, 0), 0)

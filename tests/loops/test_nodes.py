@@ -1,6 +1,7 @@
+from polysched.ir.dtypes import i64
 from polysched.ir.expressions import Constant
 from polysched.ir.functions import minimum
-from polysched.loops.nodes import Block, block, variable_interval
+from polysched.loops.nodes import Block, If, block, map_children, variable_interval
 from tests.loops.programs import assign, i, load, loop, n
 
 
@@ -17,3 +18,15 @@ def test_blocks_are_flat() -> None:
     assert block([one]) is one
     assert block([block([one, two]), around]) == Block((one, two, around))
     assert block([]) == Block(())
+
+
+def test_nothing_is_made_anew_where_nothing_changes() -> None:
+    node = loop("i", 0, 4, If(i < 2, assign("y", (i,), Constant(1))))
+    assert map_children(node, lambda child: child) is node
+
+
+def test_what_an_assignment_touches() -> None:
+    at = load("p", i, dtype=i64)
+    made = assign("y", (at,), load("x", load("q", 3, dtype=i64)) + load("x", 1))
+    assert [one.array for one in made.reads] == ["q", "x", "x", "p"]
+    assert made.arrays == {"y", "q", "x", "p"}

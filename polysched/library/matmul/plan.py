@@ -29,6 +29,9 @@ MOST_DOT_ROWS = 16
 MOST_ROWS_ALONG = 8
 """Rows of a register tile there: each is a vector beside the sums."""
 
+MOST_DISTANT_ROWS_ALONG = 5
+"""The same where the rows of ``a`` come from the second cache again for each tile."""
+
 SHORTEST_STREAM = 8
 """Rows of ``b`` that are read side by side, at least, where it comes from memory."""
 
@@ -137,9 +140,11 @@ def _streaming(config: Config, part: Sizes, problem: Problem, machine: Machine) 
 def _along_sums(config: Config, part: Sizes, problem: Problem, machine: Machine) -> Config:
     """Dot products of a few rows by a few rows of the transposed ``b``, all read once."""
     # A vector of sums for each row and column, one of each row and one of b.
-    tallest = min(MOST_ROWS_ALONG, machine.vector_registers // 4)
+    is_near = part.m * part.k * problem.dtype.bytes <= cache_bytes(machine, 1) * 3 // 4
+    most = MOST_ROWS_ALONG if is_near else MOST_DISTANT_ROWS_ALONG
+    tallest = min(most, machine.vector_registers // 4)
     rows = _dividing(part.m, tallest)
-    widest = min((machine.vector_registers - 1) // rows - 1, 8 if rows <= 2 else 4, 16 // rows)
+    widest = min((machine.vector_registers - 1) // rows - 1, 8 if rows <= 2 else 4)
     return replace(
         config,
         n_threads=max(config.n_threads, config.k_threads),

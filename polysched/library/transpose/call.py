@@ -154,7 +154,7 @@ def route(
     dtype = _ELEMENTS.get(element.itemsize)
     team = threads or usable_threads()
     made = None
-    if dtype is not None and math.prod(extents):
+    if dtype is not None and 0 not in extents:
         made = compiled_for(movement, dtype, team, machine)
     if dtype is None or made is None:
         return Route(shape, order, element, None, {})

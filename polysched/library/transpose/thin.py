@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from polysched.errors import KernelError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Operand
+from polysched.ir.expressions import Expression, Index
 from polysched.ir.kernel import Kernel
 from polysched.ir.tree import TransposeStrategy
 from polysched.library.transpose.axes import Movement
@@ -91,7 +91,7 @@ def thin_kernel(dtype: DType, columns: int, lanes: int, *, joins: bool) -> Kerne
     x = build.input("x", dtype, long if joins else (images, rows * columns))
     y = build.output("y", dtype, (images, rows * columns) if joins else long)
 
-    def copy(image: Operand, row: Operand, column: Operand) -> None:
+    def copy(image: Index, row: Expression, column: Index) -> None:
         dense = image, columns * row + column
         if joins:
             y[dense] = x[image, column, row]

@@ -174,3 +174,9 @@ def test_chains_fit_every_machine(machine, dtype: DType) -> None:
         for n in (1, 2, 3, 5, 8, 12, 16, 24, 40, 64, 100):
             problem = Problem(Sizes(m, n, 700), dtype)
             require_registers(plan(problem, machine), machine, problem.total)
+
+
+def test_rows_from_the_second_cache_are_fewer_in_a_tile() -> None:
+    near, far = (plan(Problem(Sizes(8, 1000, k), b=TURNED), AVX512) for k in (700, 2000))
+    assert (near.inner_m, near.inner_n) == (8, 2)
+    assert (far.inner_m, far.inner_n) == (4, 4)
