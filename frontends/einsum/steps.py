@@ -173,7 +173,9 @@ def ordered(array: NumpyArray, labels: Labels, wanted: Labels) -> NumpyArray:
 
 
 def _contiguous(array: NumpyArray) -> NumpyArray:
-    return np.ascontiguousarray(array) if array.ndim else array
+    """The array in row-major order without gaps, at an address that kernels take."""
+    found = np.ascontiguousarray(array) if array.ndim else array
+    return found if found.flags.aligned else found.copy()
 
 
 def _run(kernel: CompiledKernel, operands: tuple[NumpyArray, ...], ran: list[Ran]) -> NumpyArray:

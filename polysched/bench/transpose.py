@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polysched.bench.contestant import Contestant, Runner, optional_module, warm
+from polysched.bench.contestant import Contestant, Runner, named, optional_module, warm
 from polysched.errors import BenchError
 from polysched.library.transpose.call import route, transpose
 from polysched.machine.description import Machine
@@ -81,10 +81,10 @@ def contestants(
         threads: how many may run.
         machine: what polysched's code is made for; None for this one.
     """
-    return (
-        Contestant(OWN, partial(prepare_own, data, threads, machine)),
-        Contestant("numpy", partial(prepare_numpy, data)),
-        Contestant("torch", partial(prepare_torch, data, threads)),
+    return named(
+        polysched=partial(prepare_own, data, threads, machine),
+        numpy=partial(prepare_numpy, data),
+        torch=partial(prepare_torch, data, threads),
     )
 
 

@@ -93,8 +93,7 @@ class Column:
     @property
     def read_arrays(self) -> frozenset[str]:
         """The arrays that the statement reads."""
-        read = (self.assign.value, *self.assign.target.subscripts)
-        return frozenset(load.array for one in read for load in loads(one))
+        return frozenset(load.array for load in self.assign.reads)
 
     def strided(self, access: Access | Load) -> Strided | None:
         """An access whose lanes lie rows apart; None if they are one element or neighbours."""

@@ -44,7 +44,10 @@ def expand(node: LoopNode, known: Intervals) -> LoopNode:
 
 
 class _Sum(NamedTuple):
-    """An affine expression of which copies are made, and the form of one: as it is, and written."""
+    """An affine expression of which copies are made, and the form of one: as it is, and written.
+
+    ``of`` is kept because the sum is found by its identity.
+    """
 
     of: Expression
     form: LinearForm

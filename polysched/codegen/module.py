@@ -8,6 +8,7 @@ from typing import Any
 from llvmlite import ir
 
 from polysched.codegen.emit import Emitter
+from polysched.codegen.evaluation import Evaluator
 from polysched.codegen.expand import expand
 from polysched.codegen.functions import new_function
 from polysched.codegen.intrinsics import declared
@@ -110,13 +111,16 @@ def _emit_function(
     if not isinstance(shared, int) or not isinstance(private, int):
         workspace = _allocated(place, place.sum(shared, place.product(threads, private)))
         storages |= place.carved(sized, workspace)
-    emitter = Emitter(builder, parameters, storages, slots, known, features)
-    emitter.contract = program.contract
+    contract = program.contract
+    values = Evaluator(
+        builder, parameters, storages, slots, known, features=features, contract=contract
+    )
+    regions = None
     if is_threaded:
         first = _NOWHERE if workspace is None else place.behind(workspace, shared)
         crew = Team(team, threads, first, place.sum(private, 0))
-        emitter.regions = Regions(program, registers, crew, module, known)
-    emitter.node(program.body)
+        regions = Regions(program, registers, crew, module, known)
+    Emitter(values, regions).node(program.body)
     if any(storage.array.streamed for storage in storages.values()):
         emit_fence(builder)
     if workspace is not None:

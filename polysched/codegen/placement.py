@@ -9,7 +9,7 @@ from typing import Any
 from llvmlite import ir
 
 from polysched.codegen.bits.layout import bit_strides
-from polysched.codegen.emit import Emitter
+from polysched.codegen.evaluation import Evaluator
 from polysched.codegen.intrinsics import declared
 from polysched.codegen.memory import BYTE, CACHE_LINE, Storage, row_major
 from polysched.codegen.values import INDEX, element_type, stack_slot, vector_of
@@ -50,7 +50,7 @@ class Placement:
 
     def __init__(self, builder: ir.IRBuilder, parameters: dict[str, Any], known: Intervals) -> None:
         self.builder = builder
-        self.emitter = Emitter(builder, parameters, {}, {}, known)
+        self.values = Evaluator(builder, parameters, {}, {}, known)
 
     def argument(self, array: Array, pointer: Any, alignment: int | None = None) -> Storage:
         """An array at a pointer, aligned to its elements if nothing else is known."""
@@ -148,9 +148,9 @@ class Placement:
 
     def _numbers(self, expressions: Sequence[Expression]) -> tuple[Any, ...]:
         """The values of expressions over the parameters, each a literal or an i64."""
-        forms = [linear_form(one, self.emitter.known) for one in expressions]
+        forms = [linear_form(one, self.values.known) for one in expressions]
         return tuple(
-            form.constant if form.is_constant else self.emitter.index(form.expression())
+            form.constant if form.is_constant else self.values.index(form.expression())
             for form in forms
         )
 

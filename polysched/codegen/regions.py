@@ -30,6 +30,7 @@ from typing import Any
 from llvmlite import ir
 
 from polysched.codegen.emit import Emitter
+from polysched.codegen.evaluation import Evaluator
 from polysched.codegen.functions import new_function
 from polysched.codegen.memory import BYTE, Storage
 from polysched.codegen.placement import Placement
@@ -109,8 +110,8 @@ class Regions:
         captured = [
             *(storage.base for storage in outside),
             team.private,
-            *emitter.parameters.values(),
-            *emitter.variables.values(),
+            *emitter.values.parameters.values(),
+            *emitter.values.variables.values(),
         ]
         name = f"{self.program.name}.region{self.count}"
         self.count += 1
@@ -137,7 +138,7 @@ class Regions:
         accessed = accessed_arrays(node.body)
         return [
             storage
-            for name, storage in emitter.storages.items()
+            for name, storage in emitter.values.storages.items()
             if name in accessed and name not in private
         ]
 
@@ -159,8 +160,8 @@ class Regions:
         *captured, lower, upper = function.args
         pointers, rest = captured[: len(outside)], captured[len(outside) + 1 :]
         private = captured[len(outside)]
-        parameters = dict(zip(emitter.parameters, rest, strict=False))
-        variables = dict(zip(emitter.variables, rest[len(parameters) :], strict=True))
+        parameters = dict(zip(emitter.values.parameters, rest, strict=False))
+        variables = dict(zip(emitter.values.variables, rest[len(parameters) :], strict=True))
         place = Placement(builder, parameters, self.known)
         storages = {}
         for storage, pointer in zip(outside, pointers, strict=True):
@@ -176,10 +177,18 @@ class Regions:
             for register in self.registers
             if register in accessed
         }
-        inner = Emitter(builder, parameters, storages, slots, emitter.known, emitter.features)
-        inner.contract = emitter.contract
-        inner.variables = variables
-        inner.counted(node, lower, upper)
+        outer = emitter.values
+        values = Evaluator(
+            builder,
+            parameters,
+            storages,
+            slots,
+            outer.known,
+            variables=variables,
+            features=outer.features,
+            contract=outer.contract,
+        )
+        Emitter(values).counted(node, lower, upper)
         if any(storage.array.streamed for storage in storages.values()):
             emit_fence(builder)
         builder.ret_void()

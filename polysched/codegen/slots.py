@@ -51,17 +51,16 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class _Touch:
-    """One access inside a region."""
-
-    access: Access
-    is_write: bool
-    at: _Context
-
-
-@dataclass(frozen=True)
 class _Context:
-    """Where in a region an access stands."""
+    """Where in a region an access stands.
+
+    Attributes:
+        vector: the vector loop around it.
+        guarded: whether a condition is around it.
+        certain: whether each run of the region comes there, conditions aside.
+        around: the other loops of the region around it, outermost first.
+        threaded: whether one of these is parallel.
+    """
 
     vector: For | None = None
     guarded: bool = False
@@ -73,6 +72,15 @@ class _Context:
     def bound(self) -> frozenset[str]:
         """The variables of the loops of the region around it, lanes aside."""
         return frozenset(loop.variable for loop in self.around)
+
+
+@dataclass(frozen=True)
+class _Touch:
+    """One access inside a region."""
+
+    access: Access
+    is_write: bool
+    at: _Context
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,7 @@ copies run, or written after them, so no copy may write the array that is read, 
 is written, and rows that are written may share no element. Elements that no copy accesses are not
 touched: lanes that do not run are rows left out, copies that do not run are lanes masked.
 
-Where the columns are all of their rows, and these lie one behind the other, as channels of pixels
-do, the rows are loaded as whole vectors, which are split into columns
-(:mod:`polysched.codegen.interleaving`), or joined before they are stored.
+Here tiles are found; :mod:`polysched.codegen.tile_writing` writes them down.
 
 What the schedule says of a vector loop (``transpose``) is done or an error. Of the others, a tile
 is made by a network where it has at least :data:`LEAST_COLUMNS` copies and as many lanes. With n
@@ -31,17 +29,13 @@ from collections import Counter
 from dataclasses import replace
 
 from polysched.codegen.columns import Column, Strided, column_of
-from polysched.codegen.interleaving import Interleaving
 from polysched.codegen.registers import PromotedProgram
 from polysched.codegen.shuffles import BLOCK_BITS
-from polysched.codegen.tile_masks import active_lanes, column_mask
-from polysched.codegen.transposition import LANE, interleaving, transposition
+from polysched.codegen.tile_writing import TileWriter
 from polysched.errors import LoweringError
-from polysched.ir.expressions import Constant, Expression, Index, Load
-from polysched.ir.kernel import Access, Array, Role
-from polysched.ir.traversal import transform
+from polysched.ir.expressions import Constant
 from polysched.ir.tree import LoopKind, TransposeStrategy
-from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode, block, map_children
+from polysched.loops.nodes import Block, For, LoopNode, block, map_children
 
 LEAST_COLUMNS = 4
 """Copies from which on a tile is made without being asked for."""
@@ -59,19 +53,18 @@ def form_tiles(promoted: PromotedProgram, vector_registers: int) -> PromotedProg
     """
     former = _Former(promoted, vector_registers)
     body = former.visit(promoted.program.body)
-    program = replace(
-        promoted.program, arrays={**promoted.program.arrays, **former.tiles}, body=body
-    )
-    return PromotedProgram(program, (*promoted.registers, *former.tiles))
+    tiles = former.writer.tiles
+    program = replace(promoted.program, arrays={**promoted.program.arrays, **tiles}, body=body)
+    return PromotedProgram(program, (*promoted.registers, *tiles))
 
 
 class _Former:
-    """One walk over a program; collects the register tiles that it makes."""
+    """One walk over a program, which finds the tiles."""
 
     def __init__(self, promoted: PromotedProgram, vector_registers: int) -> None:
         self.arrays = promoted.program.arrays
         self.vector_registers = vector_registers
-        self.tiles: dict[str, Array] = {}
+        self.writer = TileWriter(self.arrays)
 
     def visit(self, node: LoopNode) -> LoopNode:
         if isinstance(node, Block):
@@ -156,7 +149,9 @@ class _Former:
         if reason is None:
             found, store = self._loads(columns), self._store(columns)
             if found or store:
-                return self._formed(columns, found, store, strategy or TransposeStrategy.NETWORK)
+                return self.writer.tile(
+                    columns, found, store, strategy or TransposeStrategy.NETWORK
+                )
             reason = "its statement reads what it writes, or writes an element twice"
         if strategy is None:
             return block(nodes)
@@ -186,150 +181,6 @@ class _Former:
         )
         is_read = any(store.array in column.read_arrays for column in columns)
         return store if in_line and not is_read and store.rows_apart(len(columns)) else None
-
-    def _formed(
-        self,
-        columns: list[Column],
-        loads: list[Strided],
-        store: Strided | None,
-        strategy: TransposeStrategy,
-    ) -> LoopNode:
-        before: list[LoopNode] = []
-        after: list[LoopNode] = []
-        names: list[str] = []
-        made = [column.assign for column in columns]
-        for load in loads:
-            rows, transposed = self._pair(load, columns)
-            names += [rows, transposed]
-            dtype = self.arrays[load.array].dtype
-            if _is_dense(load, columns):
-                before += self._dense(load, columns, rows, is_load=True)
-                shape = (len(columns), columns[0].loop.lanes)
-                before.append(interleaving(rows, transposed, *shape, dtype, Interleaving.SPLIT))
-            else:
-                before += self._rows(load, columns, rows, is_load=True)
-                shape = (columns[0].loop.lanes, _power(len(columns)))
-                before.append(transposition(rows, transposed, shape, dtype, strategy))
-            made = [
-                self._with_load(assign, column, number, (load, transposed))
-                for number, (assign, column) in enumerate(zip(made, columns, strict=True))
-            ]
-        if store is not None:
-            rows, transposed = self._pair(store, columns)
-            names += [rows, transposed]
-            lane = Index(columns[0].loop.variable)
-            made = [
-                replace(assign, target=Access(transposed, (Constant(number), lane)))
-                for number, assign in enumerate(made)
-            ]
-            dtype = self.arrays[store.array].dtype
-            if _is_dense(store, columns):
-                shape = (len(columns), columns[0].loop.lanes)
-                after.append(interleaving(transposed, rows, *shape, dtype, Interleaving.JOIN))
-                after += self._dense(store, columns, rows, is_load=False)
-            else:
-                shape = (_power(len(columns)), columns[0].loop.lanes)
-                after.append(transposition(transposed, rows, shape, dtype, strategy))
-                after += self._rows(store, columns, rows, is_load=False)
-        copies: list[LoopNode] = []
-        for column, assign in zip(columns, made, strict=True):
-            copy: LoopNode = replace(column.loop, body=assign)
-            copies.append(copy if column.guard is None else If(column.guard, copy))
-        # Not `block()`, which would take transpositions apart.
-        whole: LoopNode = Block((*before, *copies, *after))
-        for name in reversed(names):
-            whole = Allocate(name, whole)
-        return whole
-
-    def _pair(self, access: Strided, columns: list[Column]) -> tuple[str, str]:
-        """New register tiles: the rows of an access, and its columns."""
-        dtype = self.arrays[access.array].dtype
-        number = len(self.tiles) // 2
-        lanes, count = columns[0].loop.lanes, _power(len(columns))
-        shapes = (lanes, count), (count, lanes)
-        if _is_dense(access, columns):
-            shapes = (len(columns), lanes), (len(columns), lanes)
-        for name, shape in zip(("rows", "columns"), shapes, strict=True):
-            extents = tuple(map(Constant, shape))
-            self.tiles[f"tile{number}.{name}"] = Array(
-                f"tile{number}.{name}", dtype, extents, Role.TEMPORARY, ("vector", "lane")
-            )
-        return f"tile{number}.rows", f"tile{number}.columns"
-
-    def _dense(
-        self, access: Strided, columns: list[Column], rows: str, *, is_load: bool
-    ) -> list[LoopNode]:
-        """Loads or stores of rows that lie one behind the other: of whole vectors."""
-        lane, lanes = Index(LANE), columns[0].loop.lanes
-        dtype = self.arrays[access.array].dtype
-        made: list[LoopNode] = []
-        for number in range(len(columns)):
-            register = (Constant(number), lane)
-            place = access.row(0, lane + number * lanes)
-            if is_load:
-                body = Assign("load", (), Access(rows, register), Load(access.array, place, dtype))
-            else:
-                body = Assign("store", (), Access(access.array, place), Load(rows, register, dtype))
-            ends = Constant(0), Constant(lanes)
-            made.append(For(LANE, LANE, *ends, 1, LoopKind.VECTOR, body, lanes))
-        return made
-
-    def _rows(
-        self, access: Strided, columns: list[Column], rows: str, *, is_load: bool
-    ) -> list[LoopNode]:
-        """Loads of the rows of a tile, or stores."""
-        column = Index(LANE)
-        dtype = self.arrays[access.array].dtype
-        count = len(columns)
-        made: list[LoopNode] = []
-        for lane, runs in active_lanes(columns[0].loop):
-            register, place = (Constant(lane), column), access.row(lane, column)
-            if is_load:
-                body: LoopNode = Assign(
-                    "load", (), Access(rows, register), Load(access.array, place, dtype)
-                )
-            else:
-                body = Assign("store", (), Access(access.array, place), Load(rows, register, dtype))
-            mask = column_mask(columns, column)
-            if mask is not None:
-                body = If(mask, body)
-            ends = Constant(0), Constant(count)
-            row: LoopNode = For(LANE, LANE, *ends, 1, LoopKind.VECTOR, body, _power(count))
-            made.append(row if runs is None else If(runs, row))
-        return made
-
-    def _with_load(
-        self, assign: Assign, column: Column, number: int, tile: tuple[Strided, str]
-    ) -> Assign:
-        """The assignment of a copy, with a load from the register tile."""
-        load, name = tile
-        lane = Index(column.loop.variable)
-
-        def rule(expression: Expression) -> Expression | None:
-            if isinstance(expression, Load) and expression.array == load.array:
-                place = column.strided(expression)
-                if place is not None and load.distance(place) == number:
-                    return replace(expression, array=name, subscripts=(Constant(number), lane))
-            return None
-
-        return replace(assign, value=transform(assign.value, rule))
-
-
-def _is_dense(access: Strided, columns: list[Column]) -> bool:
-    """Whether the columns are all of their rows, and these lie one behind the other; all run."""
-    loop, steps = columns[0].loop, list(access.steps)
-    ends = loop.lower, loop.upper, loop.step
-    return (
-        1 < len(columns) == steps.pop(access.along)
-        and not any(steps)
-        and ends == (Constant(0), Constant(loop.lanes), 1)
-        and all(column.guard is None for column in columns)
-    )
-
-
-def _power(count: int) -> int:
-    """The smallest power of two from ``count`` on."""
-    return 1 << (count - 1).bit_length()
 
 
 def _refused(loop: For, reason: str) -> LoweringError:

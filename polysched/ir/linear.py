@@ -25,6 +25,12 @@ Intervals: TypeAlias = Mapping[str, Interval]
 
 UNBOUNDED: Interval = (None, None)
 
+_PLAIN = "plain form"
+"""Where an expression keeps its form without knowledge, beside its fields: code generation asks for
+the form of every subscript of every copy, stage after stage. As a cached property would, but that
+expressions know nothing of forms. A form follows from the fields, so whoever looks sees the same.
+"""
+
 
 @dataclass(frozen=True)
 class LinearForm:
@@ -125,12 +131,6 @@ class LinearForm:
         rest = tuple(term for term in self.terms if term[0] not in single)
         more = sum(c * single[atom] for atom, c in self.terms if atom in single)
         return LinearForm(rest, self.constant + more)
-
-
-_PLAIN = "plain form"
-"""Where an expression keeps its form without knowledge, beside its fields, as a cached property
-would: code generation asks for the form of every subscript of every copy, stage after stage.
-"""
 
 
 def linear_form(expression: Expression, known: Intervals) -> LinearForm:

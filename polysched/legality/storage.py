@@ -37,7 +37,12 @@ from polysched.legality.storage_fault import StorageFault
 from polysched.legality.verdict import Cause, Violation, ViolationKind, Witness
 from polysched.legality.witness import occurrence
 from polysched.schedule.elements import meant_elements
-from polysched.schedule.lifetime import in_one_iteration, lifetime, references_to
+from polysched.schedule.lifetime import (
+    in_one_iteration,
+    is_covered,
+    lifetime,
+    references_to,
+)
 from polysched.schedule.program import Program
 
 
@@ -129,7 +134,8 @@ def _array_faults(program: Program, tree: Node, array: Array) -> Iterator[Storag
     life = lifetime(program, tree, array) if array.tile else None
     yield from interrupted(program, tree, array, life.position.around if life else ())
     apart = [one for one in program.dependences if one.storage and one.array == array.name]
-    if (life is None or life.is_contiguous) and keeps(tree, apart):
+    is_whole = life.is_contiguous if life else _is_defined(program, array)
+    if is_whole and keeps(tree, apart):
         return
     elements = meant_elements(program, array)
     if elements is None:
@@ -146,6 +152,13 @@ def _array_faults(program: Program, tree: Node, array: Array) -> Iterator[Storag
     yield from _lost(shared)
     yield from _spoilt(shared)
     yield from _stored_at_once(shared)
+
+
+def _is_defined(program: Program, array: Array) -> bool:
+    """Whether all that is read of an array is surely written before. Of a declared one the kernel
+    was asked; what ``privatise`` has made of a buffer is no buffer any more.
+    """
+    return array.name in program.kernel.arrays or is_covered(program, array, ())
 
 
 def _undecided(program: Program, array: Array) -> str:

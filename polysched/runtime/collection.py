@@ -17,7 +17,8 @@ def collection_paused() -> Iterator[None]:
     """No collection of cyclic garbage, in all of the process, until the end of the block.
 
     Blocks may be inside each other, and in several threads at a time: whoever finds the collector
-    at work starts it again, so that it is at work after the last block if it was before the first.
+    at work starts it again, perhaps while another's block goes on, which then is slower. So it is
+    at work after the last block if it was before the first.
     """
     was_at_work = gc.isenabled()
     if was_at_work:

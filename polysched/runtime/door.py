@@ -30,61 +30,26 @@ from typing import Any, cast
 import numpy as np
 
 from polysched.errors import LoweringError
-from polysched.ir.strides import elements_spanned
 from polysched.machine.detect import detect_host
 from polysched.runtime.cache import default_cache
-from polysched.runtime.door_code import (
-    CALL,
-    KEY,
+from polysched.runtime.door_code import CALL, door_module
+from polysched.runtime.door_key import KEY, key_module
+from polysched.runtime.door_table import (
     MOST_ARGUMENTS,
     MOST_ARRAYS,
     MOST_RANK,
     PROBES,
-    door_module,
-    key_module,
+    Kind,
+    given_array,
+    new_array,
+    table_of,
 )
 from polysched.runtime.jit import Entry, NativeFunction, compile_once
+from polysched.runtime.numpy_memory import address_of_empty, arrays_are_known
 from polysched.runtime.pipeline import CompileOptions
 from polysched.runtime.threads import running_calls
 
 NumpyArray = np.ndarray[Any, Any]
-
-ALIGNED, WRITEABLE = 0x0100, 0x0400  # numpy's documented bits of `ndarray.flags.num`
-
-
-class _Array(ctypes.Structure):
-    """An array of a kind; the layout is that of ``%array``."""
-
-    _fields_ = (
-        ("element", ctypes.c_void_p),
-        ("rank", ctypes.c_int64),
-        ("flags", ctypes.c_int64),
-        ("is_written", ctypes.c_int64),
-        ("bytes", ctypes.c_int64),
-        ("extents", ctypes.c_int64 * MOST_RANK),
-        ("strides", ctypes.c_int64 * MOST_RANK),
-    )
-
-
-class _Kind(ctypes.Structure):
-    """A kind of call; the layout is that of ``%entry``. A ``key`` of 0 is that of no call."""
-
-    _fields_ = (
-        ("key", ctypes.c_int64),
-        ("arrays", ctypes.c_int64),
-        ("option", ctypes.c_void_p),
-        ("kept", ctypes.c_void_p),
-        ("allocate", ctypes.c_void_p),
-        ("allocate_arguments", ctypes.c_void_p),
-        ("code", ctypes.c_void_p),
-        ("pointers", ctypes.c_int64),
-        ("threads_at", ctypes.c_int64),
-        ("result", ctypes.c_int64),
-        ("is_short", ctypes.c_int64),
-        ("sources", ctypes.c_int64 * MOST_ARRAYS),
-        ("values", ctypes.c_int64 * MOST_ARGUMENTS),
-        ("array", _Array * MOST_ARRAYS),
-    )
 
 
 class _Method(ctypes.Structure):
@@ -152,13 +117,13 @@ class Door:
         code = _code()
         if code is None:
             return None
-        layout = _table_of(self._slots)
+        layout = table_of(self._slots)
         memory = np.zeros(ctypes.sizeof(layout), np.uint8)
         table = layout.from_buffer(memory)
         table.array_type, table.none = id(np.ndarray), id(None)
         table.running = ctypes.addressof(running_calls().words)
         table.cores, table.mask = detect_host().cores_usable, self._slots - 1
-        table.empty = _empty_of_numpy()
+        table.empty = address_of_empty()
         self.enter = code.enter(memory)
         code.doors.add(self)
         # The function may outlive the door, but not what the door keeps.
@@ -188,7 +153,7 @@ class Door:
             return
         key = _key(self._table, option, arrays)
         kept = (option, [array.dtype for array in present], target)
-        kind = _Kind(
+        kind = Kind(
             arrays=len(arrays),
             option=id(option),
             kept=id(kept),
@@ -200,7 +165,7 @@ class Door:
             sources=target.sources,
             values=(*(0 for _ in target.sources), *target.values),
             array=tuple(
-                _described(array, position in target.written)
+                given_array(array, position in target.written)
                 for position, array in enumerate(present)
             ),
         )
@@ -209,7 +174,7 @@ class Door:
         if allocates and target.allocate is not None:
             kind.allocate, kind.allocate_arguments = map(id, target.allocate)
             if self._table.empty:
-                kind.array[len(present)] = _new(*target.allocate)
+                kind.array[len(present)] = new_array(*target.allocate)
         with self._lock:
             self._keep(key, kind, kept)
 
@@ -219,7 +184,7 @@ class Door:
         self._table.running = ctypes.addressof(running_calls().words)
         _clear(self._table)
 
-    def _keep(self, key: int, kind: _Kind, kept: Any) -> None:
+    def _keep(self, key: int, kind: Kind, kept: Any) -> None:
         kinds, mask = self._table.kinds, self._table.mask
         slots = [((key >> 1) + probe) & mask for probe in range(PROBES)]
         slot = next((one for one in slots if not kinds[one].key), slots[0])
@@ -249,46 +214,6 @@ def _is_taken(array: NumpyArray) -> bool:
         and array.flags.aligned
         and min(array.strides, default=0) >= 0
     )
-
-
-def _described(array: NumpyArray, is_written: bool) -> _Array:
-    return _Array(
-        element=id(array.dtype),
-        rank=array.ndim,
-        flags=ALIGNED | (WRITEABLE if is_written else 0),
-        is_written=is_written,
-        bytes=elements_spanned(array.shape, array.strides) + array.itemsize - 1,
-        extents=array.shape,
-        strides=array.strides,
-    )
-
-
-def _new(allocate: Callable[..., NumpyArray], arguments: tuple[Any, ...]) -> _Array:
-    """What ``numpy.empty`` is to make, where it is what allocates; else nothing."""
-    match arguments:
-        case (tuple() as shape, np.dtype() as element) if (
-            allocate is np.empty and len(shape) <= MOST_RANK
-        ):
-            return _Array(element=id(element), rank=len(shape), extents=shape)
-    return _Array()
-
-
-@functools.cache
-def _table_of(slots: int) -> type[Any]:
-    """The memory of a door: ``%door`` with so many kinds."""
-
-    class Table(ctypes.Structure):
-        _fields_ = (
-            ("array_type", ctypes.c_void_p),
-            ("none", ctypes.c_void_p),
-            ("running", ctypes.c_void_p),
-            ("cores", ctypes.c_int64),
-            ("mask", ctypes.c_int64),
-            ("empty", ctypes.c_void_p),
-            ("kinds", _Kind * slots),
-        )
-
-    return Table
 
 
 class _Code:
@@ -355,64 +280,9 @@ def _code() -> _Code | None:
         and not sysconfig.get_config_var("Py_GIL_DISABLED")
         and ctypes.sizeof(ctypes.c_void_p) == 8
         and sys.byteorder == "little"
-        and _arrays_are_known()
+        and arrays_are_known()
     )
     try:
         return _Code() if is_usual else None
     except LoweringError:  # a function that this Python or this system lacks
         return None
-
-
-_PYARRAY_EMPTY = 184
-"""Its position in the table of numpy's C API, part of its binary interface."""
-
-
-def _empty_of_numpy() -> int | None:
-    """The address of ``PyArray_Empty``, which ``numpy.empty`` calls; None where it is not found."""
-    table = getattr(sys.modules.get("numpy._core._multiarray_umath"), "_ARRAY_API", None)
-    if table is None:
-        return None
-    prototype = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
-    found = prototype(("PyCapsule_GetPointer", ctypes.pythonapi))(table, None)
-    address = ctypes.c_void_p.from_address(found + 8 * _PYARRAY_EMPTY).value
-    assert address is not None
-    shape, element = (3, 5), np.dtype(np.int16)
-    new = ctypes.PYFUNCTYPE(
-        ctypes.py_object, ctypes.c_int, ctypes.c_void_p, ctypes.py_object, ctypes.c_int
-    )(address)
-    extents = (ctypes.c_int64 * len(shape))(*shape)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(element))  # it is taken over
-    made = new(len(shape), ctypes.addressof(extents), element, 0)
-    return address if made.shape == shape and made.dtype == element else None
-
-
-class _Ndarray(ctypes.Structure):
-    """``%ndarray``."""
-
-    _fields_ = (
-        ("references", ctypes.c_int64),
-        ("type", ctypes.c_void_p),
-        ("data", ctypes.c_void_p),
-        ("rank", ctypes.c_int32),
-        ("extents", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("base", ctypes.c_void_p),
-        ("element", ctypes.c_void_p),
-        ("flags", ctypes.c_int32),
-    )
-
-
-def _arrays_are_known() -> bool:
-    """Whether numpy's arrays are laid out as the machine code takes it."""
-    sample = np.zeros((3, 5, 7), np.int16)[1:, ::2]
-    found = _Ndarray.from_address(id(sample))
-    # What is not this type has other things, perhaps no pointers, in the places that follow.
-    return (
-        found.type == id(np.ndarray)
-        and found.data == sample.ctypes.data
-        and found.rank == sample.ndim
-        and found.element == id(sample.dtype)
-        and found.flags == sample.flags.num
-        and tuple(found.extents[: sample.ndim]) == sample.shape
-        and tuple(found.strides[: sample.ndim]) == sample.strides
-    )

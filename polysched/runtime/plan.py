@@ -21,12 +21,11 @@ from polysched.ir.strides import concrete_strides, elements_spanned
 from polysched.runtime.buffers import buffer_rank, buffer_shape, buffer_text, buffer_type
 from polysched.runtime.inference import Bindings, infer_parameters
 from polysched.runtime.linear import display
+from polysched.runtime.numpy_memory import ALIGNED, C_CONTIGUOUS, WRITEABLE
 from polysched.runtime.overlap import OverlapCheck, overlaps
 from polysched.runtime.signature import Signature, tuple_text
 from polysched.runtime.strided import check_strides, element_strides, require_apart
 
-# numpy's documented bits of `ndarray.flags.num`.
-C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x0001, 0x0100, 0x0400
 IN_PLACE = C_CONTIGUOUS | WRITEABLE
 
 Layout: TypeAlias = tuple[np.dtype[Any], tuple[int, ...], int]

@@ -106,6 +106,17 @@ def test_a_read_that_nothing_feeds() -> None:
     )
 
 
+def test_a_read_of_private_memory_that_nothing_feeds() -> None:
+    """What was a buffer with tiles and is an array of many now."""
+    program = Schedule(windows()).promote("t", "i").privatise("t_local", "i").program
+    assert judged(program) is None
+    without = [one for one in program.dependences if one.kind is not DependenceKind.FLOW]
+    violation = judged(replace(program, dependences=tuple(without)))
+    assert violation is not None
+    assert violation.cause is Cause.LIFETIME
+    assert violation.array == "t_local_private"
+
+
 def test_a_packed_tile_that_is_filled_too_late() -> None:
     schedule = Schedule(producer_consumer()).split("C.i", 4).pack("t", "io")
     assert judged(schedule.program) is None

@@ -193,8 +193,16 @@ MUTANTS = (
         "two-tiles-accepted",
         "tiles that take turns in one piece of memory are not looked at",
         STORAGE,
-        "if (life is None or life.is_contiguous) and keeps(tree, apart):",
-        "if keeps(tree, apart):",
+        "is_whole = life.is_contiguous if life else _is_defined(program, array)",
+        "is_whole = life is not None or _is_defined(program, array)",
+        STORAGE_TESTS,
+    ),
+    Mutant(
+        "private-memory-is-never-undefined",
+        "what privatise has made of a buffer may be read where nothing has been written",
+        STORAGE,
+        "array.name in program.kernel.arrays or is_covered(program, array, ())",
+        "True",
         STORAGE_TESTS,
     ),
     Mutant(

@@ -16,7 +16,7 @@ import pytest
 
 from polysched.runtime import door as door_module
 from polysched.runtime.door import Door, Target
-from polysched.runtime.door_code import MOST_ARRAYS, MOST_RANK, PROBES
+from polysched.runtime.door_table import MOST_ARRAYS, MOST_RANK, PROBES
 from polysched.runtime.threads import running_calls
 
 ARRAYS = (ctypes.c_void_p, ctypes.c_void_p)
@@ -206,7 +206,7 @@ def test_an_output_that_is_left_out_is_allocated(spy: Spy) -> None:
 @pytest.mark.parametrize("has_api", [True, False])
 def test_new_arrays_of_numpy(spy: Spy, has_api: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not has_api:
-        monkeypatch.setattr(door_module, "_empty_of_numpy", lambda: None)
+        monkeypatch.setattr(door_module, "address_of_empty", lambda: None)
     a, element = np.zeros((2, 3)), np.dtype([("x", "i2"), ("y", "f4")])
     before = sys.getrefcount(element)
     for shape in ((), (7,), (3, 5), (1, 2, 3, 1, 2, 1), (2,) * 8):
@@ -432,7 +432,7 @@ def test_too_much_is_not_learnt(spy: Spy) -> None:
 @pytest.fixture
 def closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     door_module._code.cache_clear()
-    monkeypatch.setattr(door_module, "_arrays_are_known", lambda: False)
+    monkeypatch.setattr(door_module, "arrays_are_known", lambda: False)
     yield
     monkeypatch.undo()
     door_module._code.cache_clear()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy import ndarray
@@ -11,18 +10,15 @@ from numpy import ndarray
 from polysched.errors import CallError
 from polysched.library.matmul.arguments import require_bias
 from polysched.library.matmul.computed import Computed
-from polysched.library.matmul.finish import Finish
+from polysched.library.matmul.known_route import ROUTES, Described, described, known_route
 from polysched.library.matmul.request import plain, request
 from polysched.library.matmul.route import Route
-from polysched.library.matmul.routing import route
-from polysched.library.matmul.shapes import NumpyArray, Shape
-from polysched.library.matmul.views import Operand
+from polysched.library.matmul.shapes import NumpyArray
 from polysched.runtime.door import Door
-from polysched.runtime.plan import ALIGNED, WRITEABLE
+from polysched.runtime.numpy_memory import ALIGNED, WRITEABLE
 from polysched.runtime.views import as_array
 
-_ROUTES = 512
-_DOOR = Door(_ROUTES)
+_DOOR = Door(ROUTES)
 _ONE, _ZERO = 1, 0
 _WRITABLE = ALIGNED | WRITEABLE
 
@@ -92,7 +88,7 @@ def matmul(
     if not is_plain and (done := _DOOR.enter(asked.kind, *arrays)) is not None:
         return done  # type: ignore[no-any-return]
     along = None if bias is None else bias.shape
-    found = _route(_described(a), _described(b), threads, asked.finish, along, _place(out))
+    found = known_route(described(a), described(b), threads, asked.finish, along, _place(out))
     if bias is not None:
         require_bias(bias, found.dtype)
     if out is not None:
@@ -116,32 +112,9 @@ def _array(value: Any, name: str) -> NumpyArray:
     return value if type(value) is ndarray else as_array(value, f"matmul: {name}")
 
 
-_Described: TypeAlias = tuple[Any, ...]
-"""The fields of an :class:`Operand`, as a plain tuple, which is made in a third of the time."""
-
-
-def _described(operand: NumpyArray | Computed) -> _Described:
-    if isinstance(operand, Computed):
-        return operand.operand
-    return operand.dtype, operand.shape, operand.flags.num, operand.strides
-
-
-def _place(out: Any) -> _Described | None:
+def _place(out: Any) -> Described | None:
     """What a route has to know of ``out``: None of the usual kind."""
-    return None if not isinstance(out, ndarray) or out.flags.c_contiguous else _described(out)
-
-
-@lru_cache(maxsize=_ROUTES)
-def _route(
-    a: _Described,
-    b: _Described,
-    threads: int | None,
-    finish: Finish,
-    bias: Shape | None,
-    out: _Described | None,
-) -> Route:
-    target = None if out is None else Operand(*out)
-    return route(Operand(*a), Operand(*b), threads, finish, bias, target)
+    return None if not isinstance(out, ndarray) or out.flags.c_contiguous else described(out)
 
 
 def _require_output(out: Any, found: Route) -> None:

@@ -15,6 +15,7 @@ from polysched.library.matmul.schedule import matmul_schedule
 from polysched.lower import compile
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
+from polysched.runtime.collection import collection_paused
 from polysched.runtime.kernel import CompiledKernel
 from polysched.user import Schedule
 
@@ -35,19 +36,20 @@ def product_kernel(
     computed all at once, a ``b`` in registers. By default it is for the machine that it runs on.
     """
     machine = machine or host()
-    sizes, config = problem.sizes, plan(problem, machine, threads)
-    b = problem.b
-    kernel = matmul_kernel(
-        *sizes[:3],
-        dtype=problem.dtype,
-        a=problem.a,
-        b=replace(b, is_inlined=not config.pack_b) if isinstance(b, Made) else b,
-        batch=stacks,
-        accumulate=finish.updates,
-        epilogue=epilogue_of(finish, sizes, problem.total),
-        strides_out=problem.strides_out,
-    )
-    return compile(matmul_schedule(kernel, config, machine), machine)
+    with collection_paused():
+        sizes, config = problem.sizes, plan(problem, machine, threads)
+        b = problem.b
+        kernel = matmul_kernel(
+            *sizes[:3],
+            dtype=problem.dtype,
+            a=problem.a,
+            b=replace(b, is_inlined=not config.pack_b) if isinstance(b, Made) else b,
+            batch=stacks,
+            accumulate=finish.updates,
+            epilogue=epilogue_of(finish, sizes, problem.total),
+            strides_out=problem.strides_out,
+        )
+        return compile(matmul_schedule(kernel, config, machine), machine)
 
 
 @lru_cache(maxsize=_KERNELS)

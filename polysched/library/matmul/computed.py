@@ -36,7 +36,7 @@ from polysched.ir.traversal import depth, node_count, walk
 from polysched.library.matmul.recipe import Recipe, Source
 from polysched.library.matmul.shapes import NumpyArray, Shape
 from polysched.library.matmul.views import Form, Operand, form_of, operand_of
-from polysched.runtime.plan import ALIGNED, C_CONTIGUOUS
+from polysched.runtime.numpy_memory import ALIGNED, C_CONTIGUOUS
 from polysched.runtime.views import as_array
 
 

@@ -40,6 +40,10 @@ Epilogue = Callable[[KernelBuilder], Elementwise]
 """Declares the further inputs of what becomes of the sums, and returns what that is."""
 
 
+_Extents: TypeAlias = Mapping[str, int]
+"""The extents of an array's dimensions, or of the loops over them, by name and in order."""
+
+
 class Sizes(NamedTuple):
     """``m`` rows and ``n`` columns of the product, ``k`` terms a sum, ``batch`` products."""
 
@@ -119,10 +123,10 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
     extents |= {"m": m, "n": n, "k": k}
     of_a = [name for name, stack in names.items() if stack.of_a]
     of_b = [name for name, stack in names.items() if stack.of_b]
-    left = _operand(build, "a", a, dtype, _shape(extents, *of_a, "m", "k"))
-    right = _operand(build, "b", b, dtype, _shape(extents, *of_b, "k", "n"))
+    left = _operand(build, "a", a, dtype, _chosen(extents, *of_a, "m", "k"))
+    right = _operand(build, "b", b, dtype, _chosen(extents, *of_b, "k", "n"))
     elementwise = None if epilogue is None else epilogue(build)
-    around = _shape(extents, *names, "m", "n")
+    around = _chosen(extents, *names, "m", "n")
     declare_out = build.inout if accumulate else build.output
     out = _declared(declare_out, "out", total, around, strides=strides_out)
     sums = out if elementwise is None else _declared(build.temporary, "sums", total, around)
@@ -143,11 +147,7 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
     return build.kernel()
 
 
-Shape: TypeAlias = Mapping[str, int]
-"""Names and extents of an array's dimensions, or of the loops over them."""
-
-
-def _shape(extents: Shape, *dimensions: str) -> Shape:
+def _chosen(extents: _Extents, *dimensions: str) -> _Extents:
     return {dimension: extents[dimension] for dimension in dimensions}
 
 
@@ -155,20 +155,20 @@ def _declared(
     declare: Callable[..., ArrayHandle],
     name: str,
     dtype: DType,
-    shape: Shape,
+    extents: _Extents,
     **layout: Strides | None,
 ) -> ArrayHandle:
-    return declare(name, dtype, tuple(shape.values()), dimensions=" ".join(shape), **layout)
+    return declare(name, dtype, tuple(extents.values()), dimensions=" ".join(extents), **layout)
 
 
 def _operand(
-    build: KernelBuilder, name: str, origin: Origin, dtype: DType, shape: Shape
+    build: KernelBuilder, name: str, origin: Origin, dtype: DType, extents: _Extents
 ) -> Element:
-    """Declare an operand of a shape, and what makes it."""
+    """Declare an operand of these extents, and what makes it."""
     match origin:
         case Stored(is_transposed, strides):
-            *outer, first, second = shape
-            stored = _shape(shape, *outer, second, first) if is_transposed else shape
+            *outer, first, second = extents
+            stored = _chosen(extents, *outer, second, first) if is_transposed else extents
             return _read(
                 _declared(build.input, name, dtype, stored, strides=strides), is_transposed
             )
@@ -176,8 +176,8 @@ def _operand(
             return producer(build)
         case Made(producer):
             element = producer(build)
-            array = _declared(build.temporary, name, dtype, shape)
-            with build.loops(**shape) as at, build.statement(f"produce_{name}"):
+            array = _declared(build.temporary, name, dtype, extents)
+            with build.loops(**extents) as at, build.statement(f"produce_{name}"):
                 *stack, row, column = at
                 array[at] = element(row, column, *stack)
             return _read(array)

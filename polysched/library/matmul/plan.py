@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from polysched.ir.cache_lines import LINE_BYTES
 from polysched.library.matmul.config import Config, fitted
 from polysched.library.matmul.kernel import Sizes
 from polysched.library.matmul.problem import Problem
@@ -177,7 +178,11 @@ def _with_blocks(config: Config, part: Sizes, problem: Problem, machine: Machine
         both = (part.m + part.n) * element
         wanted = max(SHORTEST_BLOCK, near // 8 // both) if is_small else longest
         blocks = -(-part.k // wanted)
-        config = replace(config, order=BLOCKS_OUTSIDE, k_block=-(-part.k // blocks))
+        # Of whole lines: then the tiles that pack b and the prefetches of a have no rest in each
+        # block, which is code of its own.
+        line = LINE_BYTES // element
+        terms = -(-part.k // (blocks * line)) * line
+        config = replace(config, order=BLOCKS_OUTSIDE, k_block=terms)
     meets_itself = partial(_meets_itself, problem, machine)
     if problem.transpose_a and meets_itself(problem.leading_a) and part.m * part.k * element > near:
         config = replace(config, m_block=ROWS_OF_BLOCK, pack_a=True)

@@ -24,7 +24,7 @@ from polysched.library.matmul.views import Form, Operand, Preparation, form_of
 from polysched.machine.description import Machine
 from polysched.runtime.door import Target
 from polysched.runtime.kernel import LARGEST_TEAM, CompiledKernel
-from polysched.runtime.plan import ALIGNED, C_CONTIGUOUS, WRITEABLE
+from polysched.runtime.numpy_memory import ALIGNED, C_CONTIGUOUS, WRITEABLE
 from polysched.runtime.threads import current_team, usable_threads
 
 

@@ -17,11 +17,9 @@ from polysched.ir.strides import are_apart
 from polysched.library.matmul.operands import Strides
 from polysched.library.matmul.recipe import Recipe
 from polysched.library.matmul.shapes import NumpyArray, Shape
-from polysched.runtime.plan import ALIGNED, C_CONTIGUOUS
+from polysched.runtime.numpy_memory import ALIGNED, C_CONTIGUOUS, F_CONTIGUOUS
 
 Preparation: TypeAlias = Callable[[NumpyArray], NumpyArray]
-
-F_CONTIGUOUS = 0x0002  # numpy's documented bit of `ndarray.flags.num`
 
 
 class Operand(NamedTuple):

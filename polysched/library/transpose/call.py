@@ -19,7 +19,7 @@ from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.door import Door, Target
 from polysched.runtime.memory import aligned_copy, aligned_empty
-from polysched.runtime.plan import ALIGNED, C_CONTIGUOUS, WRITEABLE
+from polysched.runtime.numpy_memory import ALIGNED, C_CONTIGUOUS, WRITEABLE
 from polysched.runtime.threads import current_team, usable_threads
 from polysched.runtime.views import as_array
 
@@ -93,7 +93,7 @@ def transpose(
     x, y = a.view(found.bits), out.view(found.bits)
     if not y.flags.aligned:
         raise CallError(_NOT_WRITABLE)
-    if made.source_shape != a.shape:
+    if (made.source_shape, made.target_shape) != (x.shape, y.shape):
         x, y = x.reshape(made.source_shape), y.reshape(made.target_shape)
     made.kernel(x, y, **found.options)
     if found.target is not None and _is_fixed(option) and a is passed:

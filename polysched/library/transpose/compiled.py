@@ -27,9 +27,9 @@ from polysched.runtime.kernel import CompiledKernel
 _WORTH_THREADS = 1 << 20
 """Bytes from which on a second thread gains more than its start costs."""
 _LEAST_COLUMNS: Mapping[int, int] = MappingProxyType({1: 2, 2: 3, 4: 7, 8: 3})
-"""Elements of a row of x, by their bytes, below which numpy's loop over single ones is faster,"""
+"""Elements of a row of x, by their bytes, below which numpy's loop over single ones is faster."""
 _FEWEST_THIN = 512
-"""if the array has as many elements: of fewer, its call takes longer than all of ours."""
+"""Elements of an array of such rows: of fewer, numpy's call takes longer than all of ours."""
 
 
 @dataclass(frozen=True)

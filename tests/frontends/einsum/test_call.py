@@ -154,6 +154,16 @@ def test_messages_point_into_the_text() -> None:
     ]
 
 
+@pytest.mark.parametrize("text", ["ij,ij->ij", "ij,ji->ij", "ij,ij->i", "ij->i", "ij->j", "ij->"])
+def test_operands_at_odd_addresses(text: str) -> None:
+    memory = [np.zeros(8 * 8 * 4 + 1, np.uint8) for _ in text.partition("->")[0].split(",")]
+    odd = [one[1:].view("f4").reshape(8, 8) for one in memory]
+    for one in odd:
+        one[...] = np.random.default_rng(1).integers(-3, 4, one.shape)
+    for _ in range(2):
+        np.testing.assert_array_equal(ps.einsum(text, *odd), np.einsum(text, *odd))
+
+
 def test_arguments_of_other_kinds() -> None:
     a = np.ones((2, 2), "f4")
     for call, message in (

@@ -91,7 +91,7 @@ def test_the_second_call_of_a_kind_does_not_go_through_python(
 ) -> None:
     a, b = KINDS["part"](0, "f4")
     expected = ps.matmul(a, b)
-    monkeypatch.setattr(call, "_route", None)
+    monkeypatch.setattr(call, "known_route", None)
     assert np.array_equal(ps.matmul(a, b), expected)
 
 
@@ -157,7 +157,7 @@ def test_the_second_finish_of_a_kind_does_not_go_through_python(
     expected.append(finished(a @ b, expected[0], options))
     assert np.array_equal(ps.matmul(a, b, out, **options), expected[0])
     if finish != "one for all":  # which is spread over a vector first
-        monkeypatch.setattr(call, "_route", None)
+        monkeypatch.setattr(call, "known_route", None)
     assert np.array_equal(ps.matmul(a, b, out, **options), expected[1])
 
 

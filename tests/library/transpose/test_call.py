@@ -67,6 +67,17 @@ def test_images() -> None:
     np.testing.assert_array_equal(ps.transpose(nchw, (0, 2, 3, 1)), nhwc)
 
 
+@pytest.mark.parametrize("shape", [(2, 3, 64), (1, 3, 65), (2, 64, 3), (1, 65, 3), (64, 3, 1)])
+def test_thin_images_of_three_dimensions(shape: tuple[int, int, int]) -> None:
+    """The kernel takes the array, or the result, as it is, and the other one in another shape."""
+    for _ in range(2):
+        a = numbers(shape)
+        for axes in permutations(range(3)):
+            np.testing.assert_array_equal(ps.transpose(a, axes), a.transpose(axes))
+            out = np.empty(a.transpose(axes).shape, a.dtype)
+            np.testing.assert_array_equal(ps.transpose(a, axes, out), a.transpose(axes))
+
+
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2, 0, 4)])
 def test_nothing(shape: tuple[int, ...]) -> None:
     assert ps.transpose(numbers(shape)).shape == shape[::-1]

@@ -1,0 +1,43 @@
+"""Which copy makes a movement: numpy's, a plain one, few columns at a time, or tiles."""
+
+from dataclasses import replace
+
+import pytest
+
+from polysched.ir.dtypes import f32
+from polysched.library.transpose.axes import simplest
+from polysched.library.transpose.compiled import compiled_for
+from polysched.machine.load import load_machine
+
+
+@pytest.mark.parametrize(
+    ("shape", "order", "source"),
+    [
+        ((40, 50), (1, 0), (40, 50)),  # tiles
+        ((40, 50), (0, 1), (2000,)),  # nothing moves
+        ((100, 3), (1, 0), (1, 300)),  # few columns
+    ],
+)
+def test_the_form_in_which_a_copy_takes_the_array(
+    shape: tuple[int, ...], order: tuple[int, ...], source: tuple[int, ...]
+) -> None:
+    made = compiled_for(simplest(shape, order), f32, 1, load_machine())
+    assert made is not None
+    assert made.source_shape == source
+    assert made.is_copy is (order == (0, 1))
+    assert not made.kernel.is_threaded
+
+
+def test_what_is_left_to_numpy() -> None:
+    machine = load_machine()
+    rows_stay_rows = simplest((4, 5, 64), (1, 0, 2))
+    assert compiled_for(rows_stay_rows, f32, 1, machine) is None
+    # A copy that does not fit the second cache, here one of a KiB.
+    small = replace(machine, caches=tuple(replace(one, bytes=1024) for one in machine.caches[:2]))
+    assert compiled_for(simplest((40, 50), (0, 1)), f32, 1, small) is None
+
+
+def test_threads_share_what_is_large() -> None:
+    made = compiled_for(simplest((1024, 1024), (1, 0)), f32, 2, load_machine())
+    assert made is not None
+    assert made.kernel.is_threaded
