@@ -9,6 +9,7 @@ bytes, so that only parallel loops have to be looked at.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import islpy as isl
 
@@ -19,7 +20,7 @@ from polysched.ir.packing import Rows
 from polysched.ir.smallest import smallest_pair
 from polysched.ir.tree import Loop, LoopKind, Node, loops, path, statements
 from polysched.legality.verdict import Cause, Violation, ViolationKind, Witness
-from polysched.legality.witness import occurrence
+from polysched.legality.witness import numbers, occurrence
 from polysched.schedule.program import Program
 
 
@@ -117,7 +118,7 @@ def sharing_pairs(
 def _violation(
     program: Program, loop: Loop, source: Reference, sink: Reference, pairs: isl.Map
 ) -> Violation:
-    first, second = smallest_pair(pairs)
+    first, second = smallest_pair(_sure(program, source, sink, pairs))
     return Violation(
         what=ViolationKind.PARALLEL,
         cause=Cause.SHARED_BYTE,
@@ -129,6 +130,23 @@ def _violation(
         array=program.statements[source.statement].target.array,
         loop=loop.name,
     )
+
+
+def _sure(program: Program, source: Reference, sink: Reference, pairs: isl.Map) -> isl.Map:
+    """The pairs, at the smallest sizes that have any, whose elements share a byte for sure; all
+    pairs if there are none: where rows have the length of a parameter, they may share one.
+    """
+    sizes = dict(smallest_pair(pairs)[0].parameters)
+    ends = [program.statements[one.statement] for one in (source, sink)]
+    accesses = [end.accesses[one.position] for end, one in zip(ends, (source, sink), strict=True)]
+    array = program.arrays[accesses[0].array]
+    shape = tuple(map(Constant, numbers(array.shape, sizes)))
+    exact = sharing_relation(replace(array, shape=shape))
+    sure = pairs.intersect(_touching(ends[0], accesses[0], ends[1], accesses[1], exact))
+    for position in range(sure.dim(isl.dim_type.param)):
+        size = sizes[str(sure.get_dim_name(isl.dim_type.param, position))]
+        sure = sure.fix_val(isl.dim_type.param, position, isl.Val(size))
+    return pairs if sure.is_empty() else sure
 
 
 def _touching(

@@ -97,6 +97,16 @@ def test_the_message_names_two_elements_of_the_byte() -> None:
     )
 
 
+def test_the_witness_is_one_where_rows_have_the_length_of_a_parameter() -> None:
+    build = KernelBuilder("row")
+    n = build.parameter("n", minimum=1)
+    w = build.inout("w", "u5", (2 * n + 6, 2 * n + 6), rows="contiguous")
+    with build.loops(i=n) as i:
+        w[0, i] = 0
+    verdict = check(Schedule(build.kernel()).split("i", 2).parallel("io"))
+    assert "w[0,1] and w[0,2] lie in one byte" in str(verdict)
+
+
 @pytest.mark.parametrize("bits", [1, 3, 4, 5, 7, 12, 20])
 @pytest.mark.parametrize("rows", Rows)
 @pytest.mark.parametrize("shape", [(19,), (3, 7), (2, 3, 5)], ids=str)
