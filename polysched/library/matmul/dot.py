@@ -3,9 +3,14 @@
 Where both operands are contiguous along ``k``, a few rows are multiplied as dot products are: each
 sum is a vector of partial sums, which are added up at its end. A product of few rows with a
 transposed ``b``, or of a matrix and a vector, is read once and as it lies that way.
+
+The partial sums of a tile are in registers while its terms are added, and in memory while they are
+added up: that is a loop over the rows of the tile, whose columns become lanes.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from polysched.errors import ScheduleError
 from polysched.ir.kernel import Kernel
@@ -24,8 +29,18 @@ from polysched.user import Schedule
 FEW_LANES = 4
 """Lanes to which the partial sums are brought before they are added up one by one."""
 
-_OF_A_TILE = ("init", "update_init", "update", "fewer_init", "update_combine", "fewer_combine")
-_WRITTEN_OUT = {"m", "n", "rm", "rn", "each_lane", "group", "each_few"}
+NARROWEST = 3
+"""Columns of a tile that are worth being lanes where they are added up."""
+
+_WRITTEN_OUT = {
+    "init": ("n",),
+    "update_init": ("m", "n"),
+    "update": ("rm", "rn"),
+    "fewer_init": ("n",),
+    "update_combine": ("each_lane", "group", "n"),
+    "fewer_combine": ("each_few", "n"),
+}
+"""The loops of a tile's statements of which each iteration is code of its own."""
 
 
 def dot_schedule(kernel: Kernel, config: Config, lanes: int) -> Schedule:
@@ -55,31 +70,58 @@ def dot_schedule(kernel: Kernel, config: Config, lanes: int) -> Schedule:
         .reorder("lane", "ik")
         .rfactor("update", "lane", order=(*_space(kernel), "each_lane"))
     )
-    if lanes > FEW_LANES:
-        schedule = (
-            schedule.split("update_combine.each_lane", FEW_LANES, into=("group", "few"))
-            .reorder("few", "group", "update_combine.m", "update_combine.n")
-            .rfactor("update_combine", "few", into="fewer", order=(*_space(kernel), "each_few"))
-            .vectorize("few", FEW_LANES)
-        )
-    tile = loops[-1]
-    if "init" in schedule.program.statements:
-        schedule = schedule.compute_at("init", at=tile)
+    schedule = _added_up(schedule, config, lanes, tile=loops[-1])
     if config.parallel_batch:
         loops = (*stack_loops(kernel), *loops)
     schedule, _ = in_parallel(schedule, loops)
     schedule = schedule.vectorize("lane", lanes)
     if config.inner_k > 1:
         schedule = schedule.unroll("ik", factor=config.inner_k)
-    for statement in _OF_A_TILE:
+    for statement, loops_of_tile in _WRITTEN_OUT.items():
         if statement in schedule.program.statements:
             around = loops_around(schedule, statement)
-            for loop in (one for one in around if one in _WRITTEN_OUT):
+            for loop in (one for one in loops_of_tile if one in around):
                 schedule = schedule.unroll(f"{statement}.{loop}")
     schedule = produced_whole(schedule, config, lanes)
     if "epilogue" in schedule.program.statements:
         schedule = schedule.vectorize("epilogue.n", lanes)
     return schedule
+
+
+def _added_up(schedule: Schedule, config: Config, lanes: int, tile: str) -> Schedule:
+    """Add up the partial sums of a tile row by row: all sums are brought to a few lanes, these are
+    added one by one, for all columns of the tile at once.
+    """
+    row = "update_combine.m" if "m" in loops_around(schedule, "update_combine") else tile
+    if lanes > FEW_LANES:
+        few = (*_space(schedule.kernel), "each_few")
+        schedule = schedule.split("update_combine.each_lane", FEW_LANES, into=("group", "few"))
+        schedule = _ordered(schedule, "update_combine", ("m", "few", "group", "n"))
+        schedule = schedule.rfactor("update_combine", "few", into="fewer", order=few)
+        schedule = schedule.vectorize("few", FEW_LANES)
+        last = "fewer_combine"
+        schedule = _ordered(schedule, last, ("each_few", "n"))
+    else:
+        last = "update_combine"
+        schedule = _ordered(schedule, last, ("m", "each_lane", "n"))
+    if "init" in schedule.program.statements:
+        schedule = schedule.compute_at("init", at=row)
+    if config.inner_n < NARROWEST or "n" not in loops_around(schedule, last):
+        return schedule
+    columns = 1 << (config.inner_n - 1).bit_length()
+    for statement in ("init", last):
+        if "n" in loops_around(schedule, statement):
+            schedule = schedule.vectorize(f"{statement}.n", columns)
+    # Partial vectors that are stored and loaded again wait for each other.
+    sums = schedule.kernel.statements["update"].target.array
+    return schedule.promote(sums, at=row, lanes=columns)
+
+
+def _ordered(schedule: Schedule, statement: str, loops: Sequence[str]) -> Schedule:
+    """Put those of the loops that a statement has in this order."""
+    around = loops_around(schedule, statement)
+    found = [f"{statement}.{loop}" for loop in loops if loop in around]
+    return schedule.reorder(*found) if len(found) > 1 else schedule
 
 
 def _with_rows_of_a(schedule: Schedule, lanes: int) -> Schedule:

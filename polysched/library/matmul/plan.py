@@ -27,8 +27,16 @@ FEWEST_ROWS_APART = 64
 MOST_DOT_ROWS = 16
 """Rows of the product for which it pays to read a transposed ``b`` as it lies."""
 
-MOST_ROWS_ALONG = 8
+MOST_ROWS_ALONG = 7
 """Rows of a register tile there: each is a vector beside the sums."""
+
+COLUMNS_ALONG = 4
+"""Columns of a register tile there at most, but for a row or two."""
+
+VECTORS_BESIDE_ROWS = 2
+"""Vectors of terms that it takes there, beside one for each row: to add up the partial sums of a
+column is as dear for each row, and soon dearer than to turn ``b`` once for all of them.
+"""
 
 MOST_DISTANT_ROWS_ALONG = 5
 """The same where the rows of ``a`` come from the second cache again for each tile."""
@@ -64,7 +72,7 @@ def plan(problem: Problem, machine: Machine, threads: int = 1) -> Config:
     """
     config = with_threads(problem, machine, threads)
     part = part_sizes(replace(config, inner_m=1, inner_n=1, inner_k=1), problem.sizes)
-    if problem.transpose_b and part.m <= MOST_DOT_ROWS and part.k >= SHORTEST_BLOCK:
+    if _is_along_sums(part, problem, machine):
         config = in_more_parts(_along_sums(config, part, problem, machine), part)
     elif (chains := _chains(problem, machine)) > 1:
         config = Config(parallel_batch=config.parallel_batch, pack_b=False, chains=chains)
@@ -78,6 +86,13 @@ def plan(problem: Problem, machine: Machine, threads: int = 1) -> Config:
     if not config.along_k:
         config = _with_computed(config, problem)
     return fitted(config, problem.sizes)
+
+
+def _is_along_sums(part: Sizes, problem: Problem, machine: Machine) -> bool:
+    """Whether a transposed ``b`` is read as it lies, by dot products of a few rows."""
+    vectors = part.m + VECTORS_BESIDE_ROWS
+    fewest = max(SHORTEST_BLOCK, vectors * machine.lanes(problem.total.bits))
+    return problem.transpose_b and part.m <= MOST_DOT_ROWS and part.k >= fewest
 
 
 def _chains(problem: Problem, machine: Machine) -> int:
@@ -145,13 +160,15 @@ def _along_sums(config: Config, part: Sizes, problem: Problem, machine: Machine)
     most = MOST_ROWS_ALONG if is_near else MOST_DISTANT_ROWS_ALONG
     tallest = min(most, machine.vector_registers // 4)
     rows = _dividing(part.m, tallest)
-    widest = min((machine.vector_registers - 1) // rows - 1, 8 if rows <= 2 else 4)
+    widest = (machine.vector_registers - 1) // rows - 1
+    is_wide = rows <= 2 and widest >= 2 * COLUMNS_ALONG and part.n % (2 * COLUMNS_ALONG) == 0
+    columns = 2 * COLUMNS_ALONG if is_wide else _dividing(part.n, min(widest, COLUMNS_ALONG))
     return replace(
         config,
         n_threads=max(config.n_threads, config.k_threads),
         k_threads=1,
         inner_m=rows,
-        inner_n=_dividing(part.n, widest),
+        inner_n=columns,
         pack_a=problem.transpose_a or problem.gaps_a,
         pack_b=False,
         along_k=True,

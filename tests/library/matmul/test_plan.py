@@ -81,6 +81,17 @@ def test_few_rows_by_a_transposed_b_are_dot_products() -> None:
     assert not plan(Problem(Sizes(4, 1024, 1024)), AVX512).along_k
 
 
+@pytest.mark.parametrize("m", [1, 4, 16])
+@pytest.mark.parametrize("dtype", [f32, f64])
+def test_dot_products_take_longer_sums_the_more_rows_there_are(m: int, dtype: DType) -> None:
+    shortest = next(
+        k
+        for k in range(1, 1000)
+        if plan(Problem(Sizes(m, 400, k), dtype, b=TURNED), AVX512).along_k
+    )
+    assert shortest == max(64, 512 // dtype.bits * (m + 2))
+
+
 def test_dot_products_come_in_more_parts_than_threads() -> None:
     config = plan(Problem(Sizes(4, 4096, 1024), b=TURNED), AVX512, threads=2)
     assert config.along_k
@@ -177,6 +188,6 @@ def test_chains_fit_every_machine(machine, dtype: DType) -> None:
 
 
 def test_rows_from_the_second_cache_are_fewer_in_a_tile() -> None:
-    near, far = (plan(Problem(Sizes(8, 1000, k), b=TURNED), AVX512) for k in (700, 2000))
-    assert (near.inner_m, near.inner_n) == (8, 2)
+    near, far = (plan(Problem(Sizes(7, 1000, k), b=TURNED), AVX512) for k in (700, 3000))
+    assert (near.inner_m, near.inner_n) == (7, 2)
     assert (far.inner_m, far.inner_n) == (4, 4)
