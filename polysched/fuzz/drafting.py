@@ -42,6 +42,7 @@ class Draft:
     limits: Limits
     parameters: tuple[ParameterSketch, ...]
     numbered: bool
+    literals: tuple[int, ...] = ()
     arrays: list[Target] = field(default_factory=list)
     scope: list[Expression] = field(default_factory=list)
     statements: int = 0
@@ -49,8 +50,14 @@ class Draft:
 
     @property
     def sizes(self) -> list[Expression]:
-        """The parameters."""
-        return [Parameter(one.name) for one in self.parameters]
+        """The parameters, or the literals that a kernel without them has in their place."""
+        literals = [Constant(size) for size in self.literals]
+        return literals or [Parameter(one.name) for one in self.parameters]
+
+    @property
+    def greatest(self) -> int | None:
+        """The greatest value of a size, if it has one."""
+        return max(self.literals) if self.literals else self.parameters[0].maximum
 
     def statement_name(self) -> str:
         """A name of its own for one more statement."""
@@ -70,16 +77,20 @@ class Draft:
 
 
 def new_draft(integers: Integers, limits: Limits) -> Draft:
-    """A draft with one or two parameters, bounded or not."""
+    """A draft with one or two parameters, bounded or not, or literal sizes."""
     names = "NM" if chance(integers, 1, 5) else "N"
+    numbered = chance(integers, 1, 2)
+    if chance(integers, 1, 3):
+        sizes = tuple(integers(1, limits.largest + 3) for _ in names)
+        return Draft(integers, limits, (), numbered, sizes)
     greatest = limits.largest if chance(integers, 3, 4) else None
     parameters = tuple(ParameterSketch(name, integers(0, 1), greatest) for name in names)
-    return Draft(integers, limits, parameters, numbered=chance(integers, 1, 2))
+    return Draft(integers, limits, parameters, numbered)
 
 
 def spans(draft: Draft, times: int, more: int) -> Expression:
     """So many spans, and a number: a span is the sum of the parameters (or their limits) + 2."""
-    greatest = draft.parameters[0].maximum
+    greatest = draft.greatest
     if greatest is not None:
         return Constant(times * (greatest + 2) + more)
     return weighted_sum([(times, size) for size in draft.sizes], 2 * times + more)

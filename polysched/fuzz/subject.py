@@ -64,12 +64,12 @@ class Subject:
     def affordable(self, values: Sequence[int], most: int, count: int) -> list[Sizes]:
         """Up to ``count`` sizes with at most so many instances each, spread over ``values``.
 
-        Two parameters take different values.
+        Two parameters take different values; without any there is one size.
         """
         names = self.kernel.parameters
-        every = [
+        every: list[Sizes] = [
             {name: values[place - 2 * number] for number, name in enumerate(names)}
-            for place in range(len(values))
+            for place in range(len(values) if names else 1)
         ]
         fitting = [sizes for sizes in every if 0 <= self._count(sizes) <= most]
         places = np.linspace(0, len(fitting) - 1, min(count, len(fitting)))

@@ -52,6 +52,16 @@ def test_ranges_stay_within_the_span() -> None:
             assert step in {1, 2, 3}
 
 
+def test_some_kernels_have_literal_sizes() -> None:
+    drafts = [new_draft(random.Random(seed).randint, Limits(largest=4)) for seed in range(300)]
+    literal = [one for one in drafts if not one.parameters]
+    assert 60 <= len(literal) <= 140
+    assert {str(size) for one in literal for size in one.sizes} == set("1234567")
+    for one in literal:
+        extents = new_array(one, Role.INOUT, 2).sketch.shape
+        assert all(isinstance(extent, Constant) for extent in extents)
+
+
 def test_loops_open_and_close() -> None:
     made = new_draft(random.Random(0).randint, Limits())
     with (
