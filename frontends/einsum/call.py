@@ -30,9 +30,11 @@ def einsum(
     meet in the order that opt_einsum finds.
 
     Products of matrices, dot products and sums run by the library's plans, their terms in any
-    order; an empty sum is 0. Operands of several types are converted to numpy's common type, which
-    the result has; integers wrap around. What lies in memory as a plan wants it is not copied.
-    The first call of a kind (text, shapes, types) plans, proves and compiles, some 0.2 s a step.
+    order; an empty sum is 0. What does not depend on a sum is multiplied with it afterwards, so
+    that a 0 among the terms does not meet an infinity there. Operands of several types are
+    converted to numpy's common type, which the result has; integers wrap around. What lies in
+    memory as a plan wants it is not copied. The first call of a kind (text, shapes, types) plans,
+    proves and compiles, some 0.2 s a step.
 
     Args:
         subscripts: the text.

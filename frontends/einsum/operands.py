@@ -35,7 +35,7 @@ class View:
         """The view of an array; nothing is copied."""
         if self.dropped:
             chosen = tuple(0 if axis in self.dropped else slice(None) for axis in range(array.ndim))
-            array = array[chosen]
+            array = array[(*chosen, ...)]  # the dots: an array, where no dimension is left, too
         for first, second in self.diagonals:
             array = np.moveaxis(np.diagonal(array, axis1=first, axis2=second), -1, first)
         return array

@@ -78,6 +78,34 @@ class ImageParam:
         places = _places(self.name, subscripts, self.dimensions)
         return Call(self.name, places, self.dtype, location=user_location(), source=self)
 
+    def width(self) -> Expression:
+        """The extent of the innermost dimension.
+
+        Raises:
+            FrontendError: no extents were given, or there is no such dimension.
+        """
+        return self._extent(0, "width")
+
+    def height(self) -> Expression:
+        """The extent of the second dimension; errors as for :meth:`width`."""
+        return self._extent(1, "height")
+
+    def channels(self) -> Expression:
+        """The extent of the third dimension; errors as for :meth:`width`."""
+        return self._extent(2, "channels")
+
+    def _extent(self, position: int, word: str) -> Expression:
+        if position >= self.dimensions:
+            raise FrontendError(
+                f"image '{self.name}' has {self.dimensions} dimensions, so it has no {word}()"
+            )
+        if self.extents is None:
+            raise FrontendError(
+                f"{word}() of image '{self.name}', whose extents are those that are read; expected "
+                f"ImageParam(..., extents=[...]): numbers, or names of sizes, the innermost first"
+            )
+        return self.extents[position]
+
     def __iter__(self) -> Iterator[Call]:
         raise FrontendError(f"image '{self.name}' cannot be iterated over; subscript it")
 

@@ -47,3 +47,6 @@ FUNCTIONS: Mapping[str, MathFunction] = MappingProxyType(
 """By name. ``exp`` differs from the C library's by at most one unit in the last place, since whole
 vectors of it are computed at once; all others are equal to the C library's, bit for bit.
 """
+
+KNOWN = tuple(sorted({*_REAL, "abs"}))
+"""The functions of which messages tell, those of ``float`` and of ``long`` apart."""

@@ -10,7 +10,7 @@ from polysched.errors import FrontendError
 from polysched.frontends.scop.affine import Integer, affine, condition, in_type
 from polysched.frontends.scop.integers import floor, minus, plus
 from polysched.frontends.scop.scope import EndedBinding, IntegerBinding, Scope
-from polysched.frontends.scop.types import c_name, declared_type, type_range
+from polysched.frontends.scop.types import c_name, common_type, declared_type, type_range
 from polysched.ir.dtypes import DType
 from polysched.ir.expressions import Constant, Expression, Index, Operation
 from polysched.ir.functions import maximum, minimum
@@ -206,25 +206,45 @@ class _Ends:
         return solved
 
     def _require_signs(self, node: c_ast.BinaryOp, left: Integer, right: Integer) -> None:
-        """Check that comparing a signed with an unsigned side means what it says."""
-        if left.dtype.is_signed == right.dtype.is_signed:
+        """Check that comparing a signed with an unsigned side means what it says.
+
+        The variable's side is compared once more than the loop runs, which has to be right too.
+        """
+        is_mixed = left.dtype.is_signed != right.dtype.is_signed
+        if not is_mixed or common_type(left.dtype, right.dtype).is_signed:
             return
-        side, integer = (node.left, left) if left.dtype.is_signed else (node.right, right)
-        own = self._is_own(integer.value)
-        condition = self.start.first >= 0 if own else integer.value >= 0
-        if isinstance(integer.value, Constant):
-            holds = int(integer.value.value) >= 0
-        elif own and isinstance(self.start.first, Constant):
-            holds = int(self.start.first.value) >= 0
-        else:
-            holds = self.scope.proves(condition)
-        if not holds:
+        sides = ((node.left, left, right), (node.right, right, left))
+        side, integer, other = sides[right.dtype.is_signed]
+        least = integer.value
+        if self._is_own(least):
+            fall = -self.step * self._slope(least)
+            least = _at_first(least, self.index, self.start.first)
+            if fall > 0 and node.op != "!=":
+                strict = Constant(int(node.op in ("<", ">")))
+                least = minimum(least, plus(minus(other.value, Constant(fall)), strict))
+        if not self.scope.proves(least >= 0):
             raise self.scope.error(
                 side,
                 f"'{self.scope.places.source_of(side)}' may be negative and is compared as an "
                 "unsigned number; use signed types, or promise what holds with '#pragma polysched "
                 "assume ...'",
             )
+
+    def _slope(self, own: Expression) -> int:
+        """By how much the variable's side grows where the variable grows by 1."""
+        if not self._is_own(own):
+            return 0
+        if not isinstance(own, Operation):
+            return 1
+        left, right = own.operands
+        match own.operator:
+            case Operator.ADD:
+                return self._slope(left) + self._slope(right)
+            case Operator.SUBTRACT:
+                return self._slope(left) - self._slope(right)
+        inner, factor = (left, right) if self._is_own(left) else (right, left)
+        assert isinstance(factor, Constant)  # else it bounds no loop
+        return self._slope(inner) * int(factor.value)
 
     def _is_own(self, value: Expression) -> bool:
         return any(node == Index(self.index) for node in walk(value))

@@ -11,7 +11,7 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine import COMPARISONS, EXTREMA, affine
-from polysched.frontends.scop.functions import FUNCTIONS
+from polysched.frontends.scop.functions import FUNCTIONS, KNOWN
 from polysched.frontends.scop.literals import literal
 from polysched.frontends.scop.places import Places
 from polysched.frontends.scop.scope import ArrayBinding, Scope
@@ -237,8 +237,8 @@ class Values:
             near = difflib.get_close_matches(name, FUNCTIONS, n=1)
             raise self.scope.error(
                 node,
-                f"a call of '{self.places.source_of(node.name)}', which may have side effects; "
-                f"expected a function of math.h such as {near[0] if near else 'sqrt'}",
+                f"a call of '{self.places.source_of(node.name)}', of which kernels know nothing; "
+                f"expected {f'{near[0]}, or another' if near else 'one'} of {', '.join(KNOWN)}",
             )
         if len(arguments) != function.operands:
             raise self.scope.error(

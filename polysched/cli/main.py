@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import click
 
-from polysched.cli.bench import bench
-from polysched.cli.check import check_command
-from polysched.cli.compile import compile_command
-from polysched.cli.failures import ReportingGroup
-from polysched.cli.machine import machine_command
-from polysched.cli.plot import plot_command
-from polysched.cli.run import run_command
-from polysched.cli.show import show_command
+from polysched.cli.commands import CommandsByName
 
 
 @click.group(
-    cls=ReportingGroup,
-    commands=[
-        check_command,
-        show_command,
-        plot_command,
-        run_command,
-        compile_command,
-        bench,
-        machine_command,
-    ],
+    cls=CommandsByName,
+    places={
+        "check": "polysched.cli.check:check_command",
+        "show": "polysched.cli.show:show_command",
+        "plot": "polysched.cli.plot:plot_command",
+        "run": "polysched.cli.run:run_command",
+        "compile": "polysched.cli.compile:compile_command",
+        "bench": "polysched.cli.bench:bench",
+        "machine": "polysched.cli.machine:machine_command",
+    },
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="polysched", message="%(prog)s %(version)s")

@@ -16,7 +16,7 @@ from llvmlite import ir
 from llvmlite.ir.values import ArgumentAttributes
 
 from polysched.codegen.bits.accesses import PackedAccesses
-from polysched.codegen.intrinsics import all_lanes, declared, mangled, shuffled
+from polysched.codegen.intrinsics import all_lanes, declared, mangled, shuffled, vector_type, zeros
 from polysched.codegen.memory import (
     BYTE,
     Addresses,
@@ -94,12 +94,14 @@ class Accesses:
         """The lanes for a statement, of whose vectors those that overlap are made of each other."""
         if lanes.mask is not None or FEATURE not in self.features:
             return lanes
+        read = [load for load in loads(node.value) if load.array in storages]
+        if len({load.array for load in read}) == len(read):
+            return lanes  # no two of one array
         found = []
-        for load in loads(node.value):
-            if load.array in storages:
-                whole = _whole_vector(storages[load.array], load.subscripts, lanes)
-                if whole is not None:
-                    found.append(whole)
+        for load in read:
+            whole = _whole_vector(storages[load.array], load.subscripts, lanes)
+            if whole is not None:
+                found.append(whole)
         stored = None
         if node.target.array in storages:
             stored = _whole_vector(storages[node.target.array], node.target.subscripts, lanes)
@@ -192,7 +194,7 @@ class Accesses:
         if step is not None:
             return self._from_neighbour(storage, offset, step, lanes)
         pointer = self.addresses.address(storage, offset)
-        type_ = ir.VectorType(memory_type(storage.array.dtype), lanes.count)
+        type_ = vector_type(memory_type(storage.array.dtype), lanes.count)
         alignment = known_alignment(storage, offset)
         if lanes.mask is None:
             loaded = builder.load(pointer, typ=type_)
@@ -200,9 +202,7 @@ class Accesses:
             return loaded
         signature = ir.FunctionType(type_, [pointer.type, lanes.mask.type, type_])
         function = declared(builder.module, f"llvm.masked.load.{mangled(type_)}.p0", signature)
-        return self._masked_call(
-            function, [pointer, lanes.mask, ir.Constant(type_, None)], 0, alignment
-        )
+        return self._masked_call(function, [pointer, lanes.mask, zeros(type_)], 0, alignment)
 
     def _from_neighbour(self, storage: Storage, offset: Offset, step: int, lanes: Lanes) -> Any:
         """A whole vector from the one that lies ``step`` elements further."""
@@ -222,13 +222,13 @@ class Accesses:
 
     def _gather(self, storage: Storage, subscripts: tuple[Expression, ...], lanes: Lanes) -> Any:
         pointers = self._lane_pointers(storage, subscripts, lanes)
-        type_ = ir.VectorType(memory_type(storage.array.dtype), lanes.count)
+        type_ = vector_type(memory_type(storage.array.dtype), lanes.count)
         mask = lanes.mask if lanes.mask is not None else all_lanes(lanes.count)
         signature = ir.FunctionType(type_, [pointers.type, mask.type, type_])
         name = f"llvm.masked.gather.{mangled(type_)}.v{lanes.count}p0"
         function = declared(self.builder.module, name, signature)
         return self._masked_call(
-            function, [pointers, mask, ir.Constant(type_, None)], 0, storage.array.dtype.bytes
+            function, [pointers, mask, zeros(type_)], 0, storage.array.dtype.bytes
         )
 
     def _lane_pointers(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from polysched.ir.expressions import Expression, Load
+from polysched.ir.expressions import Expression, Index, Load
 from polysched.ir.kernel import Access, Array
 from polysched.ir.linear import LinearForm, linear_form
 from polysched.ir.traversal import loads
@@ -60,7 +61,7 @@ class Column:
     assign: Assign
     arrays: Mapping[str, Array]
 
-    @property
+    @cached_property
     def group(self) -> tuple[Any, ...]:
         """What the columns of a tile have in common."""
         loop = self.loop
@@ -72,15 +73,13 @@ class Column:
         """What the schedule says."""
         return self.loop.transposition
 
-    @property
+    @cached_property
     def loads(self) -> list[Strided]:
         """The loads of the value whose lanes lie rows apart, each place once."""
-        found = (
-            self.strided(Access(one.array, one.subscripts)) for one in loads(self.assign.value)
-        )
+        found = map(self.strided, loads(self.assign.value))
         return list(dict.fromkeys(one for one in found if one is not None))
 
-    @property
+    @cached_property
     def store(self) -> Strided | None:
         """The store, if its lanes lie rows apart."""
         return self.strided(self.assign.target)
@@ -98,21 +97,27 @@ class Column:
     def strided(self, access: Access | Load) -> Strided | None:
         """An access whose lanes lie rows apart; None if they are one element or neighbours."""
         lane = self.loop.variable
-        place, steps = [], []
-        for subscript in access.subscripts:
-            form = linear_form(subscript, {})
-            if not form.is_affine and loads(subscript):
+        forms = [linear_form(subscript, {}) for subscript in access.subscripts]
+        for form, subscript in zip(forms, access.subscripts, strict=True):
+            if not form.is_affine and (loads(subscript) or form.without(lane)[0].uses({lane})):
                 return None
-            rest, step = form.without(lane)
-            if not form.is_affine and rest.uses({lane}):
-                return None
-            steps.append(step)
-            place.append(rest)
+        steps = [_coefficient(form, lane) for form in forms]
+        if not any(steps):
+            return None
         along = self.arrays[access.array].lane_dimension
         across = [step for at, step in enumerate(steps, -len(steps)) if at != along]
-        if not any(steps) or (not any(across) and abs(steps[along]) == 1):
+        if not any(across) and abs(steps[along]) == 1:
             return None
+        place = [form.without(lane)[0] for form in forms]
         return Strided(access.array, tuple(place), tuple(steps), along)
+
+
+def _coefficient(form: LinearForm, index: str) -> int:
+    """The coefficient of the index of a name."""
+    for atom, coefficient in form.terms:
+        if isinstance(atom, Index) and atom.name == index:
+            return coefficient
+    return 0
 
 
 def column_of(node: LoopNode, arrays: Mapping[str, Array]) -> Column | None:

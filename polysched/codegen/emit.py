@@ -10,6 +10,7 @@ caller checks that written arrays overlap no other.
 from __future__ import annotations
 
 import functools
+from collections.abc import Set
 from typing import Any, Protocol
 
 from llvmlite import ir
@@ -22,7 +23,7 @@ from polysched.codegen.transposition import Transposition, emit_transposition
 from polysched.codegen.values import INDEX, Value, splat, widened
 from polysched.errors import LoweringError
 from polysched.ir.cache_lines import line_offsets
-from polysched.ir.expressions import Expression
+from polysched.ir.expressions import Constant, Expression
 from polysched.ir.kernel import Access
 from polysched.ir.linear import interval, linear_form
 from polysched.ir.tree import LoopKind
@@ -51,12 +52,19 @@ class Emitter:
     Args:
         values: at the function's first block, after the storage is set up.
         regions: what emits parallel loops; None if there is none.
+        unmasked: the register arrays whose inactive lanes may hold anything.
     """
 
-    def __init__(self, values: Evaluator, regions: RunsParallel | None = None) -> None:
+    def __init__(
+        self,
+        values: Evaluator,
+        regions: RunsParallel | None = None,
+        unmasked: Set[str] = frozenset(),
+    ) -> None:
         self.values = values
         self.builder = values.builder
         self.regions = regions
+        self.unmasked = unmasked
 
     # -- control flow ----------------------------------------------------------------------------
 
@@ -139,6 +147,9 @@ class Emitter:
     def _vector(self, node: For) -> None:
         """All lanes of one assignment at once; inactive lanes are masked."""
         condition, body = _mask_condition(node)
+        if condition is None and _is_whole(node):
+            self._assign(body, Lanes(node.variable, node.lanes, None))
+            return
         lower, upper = (linear_form(end, self.values.known) for end in (node.lower, node.upper))
         extent = upper.plus(lower, -1)
         one_lane = extent.is_constant and extent.constant == 1 and condition is None
@@ -197,12 +208,12 @@ class Emitter:
         values.addresses.pace.rest()
 
     def _transposition(self, node: Transposition) -> None:
-        registers = self.values.registers
+        registers, slots = self.values.registers, self.values.slots
         (_, rows), (_, columns) = registers[node.rows], registers[node.columns]
-        vectors = [self.builder.load(slot, typ=slot.allocated_type) for slot in rows]
-        transposed = emit_transposition(self.builder, vectors, node)
+        vectors = [slots.load(slot) for slot in rows]
+        transposed = emit_transposition(self.builder, vectors, node, self.values.features)
         for vector, slot in zip(transposed, columns, strict=True):
-            self.builder.store(vector, slot)
+            slots.store(vector, slot)
 
     def _store(self, node: Assign, value: Value, lanes: Lanes | None) -> None:
         target = node.target
@@ -216,11 +227,18 @@ class Emitter:
         slot = self.values.slot(target.array, target.subscripts)
         width = lanes_of(slot)
         new = widened(self.builder, value, width)
-        if lanes is not None and lanes.mask is not None and width is not None:
-            new = self.builder.select(
-                lanes.mask, new, self.builder.load(slot, typ=slot.allocated_type)
-            )
-        self.builder.store(new, slot)
+        mask = None if lanes is None or width is None else lanes.mask
+        if mask is not None and target.array not in self.unmasked:
+            new = self.builder.select(mask, new, self.values.slots.load(slot))
+        self.values.slots.store(new, slot)
+
+
+def _is_whole(node: For) -> bool:
+    """Whether it stands in the loop's ends that every lane runs."""
+    lower, upper = node.lower, node.upper
+    if not isinstance(lower, Constant) or not isinstance(upper, Constant):
+        return False
+    return lower.value <= 0 and upper.value >= node.lanes and node.step == 1
 
 
 def _mask_condition(node: For) -> tuple[Expression | None, Assign]:

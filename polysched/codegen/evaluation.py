@@ -11,6 +11,7 @@ from llvmlite import ir
 from polysched.codegen.accesses import Accesses, Lanes
 from polysched.codegen.intrinsics import lane_numbers
 from polysched.codegen.memory import Addresses, Storage
+from polysched.codegen.register_slots import RegisterSlots
 from polysched.codegen.values import INDEX, Value, element_type, emit_cast, emit_operator, widened
 from polysched.errors import LoweringError
 from polysched.ir.dtypes import DType, boolean, i64
@@ -58,6 +59,7 @@ class Evaluator:
         self.parameters = parameters
         self.storages = storages
         self.registers = registers
+        self.slots = RegisterSlots(builder)
         self.known = known
         self.variables = variables or {}
         self.features = features
@@ -146,8 +148,7 @@ class Evaluator:
     def _load(self, load: Load, lanes: Lanes | None) -> Value:
         if load.array in self.registers:
             slot = self.slot(load.array, load.subscripts)
-            loaded = self.builder.load(slot, typ=slot.allocated_type)
-            return Value(loaded, load.type, lanes_of(slot))
+            return Value(self.slots.load(slot), load.type, lanes_of(slot))
         return self.accesses.load(self.storages[load.array], load.subscripts, lanes)
 
     def slot(self, array: str, subscripts: tuple[Expression, ...]) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from llvmlite import ir
 from llvmlite.ir.values import FunctionAttributes
 
+from polysched.codegen.function_builder import FunctionBuilder
+
 
 class _Attributes(FunctionAttributes):  # type: ignore[misc]  # llvmlite is untyped
     """``no-builtins`` keeps LLVM from calling memcpy and memset for the loops of small tiles."""
@@ -26,7 +28,7 @@ def new_function(
     function.attributes.add('"no-builtins"')
     if internal:
         function.linkage = "internal"
-    return function, ir.IRBuilder(function.append_basic_block("entry"))
+    return function, FunctionBuilder(function.append_basic_block("entry"))
 
 
 def compile_for(function: ir.Function, cpu: str, features: str) -> None:

@@ -55,6 +55,59 @@ def element_bits(type_: Any) -> int:
     return 64 if isinstance(element, ir.DoubleType) else 32
 
 
+class Splat(ir.Constant):  # type: ignore[misc]  # llvmlite is untyped
+    """A vector with one constant in every lane, in LLVM's short form."""
+
+    def __init__(self, lane: Any, lanes: int) -> None:
+        super().__init__(vector_type(lane.type, lanes), [lane] * lanes)
+        self.lane = lane
+
+    def _get_reference(self) -> str:
+        return f"splat ({self.lane})"
+
+
+class Free(ir.Constant):  # type: ignore[misc]
+    """A vector whose lanes may hold anything, in LLVM's short form."""
+
+    def __init__(self, type_: Any) -> None:
+        super().__init__(type_, ir.Undefined)
+
+    def _get_reference(self) -> str:
+        return "poison"
+
+
+@lru_cache(maxsize=512)
+def vector_type(element: Any, lanes: int) -> Any:
+    """The type of a vector: one object for all who ask, because llvmlite keeps its text."""
+    return ir.VectorType(element, lanes)
+
+
+@lru_cache(maxsize=512)
+def free(type_: Any) -> Any:
+    """A vector whose lanes may hold anything."""
+    return Free(type_)
+
+
+@lru_cache(maxsize=512)
+def zeros(type_: Any) -> Any:
+    """A vector of zeros."""
+    return constant(type_, 0)
+
+
+def fenced(builder: ir.IRBuilder, vector: Any) -> Any:
+    """A vector as it is, but LLVM does not know what made it; one of less than 32 bits it does.
+
+    LLVM has such a fence for floating-point numbers, of which it changes no bit.
+    """
+    own = vector.type
+    words, rest = divmod(own.count * element_bits(own), 32)
+    if rest:
+        return vector
+    type_ = vector_type(ir.FloatType(), words)
+    made = intrinsic(builder, "arithmetic.fence", [builder.bitcast(vector, type_)])
+    return builder.bitcast(made, own)
+
+
 @lru_cache(maxsize=4096)
 def integers(bits: int, values: tuple[int, ...]) -> Any:
     """A constant vector of integers of so many bits.
@@ -63,7 +116,9 @@ def integers(bits: int, values: tuple[int, ...]) -> Any:
     of shuffles names the same few masks again and again.
     """
     type_ = ir.IntType(bits)
-    return ir.Constant(ir.VectorType(type_, len(values)), [type_(one) for one in values])
+    if len(set(values)) == 1:
+        return Splat(type_(values[0]), len(values))
+    return ir.Constant(vector_type(type_, len(values)), [type_(one) for one in values])
 
 
 def lane_numbers(count: int) -> Any:
@@ -89,5 +144,5 @@ def shuffled(builder: ir.IRBuilder, first: Any, second: Any, lanes: Iterable[int
 def constant(type_: Any, value: float) -> Any:
     """A number as a constant of a type; of a vector type, in every lane."""
     if isinstance(type_, ir.VectorType):
-        return ir.Constant(type_, [ir.Constant(type_.element, value)] * type_.count)
+        return Splat(ir.Constant(type_.element, value), type_.count)
     return ir.Constant(type_, value)

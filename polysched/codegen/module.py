@@ -12,6 +12,7 @@ from polysched.codegen.evaluation import Evaluator
 from polysched.codegen.expand import expand
 from polysched.codegen.functions import new_function
 from polysched.codegen.intrinsics import declared
+from polysched.codegen.lane_ranges import of_one_range
 from polysched.codegen.memory import Storage
 from polysched.codegen.nesting import require_shallow
 from polysched.codegen.placement import PAGE, Placement
@@ -120,13 +121,14 @@ def _emit_function(
         first = _NOWHERE if workspace is None else place.behind(workspace, shared)
         crew = Team(team, threads, first, place.sum(private, 0))
         regions = Regions(program, registers, crew, module, known)
-    Emitter(values, regions).node(program.body)
+    Emitter(values, regions, of_one_range(program.body, set(registers))).node(program.body)
     if any(storage.array.streamed for storage in storages.values()):
         emit_fence(builder)
     if workspace is not None:
         free = declared(module, "free", ir.FunctionType(ir.VoidType(), [_POINTER]))
         builder.call(free, [workspace])
     builder.ret(INT32(0))
+    values.slots.drop_needless()
 
 
 def _allocated(place: Placement, size: Any) -> Any:

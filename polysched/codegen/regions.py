@@ -188,10 +188,11 @@ class Regions:
             features=outer.features,
             contract=outer.contract,
         )
-        Emitter(values).counted(node, lower, upper)
+        Emitter(values, unmasked=emitter.unmasked).counted(node, lower, upper)
         if any(storage.array.streamed for storage in storages.values()):
             emit_fence(builder)
         builder.ret_void()
+        values.slots.drop_needless()
         return function
 
     def _work(self, name: str, body: ir.Function, node: For, types: list[Any]) -> ir.Function:

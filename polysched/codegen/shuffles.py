@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 from polysched.errors import LoweringError
@@ -71,6 +72,7 @@ class Network:
         return sum(map(len, self.stages))
 
 
+@lru_cache(maxsize=64)
 def transpose_network(rows: int, columns: int, bits: int) -> Network:
     """The network for a tile of elements of ``bits`` bits.
 
@@ -130,6 +132,7 @@ def run_network(
     join: Callable[[Sequence[Vector]], Vector],
     shuffle: Callable[[Vector, Vector, tuple[int, ...]], Vector],
     cut: Callable[[Vector, int, int], Vector],
+    between: Callable[[int, list[Vector]], list[Vector]] = lambda stage, registers: registers,
 ) -> list[Vector]:
     """The columns of a tile.
 
@@ -139,9 +142,12 @@ def run_network(
         join: makes one vector of several, one behind the other.
         shuffle: picks lanes of two vectors by a mask.
         cut: the part of a vector, its position and the number of parts given.
+        between: what is done to the registers between a stage, of this number, and the one before.
     """
     registers = [join([rows[row] for row in part]) for part in network.joined]
-    for stage in network.stages:
+    for number, stage in enumerate(network.stages):
+        if number:
+            registers = between(number, registers)
         registers = [
             shuffle(registers[one.first], registers[one.second], one.mask) for one in stage
         ]

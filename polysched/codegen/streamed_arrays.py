@@ -16,6 +16,9 @@ def require_streams(program: LoopProgram) -> None:
     Raises:
         LoweringError: one is not, so that no store of it can go past the caches.
     """
+    asked = {name for name, array in program.arrays.items() if array.streamed}
+    if not asked:
+        return
     found = {
         name
         for node in walk(program.body)
@@ -23,8 +26,8 @@ def require_streams(program: LoopProgram) -> None:
         for name in _streamed(node, program)
     }
     written = {node.target.array for node in walk(program.body) if isinstance(node, Assign)}
-    for name, array in program.arrays.items():
-        if array.streamed and name in written and name not in found:
+    for name in program.arrays:
+        if name in asked & written - found:
             raise LoweringError(
                 f"array '{name}' is to be streamed, but no vector loop writes neighbouring "
                 f"elements of it, at least {LEAST_BYTES} bytes at a time: vectorise the loop "

@@ -79,26 +79,29 @@ class _Former:
 
     def _block(self, node: Block) -> LoopNode:
         made: list[LoopNode] = []
-        children = list(node.children)
-        columns = [column_of(child, self.arrays) for child in children]
+        columns = [column_of(child, self.arrays) for child in node.children]
         groups = Counter(column.group for column in columns if column is not None)
-        while children:
-            first = column_of(children[0], self.arrays)
+        position = 0
+        while position < len(columns):
+            first = columns[position]
             if first is None:
-                made.append(self.visit(children.pop(0)))
+                made.append(self.visit(node.children[position]))
+                position += 1
                 continue
-            run = [first]
-            for child in children[1:]:
-                column = column_of(child, self.arrays)
+            run = []
+            for column in columns[position:]:
                 if column is None or column.group != first.group:
                     break
                 run.append(column)
-            nodes, children = children[: len(run)], children[len(run) :]
+            nodes = list(node.children[position : position + len(run)])
             made += self._run(run, nodes, elsewhere=groups[first.group] > len(run))
+            position += len(run)
         return block(made) if len(made) != 1 else made[0]
 
     def _run(self, run: list[Column], nodes: list[LoopNode], *, elsewhere: bool) -> list[LoopNode]:
         """Copies of one statement, cut into tiles; ``elsewhere``: there are others, further on."""
+        if run[0].strategy is None and len(run) < LEAST_COLUMNS:
+            return nodes
         made: list[LoopNode] = []
         while run:
             reason = self._not_strided(run[0])

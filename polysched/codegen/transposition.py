@@ -6,7 +6,7 @@ first one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from llvmlite import ir
 
 from polysched.codegen.interleaving import Interleaving, emit_interleaving, origin
-from polysched.codegen.intrinsics import element_bits, shuffled
+from polysched.codegen.intrinsics import element_bits, fenced, shuffled
 from polysched.codegen.shuffles import run_network, transpose_network
 from polysched.ir.dtypes import DType
 from polysched.ir.expressions import Constant, Index, Load
@@ -26,8 +26,14 @@ INT32 = ir.IntType(32)
 LANE = "tile.lane"
 """The variable of a tile's vector loops; no identifier, so no loop of a program has that name."""
 
-Transposing: TypeAlias = Callable[[ir.IRBuilder, list[Any]], list[Any]]
-"""From the rows of a tile to its columns, all of them vectors."""
+ROOMY = "avx512f"
+"""The instruction set with 32 vector registers; the others have 16."""
+
+MOST_FENCED = 16
+"""Registers of a tile up to which its stages are fenced: half of the machine's."""
+
+Transposing: TypeAlias = Callable[[ir.IRBuilder, list[Any], Set[str]], list[Any]]
+"""From the rows of a tile to its columns, all of them vectors, by given instruction sets."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +81,16 @@ def interleaving(
     return Transposition(elements, given, made, TransposeStrategy.NETWORK, kind)
 
 
-def emit_transposition(builder: ir.IRBuilder, rows: list[Any], node: Transposition) -> list[Any]:
-    """The columns of a tile from its rows."""
+def emit_transposition(
+    builder: ir.IRBuilder, rows: list[Any], node: Transposition, features: Set[str] = frozenset()
+) -> list[Any]:
+    """The columns of a tile from its rows, by the instruction sets of these names."""
     if node.interleaving is not None:
         return emit_interleaving(builder, rows, node.interleaving)
-    return _STRATEGIES[node.strategy](builder, rows)
+    return _STRATEGIES[node.strategy](builder, rows, features)
 
 
-def _by_elements(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:
+def _by_elements(builder: ir.IRBuilder, rows: list[Any], features: Set[str]) -> list[Any]:
     """Every element is extracted and inserted."""
     type_ = ir.VectorType(rows[0].type.element, len(rows))
     columns = []
@@ -95,7 +103,7 @@ def _by_elements(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:
     return columns
 
 
-def _by_one_shuffle(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:
+def _by_one_shuffle(builder: ir.IRBuilder, rows: list[Any], features: Set[str]) -> list[Any]:
     """The tile is one vector, which one shuffle permutes."""
     row_count, column_count = len(rows), rows[0].type.count
     mask = [
@@ -106,16 +114,32 @@ def _by_one_shuffle(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:
     return [_cut(builder, permuted, column, column_count) for column in range(column_count)]
 
 
-def _by_network(builder: ir.IRBuilder, rows: list[Any]) -> list[Any]:
-    """Stages of two-input shuffles."""
+def _by_network(builder: ir.IRBuilder, rows: list[Any], features: Set[str]) -> list[Any]:
+    """Stages of two-input shuffles.
+
+    They are the processor's own. LLVM would look for better ones through all the stages before each
+    shuffle, which takes twice the time of all the rest, so stages are fenced: every one of bytes,
+    of which vectors have many, else every other one. A fence is no instruction, but what
+    lies between two of them is in registers, which a tile must leave to spare.
+    """
     type_ = rows[0].type
-    network = transpose_network(len(rows), type_.count, element_bits(type_))
+    bits = element_bits(type_)
+    network = transpose_network(len(rows), type_.count, bits)
+    has_spare = ROOMY in features and len(network.joined) <= MOST_FENCED
+    period = 1 if bits < 16 else 2
+
+    def between(stage: int, registers: list[Any]) -> list[Any]:
+        if not has_spare or stage % period:
+            return registers
+        return [fenced(builder, register) for register in registers]
+
     return run_network(
         network,
         rows,
         join=lambda vectors: _joined(builder, vectors),
         shuffle=lambda first, second, mask: shuffled(builder, first, second, mask),
         cut=lambda vector, part, parts: _cut(builder, vector, part, parts),
+        between=between,
     )
 
 

@@ -16,7 +16,7 @@ from llvmlite import ir
 from polysched.codegen.c_library import library_call
 from polysched.codegen.exponential import exponential
 from polysched.codegen.extrema import maximum, minimum
-from polysched.codegen.intrinsics import constant, intrinsic, shuffled
+from polysched.codegen.intrinsics import Splat, constant, free, intrinsic, shuffled, vector_type
 from polysched.errors import LoweringError
 from polysched.ir.dtypes import DType, NumberKind
 from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
@@ -57,16 +57,16 @@ def memory_type(dtype: DType) -> Any:
 
 def vector_of(type_: Any, lanes: int | None) -> Any:
     """The vector type, or the type itself for a scalar."""
-    return type_ if lanes is None else ir.VectorType(type_, lanes)
+    return type_ if lanes is None else vector_type(type_, lanes)
 
 
 def splat(builder: ir.IRBuilder, scalar: Any, lanes: int) -> Any:
     """A vector with a scalar in every lane."""
-    vector = ir.VectorType(scalar.type, lanes)
     if isinstance(scalar, ir.Constant):
-        return ir.Constant(vector, [scalar] * lanes)
-    one = builder.insert_element(ir.Constant(vector, ir.Undefined), scalar, ir.IntType(32)(0))
-    return shuffled(builder, one, ir.Constant(vector, ir.Undefined), [0] * lanes)
+        return Splat(scalar, lanes)
+    anything = free(vector_type(scalar.type, lanes))
+    one = builder.insert_element(anything, scalar, ir.IntType(32)(0))
+    return shuffled(builder, one, anything, [0] * lanes)
 
 
 def widened(builder: ir.IRBuilder, value: Value, lanes: int | None) -> Any:

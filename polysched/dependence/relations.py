@@ -6,15 +6,18 @@ one of them writing; nothing is left to transitivity, so dropping one record nev
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeAlias
 
 import islpy as isl
 
 from polysched.ir.affine import literal
 from polysched.ir.kernel import Kernel, Order, Statement, access_relation
 from polysched.ir.tree import Node, time_columns
+
+_Columns: TypeAlias = Sequence["isl.PwAff | int"]
 
 
 class DependenceKind(Enum):
@@ -65,7 +68,8 @@ def memory_dependences(kernel: Kernel) -> tuple[Dependence, ...]:
         for position, access in enumerate(statement.accesses)
     ]
     written = {statement.target.array for statement in kernel.statements.values()}
-    times = timestamps(kernel.body, kernel.statements)
+    columns = {name: time_columns(kernel.body, name) for name in kernel.statements}
+    known: dict[tuple[str, str], isl.Map] = {}
     found = []
     for source, source_access, source_relation in references:
         for sink, sink_access, sink_relation in references:
@@ -73,10 +77,15 @@ def memory_dependences(kernel: Kernel) -> tuple[Dependence, ...]:
             array = source_access.array
             if kind is None or array not in written or array != sink_access.array:
                 continue
-            before = times[source.statement].lex_lt_map(times[sink.statement])
+            statement = kernel.statements[source.statement]
+            ends = source.statement, sink.statement
+            if ends not in known:
+                known[ends] = _before(statement, kernel.statements[sink.statement], columns)
+            before = known[ends]
+            if before.plain_is_empty():
+                continue
             pairs = source_relation.apply_range(sink_relation.reverse()).intersect(before)
             if not pairs.is_empty():
-                statement = kernel.statements[source.statement]
                 found.append(
                     Dependence(
                         kind,
@@ -89,6 +98,30 @@ def memory_dependences(kernel: Kernel) -> tuple[Dependence, ...]:
                     )
                 )
     return tuple(found)
+
+
+def _before(source: Statement, sink: Statement, columns: Mapping[str, _Columns]) -> isl.Map:
+    """The pairs of instances of which the first runs first.
+
+    Columns of time with the same literal in both decide nothing, and those after the first one
+    with different literals are never looked at: isl would cut the pairs into many more pieces.
+    """
+    earlier: list[isl.PwAff | int] = []
+    later: list[isl.PwAff | int] = []
+    stands_before = False
+    for one, other in zip(columns[source.name], columns[sink.name], strict=False):
+        if isinstance(one, int) and isinstance(other, int):
+            stands_before = one < other
+            if one != other:
+                break
+        else:
+            earlier.append(one)
+            later.append(other)
+    if not earlier:
+        every = isl.Map.from_domain_and_range(source.domain, sink.domain)
+        return every if stands_before else isl.Map.empty(every.get_space())
+    first, second = timestamp_map(source, earlier), timestamp_map(sink, later)
+    return first.lex_le_map(second) if stands_before else first.lex_lt_map(second)
 
 
 def _kind(source: Reference, sink: Reference) -> DependenceKind | None:
@@ -124,7 +157,7 @@ def timestamps(tree: Node, statements: Mapping[str, Statement]) -> dict[str, isl
     }
 
 
-def timestamp_map(statement: Statement, columns: list[isl.PwAff | int]) -> isl.Map:
+def timestamp_map(statement: Statement, columns: Sequence[isl.PwAff | int]) -> isl.Map:
     """The map from the instances of a statement to the given columns of time."""
     space = statement.domain.get_space()
     result = isl.Map.from_domain(statement.domain)

@@ -51,7 +51,7 @@ class Draft:
     @property
     def sizes(self) -> list[Expression]:
         """The parameters, or the literals that a kernel without them has in their place."""
-        literals = [Constant(size) for size in self.literals]
+        literals: list[Expression] = [Constant(size) for size in self.literals]
         return literals or [Parameter(one.name) for one in self.parameters]
 
     @property

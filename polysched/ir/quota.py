@@ -1,10 +1,11 @@
 """A limit on what isl may spend on a question, so that a hostile one is given up in time.
 
-One thread at a time may ask: isl has one context, and its limits are the context's.
+One thread at a time asks, the others wait: isl has one context, and its limits are the context's.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -18,6 +19,8 @@ class QuotaExceededError(PolyschedError):
     """isl was stopped: the question needs more operations than it was given."""
 
 
+_TURN = threading.RLock()
+"""Held by the thread that asks."""
 _NO_LIMIT = 2**62
 _ABSURD = (TypeError, ValueError, AttributeError)
 """What follows where islpy hands on what a stopped isl returned: no name, no text of a number."""
@@ -32,7 +35,7 @@ def operation_quota(
 ) -> Iterator[None]:
     """Limit all isl calls inside together; afterwards isl works as before.
 
-    Inside another quota the outer one stays in force.
+    Inside another quota the outer one stays in force. Other threads that come here wait.
 
     Args:
         operations: isl's own unit, elementary steps of its solvers; 0 sets no limit.
@@ -42,6 +45,11 @@ def operation_quota(
     Raises:
         QuotaExceededError: the operations are spent, or the time has passed.
     """
+    with _TURN:
+        yield from _limited(operations, seconds, of_processor)
+
+
+def _limited(operations: int, seconds: float, of_processor: bool) -> Iterator[None]:
     context = isl.DEFAULT_CONTEXT
     outermost = context.get_max_operations() == 0
     if outermost:
@@ -82,7 +90,7 @@ def _is_spent() -> bool:
     of the quota. This is also why a block without any error is asked.
     """
     try:
-        isl.Set("{ [i] : 0 <= i <= 1 }").is_empty()
+        isl.Val(1)
     except isl.Error:
         return True
     return False

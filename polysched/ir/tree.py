@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 import islpy as isl
@@ -77,6 +78,11 @@ class Loop:
     transposition: TransposeStrategy | None = None
     prefetches: tuple[Ahead, ...] = ()
 
+    @cached_property
+    def statements(self) -> tuple[str, ...]:
+        """The names of the statements below in the order of the tree."""
+        return self.body.statements
+
 
 @dataclass(frozen=True, eq=False)
 class Sequence:
@@ -84,12 +90,22 @@ class Sequence:
 
     children: tuple[Node, ...]
 
+    @cached_property
+    def statements(self) -> tuple[str, ...]:
+        """The names of the statements below in the order of the tree."""
+        return tuple(name for child in self.children for name in child.statements)
+
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
     """The place where the instances of one statement run."""
 
     statement: str
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """Its statement alone."""
+        return (self.statement,)
 
 
 Node: TypeAlias = Loop | Sequence | Leaf
@@ -105,24 +121,21 @@ def sequence(children: Iterator[Node] | list[Node] | tuple[Node, ...]) -> Node:
 
 def statements(node: Node) -> tuple[str, ...]:
     """The names of the statements below ``node`` in the order of the tree."""
-    match node:
-        case Leaf(statement=statement):
-            return (statement,)
-        case Loop(body=body):
-            return statements(body)
-        case Sequence(children=children):
-            return tuple(name for child in children for name in statements(child))
+    return node.statements
 
 
 def loops(node: Node) -> Iterator[Loop]:
     """All loops, an outer before an inner one."""
-    match node:
-        case Loop(body=body):
-            yield node
-            yield from loops(body)
-        case Sequence(children=children):
-            for child in children:
-                yield from loops(child)
+    open_nodes = [node]
+    while open_nodes:
+        match open_nodes.pop():
+            case Loop() as loop:
+                yield loop
+                open_nodes.append(loop.body)
+            case Sequence(children=children):
+                open_nodes.extend(reversed(children))
+            case Leaf():
+                pass
 
 
 def nest_depth(node: Node) -> int:
@@ -138,14 +151,17 @@ def nest_depth(node: Node) -> int:
 
 def path(node: Node, statement: str) -> tuple[Loop, ...]:
     """The loops around a statement, the outermost first."""
-    match node:
-        case Loop(body=body):
-            return (node, *path(body, statement))
-        case Sequence(children=children):
-            for child in children:
-                if statement in statements(child):
-                    return path(child, statement)
-    return ()
+    found: list[Loop] = []
+    while statement in node.statements:
+        match node:
+            case Loop():
+                found.append(node)
+                node = node.body
+            case Sequence(children=children):
+                node = next(child for child in children if statement in child.statements)
+            case Leaf():
+                break
+    return tuple(found)
 
 
 def time_columns(node: Node, statement: str) -> tuple[isl.PwAff | int, ...]:
@@ -172,27 +188,37 @@ def rewrite(node: Node, old: Node, new: Callable[[Node], Node]) -> Node:
             changed = rewrite(body, old, new)
             return node if changed is body else replace(node, body=changed)
         case Sequence(children=children):
-            changes = [rewrite(child, old, new) for child in children]
-            if all(a is b for a, b in zip(changes, children, strict=True)):
+            # Every statement has one place.
+            inside = old.statements[0]
+            at = next((i for i, one in enumerate(children) if inside in one.statements), None)
+            if at is None:
                 return node
-            return sequence(changes)
+            part = rewrite(children[at], old, new)
+            if part is children[at]:
+                return node
+            return sequence([*children[:at], part, *children[at + 1 :]])
         case Leaf():
             return node
 
 
-def executed(node: Node, vectors: tuple[Loop, ...] = ()) -> Node:
+@lru_cache(maxsize=16)
+def executed(node: Node) -> Node:
     """The tree as it really runs: every vector loop stands directly around each statement below it.
 
     Lanes run together, statement by statement; so whatever else is inside a vector loop runs around
-    it.
+    it. For a tree that was given lately it is the same object.
     """
+    return _sunk(node, ())
+
+
+def _sunk(node: Node, vectors: tuple[Loop, ...]) -> Node:
     match node:
         case Loop(kind=LoopKind.VECTOR, body=body):
-            return executed(body, (*vectors, node))
+            return _sunk(body, (*vectors, node))
         case Loop(body=body):
-            return replace(node, body=executed(body, vectors))
+            return replace(node, body=_sunk(body, vectors))
         case Sequence(children=children):
-            return sequence([executed(child, vectors) for child in children])
+            return sequence([_sunk(child, vectors) for child in children])
         case Leaf(statement=statement):
             result: Node = node
             for loop in reversed(vectors):

@@ -36,7 +36,7 @@ DEFAULT_LIMIT = 3
 DEFAULT_SECONDS = 1.0
 MOST_QUESTIONS = 60
 """Candidates that are judged, and kinds of change whose candidates are looked for."""
-QUESTION_QUOTA = 300_000
+QUESTION_QUOTA = 2_000_000
 """Operations of isl for one of them."""
 
 Strategy: TypeAlias = Callable[[Case], Sequence[Edit]]

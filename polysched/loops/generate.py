@@ -1,4 +1,6 @@
-"""From the loop tree to imperative loops, by isl's AST generation, with nothing taken on trust."""
+"""From the loop tree to imperative loops, by intervals or isl's AST generation, with nothing taken
+on trust.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from polysched.loops.nodes import LoopNode, LoopProgram
 from polysched.loops.peeling import peel
 from polysched.loops.reader import read_ast
 from polysched.loops.requests import requests
+from polysched.loops.scanning import scan
 from polysched.loops.schedule_tree import isl_ast, iterator_names
+from polysched.loops.time_sets import NotScannedError, time_sets
 from polysched.schedule.program import Program
 
 DEFAULT_QUOTA = 4_000_000
@@ -36,6 +40,7 @@ take minutes: there the operations are few but dear, and do not tell.
 class _Way(Enum):
     """The ways to loops in the order in which they are tried."""
 
+    SCANNED = "sizes are literals, and the loops follow from intervals"
     ISOLATED = "isl isolates full tiles"
     PEELED = "isl generates whole nests, whose loops are cut afterwards"
     TOGETHER = "isl generates whole nests"
@@ -44,9 +49,10 @@ class _Way(Enum):
 def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgram:
     """Turn a scheduled program into loops with full and partial tiles apart.
 
-    What isl generates is checked to run every instance exactly once. If it does not, or takes too
-    long, isl is asked in a simpler way: whole nests at a time, full and partial tiles together, of
-    which the full ones are parted afterwards as far as single loops can (:func:`peel`).
+    Where sizes are literals the loops follow from intervals (:func:`scan`); isl generates the
+    others. What comes out is checked to run every instance exactly once. If it does not, or takes
+    too long, isl is asked in a simpler way: whole nests at a time, full and partial tiles together,
+    of which the full ones are parted afterwards as far as single loops can (:func:`peel`).
 
     Args:
         quota: twice what isl may spend in each way, in operations. 0: no limit.
@@ -61,6 +67,8 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
             with _limit(way, quota // 2):
                 body = _read_back(program, way)
                 wrong = miscovered(body, program.statements, kernel.context)
+        except NotScannedError:
+            continue
         except (isl.Error, QuotaExceededError, KernelError) as error:
             # KernelError: a bound or subscript has a literal beyond 64 bits.
             reasons.append(str(error))
@@ -90,11 +98,16 @@ def _limit(way: _Way, operations: int) -> AbstractContextManager[None]:
 
 def _read_back(program: Program, way: _Way) -> LoopNode:
     tree = executed(program.tree)
-    ast, marks = isl_ast(program, tree, separated=way is _Way.ISOLATED)
-    known = parameter_intervals(program.kernel.context, program.kernel.parameters)
     iterators = iterator_names(tree)
-    asked = requests(program, tree, iterators)
-    body = read_ast(program, ast, marks, iterators, known, asked)
+    if way is _Way.SCANNED:
+        known: dict[str, Interval] = {}
+        times = time_sets(program, tree)
+        body = scan(program, tree, times, iterators, requests(program, tree, iterators))
+    else:
+        ast, marks = isl_ast(program, tree, separated=way is _Way.ISOLATED)
+        known = parameter_intervals(program.kernel.context, program.kernel.parameters)
+        asked = requests(program, tree, iterators)
+        body = read_ast(program, ast, marks, iterators, known, asked)
     body = merge_lifetimes(body, timing(program, tree, known))
     return peel(body, known) if way is _Way.PEELED else body
 

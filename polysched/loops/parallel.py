@@ -16,18 +16,21 @@ from polysched.loops.nodes import (
 )
 from polysched.loops.usage import accessed_arrays
 
+_LEAVES = frozenset({LoopKind.PARALLEL, LoopKind.VECTOR})
+"""Loops inside which no outermost parallel loop is."""
+
 
 def parallel_loops(node: LoopNode) -> list[For]:
     """The parallel loops that are not inside another: only these are shared among threads."""
-    if isinstance(node, For) and node.kind is LoopKind.PARALLEL:
-        return [node]
+    if isinstance(node, For) and node.kind in _LEAVES:
+        return [node] if node.kind is LoopKind.PARALLEL else []
     return [loop for child in children(node) for loop in parallel_loops(child)]
 
 
 def without_parallel_loops(node: LoopNode) -> LoopNode:
     """What is left of a program without its parallel loops."""
-    if isinstance(node, For) and node.kind is LoopKind.PARALLEL:
-        return Block(())
+    if isinstance(node, For) and node.kind in _LEAVES:
+        return Block(()) if node.kind is LoopKind.PARALLEL else node
     return map_children(node, without_parallel_loops)
 
 

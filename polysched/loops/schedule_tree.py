@@ -44,7 +44,7 @@ def isl_ast(
         separated: every loop is a band of its own, and full tiles are isolated.
     """
     marks: list[Nest | BufferLifetime] = []
-    schedule = _schedule_tree(program, tree, 0, marks, _lifetimes(program, tree), separated)
+    schedule = _schedule_tree(program, tree, 0, marks, births(program, tree), separated)
     isolated = {
         id(part.loop): _isolate_option(part.iterations)
         for part in (full_tiles(tree, program.statements) if separated else ())
@@ -63,8 +63,8 @@ def iterator_names(tree: Node) -> list[str]:
     return [f"depth.{number}" for number in range(depth)]
 
 
-def _lifetimes(program: Program, tree: Node) -> dict[int, list[str]]:
-    """The node (by identity) at which each buffer is born."""
+def births(program: Program, tree: Node) -> dict[int, list[str]]:
+    """The buffers that are born at each node, by its identity."""
     born: dict[int, list[str]] = {}
     for array in program.arrays.values():
         life = lifetime(program, tree, array) if array.tile else None

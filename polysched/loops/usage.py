@@ -6,9 +6,17 @@ from polysched.ir.kernel import Array, Role
 from polysched.ir.traversal import loads
 from polysched.loops.nodes import Allocate, Assign, For, If, LoopNode, LoopProgram, walk
 
+_ACCESSED = "accessed arrays"
+"""Where a node keeps the answer beside its fields, from which it follows: code generation asks for
+that of one loop again and again.
+"""
+
 
 def accessed_arrays(body: LoopNode) -> frozenset[str]:
     """The arrays that ``body`` reads, writes or asks for ahead."""
+    kept: frozenset[str] | None = vars(body).get(_ACCESSED)
+    if kept is not None:
+        return kept
     found: set[str] = set()
     for node in walk(body):
         match node:
@@ -18,7 +26,8 @@ def accessed_arrays(body: LoopNode) -> frozenset[str]:
                 found.update(load.array for load in loads(condition))
             case For(prefetches=prefetches):
                 found |= {one.array for one in prefetches}
-    return frozenset(found)
+    result = vars(body)[_ACCESSED] = frozenset(found)
+    return result
 
 
 def lasting_temporaries(program: LoopProgram) -> tuple[Array, ...]:

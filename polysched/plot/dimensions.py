@@ -10,7 +10,7 @@ from polysched.errors import PlotError, suggestion
 from polysched.ir.affine import to_pw_aff
 from polysched.ir.expressions import Index
 from polysched.ir.tree import path
-from polysched.legality.verdict import Violation
+from polysched.legality.verdict import Occurrence, Violation
 from polysched.schedule.program import Program, base_name
 
 
@@ -138,13 +138,19 @@ def _witnesses(
     program: Program, shown: Sequence[str], violation: Violation | None
 ) -> list[dict[str, int]]:
     """The instances of a witness that are of statements shown: their indices by name."""
-    witness = None if violation is None else violation.witness
-    found = () if witness is None else (witness.source, witness.sink)
+    if violation is None:
+        return []
     return [
-        dict(zip(program.statements[one.statement].indices, one.instance, strict=True))
-        for one in found
+        dict(zip(_indices(program, one, violation), one.instance, strict=True))
+        for one in (violation.witness.source, violation.witness.sink)
         if one is not None and one.statement in shown
     ]
+
+
+def _indices(program: Program, one: Occurrence, violation: Violation) -> tuple[str, ...]:
+    """Names of an instance's indices: of a fault of the kernel those declared, without tiles."""
+    declared = program.kernel.statements.get(one.statement) if violation.in_kernel else None
+    return (declared or program.statements[one.statement]).indices
 
 
 def _differs(pair: list[dict[str, int]], index: str) -> bool:

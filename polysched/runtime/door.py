@@ -33,6 +33,7 @@ from polysched.errors import LoweringError
 from polysched.machine.detect import detect_host
 from polysched.runtime.cache import default_cache
 from polysched.runtime.door_code import CALL, door_module
+from polysched.runtime.door_entrance import entrance
 from polysched.runtime.door_key import KEY, key_module
 from polysched.runtime.door_table import (
     MOST_ARGUMENTS,
@@ -50,20 +51,6 @@ from polysched.runtime.pipeline import CompileOptions
 from polysched.runtime.threads import running_calls
 
 NumpyArray = np.ndarray[Any, Any]
-
-
-class _Method(ctypes.Structure):
-    """``PyMethodDef`` of Python's C API."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
-_FASTCALL = 0x0080
 
 
 @dataclass(frozen=True)
@@ -100,13 +87,18 @@ class Door:
     overlaps something, or if the kernel had no memory: then nothing has been done. The last array
     may be None. ``option`` stands for all other arguments and is compared by identity. Where
     machine code cannot look into Python's objects, ``enter`` knows nothing, whatever it is taught.
+    It is one function from the beginning, so that a module can keep it: to look it up takes as long
+    as a tenth of a short call.
 
     Args:
         slots: how many kinds are kept, a power of two.
     """
 
     def __init__(self, slots: int) -> None:
-        self.enter: Callable[..., Any] = _closed
+        layout = table_of(slots)
+        self._memory = np.zeros(ctypes.sizeof(layout), np.uint8)
+        place = layout.from_buffer(self._memory).entrance
+        self.enter = entrance(place, self._memory)
         self._slots = slots
         self._lock = threading.Lock()
         self._kept: list[Any] = [None] * slots
@@ -117,15 +109,14 @@ class Door:
         code = _code()
         if code is None:
             return None
-        layout = table_of(self._slots)
-        memory = np.zeros(ctypes.sizeof(layout), np.uint8)
-        table = layout.from_buffer(memory)
+        table = table_of(self._slots).from_buffer(self._memory)
         table.array_type, table.none = id(np.ndarray), id(None)
         table.running = ctypes.addressof(running_calls().words)
         table.cores, table.mask = detect_host().cores_usable, self._slots - 1
         table.empty = address_of_empty()
-        self.enter = code.enter(memory)
         code.doors.add(self)
+        # The last line before calls come in: each of them reads this word.
+        table.entrance.function = code.address
         # The function may outlive the door, but not what the door keeps.
         weakref.finalize(self, _clear, table).atexit = False
         return table
@@ -202,10 +193,6 @@ def _clear(table: Any) -> None:
         kind.key = 0
 
 
-def _closed(*_: Any) -> None:
-    """The way into a door where there are none."""
-
-
 def _is_taken(array: NumpyArray) -> bool:
     return (
         type(array) is np.ndarray
@@ -221,22 +208,16 @@ class _Code:
 
     Attributes:
         doors: those that are open.
+        address: what their functions of Python run.
     """
 
     def __init__(self) -> None:
         self.doors: weakref.WeakSet[Door] = weakref.WeakSet()
         self._native = _compiled(door_module(), CALL)
-        self._method = _Method(b"enter", _address(self._native.call), _FASTCALL, None)
-        # Functions of Python look at these when they are let go, be it after everything else.
+        self.address = _address(self._native.call)
+        # Functions of Python run it for as long as they are there, be it after everything else.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
         os.register_at_fork(after_in_child=self._forget)
-
-    def enter(self, memory: NumpyArray) -> Callable[..., Any]:
-        """The function of Python that goes through the door with this memory."""
-        arguments = (ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p)
-        prototype = ctypes.PYFUNCTYPE(ctypes.py_object, *arguments)
-        new = prototype(("PyCFunction_NewEx", ctypes.pythonapi))
-        return cast(Callable[..., Any], new(ctypes.byref(self._method), memory, None))
 
     def _forget(self) -> None:
         """In the child of a process: what was learnt names a team whose threads are not there."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysched.ir.strides import elements_spanned
+from polysched.runtime.door_entrance import Entrance
 from polysched.runtime.numpy_memory import ALIGNED, WRITEABLE
 
 MOST_ARRAYS = 8
@@ -80,7 +81,7 @@ class Kind(ctypes.Structure):
 
 @functools.cache
 def table_of(slots: int) -> type[Any]:
-    """The memory of a door: ``%door`` with so many kinds."""
+    """The memory of a door: ``%door`` with so many kinds, and its function of Python."""
 
     class Table(ctypes.Structure):
         _fields_ = (
@@ -91,6 +92,7 @@ def table_of(slots: int) -> type[Any]:
             ("mask", ctypes.c_int64),
             ("empty", ctypes.c_void_p),
             ("kinds", Kind * slots),
+            ("entrance", Entrance),
         )
 
     return Table

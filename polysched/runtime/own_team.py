@@ -12,7 +12,9 @@ the threads of other libraries both happen at every turn. Here
   between two looks (``sched_yield``), and sleeps (``futex``) after about a millisecond, or at once
   when somebody else has run meanwhile;
 - a caller that waits does the same but sleeps early: if the thread it waits for stands in line for
-  another core, behind a thread that only waits as well, the system moves it to the idle one.
+  another core, behind a thread that only waits as well, the system moves it to the idle one;
+- who sleeps is woken where that pays (:mod:`polysched.runtime.team_waiting`), and never on the core
+  that the caller is on (:mod:`polysched.runtime.team_places`).
 
 The word ``state`` of a team holds both numbers, seats in its lower half and seated threads in its
 upper half, so that one exchange tells whether a region is open and takes the seat. ``generation``
@@ -30,30 +32,11 @@ from __future__ import annotations
 
 from string import Template
 
+from polysched.runtime.team_places import MEMBER, places_text
+from polysched.runtime.team_waiting import CALLER_YIELDS, LOOKS, YIELDS, waiting_text
+
 TEAMS = 16
 """Callers that may have threads at the same time."""
-
-LOOKS = 200
-"""How often a thread looks before it yields: 2 to 8 microseconds of ``pause``."""
-
-YIELDS = 2000
-"""How often it then yields before it sleeps: about a millisecond if nobody else wants the core."""
-
-AWAY = 50_000
-"""Nanoseconds after which a thread that has yielded and comes back sleeps at once: somebody else
-wants the core, and the system would give it half of the time to each."""
-
-CALLER_YIELDS = 20
-"""How often a caller that waits for the last threads yields before it sleeps."""
-
-FUTEX_CALLS = {"x86_64": 202, "aarch64": 98}
-"""The number of Linux' system call ``futex``, by architecture."""
-
-_PAUSES = {
-    "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
-    "aarch64": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
-}
-"""How a thread tells its core that it only waits: the declaration and the call."""
 
 PARALLEL = "polysched_parallel"
 """The team's function, as :mod:`polysched.codegen.regions` describes it."""
@@ -65,33 +48,22 @@ def team_module(architecture: str) -> str:
     Args:
         architecture: one of ``FUTEX_CALLS``; the system is Linux.
     """
-    declare_pause, pause = _PAUSES[architecture]
-    return _MODULE.substitute(
-        parallel=PARALLEL,
-        teams=TEAMS,
-        looks=LOOKS,
-        caller_enough=LOOKS + CALLER_YIELDS,
-        enough=LOOKS + YIELDS,
-        away=AWAY,
-        futex=FUTEX_CALLS[architecture],
-        declare_pause=declare_pause,
-        pause=pause,
+    module = _MODULE.substitute(
+        parallel=PARALLEL, teams=TEAMS, caller_enough=LOOKS + CALLER_YIELDS, enough=LOOKS + YIELDS
     )
+    return MEMBER + module + waiting_text(architecture) + places_text()
 
 
 _MODULE = Template("""
 ; state: seats + 65536 * seated threads; generation; sleepers; occupied; hired threads;
-; whether the caller sleeps; work; task
-%team = type { i32, i32, i32, i32, i32, i32, ptr, ptr, [88 x i8] }
+; whether the caller sleeps; work; task; the member hired last; of the last region: its work, how
+; many nanoseconds it took, when it ended; when threads were woken last
+%team = type { i32, i32, i32, i32, i32, i32, ptr, ptr, ptr, ptr, i64, i64, i64, [48 x i8] }
 
 @teams = internal global [$teams x %team] zeroinitializer, align 128
 
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_detach(i64)
-declare i32 @sched_yield()
-declare i32 @clock_gettime(i32, ptr)
-declare i64 @syscall(i64, ...)
-$declare_pause
 
 define void @$parallel(ptr %work, ptr %task, i32 %threads, i32 %flags) nounwind {
 entry:
@@ -133,6 +105,7 @@ one_more:
   br label %staff
 
 open:
+  %start = call i64 @clock()
   %work_at = getelementptr %team, ptr %team, i32 0, i32 6
   %task_at = getelementptr %team, ptr %team, i32 0, i32 7
   %waits = getelementptr %team, ptr %team, i32 0, i32 5
@@ -142,11 +115,17 @@ open:
   %before = atomicrmw add ptr %generation, i32 1 seq_cst
   %asleep = load atomic i32, ptr %sleepers seq_cst, align 4
   %anyone = icmp ne i32 %asleep, 0
-  br i1 %anyone, label %rouse, label %run
+  %pays = call i1 @pays(ptr %team, ptr %work, i64 %start)
+  %wakes = and i1 %anyone, %pays
+  call void @send_away(ptr %team, i1 %wakes)
+  br i1 %wakes, label %rouse, label %run
 rouse:
+  %woken_at = getelementptr %team, ptr %team, i32 0, i32 12
+  store i64 %start, ptr %woken_at
   call void @wake(ptr %generation, i32 %seats)
   br label %run
 run:
+  call void @let_back(ptr %team)
   call void %work(ptr %task)
   %left = atomicrmw and ptr %state, i32 -65536 acq_rel
   br label %wait
@@ -170,13 +149,21 @@ waited:
   %turned = phi i32 [ %later, %awake ], [ %turn, %sleep ]
   br label %wait
 done:
+  %last_work = getelementptr %team, ptr %team, i32 0, i32 9
+  %took_at = getelementptr %team, ptr %team, i32 0, i32 10
+  %ended_at = getelementptr %team, ptr %team, i32 0, i32 11
+  %end = call i64 @clock()
+  %took = sub i64 %end, %start
+  store ptr %work, ptr %last_work
+  store i64 %took, ptr %took_at
+  store i64 %end, ptr %ended_at
   store atomic i32 0, ptr %occupied release, align 4
   ret void
 }
 
 define internal i32 @hire(ptr %team) nounwind {
   %thread = alloca i64
-  %error = call i32 @pthread_create(ptr %thread, ptr null, ptr @member, ptr %team)
+  %error = call i32 @pthread_create(ptr %thread, ptr null, ptr @serve, ptr %team)
   %refused = icmp ne i32 %error, 0
   br i1 %refused, label %end, label %started
 started:
@@ -187,47 +174,10 @@ end:
   ret i32 %error
 }
 
-define internal void @sleep(ptr %word, i32 %seen) nounwind { ; FUTEX_WAIT_PRIVATE, if it is still so
-  %value = zext i32 %seen to i64
-  call i64 (i64, ...) @syscall(i64 $futex, ptr %word, i64 128, i64 %value, ptr null)
-  ret void
-}
-
-define internal void @wake(ptr %word, i32 %threads) nounwind { ; FUTEX_WAKE_PRIVATE
-  %many = zext i32 %threads to i64
-  call i64 (i64, ...) @syscall(i64 $futex, ptr %word, i64 129, i64 %many)
-  ret void
-}
-
-define internal i32 @patience(i32 %turn) nounwind { ; wait a little; the next turn
-  %next = add i32 %turn, 1
-  %early = icmp ult i32 %turn, $looks
-  br i1 %early, label %pause, label %yield
-pause:
-  $pause
-  ret i32 %next
-yield:
-  %before = call i64 @clock()
-  call i32 @sched_yield()
-  %after = call i64 @clock()
-  %away = sub i64 %after, %before
-  %others = icmp ugt i64 %away, $away
-  %turned = select i1 %others, i32 $enough, i32 %next
-  ret i32 %turned
-}
-
-define internal i64 @clock() nounwind {           ; nanoseconds of CLOCK_MONOTONIC
-  %time = alloca { i64, i64 }
-  call i32 @clock_gettime(i32 1, ptr %time)
-  %seconds = load i64, ptr %time
-  %rest_at = getelementptr { i64, i64 }, ptr %time, i32 0, i32 1
-  %rest = load i64, ptr %rest_at
-  %whole = mul i64 %seconds, 1000000000
-  %all = add i64 %whole, %rest
-  ret i64 %all
-}
-
-define internal ptr @member(ptr %team) nounwind { ; what a hired thread does for ever
+define internal ptr @serve(ptr %team) nounwind {  ; what a hired thread does for ever
+  %member = alloca %member, align 128
+  call void @enlist(ptr %team, ptr %member)
+  %core_at = getelementptr %member, ptr %member, i32 0, i32 2
   %state = getelementptr %team, ptr %team, i32 0, i32 0
   %generation = getelementptr %team, ptr %team, i32 0, i32 1
   %sleepers = getelementptr %team, ptr %team, i32 0, i32 2
@@ -261,6 +211,7 @@ tell:
   call void @wake(ptr %state, i32 1)
   br label %idle
 wait:
+  call void @report(ptr %member)
   %tired = icmp uge i32 %turn, $enough
   br i1 %tired, label %sleep, label %patience
 patience:
@@ -269,6 +220,7 @@ patience:
 waited:
   br label %look
 sleep:
+  store atomic i32 -1, ptr %core_at monotonic, align 4
   %lying = atomicrmw add ptr %sleepers, i32 1 seq_cst
   call void @sleep(ptr %generation, i32 %seen)
   %rising = atomicrmw sub ptr %sleepers, i32 1 seq_cst

@@ -21,8 +21,9 @@ from typing import Any
 from polysched.codegen.regions import TEAM
 from polysched.machine.detect import detect_host
 from polysched.runtime.jit import Entry, architecture, emit_object, load_object
-from polysched.runtime.own_team import FUTEX_CALLS, team_module
 from polysched.runtime.own_team import PARALLEL as OWN_PARALLEL
+from polysched.runtime.own_team import team_module
+from polysched.runtime.team_waiting import FUTEX_CALLS
 
 OPENMP_RUNTIMES = ("libgomp", "libomp", "libiomp5")
 

@@ -97,13 +97,7 @@ class Buffering:
 
     def other_tile(self, dependence: Dependence) -> isl.Map:
         """The pairs of a dependence between redirected references that lie in two tiles."""
-        left = dependence.relation
-        found = isl.Map.empty(left.get_space())
-        for source, sink in self._ends(dependence):
-            apart = source.lt_map(sink).union(source.gt_map(sink))
-            found = found.union(left.intersect(apart))
-            left = left.intersect(source.eq_map(sink))
-        return found.coalesce()
+        return dependence.relation.subtract(self.same_tile(dependence))
 
     def _ends(self, dependence: Dependence) -> list[tuple[isl.PwAff, isl.PwAff]]:
         """What is equal at both ends of a pair that lies in one tile."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
+from functools import lru_cache
 
 import islpy as isl
 
@@ -40,8 +41,11 @@ class Lifetime:
     is_contiguous: bool
 
 
+@lru_cache(maxsize=64)
 def lifetime(program: Program, tree: Node, array: Array) -> Lifetime | None:
     """Where the memory of a buffer is born; None if nothing uses it.
+
+    The proof asks it, and so do the loops.
 
     Args:
         tree: the program's tree as it is executed.

@@ -10,8 +10,8 @@ import math
 from polysched.errors import ScheduleError
 from polysched.ir.limits import DEEPEST_NEST
 from polysched.ir.magnitude import is_moderate
-from polysched.ir.tree import Loop, LoopKind, loops, nest_depth, path
-from polysched.schedule.program import Program, largest_extent
+from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, loops, nest_depth
+from polysched.schedule.program import Program, largest_extent, number_of_values
 from polysched.schedule.unroll import LARGEST_UNROLLED
 
 
@@ -35,22 +35,37 @@ def require_sensible(before: Program, after: Program) -> None:
                     f"the value of loop '{loop.name}' would be computed with numbers that may "
                     "not fit 64 bits; take smaller factors"
                 )
-    for statement in after.statements:
-        unrolled = _unrolled_around(after, statement)
-        old = _unrolled_around(before, statement) if statement in before.statements else []
-        if len(unrolled) > 1 and _identities(unrolled) != _identities(old):
+    old = _unrolled(before.tree)
+    for statement, unrolled in _unrolled(after.tree).items():
+        if len(unrolled) > 1 and _identities(unrolled) != _identities(old.get(statement, ())):
             _require_few_copies(after, statement, unrolled)
 
 
-def _unrolled_around(program: Program, statement: str) -> list[Loop]:
-    return [loop for loop in path(program.tree, statement) if loop.kind is LoopKind.UNROLLED]
+def _unrolled(tree: Node) -> dict[str, tuple[Loop, ...]]:
+    """The unrolled loops around each statement, the outermost first."""
+    found: dict[str, tuple[Loop, ...]] = {}
+    open_nodes: list[tuple[Node, tuple[Loop, ...]]] = [(tree, ())]
+    while open_nodes:
+        node, around = open_nodes.pop()
+        match node:
+            case Loop(kind=kind, body=body):
+                inside = (*around, node) if kind is LoopKind.UNROLLED else around
+                open_nodes.append((body, inside))
+            case Sequence(children=children):
+                open_nodes += ((child, around) for child in reversed(children))
+            case Leaf(statement=statement):
+                found[statement] = around
+    return found
 
 
-def _identities(unrolled: list[Loop]) -> set[int]:
+def _identities(unrolled: tuple[Loop, ...]) -> set[int]:
     return {id(loop.values) for loop in unrolled}
 
 
-def _require_few_copies(program: Program, statement: str, unrolled: list[Loop]) -> None:
+def _require_few_copies(program: Program, statement: str, unrolled: tuple[Loop, ...]) -> None:
+    bounds = [found for one in unrolled if (found := number_of_values(program, one)) is not None]
+    if len(bounds) == len(unrolled) and math.prod(bounds) <= LARGEST_UNROLLED:
+        return
     extents = [largest_extent(program, loop) for loop in unrolled]
     copies = math.prod(extent for extent in extents if extent is not None)
     if copies > LARGEST_UNROLLED:

@@ -305,6 +305,14 @@ def value_range(program: Program, loop: Loop) -> Interval:
     )
 
 
+def number_of_values(program: Program, loop: Loop) -> int | None:
+    """How many values a loop has from the smallest to the largest in all its runs together, which
+    is no less than :func:`largest_extent`; None where no literal bounds them.
+    """
+    first, last = value_range(program, loop)
+    return None if first is None or last is None else last - first + 1
+
+
 def counts_nothing(program: Program, loop: Loop) -> bool:
     """Whether the loop's value is 0 for every instance of every statement below."""
     return all(

@@ -7,7 +7,7 @@ the tile, reads count at the copy into the buffer and writes at the copy out of 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
@@ -80,6 +80,7 @@ def _moved(
 ) -> list[Dependence]:
     """The dependences at hand: inside a tile on the buffer, else between whatever stands for it."""
     result: list[Dependence] = []
+    parted: list[_Parted] = []
     for dependence in dependences:
         if dependence.array != plan.array.name:
             result.append(dependence)
@@ -87,15 +88,36 @@ def _moved(
         source_in, sink_in = dependence.source in plan.redirect, dependence.sink in plan.redirect
         outside = dependence
         if source_in and sink_in:
-            inside = plan.same_tile(dependence)
-            result.append(replace(dependence, array=plan.buffer.name, relation=inside))
-            outside = replace(dependence, relation=plan.other_tile(dependence))
+            parts = _in_parts(plan, dependence, parted)
+            result.append(replace(dependence, array=plan.buffer.name, relation=parts.inside))
+            outside = replace(dependence, relation=parts.outside)
         if source_in:
             outside = _at_copy(plan, outside, copy_in, copy_out, source=True)
         if sink_in:
             outside = _at_copy(plan, outside, copy_in, copy_out, source=False)
         result.append(outside)
     return result
+
+
+@dataclass(frozen=True, eq=False)
+class _Parted:
+    """The pairs of a dependence that lie in one tile, and those that lie in two."""
+
+    dependence: Dependence
+    inside: isl.Map
+    outside: isl.Map
+
+
+def _in_parts(plan: Buffering, dependence: Dependence, known: list[_Parted]) -> _Parted:
+    """The parts of a dependence; what a reduction reads and writes makes three with the same."""
+    relation = dependence.relation
+    for one in known:
+        if relation.plain_is_equal(one.dependence.relation):
+            return one
+    inside = plan.same_tile(dependence)
+    made = _Parted(dependence, inside, relation.subtract(inside))
+    known.append(made)
+    return made
 
 
 def _at_copy(

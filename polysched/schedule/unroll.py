@@ -10,6 +10,7 @@ from polysched.schedule.program import (
     Program,
     base_name,
     largest_extent,
+    number_of_values,
     require_fresh,
     require_positive,
     sequential_loop,
@@ -59,7 +60,9 @@ def unroll(program: Program, step: Unroll) -> Program:
         assert isinstance(pair.body, Loop)
         unrolled = replace(pair, body=replace(pair.body, kind=LoopKind.UNROLLED))
         return program.with_tree(rewrite(program.tree, loop, lambda _: unrolled))
-    extent = largest_extent(program, loop)
+    extent = number_of_values(program, loop)
+    if extent is None or extent > LARGEST_UNROLLED:
+        extent = largest_extent(program, loop)
     if extent is None or extent > LARGEST_UNROLLED:
         count = "grows with a parameter" if extent is None else f"is {extent}"
         raise ScheduleError(

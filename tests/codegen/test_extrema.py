@@ -64,6 +64,48 @@ def test_nan_of_either_sign_on_either_side(name: str, dtype: DType) -> None:
         assert np.isnan(run(many, -many)).all()
 
 
+def against_literal(name: str, dtype: DType, literal: float, length: int) -> Kernel:
+    build = KernelBuilder(name)
+    x = build.input("x", dtype, (length,))
+    y, z = (build.output(array, dtype, (length,)) for array in "yz")
+    with build.loops(i=length) as i:
+        with build.statement("S"):
+            y[i] = FUNCTIONS[name](x[i], literal)
+        with build.statement("T"):
+            z[i] = FUNCTIONS[name](literal, x[i])
+    return build.kernel()
+
+
+@floats
+@named
+@pytest.mark.parametrize("literal", [0.0, -0.0, 1.5, -1.5, np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("lanes", [None, 16])
+def test_literals_bit_for_bit(name: str, dtype: DType, literal: float, lanes: int | None) -> None:
+    numbers = np.append(ordered(dtype), np.nan).astype(dtype.numpy())
+    number = float(literal)
+    schedule = Schedule(against_literal(name, dtype, number, len(numbers)))
+    run = compile(schedule if lanes is None else schedule.vectorize("i", lanes), cache=NO_CACHE)
+    literals = np.full_like(numbers, literal)
+    pairs = Schedule(extremum(name, dtype, len(numbers)))
+    expected = compile(pairs, cache=NO_CACHE)(numbers, literals)
+    is_nan = np.isnan(expected)
+    assert is_nan.any()
+    for made in run(numbers):
+        assert np.array_equal(np.isnan(made), is_nan)
+        assert made[~is_nan].tobytes() == expected[~is_nan].tobytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "literal", "arithmetic"),
+    [("maximum", 0.0, 2), ("maximum", 1.0, 1), ("minimum", 0.0, 1), ("minimum", 6.0, 1)],
+)
+def test_literals_take_one_comparison(name: str, literal: float, arithmetic: int) -> None:
+    schedule = Schedule(against_literal(name, f32, literal, 1024)).vectorize("i", 16)
+    loop = hot_loop(parse(schedule.show("asm", "skylake-avx512"))[0])
+    assert loop is not None
+    assert loop.counts.vector_arithmetic in (arithmetic, 2 * arithmetic)  # of one statement or both
+
+
 @pytest.mark.parametrize("machine", ["skylake-avx512", "haswell-avx2"])
 @pytest.mark.parametrize(("name", "arithmetic"), [("minimum", 3), ("maximum", 5)])
 def test_no_masks_are_moved(name: str, arithmetic: int, machine: str) -> None:

@@ -43,8 +43,8 @@ def stencil(places: list[int], lanes: int = 8, dtype: DType = f64) -> LoopProgra
 def loads_of_vectors(made: LoopProgram, lanes: int, element: str, machine: Machine = WIDE) -> int:
     """At how many places vectors are loaded; LLVM makes those at one place one."""
     text = emit_module(made, machine)
-    offsets = dict(re.findall(r'%"(\S+)" = getelementptr i8, ptr %"x", i64 (\d+)', text))
-    loaded = re.findall(rf'load <{lanes} x {element}>, ptr %"(\S+)"', text)
+    offsets = dict(re.findall(r'%(\S+) = getelementptr i8, ptr %"x", i64 (\d+)', text))
+    loaded = re.findall(rf"load <{lanes} x {element}>, ptr %([^\s,]+)", text)
     return len({offsets[pointer] for pointer in loaded})
 
 

@@ -60,6 +60,17 @@ def test_tile_of_16_by_16(dtype: DType, stores: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("dtype", "lanes", "machine", "fences"),
+    [(f32, 16, AVX512, 16), (u8, 16, AVX512, 48), (u16, 32, AVX512, 32), (f32, 8, AVX2, 0)],
+)
+def test_stages_are_fenced_where_registers_are_left(
+    dtype: DType, lanes: int, machine: str, fences: int
+) -> None:
+    text = show(whole_tiles(dtype, lanes), "llvm", machine)
+    assert text.count("call <") == fences
+
+
+@pytest.mark.parametrize(
     ("dtype", "lanes", "machine", "count", "vectors"),
     [(f64, 8, AVX512, 24, 8), (f32, 8, AVX2, 24, 8), (f64, 4, AVX2, 8, 4)],
 )

@@ -1,4 +1,5 @@
 from contextlib import suppress
+from threading import Thread
 
 import islpy as isl
 import pytest
@@ -39,6 +40,23 @@ def test_inside_another_quota_the_outer_one_stays_in_force() -> None:
     expected = pytest.raises(QuotaExceededError, match="50 operations")
     with expected, operation_quota(50), operation_quota(10_000_000):
         subtract_a_lot()
+    assert isl.DEFAULT_CONTEXT.get_max_operations() == 0
+
+
+def test_threads_take_turns() -> None:
+    ended = []
+
+    def ask() -> None:
+        with operation_quota(10_000_000):
+            ended.append("second")
+
+    second = Thread(target=ask)
+    with operation_quota(50):
+        second.start()
+        second.join(0.05)
+        ended.append("first")
+    second.join()
+    assert ended == ["first", "second"]
     assert isl.DEFAULT_CONTEXT.get_max_operations() == 0
 
 

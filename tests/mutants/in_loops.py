@@ -6,6 +6,9 @@ COVERAGE = "polysched/loops/coverage.py"
 LINEAR = "polysched/ir/linear.py"
 EXECUTION = "polysched/loops/execution.py"
 SEPARATION = "polysched/loops/separation.py"
+FULL_RANGES = "polysched/loops/full_ranges.py"
+FULL_RANGES_TESTS = ("tests/loops/test_full_ranges.py",)
+SCANNED_TESTS = ("tests/loops/test_scanning.py",)
 SEPARATED = ("tests/loops/test_separation.py",)
 GENERATE_TESTS = ("tests/loops/test_generate.py", "tests/schedule/test_split.py")
 
@@ -156,5 +159,37 @@ MUTANTS = (
         "for count, index in enumerate(deciding, start=1):",
         "for count, index in reversed(list(enumerate(deciding, start=1))):",
         SEPARATED,
+    ),
+    Mutant(
+        "boxes-too-tight",
+        "a lower bound is rounded down from a number one too large: a point is lost",
+        "polysched/loops/inequalities.py",
+        "low = max(low, -(rest // coefficient))",
+        "low = max(low, 1 - rest // coefficient)",
+        ("tests/loops/test_inequalities.py",),
+    ),
+    Mutant(
+        "demands-seen-alone",
+        "a loop is cut where one of two demands on a fixed loop can be told there",
+        FULL_RANGES,
+        "if any(not one.coefficient(depth) for one in binding):",
+        "if not binding:",
+        FULL_RANGES_TESTS,
+    ),
+    Mutant(
+        "parts-overlap",
+        "the iteration in which full tiles end belongs to two parts",
+        FULL_RANGES,
+        "return condition.negated().plus(-1)",
+        "return condition.negated()",
+        FULL_RANGES_TESTS,
+    ),
+    Mutant(
+        "scanned-order",
+        "of two branches the second one runs where the first one does",
+        "polysched/loops/scanned_place.py",
+        "made.append(If(condition, body, otherwise))",
+        "made.append(If(condition, body if otherwise is None else otherwise, otherwise))",
+        SCANNED_TESTS,
     ),
 )

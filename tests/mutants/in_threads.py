@@ -3,8 +3,12 @@
 from tests.mutants.mutant import Mutant
 
 OWN = "polysched/runtime/own_team.py"
+WAITING = "polysched/runtime/team_waiting.py"
+PLACES = "polysched/runtime/team_places.py"
 THREADS = "polysched/runtime/threads.py"
 SEATS = ("tests/runtime/test_own_team.py",)
+WAKING = ("tests/runtime/test_team_waiting.py",)
+ON_CORES = ("tests/runtime/test_team_places.py",)
 CHILDREN = ("tests/runtime/test_threads.py",)
 
 MUTANTS = (
@@ -12,9 +16,41 @@ MUTANTS = (
         "sleeping-threads-stay-asleep",
         "the caller of a region wakes nobody",
         OWN,
-        "br i1 %anyone, label %rouse, label %run",
+        "br i1 %wakes, label %rouse, label %run",
         "br label %run",
-        SEATS,
+        WAKING,
+    ),
+    Mutant(
+        "threads-are-woken-for-anything",
+        "a region that one thread has done soon pays for waking another one",
+        WAITING,
+        "%pays = or i1 %may_be_long, %is_one_of_many",
+        "%pays = or i1 %may_be_long, true",
+        WAKING,
+    ),
+    Mutant(
+        "threads-are-woken-for-long-work-only",
+        "short regions that follow one another never have a second thread",
+        WAITING,
+        "%pays = or i1 %may_be_long, %is_one_of_many",
+        "%pays = or i1 %may_be_long, false",
+        WAKING,
+    ),
+    Mutant(
+        "threads-wake-up-behind-the-caller",
+        "a thread that was on the caller's core last is woken there",
+        PLACES,
+        "%is_wrong = or i1 %is_here, %is_woken",
+        "%is_wrong = and i1 %is_here, false",
+        ON_CORES,
+    ),
+    Mutant(
+        "threads-stay-away",
+        "a thread may never again be on a core that a caller was on",
+        OWN,
+        "call void @let_back(ptr %team)",
+        "%stays = add i32 %seats, 0",
+        ON_CORES,
     ),
     Mutant(
         "caller-waits-for-nobody",

@@ -79,7 +79,7 @@ def loaded(program: str) -> str:
 
 
 def test_matplotlib_is_loaded_only_to_draw() -> None:
-    assert loaded("import polysched.cli.main, polysched.plot.notebook") == "[False, False]\n"
+    assert loaded("import polysched.cli.plot, polysched.plot.notebook") == "[False, False]\n"
 
 
 def test_pyplot_is_not_used() -> None:

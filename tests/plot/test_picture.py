@@ -201,3 +201,18 @@ def test_statements_outside_loops_cannot_be_plotted() -> None:
 def test_sizes_must_satisfy_the_context() -> None:
     with pytest.raises(CallError, match="n = 0 violates the context"):
         picture(Schedule(blur()), View(sizes={"n": 0}))
+
+
+def test_a_fault_of_a_kernel_whose_statements_have_got_copies_for_tiles() -> None:
+    build = KernelBuilder("outside")
+    x, t = build.input("x", i32, (3,)), build.temporary("t", i32, (4,))
+    y = build.output("y", i32, (4,))
+    with build.loops(i=4) as i, build.statement("P"):
+        t[i] = x[i]
+    with build.loops(i=4) as i, build.statement("C"):
+        y[i] = t[i]
+    tiles = Schedule(build.kernel()).split("C.i", 2).compute_at("P", at="io", recompute=True)
+    shown = picture(tiles)
+    assert shown.verdict.violation is not None
+    assert shown.verdict.violation.in_kernel
+    assert shown.notes[-1] == "P[3] of the witness is not in the picture"

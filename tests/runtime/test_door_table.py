@@ -32,7 +32,9 @@ def test_python_and_machine_code_agree(name: str, structure: Any) -> None:
         data = target_machine(load_machine()).target_data
         found = module.get_struct_type(name)
         offsets = [data.get_element_offset(found, at) for at, _ in enumerate(found.elements)]
-    assert offsets == [getattr(structure, field).offset for field, _ in structure._fields_]
+    # Behind what machine code knows of a door is the function that Python calls.
+    fields = [field for field, _ in structure._fields_ if field != "entrance"]
+    assert offsets == [getattr(structure, field).offset for field in fields]
 
 
 def test_an_array_of_a_kind() -> None:

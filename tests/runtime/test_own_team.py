@@ -1,6 +1,5 @@
 """The team of our own: seats, callers at one time, sleeping and waking, the end of a process."""
 
-import ctypes
 import subprocess
 import sys
 import threading
@@ -9,25 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from polysched.machine.detect import detect_host
-from polysched.runtime.jit import architecture
-from polysched.runtime.own_team import FUTEX_CALLS, TEAMS, team_module
+from polysched.runtime.own_team import TEAMS
 from polysched.runtime.threads import Team, own_team
+from tests.support.teams import run
 
 pytestmark = pytest.mark.skipif(own_team() is None, reason="the team is for Linux only")
-
-WORK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-PARALLEL = ctypes.CFUNCTYPE(
-    None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32
-)
-
-
-def run(team: Team, work: object, count: int) -> None:
-    """Have so many threads call ``work``, a Python function without arguments."""
-    assert callable(work)
-    function = WORK(lambda _: work())
-    address = ctypes.cast(function, ctypes.c_void_p).value
-    PARALLEL(team.address)(address, None, count, 0)
 
 
 @pytest.fixture
@@ -84,13 +69,6 @@ def test_a_caller_sleeps_until_the_last_thread_has_finished(team: Team) -> None:
     assert done == [True]
 
 
-def test_threads_that_sleep_are_woken(team: Team) -> None:
-    for _ in range(3):
-        met = threading.Barrier(2)
-        run(team, lambda: met.wait(timeout=20), 2)  # noqa: B023
-        time.sleep(0.05)
-
-
 def test_callers_at_the_same_time_all_get_their_work_done(team: Team) -> None:
     lock, count = threading.Lock(), [0]
 
@@ -126,12 +104,3 @@ def test_a_process_ends_while_its_threads_wait() -> None:
     for pause in (0, 0.05):
         command = [sys.executable, "-c", program.format(pause=pause)]
         assert subprocess.run(command, check=False, timeout=120).returncode == 0
-
-
-@pytest.mark.parametrize("name", FUTEX_CALLS)
-def test_the_text_names_the_system_call_of_the_architecture(name: str) -> None:
-    assert f"i64 {FUTEX_CALLS[name]}" in team_module(name)
-
-
-def test_this_architecture_is_known() -> None:
-    assert architecture(detect_host()) in FUTEX_CALLS

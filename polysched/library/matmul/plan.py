@@ -48,7 +48,9 @@ SHORTEST_BLOCK = 64
 """Terms of a block at least: each block loads and stores all the sums."""
 
 ROWS_OF_BLOCK = 256
-"""Rows of a block where a transposed ``a``, whose rows are pages apart, is copied."""
+"""Rows of a block where a transposed ``a`` is copied: neighbours for the processor, which reads a
+register tile of it from as many places as there are terms.
+"""
 
 STREAMED_PARTS_A_THREAD = 2
 """Parts for each thread where ``b`` is streamed: small ones are slow, they read short pieces of
@@ -190,6 +192,10 @@ def _with_blocks(config: Config, part: Sizes, problem: Problem, machine: Machine
     """Blocks of the sums, the order of the loops and what is packed."""
     near, element = cache_bytes(machine, 2), problem.dtype.bytes
     longest = max(SHORTEST_BLOCK, near // (3 * config.inner_n * element))
+    is_row = part.m == 1 and part.k * part.n * element > cache_bytes(machine, 1)
+    if is_row:
+        # What is read once is read row after row, as far as the sums are at hand.
+        longest = SHORTEST_BLOCK
     if part.k > longest:
         is_small = part.m * part.n * problem.total.bytes <= near // 4
         both = (part.m + part.n) * element
@@ -201,8 +207,13 @@ def _with_blocks(config: Config, part: Sizes, problem: Problem, machine: Machine
         terms = -(-part.k // (blocks * line)) * line
         config = replace(config, order=BLOCKS_OUTSIDE, k_block=terms)
     meets_itself = partial(_meets_itself, problem, machine)
-    if problem.transpose_a and meets_itself(problem.leading_a) and part.m * part.k * element > near:
+    is_distant = problem.sizes.m * problem.sizes.k * element > cache_bytes(machine, 3) // 4
+    is_distant |= meets_itself(problem.leading_a) and part.m * part.k * element > near
+    if problem.transpose_a and is_distant:
         config = replace(config, m_block=ROWS_OF_BLOCK, pack_a=True)
+        fitting = near // 4 // (ROWS_OF_BLOCK * element)
+        if (config.k_block or part.k) > fitting:
+            config = replace(config, order=BLOCKS_OUTSIDE, k_block=fitting)
     tiles = -(-part.m // config.inner_m)
     terms = config.k_block or part.k
     pays = part.m >= FEWEST_ROWS and terms * part.n * element > near

@@ -10,9 +10,10 @@ from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.register_tile import cache_bytes
 from polysched.machine.description import Machine
 
-SHORTEST_PARALLEL = 150_000
-"""Cycles that one thread takes, below which a second one, which may have to be woken, costs more
-than it brings: 40 microseconds.
+SHORTEST_PARALLEL = 40_000
+"""Cycles that one thread takes, below which a second one, though it is awake, brings little: some
+11 microseconds. One that sleeps is woken for so little only if more comes
+(:mod:`polysched.runtime.own_team`).
 """
 
 BYTES_A_CYCLE = 16
@@ -74,8 +75,11 @@ def with_threads(problem: Problem, machine: Machine, threads: int) -> Config:
 
 def in_more_parts(config: Config, part: Sizes) -> Config:
     """More parts than threads, of at least one register tile: parts of the columns, which read
-    the same of ``a`` panel by panel anyway, or of the rows if ``b`` is not packed for each.
+    the same of ``a`` panel by panel anyway, or of the rows if ``b`` is not packed for each; unless
+    ``a`` is packed, since it lies far apart: then a part reads long pieces.
     """
+    if config.pack_a and not config.along_k:
+        return config
     if config.n_threads > 1:
         most = -(-part.n // config.inner_n)
         return replace(config, n_threads=config.n_threads * min(PARTS_A_THREAD, most))

@@ -40,6 +40,7 @@ _ALIGNED_KINDS = frozenset("biufc")
 """Kinds of elements that numpy aligns to their size, or half of it, as code for them expects."""
 
 _DOOR = Door(512)
+_ENTER = _DOOR.enter
 _NEITHER = object()
 
 
@@ -47,7 +48,6 @@ def transpose(
     a: Any,
     axes: Sequence[int] | None = None,
     out: Any = None,
-    *,
     threads: int | None = None,
 ) -> NumpyArray:
     """A contiguous copy of an array with its axes in another order, bit for bit.
@@ -69,9 +69,18 @@ def transpose(
     Raises:
         CallError: an argument does not fit; nothing has been written then.
     """
-    # The door knows objects by identity, and has learnt none that can change.
+    if threads is None:
+        # The door knows objects by identity, and has learnt none that can change.
+        done = _ENTER(axes, a, out)
+        if done is not None:
+            return done  # type: ignore[no-any-return]
+    return _transposed(a, axes, out, threads)
+
+
+def _transposed(a: Any, axes: Sequence[int] | None, out: Any, threads: int | None) -> NumpyArray:
+    """What :func:`transpose` does if the door does not know the call; it is taught then."""
     option = axes if threads is None else threads if axes is None else _NEITHER
-    if (done := _DOOR.enter(option, a, out)) is not None:
+    if threads is not None and (done := _ENTER(option, a, out)) is not None:
         return done  # type: ignore[no-any-return]
     if type(a) is not np.ndarray:
         a = as_array(a, "transpose: array 'a'")

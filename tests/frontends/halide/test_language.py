@@ -63,6 +63,12 @@ FAULTS: dict[str, Callable[[], object]] = {
     "Func 'f' cannot be iterated over": lambda: list(pure()),
     "image 'i' cannot be iterated over": lambda: list(ImageParam("f32", 1, "i")),
     "image 'i' has 2 dimensions and 1 extents": lambda: ImageParam("f32", 2, "i", [3]),
+    "image 'i' has 2 dimensions, so it has no channels()": lambda: ImageParam(
+        "f32", 2, "i", ["w", 4]
+    ).channels(),
+    "width() of image 'i', whose extents are those that are read; expected": lambda: ImageParam(
+        "f32", 2, "i"
+    ).width(),
     "unknown element type 'f33'": lambda: ImageParam("f33", 2, "i"),
     "Func name '1' is not an identifier": lambda: Func("1"),
     "RDom 'r' has 0 bounds; expected 1 to 4": lambda: RDom([]),

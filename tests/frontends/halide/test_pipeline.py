@@ -190,6 +190,17 @@ def test_an_update_that_writes_beyond_the_output() -> None:
     np.testing.assert_array_equal(Pipeline(out).realize([4], data), data[2:6] * 3)
 
 
+def test_an_image_knows_the_extents_that_it_was_given() -> None:
+    image, out = ImageParam(ps.i32, 2, "image", extents=["columns", "rows"]), Func("out")
+    right = clamp(x + 1, 0, image.width() - 1)
+    below = clamp(y + 1, 0, image.height() - 1)
+    out[x, y] = image[right, y] - image[x, below]
+    numbers = np.arange(12, dtype=np.int32).reshape(3, 4) ** 2
+    found = Pipeline(out).compile(["columns", "rows"])(numbers)
+    expected = np.hstack([numbers[:, 1:], numbers[:, -1:]])
+    assert np.array_equal(found, expected - np.vstack([numbers[1:], numbers[-1:]]))
+
+
 def test_clamped_places_and_types_of_values() -> None:
     image, count, out = ImageParam("u8", 1, "image"), Func("count"), Func("out")
     count[x] = 3

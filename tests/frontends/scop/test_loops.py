@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 
@@ -77,6 +78,48 @@ def test_every_relation_with_every_step(relation: str, step: int) -> None:
 def test_a_variable_that_wraps_is_refused(type_: str, condition: str, step: str) -> None:
     with pytest.raises(FrontendError, match="before the loop ends; use a signed type"):
         kernel(f"for ({type_} i = 5; {condition}; i{step}) x[0] += 1;")
+
+
+UNSIGNED = "size_t n, unsigned m, double x[restrict 9]"
+
+
+@pytest.mark.parametrize(
+    ("header", "side"),
+    [
+        ("int i = -1; i < n; i++", "i"),
+        ("int i = 0; i - 5 < n; i++", "i - 5"),
+        ("int i = 7; i >= n % 5; i -= 3", "i"),  # after 1 comes -2, which is huge
+        ("signed char i = 7; 2 * i >= n; i--", "2 * i"),
+        ("int i = 50; i > n; i -= 2", "i"),
+        ("int i = 50; m <= i; i--", "i"),
+        ("int i = 0; 10 - i >= n; i++", "10 - i"),
+        ("long i = 9; i >= n; i--", "i"),
+        ("int i = 0; 9 - (3 + 2 * i) > n; i++", "9 - (3 + 2 * i)"),
+    ],
+)
+def test_a_variable_that_gets_negative_is_not_compared_with_what_is_unsigned(
+    header: str, side: str
+) -> None:
+    message = f"'{re.escape(side)}' may be negative and is compared as an unsigned number"
+    with pytest.raises(FrontendError, match=message):
+        kernel(f"for ({header}) x[0] += 1;", UNSIGNED)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "int i = 5; i - 5 < n; i++",
+        "int i = 50; i > n; i--",
+        "int i = 50; i >= n + 1; i--",
+        "int i = 50; i > n + 1; i -= 2",
+        "int i = 0; 10 - i > m; i++",
+        "int i = 0; i != m; i++",
+        "int i = 9; i >= (unsigned char) 3; i -= 7",
+        "long i = 9; i >= m; i--",  # long holds every unsigned int
+    ],
+)
+def test_a_variable_that_does_not_is(header: str) -> None:
+    kernel(f"for ({header}) x[0] += 1;", UNSIGNED)
 
 
 def test_a_narrow_variable_that_fits() -> None:

@@ -5,7 +5,12 @@ from polysched.legality.check import check
 from polysched.library.matmul.config import fitted, require_registers
 from polysched.library.matmul.kernel import Sizes, matmul_kernel
 from polysched.library.matmul.operands import Stored
-from polysched.library.matmul.plan import MOST_DOT_ROWS, STREAMED_PARTS_A_THREAD, plan
+from polysched.library.matmul.plan import (
+    MOST_DOT_ROWS,
+    SHORTEST_BLOCK,
+    STREAMED_PARTS_A_THREAD,
+    plan,
+)
 from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.schedule import matmul_schedule
 from polysched.library.matmul.sharing import PARTS_A_THREAD
@@ -54,6 +59,29 @@ def test_a_transposed_a_is_packed_if_its_rows_fall_into_one_set() -> None:
     assert config.m_block is not None
     assert not plan(Problem(Sizes(1000, 1000, 1000), a=TURNED), AVX512).pack_a
     assert not plan(Problem(Sizes(1024, 1024, 1024)), AVX512).pack_a
+
+
+def test_a_transposed_a_is_packed_if_it_is_far_away() -> None:
+    """Panel after panel reads it again, each time from as many places as there are terms."""
+    far = plan(Problem(Sizes(2001, 100, 2001), f64, a=TURNED), AVX512)
+    near = AVX512.cache(2)
+    assert far.pack_a
+    assert near is not None
+    assert (far.m_block or 2001) * (far.k_block or 2001) * f64.bytes <= near.bytes // 2
+    assert not plan(Problem(Sizes(2001, 100, 2001), f64), AVX512).pack_a
+    assert not plan(Problem(Sizes(701, 100, 701), f64, a=TURNED), AVX512).pack_a
+
+
+def test_parts_of_a_far_transposed_a_are_as_many_as_threads() -> None:
+    """More would read short pieces of its rows."""
+    far = Problem(Sizes(2001, 100, 2001), f64, a=TURNED)
+    assert plan(far, AVX512, threads=2).m_threads == 2
+
+
+def test_a_matrix_by_a_row_is_read_row_after_row() -> None:
+    assert plan(Problem(Sizes(1, 300, 300), f64), AVX512).k_block == SHORTEST_BLOCK
+    near = plan(Problem(Sizes(1, 60, 60), f64), AVX512)  # as good in any order
+    assert near.k_block is None
 
 
 def test_a_transposed_b_is_packed() -> None:

@@ -1,0 +1,68 @@
+"""The range of a loop by inequalities: its one value, or its ends."""
+
+from __future__ import annotations
+
+from polysched.ir.expressions import Constant, Expression
+from polysched.ir.functions import maximum, minimum
+from polysched.ir.linear import simplify
+from polysched.loops.full_ranges import Run, hull
+from polysched.loops.inequalities import Sum, not_negative
+from polysched.loops.scanned_place import ScannedPlace
+
+
+def only_value(runs: list[Run], depth: int) -> Sum | None:
+    """The one value that a loop has in each iteration of those around it."""
+    low, high = hull(runs, depth)
+    if low == high:
+        return Sum((), low)
+    demanded = [frozenset(run.system.inequalities) for run in runs]
+    for one in runs[0].system.inequalities:
+        factor = one.coefficient(depth)
+        if abs(factor) != 1 or any(variable > depth for variable in one.variables):
+            continue
+        if all(one in found and one.negated() in found for found in demanded):
+            rest = one.without(depth)
+            return rest.negated() if factor > 0 else rest
+    return None
+
+
+def common_bounds(runs: list[Run], depth: int) -> tuple[Sum, ...] | None:
+    """The inequalities between a loop and those around it that hold in all runs; None if some run
+    is not bound by the others' at all.
+    """
+    found = [_bounds_of(run, depth) for run in runs]
+    if any(one.keys() != found[0].keys() for one in found):
+        return None
+    return tuple(Sum(terms, max(one[terms] for one in found)) for terms in found[0])
+
+
+def _bounds_of(run: Run, depth: int) -> dict[tuple[tuple[int, int], ...], int]:
+    """What the inequalities demand of a loop and those around it, whatever runs inside: the least
+    constant for each sum of terms.
+    """
+    found: dict[tuple[tuple[int, int], ...], int] = {}
+    for one in run.system.inequalities:
+        if one.coefficient(depth):
+            inside = [variable for variable in one.variables if variable > depth]
+            bound = not_negative(one.at_extreme(inside, run.system.box, greatest=True))
+            if bound.least(run.system.box) < 0:
+                known = found.get(bound.terms, bound.constant)
+                found[bound.terms] = min(known, bound.constant)
+    return found
+
+
+def range_ends(
+    place: ScannedPlace, depth: int, ends: tuple[int, int], bounds: tuple[Sum, ...]
+) -> tuple[Expression, Expression]:
+    """The lower and the exclusive upper end of a loop."""
+    lower: Expression = Constant(ends[0])
+    upper: Expression = Constant(ends[1])
+    for bound in bounds:
+        factor, rest = bound.coefficient(depth), place.expression(bound.without(depth))
+        # factor * v + rest >= 0
+        if factor > 0:
+            lower = maximum(lower, (factor - 1 - rest) // factor if factor > 1 else -rest)
+        else:
+            upper = minimum(upper, rest // -factor if factor < -1 else rest)
+    known = place.intervals
+    return simplify(lower, known), simplify(upper + 1, known)

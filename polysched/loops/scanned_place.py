@@ -1,0 +1,142 @@
+"""Places in loops that are being made from intervals: what the loops around are, and conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
+
+from polysched.ir.affine import weighted_sum
+from polysched.ir.expressions import Expression, Index
+from polysched.ir.functions import equal
+from polysched.ir.linear import Interval, simplify
+from polysched.loops.full_ranges import Run, hull, with_value, without
+from polysched.loops.inequalities import Box, Sum, tightened
+from polysched.loops.nodes import If, LoopNode, block
+
+
+@dataclass(frozen=True, eq=False)
+class ScannedPlace:
+    """A place in the loops that are made.
+
+    Attributes:
+        forms: for each loop of the tree around, by depth, its value over the variables in code,
+            which are named by the depth of their loop as well.
+        variables: the names of these variables.
+        known: the range of each.
+    """
+
+    forms: Mapping[int, Sum]
+    variables: Mapping[int, str]
+    known: Box
+
+    def with_value(self, depth: int, value: Sum) -> ScannedPlace:
+        """Where a loop has one value for each iteration of those around, or of the others."""
+        forms = {one: form.with_value(depth, value) for one, form in self.forms.items()}
+        return replace(self, forms={**forms, depth: value})
+
+    def inside(self, depth: int, name: str, known: Box) -> ScannedPlace:
+        """In the body of a loop, where the variables have these ranges."""
+        return ScannedPlace(
+            {**self.forms, depth: Sum(((depth, 1),), 0)},
+            {**self.variables, depth: name},
+            known,
+        )
+
+    def where(self, depth: int, ends: tuple[int, int]) -> ScannedPlace:
+        """Where a variable lies in a smaller range."""
+        return replace(self, known={**self.known, depth: ends})
+
+    @property
+    def intervals(self) -> dict[str, Interval]:
+        """The ranges by the names of the variables."""
+        return {name: self.known[depth] for depth, name in self.variables.items()}
+
+    def expression(self, sum_: Sum) -> Expression:
+        """A sum over the variables as an expression."""
+        terms = [(many, Index(self.variables[depth])) for depth, many in sum_.terms]
+        return weighted_sum(terms, sum_.constant)
+
+    def condition(self, sum_: Sum) -> Expression:
+        """The condition that a sum is not negative."""
+        if len(sum_.terms) == 1:
+            ((depth, factor),) = sum_.terms
+            index, value = Index(self.variables[depth]), -factor * sum_.constant
+            if abs(factor) == 1:
+                if value == self.known[depth][factor > 0]:
+                    return equal(index, value)
+                return index >= value if factor > 0 else index <= value
+        more = Sum(tuple(term for term in sum_.terms if term[1] > 0), max(sum_.constant, 0))
+        less = Sum(tuple(term for term in sum_.terms if term[1] < 0), min(sum_.constant, 0))
+        return self.expression(less.negated()) <= self.expression(more)
+
+
+@dataclass(frozen=True, eq=False)
+class Guarded:
+    """Loops that run where all sums are not negative."""
+
+    guards: tuple[Sum, ...]
+    body: LoopNode
+
+
+def guards_of(
+    runs: list[Run], place: ScannedPlace
+) -> tuple[tuple[Sum, ...], list[Run], ScannedPlace]:
+    """What holds of the loops around for all the runs, and is not known there; the runs and the
+    place where it does.
+    """
+    if not runs:
+        return (), runs, place
+    around = frozenset(place.variables)
+    guards = [
+        one
+        for one in runs[0].system.inequalities
+        if one.variables <= around and all(one in other.system.inequalities for other in runs[1:])
+    ]
+    if guards:
+        runs = [without(run, frozenset(guards)) for run in runs]
+        reached = tightened(guards, place.known)
+        assert reached is not None
+        place = replace(place, known=reached.box)
+    for depth, (low, high) in place.known.items():
+        if depth not in runs[0].system.box:
+            continue
+        ends = hull(runs, depth)
+        if ends[0] > low:
+            guards.append(Sum(((depth, 1),), -ends[0]))
+        if ends[1] < high:
+            guards.append(Sum(((depth, -1),), ends[1]))
+        place = place.where(depth, (max(low, ends[0]), min(high, ends[1])))
+        if ends[0] == ends[1]:
+            value = Sum((), ends[0])
+            place = place.with_value(depth, value)
+            runs = [run for one in runs if (run := with_value(one, depth, value))]
+    return tuple(guards), runs, place
+
+
+def conditional(found: list[Guarded], place: ScannedPlace) -> LoopNode:
+    """Guarded nodes one after the other, with one condition for neighbours of the same, and two
+    branches where one runs if another does not.
+    """
+    made: list[LoopNode] = []
+    position = 0
+    while position < len(found):
+        guards = found[position].guards
+        bodies = []
+        while position < len(found) and found[position].guards == guards:
+            bodies.append(found[position].body)
+            position += 1
+        body = block(bodies)
+        if not guards:
+            made.append(body)
+            continue
+        otherwise = None
+        if len(guards) == 1 and position < len(found):
+            follower = found[position]
+            if follower.guards == (guards[0].negated().plus(-1),):
+                otherwise = follower.body
+                position += 1
+        condition = simplify(reduce(and_, map(place.condition, guards)), place.intervals)
+        made.append(If(condition, body, otherwise))
+    return block(made)

@@ -1,0 +1,151 @@
+"""Which cores the threads of our own team are on, in LLVM's language: nobody starts behind its
+caller.
+
+A system may wake a thread on the core that it was on last, or on that of the caller, although
+others are idle (virtual machines do: a halted core is taken for one that the host has given away),
+and leaves it there for 10 ms. So threads say which core they are on, and a caller forbids its own
+core to one that is there, or asleep, while it is woken. They are let back at once: if the other
+core gets work of somebody else, they may move.
+"""
+
+from __future__ import annotations
+
+from string import Template
+
+CORES = 8192
+"""Cores that an affinity mask has room for; nobody is sent away on a larger machine."""
+
+
+MEMBER = f"""
+; the member hired before; its handle; the core it is on, -1 if it sleeps; whether it is sent away;
+; the cores that it may be on
+%member = type {{ ptr, i64, i32, i32, [{CORES // 8} x i8] }}
+"""
+"""What is known of a hired thread: the type, which has to stand before its uses."""
+
+
+def places_text() -> str:
+    """The functions, for the module of a team, which begins with ``MEMBER``."""
+    return _TEXT.substitute(mask_bytes=CORES // 8)
+
+
+_TEXT = Template("""
+declare i64 @pthread_self()
+declare i32 @pthread_getaffinity_np(i64, i64, ptr)
+declare i32 @pthread_setaffinity_np(i64, i64, ptr)
+declare i32 @sched_getcpu()
+
+define internal void @send_away(ptr %team, i1 %wakes) nounwind { ; those on this core, or woken
+entry:
+  %core = call i32 @sched_getcpu()
+  %is_known = icmp sge i32 %core, 0
+  %last_at = getelementptr %team, ptr %team, i32 0, i32 8
+  %last = load atomic ptr, ptr %last_at acquire, align 8
+  %byte = lshr i32 %core, 3
+  %in_byte = and i32 %core, 7
+  %place = trunc i32 %in_byte to i8
+  %bit = shl i8 1, %place
+  br i1 %is_known, label %look, label %end
+look:
+  %member = phi ptr [ %last, %entry ], [ %before, %next ]
+  %none = icmp eq ptr %member, null
+  br i1 %none, label %end, label %compare
+compare:
+  %core_at = getelementptr %member, ptr %member, i32 0, i32 2
+  %its_core = load atomic i32, ptr %core_at monotonic, align 4
+  %is_here = icmp eq i32 %its_core, %core
+  %sleeps = icmp slt i32 %its_core, 0
+  %is_woken = and i1 %sleeps, %wakes
+  %is_wrong = or i1 %is_here, %is_woken
+  br i1 %is_wrong, label %ask, label %next
+ask:
+  %handle_at = getelementptr %member, ptr %member, i32 0, i32 1
+  %handle = load i64, ptr %handle_at
+  %mask = getelementptr %member, ptr %member, i32 0, i32 4
+  %unread = call i32 @pthread_getaffinity_np(i64 %handle, i64 $mask_bytes, ptr %mask)
+  %is_read = icmp eq i32 %unread, 0
+  br i1 %is_read, label %forbid, label %next
+forbid:
+  %byte_at = getelementptr i8, ptr %mask, i32 %byte
+  %all = load i8, ptr %byte_at
+  %flipped = xor i8 %bit, -1
+  %others = and i8 %all, %flipped
+  store i8 %others, ptr %byte_at
+  %refused = call i32 @pthread_setaffinity_np(i64 %handle, i64 $mask_bytes, ptr %mask)
+  store i8 %all, ptr %byte_at                     ; the cores that it will be let back to
+  %granted = icmp eq i32 %refused, 0              ; not if it may run nowhere else
+  br i1 %granted, label %sent, label %next
+sent:
+  %away_at = getelementptr %member, ptr %member, i32 0, i32 3
+  store i32 1, ptr %away_at
+  store atomic i32 -1, ptr %core_at monotonic, align 4
+  br label %next
+next:
+  %before = load ptr, ptr %member
+  br label %look
+end:
+  ret void
+}
+
+define internal void @let_back(ptr %team) nounwind { ; those who were sent away
+entry:
+  %last_at = getelementptr %team, ptr %team, i32 0, i32 8
+  %last = load atomic ptr, ptr %last_at acquire, align 8
+  br label %look
+look:
+  %member = phi ptr [ %last, %entry ], [ %before, %next ]
+  %none = icmp eq ptr %member, null
+  br i1 %none, label %end, label %compare
+compare:
+  %away_at = getelementptr %member, ptr %member, i32 0, i32 3
+  %away = load i32, ptr %away_at
+  %is_away = icmp ne i32 %away, 0
+  br i1 %is_away, label %allow, label %next
+allow:
+  %handle_at = getelementptr %member, ptr %member, i32 0, i32 1
+  %handle = load i64, ptr %handle_at
+  %mask = getelementptr %member, ptr %member, i32 0, i32 4
+  %refused = call i32 @pthread_setaffinity_np(i64 %handle, i64 $mask_bytes, ptr %mask)
+  store i32 0, ptr %away_at
+  br label %next
+next:
+  %before = load ptr, ptr %member
+  br label %look
+end:
+  ret void
+}
+
+define internal void @enlist(ptr %team, ptr %member) nounwind { ; among those who can be sent away
+entry:
+  %last_at = getelementptr %team, ptr %team, i32 0, i32 8
+  %handle_at = getelementptr %member, ptr %member, i32 0, i32 1
+  %core_at = getelementptr %member, ptr %member, i32 0, i32 2
+  %away_at = getelementptr %member, ptr %member, i32 0, i32 3
+  %handle = call i64 @pthread_self()
+  store i64 %handle, ptr %handle_at
+  store i32 -1, ptr %core_at
+  store i32 0, ptr %away_at
+  br label %try
+try:
+  %last = load atomic ptr, ptr %last_at monotonic, align 8
+  store ptr %last, ptr %member
+  %pair = cmpxchg ptr %last_at, ptr %last, ptr %member release monotonic
+  %is_done = extractvalue { ptr, i1 } %pair, 1
+  br i1 %is_done, label %end, label %try
+end:
+  ret void
+}
+
+define internal void @report(ptr %member) nounwind { ; the core it is on; a caller reads it
+  %core_at = getelementptr %member, ptr %member, i32 0, i32 2
+  %core = call i32 @sched_getcpu()
+  %before = load atomic i32, ptr %core_at monotonic, align 4
+  %is_new = icmp ne i32 %core, %before
+  br i1 %is_new, label %write, label %end
+write:
+  store atomic i32 %core, ptr %core_at monotonic, align 4
+  br label %end
+end:
+  ret void
+}
+""")

@@ -1,0 +1,128 @@
+"""How threads of our own team wait, in LLVM's language: looking, yielding, asleep; and when waking
+one pays.
+
+Waking a thread costs its caller as much as a short region takes, so it is not done for one alone.
+A caller that comes again and again has its threads woken once, and they stay awake in between.
+"""
+
+from __future__ import annotations
+
+from string import Template
+
+LOOKS = 200
+"""How often a thread looks before it yields: 2 to 8 microseconds of ``pause``."""
+
+YIELDS = 2000
+"""How often it then yields before it sleeps: about a millisecond if nobody else wants the core."""
+
+AWAY = 50_000
+"""Nanoseconds after which a thread that has yielded and comes back sleeps at once: somebody else
+wants the core, and the system would give it half of the time to each."""
+
+CALLER_YIELDS = 20
+"""How often a caller that waits for the last threads yields before it sleeps."""
+
+WORTH_WAKING = 150_000
+"""Nanoseconds that work has to take for a sleeping thread to be woken for it alone: that costs 15
+to 60 microseconds, of the caller's time too."""
+
+SOON = 1_000_000
+"""Nanoseconds after a region within which the next one is taken for one of many: then threads are
+woken for shorter work as well, for they will be awake for those after it. Not more often either."""
+
+FUTEX_CALLS = {"x86_64": 202, "aarch64": 98}
+"""The number of Linux' system call ``futex``, by architecture."""
+
+_PAUSES = {
+    "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
+    "aarch64": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
+}
+"""How a thread tells its core that it only waits: the declaration and the call."""
+
+
+def waiting_text(architecture: str) -> str:
+    """The functions, for the module of a team.
+
+    Args:
+        architecture: one of ``FUTEX_CALLS``.
+    """
+    declare_pause, pause = _PAUSES[architecture]
+    return _TEXT.substitute(
+        looks=LOOKS,
+        enough=LOOKS + YIELDS,
+        away=AWAY,
+        worth=WORTH_WAKING,
+        soon=SOON,
+        futex=FUTEX_CALLS[architecture],
+        declare_pause=declare_pause,
+        pause=pause,
+    )
+
+
+_TEXT = Template("""
+declare i32 @sched_yield()
+declare i32 @clock_gettime(i32, ptr)
+declare i64 @syscall(i64, ...)
+$declare_pause
+
+define internal i1 @pays(ptr %team, ptr %work, i64 %now) nounwind { ; to wake those who sleep
+  %last_work = getelementptr %team, ptr %team, i32 0, i32 9
+  %took_at = getelementptr %team, ptr %team, i32 0, i32 10
+  %ended_at = getelementptr %team, ptr %team, i32 0, i32 11
+  %woken_at = getelementptr %team, ptr %team, i32 0, i32 12
+  %before = load ptr, ptr %last_work
+  %took = load i64, ptr %took_at
+  %ended = load i64, ptr %ended_at
+  %woken = load i64, ptr %woken_at
+  %is_other = icmp ne ptr %work, %before
+  %is_long = icmp uge i64 %took, $worth
+  %may_be_long = or i1 %is_other, %is_long
+  %pause = sub i64 %now, %ended
+  %awake = sub i64 %now, %woken
+  %is_soon = icmp ult i64 %pause, $soon
+  %is_rare = icmp uge i64 %awake, $soon
+  %is_one_of_many = and i1 %is_soon, %is_rare
+  %pays = or i1 %may_be_long, %is_one_of_many
+  ret i1 %pays
+}
+
+define internal void @sleep(ptr %word, i32 %seen) nounwind { ; FUTEX_WAIT_PRIVATE, if it is still so
+  %value = zext i32 %seen to i64
+  call i64 (i64, ...) @syscall(i64 $futex, ptr %word, i64 128, i64 %value, ptr null)
+  ret void
+}
+
+define internal void @wake(ptr %word, i32 %threads) nounwind { ; FUTEX_WAKE_PRIVATE
+  %many = zext i32 %threads to i64
+  call i64 (i64, ...) @syscall(i64 $futex, ptr %word, i64 129, i64 %many)
+  ret void
+}
+
+define internal i32 @patience(i32 %turn) nounwind { ; wait a little; the next turn
+  %next = add i32 %turn, 1
+  %early = icmp ult i32 %turn, $looks
+  br i1 %early, label %pause, label %yield
+pause:
+  $pause
+  ret i32 %next
+yield:
+  %before = call i64 @clock()
+  call i32 @sched_yield()
+  %after = call i64 @clock()
+  %away = sub i64 %after, %before
+  %others = icmp ugt i64 %away, $away
+  %turned = select i1 %others, i32 $enough, i32 %next
+  ret i32 %turned
+}
+
+define internal i64 @clock() nounwind {           ; nanoseconds of CLOCK_MONOTONIC
+  %time = alloca { i64, i64 }
+  call i32 @clock_gettime(i32 1, ptr %time)
+  %seconds = load i64, ptr %time
+  %rest_at = getelementptr { i64, i64 }, ptr %time, i32 0, i32 1
+  %rest = load i64, ptr %rest_at
+  %whole = mul i64 %seconds, 1000000000
+  %all = add i64 %whole, %rest
+  ret i64 %all
+}
+""")

@@ -1,0 +1,38 @@
+"""Commands are imported one by one, each when it is asked for."""
+
+import subprocess
+import sys
+
+import click
+
+from polysched.cli.commands import CommandsByName
+from polysched.cli.main import main
+
+
+def test_every_command_is_where_it_is_said_to_be() -> None:
+    assert isinstance(main, CommandsByName)
+    context = click.Context(main)
+    names = main.list_commands(context)
+    assert names == ["check", "show", "plot", "run", "compile", "bench", "machine"]
+    for name in names:
+        command = main.get_command(context, name)
+        assert command is not None
+        assert command.name == name
+
+
+def test_there_is_no_other_command() -> None:
+    assert main.get_command(click.Context(main), "chekc") is None
+
+
+def test_a_command_does_not_import_the_others() -> None:
+    source = (
+        "import sys\n"
+        "from polysched.cli.main import main\n"
+        "main(['check', '--help'], standalone_mode=False)\n"
+        "names = ('check', 'show', 'bench')\n"
+        "print([name for name in names if 'polysched.cli.' + name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "['check']"
