@@ -56,6 +56,10 @@ class LoweringError(PolyschedError):
     """A scheduled program that the code generator cannot turn into loops or machine code."""
 
 
+class CodeTooLargeError(LoweringError):
+    """So much code that LLVM would take minutes and gigabytes for it."""
+
+
 class CallError(PolyschedError):
     """An argument of a compiled kernel's call that does not fit."""
 

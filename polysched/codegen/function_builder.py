@@ -13,6 +13,10 @@ from typing import Any
 from llvmlite import ir
 
 from polysched.codegen.intrinsics import vector_type
+from polysched.errors import CodeTooLargeError
+
+MOST_INSTRUCTIONS = 400_000
+"""Instructions of a function; half a minute of LLVM's. The largest library kernels have 10,000."""
 
 _POINTER = ir.PointerType()
 _VOID = ir.VoidType()
@@ -62,6 +66,7 @@ class FunctionBuilder(ir.IRBuilder):  # type: ignore[misc]
     def __init__(self, block: Any) -> None:
         super().__init__(block)
         self.count = 0
+        self.inserted = 0
 
     def load(self, ptr: Any, name: str = "", align: int | None = None, typ: Any = None) -> Any:
         """The value of a type at an address."""
@@ -137,6 +142,16 @@ class FunctionBuilder(ir.IRBuilder):  # type: ignore[misc]
         words = " ".join([word, *flags])
         text = f"{words} {lhs.type} {lhs.get_reference()}, {rhs.get_reference()}"
         return self._line(lhs.type, text)
+
+    def _insert(self, instr: Any) -> None:
+        self.inserted += 1
+        if self.inserted > MOST_INSTRUCTIONS:
+            raise CodeTooLargeError(
+                f"function '{self.function.name}' would have more than {MOST_INSTRUCTIONS:,} "
+                "instructions, which take minutes to compile: unroll less, or take fewer lanes, "
+                "above all of packed elements that are read or written one by one"
+            )
+        super()._insert(instr)
 
     def _line(self, type_: Any, text: str) -> Any:
         # No name of llvmlite's begins like that, nor does an identifier.

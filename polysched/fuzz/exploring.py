@@ -16,7 +16,7 @@ from polysched.fuzz.choosing import FEW_LANES, MANY_LANES, Choosing
 from polysched.fuzz.judgement import Finding, Judgement, Mode
 from polysched.fuzz.kernels import random_sketch
 from polysched.fuzz.limits import Limits, machine_limits, order_limits, plain_limits
-from polysched.fuzz.machine_judge import NOT_TO_BE_HAD, judge_machine
+from polysched.fuzz.machine_judge import NOT_TO_BE_HAD, TOO_MUCH_CODE, judge_machine
 from polysched.fuzz.order_judge import judge_order
 from polysched.fuzz.randomness import Integers, chance, choose
 from polysched.fuzz.recipes import random_recipe
@@ -146,7 +146,7 @@ def explore_in(
         run_refused = chance(integers, 1, 4)
         judgement = judged(subject, schedule, judged_by, judges, run_refused=run_refused)
         _count(explored, judgement)
-        if judgement.remark != NOT_TO_BE_HAD:
+        if judgement.remark not in (NOT_TO_BE_HAD, TOO_MUCH_CODE):
             schedules.append(schedule)
         if judgement.finding is not None:
             case = Case(sketch, schedule.steps, judged_by)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from polysched.errors import LoweringError
+from polysched.errors import CodeTooLargeError, LoweringError
 from polysched.fuzz.instances import Sizes
 from polysched.fuzz.judgement import NO_LOOPS, Finding, Judgement, Mode
 from polysched.fuzz.placement import Place, placed
@@ -46,6 +46,9 @@ _REQUESTS = (Transpose, Prefetch, Stream)
 NOT_TO_BE_HAD = "accepted, but the code asked for cannot be had"
 """A remark: a tile that cannot be formed, a buffer without memory; polysched says so."""
 
+TOO_MUCH_CODE = "accepted, but it would be too much code"
+"""A remark; polysched says so."""
+
 
 def judge_machine(
     subject: Subject, schedule: Schedule, verdict: Verdict, machine: Machine
@@ -58,6 +61,8 @@ def judge_machine(
     """
     try:
         compiled = compile(schedule, machine, cache=ObjectCache(None))
+    except CodeTooLargeError:
+        return Judgement(Mode.MACHINE, verdict.kind, remark=TOO_MUCH_CODE)
     except LoweringError as error:
         if not _has_loops(schedule):
             return Judgement(Mode.MACHINE, verdict.kind, remark=NO_LOOPS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property, lru_cache
 
 import islpy as isl
 
@@ -137,7 +138,7 @@ class Statement:
     reduction: Reduction | None = None
     location: SourceLocation | None = None
 
-    @property
+    @cached_property
     def reads(self) -> tuple[Access, ...]:
         """The read accesses: of the value in evaluation order, then of the target's subscripts."""
         return tuple(
@@ -146,7 +147,7 @@ class Statement:
             for load in loads(expression)
         )
 
-    @property
+    @cached_property
     def accesses(self) -> tuple[Access, ...]:
         """The write access first, then the reads."""
         return (self.target, *self.reads)
@@ -184,6 +185,19 @@ def access_relation(statement: Statement, access: Access) -> isl.Map:
 
     Of a data-dependent access it is the may relation: every element that the access may touch.
     """
+    for position, own in enumerate(statement.accesses):
+        if own is access:
+            return _own_relation(statement, position)
+    return _relation(statement, access)
+
+
+@lru_cache(maxsize=512)
+def _own_relation(statement: Statement, position: int) -> isl.Map:
+    """The steps and the checks ask for the same ones again and again."""
+    return _relation(statement, statement.accesses[position])
+
+
+def _relation(statement: Statement, access: Access) -> isl.Map:
     if access.is_data_dependent:
         relation = may_relation(statement.domain, access.subscripts)
         return relation.set_tuple_name(isl.dim_type.out, access.array)

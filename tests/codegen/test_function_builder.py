@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from llvmlite import binding, ir
 
-from polysched.codegen.function_builder import FunctionBuilder
+from polysched.codegen.function_builder import MOST_INSTRUCTIONS, FunctionBuilder
 from polysched.codegen.intrinsics import integers, vector_type
+from polysched.errors import CodeTooLargeError
 
 INDEX, FLOAT, BYTE, BIT = ir.IntType(64), ir.FloatType(), ir.IntType(8), ir.IntType(1)
 VECTOR = vector_type(FLOAT, 4)
@@ -59,3 +60,14 @@ def test_metadata_is_attached() -> None:
     assert str(store).endswith(", align 16, !nontemporal !0")
     assert store.function is function
     assert "!nontemporal" in str(binding.parse_assembly(str(module)))
+
+
+def test_code_that_would_take_minutes_is_refused() -> None:
+    function = ir.Function(ir.Module(), ir.FunctionType(ir.VoidType(), TYPES), "vast")
+    builder = FunctionBuilder(function.append_basic_block("entry"))
+    builder.inserted = MOST_INSTRUCTIONS - 1
+    builder.load(function.args[0], typ=FLOAT)
+    with pytest.raises(
+        CodeTooLargeError, match="'vast' would have more than 400,000 instr.*unroll less"
+    ):
+        builder.not_(function.args[1])
