@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from polysched.loops.inequalities import Sum, System, tightened
+from polysched.loops.inequalities import Box, Sum, System, tightened
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +50,33 @@ def with_value(run: Run, depth: int, value: Sum) -> Run | None:
 
 
 def without(run: Run, enforced: frozenset[Sum]) -> Run:
-    """The run where some inequalities hold by the loops around."""
-    kept = tuple(one for one in run.system.inequalities if one not in enforced)
-    return replace(run, system=System(kept, run.system.box))
+    """The run where some inequalities hold by the loops around, and what these imply."""
+    box = run.system.box
+    kept = [one for one in run.system.inequalities if one not in enforced]
+    for one in tuple(kept):
+        if any(_is_implied(one, known, kept, box) for known in enforced):
+            kept.remove(one)
+    return replace(run, system=System(tuple(kept), box))
+
+
+def _is_implied(one: Sum, known: Sum, others: list[Sum], box: Box) -> bool:
+    """Whether an inequality is a multiple of a known one and something that holds: in the box, or
+    by another inequality.
+
+    That of a block, ``4 p <= o``, with the tiles in it: ``4 * 18 p <= 18 o + 6 i`` holds as well.
+    """
+    if not known.terms:
+        return False
+    variable, coefficient = known.terms[0]
+    factor, remainder = divmod(one.coefficient(variable), coefficient)
+    if factor < 1 or remainder:
+        return False
+    rest = one.with_times(-factor, known)
+    return rest.least(box) >= 0 or any(
+        rest.terms == other.terms and rest.constant >= other.constant
+        for other in others
+        if other is not one
+    )
 
 
 def parts(runs: list[Run], depth: int) -> list[Part] | None:

@@ -65,13 +65,15 @@ class Sum:
     def with_value(self, variable: int, value: Sum) -> Sum:
         """The sum with another one in a variable's place."""
         factor = self.coefficient(variable)
-        if not factor:
-            return self
-        total = {one: coefficient for one, coefficient in self.terms if one != variable}
-        for one, coefficient in value.terms:
+        return self.without(variable).with_times(factor, value) if factor else self
+
+    def with_times(self, factor: int, other: Sum) -> Sum:
+        """The sum and a multiple of another one."""
+        total = dict(self.terms)
+        for one, coefficient in other.terms:
             total[one] = total.get(one, 0) + factor * coefficient
         terms = tuple(sorted((one, many) for one, many in total.items() if many))
-        return Sum(terms, self.constant + factor * value.constant)
+        return Sum(terms, self.constant + factor * other.constant)
 
     def at_extreme(self, variables: Iterable[int], box: Box, *, greatest: bool) -> Sum:
         """The sum with each of some variables at the end of its range where the sum is greatest,

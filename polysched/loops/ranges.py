@@ -6,7 +6,7 @@ from polysched.ir.expressions import Constant, Expression
 from polysched.ir.functions import maximum, minimum
 from polysched.ir.linear import simplify
 from polysched.loops.full_ranges import Run, hull
-from polysched.loops.inequalities import Sum, not_negative
+from polysched.loops.inequalities import Sum, System, not_negative
 from polysched.loops.scanned_place import ScannedPlace
 
 
@@ -43,12 +43,21 @@ def _bounds_of(run: Run, depth: int) -> dict[tuple[tuple[int, int], ...], int]:
     found: dict[tuple[tuple[int, int], ...], int] = {}
     for one in run.system.inequalities:
         if one.coefficient(depth):
-            inside = [variable for variable in one.variables if variable > depth]
-            bound = not_negative(one.at_extreme(inside, run.system.box, greatest=True))
+            bound = not_negative(_outer(one, depth, run.system))
             if bound.least(run.system.box) < 0:
                 known = found.get(bound.terms, bound.constant)
                 found[bound.terms] = min(known, bound.constant)
     return found
+
+
+def _outer(one: Sum, depth: int, system: System) -> Sum:
+    """The greatest value of a sum over a loop and those around and inside, whatever runs inside."""
+    inside = frozenset(variable for variable in one.variables if variable > depth)
+    found = one.at_extreme(inside, system.box, greatest=True)
+    # The tiles in a block may reach beyond it, though no instance does.
+    part = tuple((variable, -factor) for variable, factor in one.terms if variable in inside)
+    limits = [other.constant for other in system.inequalities if part and other.terms == part]
+    return Sum(found.terms, min((found.constant, *(one.constant + limit for limit in limits))))
 
 
 def range_ends(

@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polysched.ir.dtypes import f64
 from polysched.ir.expressions import Constant
 from polysched.ir.kernel import Kernel
 from polysched.ir.tree import LoopKind, executed, path
 from polysched.library.matmul.config import Config
 from polysched.library.matmul.kernel import matmul_kernel
+from polysched.library.matmul.operands import Stored
 from polysched.library.matmul.schedule import matmul_schedule
 from polysched.loops.coverage import miscovered
 from polysched.loops.interpreter import interpret
@@ -171,6 +173,16 @@ def test_branches_where_one_statement_runs_if_another_does_not() -> None:
     schedule = matmul_schedule(matmul_kernel(8, 32, 20), config, load_machine("skylake-avx512"))
     branches = [node for node in walk(scanned(schedule).body) if isinstance(node, If)]
     assert any(node.otherwise is not None for node in branches)
+
+
+def test_vectors_in_blocks_of_threads() -> None:
+    """The last vector of a block, that of the last block and the thread's first and last block all
+    bind the packing; the blocks of a thread imply what they enforce.
+    """
+    config = Config(m_threads=2, m_block=12, inner_m=6, inner_n=16, pack_a=True)
+    kernel = matmul_kernel(46, 16, 20, dtype=f64, a=Stored(is_transposed=True))
+    schedule = matmul_schedule(kernel, config, load_machine("skylake-avx512"))
+    assert "for om in (2*pm)..(2*pm + 2):" in text(schedule)
 
 
 def test_names_are_those_of_no_array() -> None:
