@@ -151,7 +151,11 @@ def _safe_divisor(builder: ir.IRBuilder, divisor: Any) -> tuple[Any, Any]:
 
 
 def _floor_divide(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
-    if _is_positive_literal(right):
+    literal = _positive_literal(right)
+    if literal is not None and literal.bit_count() == 1:
+        # LLVM does not find this shift in a division and what corrects it.
+        return builder.ashr(left, constant(left.type, literal.bit_length() - 1))
+    if literal is not None:
         return _floor_quotient(builder, left, right)
     zero = constant(left.type, 0)
     is_zero, divisor = _safe_divisor(builder, right)
@@ -172,13 +176,16 @@ def _floor_quotient(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
     return builder.select(builder.and_(inexact, opposite), lower, quotient)
 
 
-def _is_positive_literal(value: Any) -> bool:
-    return isinstance(value, ir.Constant) and isinstance(value.constant, int) and value.constant > 0
+def _positive_literal(value: Any) -> int | None:
+    """The number that a value is, or that each lane of a vector is, if it is a positive literal."""
+    lane = value.lane if isinstance(value, Splat) else value
+    number = lane.constant if isinstance(lane, ir.Constant) else None
+    return number if isinstance(number, int) and number > 0 else None
 
 
 def _modulo(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
     rest = builder.sub(left, builder.mul(_floor_divide(builder, left, right), right))
-    if _is_positive_literal(right):
+    if _positive_literal(right) is not None:
         return rest
     is_zero, _ = _safe_divisor(builder, right)
     return builder.select(is_zero, constant(left.type, 0), rest)
@@ -195,7 +202,7 @@ def _unsigned_modulo(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
 
 
 def _quotient(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
-    if _is_positive_literal(right):
+    if _positive_literal(right) is not None:
         return builder.sdiv(left, right)
     is_zero, divisor = _safe_divisor(builder, right)
     # The smallest integer divided by -1 traps as well; negating wraps around.
@@ -207,7 +214,7 @@ def _quotient(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
 
 def _remainder(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
     rest = builder.sub(left, builder.mul(_quotient(builder, left, right), right))
-    if _is_positive_literal(right):
+    if _positive_literal(right) is not None:
         return rest
     is_zero, _ = _safe_divisor(builder, right)
     return builder.select(is_zero, constant(left.type, 0), rest)

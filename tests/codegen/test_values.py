@@ -40,6 +40,7 @@ from polysched.ir.functions import (
 from polysched.ir.kernel import Kernel
 from polysched.ir.memory import AnyArray
 from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
+from polysched.lower import show
 from polysched.schedule.schedule import Schedule
 from tests.support.differential import assert_agrees
 
@@ -150,6 +151,14 @@ def test_division_of_integers_by_anything(
 @pytest.mark.parametrize("divisor", [1, 3, 8])
 def test_division_by_a_literal(dtype: DType, divisor: int) -> None:
     assert_all_forms_agree(binary(lambda x, y: x // divisor + y % divisor, dtype), dtype)
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_division_by_a_power_of_two_is_a_shift(lanes: int) -> None:
+    schedule = Schedule(binary(lambda x, y: x // 8 + y % 4, i32)).vectorize("i", lanes)
+    text = show(schedule, "llvm", "skylake-avx512")
+    assert "ashr" in text
+    assert "sdiv" not in text
 
 
 @pytest.mark.parametrize("dtype", [i8, i32, i64], ids=str)

@@ -86,6 +86,14 @@ MUTANTS = (
         ("tests/schedule/test_promote.py::test_updates_under_conditions",),
     ),
     Mutant(
+        "quotients-shifted-too-far",
+        "division by a power of two shifts by one bit more",
+        "polysched/codegen/values.py",
+        "constant(left.type, literal.bit_length() - 1)",
+        "constant(left.type, literal.bit_length())",
+        ("tests/codegen/test_values.py",),
+    ),
+    Mutant(
         "lanes-of-other-ranges-overwritten",
         "a register is written without a mask though other lanes of it are read elsewhere",
         "polysched/codegen/lane_ranges.py",
