@@ -9,20 +9,22 @@ from types import MappingProxyType
 from polysched.ir.kernel import Kernel, Order, Statement
 
 
-def reassociated(kernel: Kernel, kept: Container[str] = ()) -> Kernel:
-    """The kernel, its reductions free to combine in any order.
+def with_order(kernel: Kernel, order: Order, kept: Container[str] = ()) -> Kernel:
+    """The kernel with a policy for its reductions.
 
     Args:
         kernel: any.
-        kept: statements that keep their policy.
+        order: the policy.
+        kept: statements that keep theirs.
     """
     statements = {
-        name: one if name in kept else _free(one) for name, one in kernel.statements.items()
+        name: one if name in kept else _with_order(one, order)
+        for name, one in kernel.statements.items()
     }
     return replace(kernel, statements=MappingProxyType(statements))
 
 
-def _free(statement: Statement) -> Statement:
+def _with_order(statement: Statement, order: Order) -> Statement:
     if statement.reduction is None:
         return statement
-    return replace(statement, reduction=replace(statement.reduction, order=Order.ANY))
+    return replace(statement, reduction=replace(statement.reduction, order=order))

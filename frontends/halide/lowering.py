@@ -16,7 +16,7 @@ from polysched.errors import FrontendError, KernelError
 from polysched.frontends.halide.bounds import Region, pure_variables, regions, sizes_of
 from polysched.frontends.halide.inlining import Algorithm, Computed
 from polysched.frontends.halide.language import Call, Definition, ImageParam
-from polysched.frontends.reductions import reassociated
+from polysched.frontends.reductions import with_order
 from polysched.ir.affine import instance_space
 from polysched.ir.builder import ArrayHandle, KernelBuilder
 from polysched.ir.expressions import Constant, Expression, Index
@@ -63,7 +63,7 @@ def lower(algorithm: Algorithm, extents: Sequence[Expression], order: Order) -> 
         for number, definition in enumerate(computed.definitions):
             _declare(build, computed, number, definition, (arrays, found))
     kernel = build.kernel()
-    return reassociated(kernel) if order is Order.ANY else kernel
+    return with_order(kernel, order)
 
 
 def _positive(sizes: Sequence[str]) -> isl.Set:

@@ -46,7 +46,7 @@ def generic(  # noqa: PLR0913  (the parts of linalg.generic, by keyword)
     names: Sequence[str] | None = None,
     outputs: int = 1,
     start: Operand | None = None,
-    order: Order | str = Order.EXACT,
+    order: Order | str | None = None,
     name: str = "generic",
 ) -> Kernel:
     """Declare a perfectly nested kernel.
@@ -65,7 +65,7 @@ def generic(  # noqa: PLR0913  (the parts of linalg.generic, by keyword)
         names: of the operands; by default ``in0``, ``in1``, ..., ``out0``, ...
         outputs: how many operands, the last ones, are outputs.
         start: what outputs hold before the first update.
-        order: whether a reduction may combine in any order.
+        order: the policy of a reduction, as :meth:`KernelBuilder.statement` takes it.
         name: of the kernel.
 
     Raises:
@@ -264,7 +264,7 @@ def _declare_body(
     arrays: Sequence[ArrayHandle],
     extents: Mapping[str, Expression],
     body: Callable[..., Any],
-    outputs_and_order: tuple[int, Order | str],
+    outputs_and_order: tuple[int, Order | str | None],
 ) -> None:
     outputs, order = outputs_and_order
     bounds: dict[str, Any] = {d: extents[d] for d in maps[0].dimensions}

@@ -30,7 +30,7 @@ from polysched.frontends.python.scope import NumberType, Scope, TypeLearntError,
 from polysched.frontends.python.source import FunctionSource, function_source
 from polysched.frontends.python.statements import Declarer
 from polysched.frontends.python.values import Value
-from polysched.frontends.reductions import reassociated
+from polysched.frontends.reductions import with_order
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.kernel import Kernel, Order
 from polysched.ir.tree import restrict
@@ -53,24 +53,25 @@ def kernel(function: Callable[..., Any], /) -> PythonKernel: ...
 
 
 @overload
-def kernel(*, order: Order | str = ...) -> Callable[[Callable[..., Any]], PythonKernel]: ...
+def kernel(*, order: Order | str | None = ...) -> Callable[[Callable[..., Any]], PythonKernel]: ...
 
 
 def kernel(
-    function: Callable[..., Any] | None = None, /, *, order: Order | str = Order.EXACT
+    function: Callable[..., Any] | None = None, /, *, order: Order | str | None = None
 ) -> PythonKernel | Callable[[Callable[..., Any]], PythonKernel]:
     """Read a function as a kernel: ``@kernel``, or ``@kernel(order="any")``.
 
     Args:
         function: over arrays and ``range`` loops; its arguments are annotated as
             :mod:`polysched.frontends.python.annotations` says.
-        order: the policy of its reductions, but of those that ``polysched.statement`` names.
+        order: the policy of its reductions, but of those that ``polysched.statement`` names; by
+            default ``"exact"`` for floating point, ``"any"`` for integers.
 
     Raises:
         FrontendError: the function does what a kernel cannot; the message points at it.
     """
     try:
-        policy = Order(order)
+        policy = None if order is None else Order(order)
     except ValueError:
         raise FrontendError(
             f"unknown order policy {order!r} of a kernel; expected 'exact' or 'any'"
@@ -80,7 +81,7 @@ def kernel(
     return read_kernel(function, policy)
 
 
-def read_kernel(function: Callable[..., Any], order: Order = Order.EXACT) -> PythonKernel:
+def read_kernel(function: Callable[..., Any], order: Order | None = None) -> PythonKernel:
     """The kernel that a function means.
 
     The types of local numbers may show only at a later assignment; the function is then read again.
@@ -104,7 +105,7 @@ def read_kernel(function: Callable[..., Any], order: Order = Order.EXACT) -> Pyt
             types = MappingProxyType({**types, learnt.name: learnt.found})
 
 
-def _read(source: FunctionSource, types: Mapping[str, NumberType], order: Order) -> Kernel:
+def _read(source: FunctionSource, types: Mapping[str, NumberType], order: Order | None) -> Kernel:
     arguments = arguments_of(source)
     try:
         build = KernelBuilder(source.node.name)
@@ -122,8 +123,8 @@ def _read(source: FunctionSource, types: Mapping[str, NumberType], order: Order)
         found = build.kernel()
     except KernelError as error:
         raise source.error(source.node, str(error)) from None
-    if order is Order.ANY:
-        found = reassociated(found, declarer.labelled)
+    if order is not None:
+        found = with_order(found, order, declarer.labelled)
     tree = restrict(found.body, frozenset(found.statements))  # loops without a statement go
     assert tree is not None
     return replace(found, body=tree, location=source.span(source.node).location)

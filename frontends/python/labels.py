@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 
 
-def statement(name: str, order: str = "exact") -> AbstractContextManager[None]:
+def statement(name: str, order: str | None = None) -> AbstractContextManager[None]:
     """Name the one assignment inside, and say in which order a reduction may combine.
 
     In plain Python it does nothing; :func:`polysched.kernel` reads it::
@@ -15,7 +15,8 @@ def statement(name: str, order: str = "exact") -> AbstractContextManager[None]:
 
     Args:
         name: the statement's name.
-        order: ``"exact"``, or ``"any"`` where a sum may be reassociated.
+        order: ``"exact"``, or ``"any"`` where a sum may be reassociated; by default that of the
+            kernel.
     """
     del name, order
     return nullcontext()

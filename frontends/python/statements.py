@@ -32,7 +32,7 @@ from polysched.ir.affine import instance_space, to_set
 from polysched.ir.array_handle import ArrayHandle
 from polysched.ir.dtypes import boolean, i64
 from polysched.ir.expressions import Expression, Index, Load
-from polysched.ir.kernel import Order, Role
+from polysched.ir.kernel import Role
 from polysched.ir.operators import Operator
 from polysched.ir.traversal import walk
 
@@ -308,7 +308,7 @@ class Declarer:
         if order is not None:
             self.labelled.add(name)
         try:
-            with self.reader.build.statement(name, order=order or Order.EXACT):
+            with self.reader.build.statement(name, order=order):
                 self.block(node.body)
         except KernelError as error:
             raise self.reader.source.error(node.items[0].context_expr, str(error)) from None

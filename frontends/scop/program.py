@@ -10,7 +10,7 @@ from pycparser import c_ast
 
 from polysched.codegen.c_function import CArgument, CFunction
 from polysched.errors import KernelError
-from polysched.frontends.reductions import reassociated
+from polysched.frontends.reductions import with_order
 from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.parse import ParsedSource, parse
 from polysched.frontends.scop.pragmas import pragmas_of
@@ -32,7 +32,7 @@ from polysched.frontends.scop.variables import (
 )
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i8, u8
-from polysched.ir.kernel import Kernel
+from polysched.ir.kernel import Kernel, Order
 
 _RETURN = "return"
 """How the statement that stores the result names it: as no variable can be called."""
@@ -104,7 +104,7 @@ class CProgram:
         reassociate``, and ``a * b + c`` may round once, as under ``#pragma STDC FP_CONTRACT ON``.
         NaN, infinities, signed zeros and divisions are as C has them.
         """
-        return replace(self, kernel=replace(reassociated(self.kernel), contract=True))
+        return replace(self, kernel=replace(with_order(self.kernel, Order.ANY), contract=True))
 
     def _used(self) -> list[Variable]:
         return [*self.outside.sizes, *self.outside.arrays.values()]

@@ -63,16 +63,16 @@ class Statements:
             FrontendError: one is nothing that a kernel can do.
         """
         with self.scope.block():
-            order = Order.EXACT
+            order: Order | None = None
             for node in nodes:
                 pragma = pragma_of(node, self.scope.places)
                 if pragma is not None and pragma[0] == REASSOCIATE:
                     order = Order.ANY
                 elif not isinstance(node, c_ast.Pragma):
                     self._statement(node, None, order)
-                    order = Order.EXACT
+                    order = None
 
-    def _statement(self, node: c_ast.Node, label: str | None, order: Order) -> None:
+    def _statement(self, node: c_ast.Node, label: str | None, order: Order | None) -> None:
         match node:
             case c_ast.Compound(block_items=items):
                 self.all_of(tuple(items or ()))
@@ -142,7 +142,7 @@ class Statements:
         operator: str,
         value: c_ast.Node,
         label: str | None,
-        order: Order,
+        order: Order | None,
     ) -> None:
         if isinstance(value, c_ast.Assignment):  # a = b = c
             self._statement(value, None, Order.EXACT)
@@ -280,4 +280,4 @@ class Store:
     operator: str
     value: c_ast.Node
     label: str | None
-    order: Order
+    order: Order | None

@@ -69,8 +69,8 @@ def reading_options(command: _Command) -> Callable[..., Any]:
     relaxed = click.option(
         "--fast-math",
         is_flag=True,
-        help="Of a C file: sums and other reductions may be combined in any order, and a*b+c may "
-        "round once, as -ffast-math lets C compilers do.",
+        help="Of a C file: reductions of floating-point numbers may be combined in any order, as "
+        "those of integers may, and a*b+c may round once, as -ffast-math lets C compilers do.",
     )
     return schedule(chosen(relaxed(machine_option(with_reading))))
 

@@ -14,7 +14,6 @@ from polysched.fuzz.sketch import (
     WhereSketch,
 )
 from polysched.ir.expressions import Cast, Constant, Expression, Load, Operation
-from polysched.ir.kernel import Order
 from polysched.ir.operators import Operator
 from polysched.schedule.primitives import Step
 
@@ -103,7 +102,7 @@ def _part_lines(part: PartSketch, indent: str) -> Iterator[str]:
     inner = f"{indent}    "
     match part:
         case AssignSketch(name=name, target=target, value=value, order=order):
-            policy = "" if order is Order.EXACT else f", order={order.value!r}"
+            policy = "" if order is None else f", order={order.value!r}"
             yield f"{indent}with build.statement({name!r}{policy}):"
             yield f"{inner}{python_expression(target)} = {python_expression(value)}"
         case LoopSketch(index=index, lower=lower, upper=upper, step=step, body=body):

@@ -44,7 +44,7 @@ class AssignSketch:
     name: str
     target: Load
     value: Expression
-    order: Order = Order.EXACT
+    order: Order | None = None
 
 
 @dataclass(frozen=True)

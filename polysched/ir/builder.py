@@ -181,11 +181,12 @@ class KernelBuilder:
             yield
 
     @contextmanager
-    def statement(self, name: str, *, order: Order | str = Order.EXACT) -> Iterator[None]:
+    def statement(self, name: str, *, order: Order | str | None = None) -> Iterator[None]:
         """Name the one statement declared inside and, for a reduction, set its order policy.
 
-        ``order="any"`` allows reassociation of ``x = x op e``; the default ``"exact"`` keeps the
-        order.
+        ``order="any"`` allows reassociation of ``x = x op e``, ``"exact"`` keeps the order. The
+        default is ``"exact"`` for floating point, and ``"any"`` for integers, whose result it does
+        not change.
         """
         with self._statements.labelled(name, order):
             yield

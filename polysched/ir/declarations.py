@@ -60,9 +60,14 @@ def loop_bounds(name: str, bound: Bound) -> tuple[Expression, Expression, int]:
 
 
 def as_reduction(
-    target: Access, value: Expression, order: Order
+    target: Access, value: Expression, order: Order | None
 ) -> tuple[Expression, Reduction | None]:
-    """Recognise ``target = target op e`` (for + * min max also ``e op target``)."""
+    """Recognise ``target = target op e`` (for + * min max also ``e op target``).
+
+    Args:
+        order: by default any for integers, which give the same bits in any order, since sums and
+            products wrap around; exact for floating point.
+    """
     if not isinstance(value, Operation) or value.operator not in _REDUCIBLE:
         return value, None
     own = Load(target.array, target.subscripts, value.dtype) if value.dtype else None
@@ -77,6 +82,9 @@ def as_reduction(
         return value, None
     operator = Operator.ADD if value.operator is Operator.SUBTRACT else value.operator
     within = sum(len(loads(subscript)) for subscript in target.subscripts)
+    if order is None:
+        is_free = value.dtype is not None and value.dtype.is_integer
+        order = Order.ANY if is_free else Order.EXACT
     return result, Reduction(operator, order, read=1 + within)
 
 

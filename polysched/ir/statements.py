@@ -33,7 +33,7 @@ class Statements:
         self._symbols = symbols
         self._nest = nest
         self._declared: dict[str, Statement] = {}
-        self._label: tuple[str, Order] | None = None
+        self._label: tuple[str, Order | None] | None = None
         self._degenerate: set[str] = set()
 
     def __bool__(self) -> bool:
@@ -74,7 +74,7 @@ class Statements:
         return replace(statement, domain=domain)
 
     @contextmanager
-    def labelled(self, name: str, order: Order | str) -> Iterator[None]:
+    def labelled(self, name: str, order: Order | str | None) -> Iterator[None]:
         """The one statement added inside gets a name and an order policy.
 
         Raises:
@@ -82,7 +82,7 @@ class Statements:
                 statement.
         """
         try:
-            policy = Order(order)
+            policy = None if order is None else Order(order)
         except ValueError:
             raise KernelError(
                 f"unknown order policy {order!r} of statement '{name}'; expected 'exact' or 'any'"
@@ -102,13 +102,13 @@ class Statements:
         finally:
             self._label = None
 
-    def _next_label(self, array: Array) -> tuple[str, Order]:
+    def _next_label(self, array: Array) -> tuple[str, Order | None]:
         if self._label is None:
             name, number = array.name, 1
             while name in self._declared:
                 number += 1
                 name = f"{array.name}_{number}"
-            return name, Order.EXACT
+            return name, None
         if self._label[0] in self._declared:
             raise KernelError(f"statement '{self._label[0]}' holds more than one assignment")
         return self._label

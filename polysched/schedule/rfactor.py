@@ -30,8 +30,9 @@ class Rfactor:
     """Give every iteration of a loop a partial result of a reduction of its own.
 
     Args:
-        statement: a reduction, ``a[e] = a[e] op f``, declared with ``order="any"``. Where ``e``
-            depends on data, a partial result holds all elements that may be updated.
+        statement: a reduction, ``a[e] = a[e] op f``, of integers or declared with
+            ``order="any"``. Where ``e`` depends on data, a partial result holds all elements that
+            may be updated.
         loop: a loop around it, often the outer or the inner one of a split.
         into: name of the array of partial results, and the beginning of the names of its two
             statements, ``<into>_init`` and ``<into>_combine``. By default the names are

@@ -6,7 +6,7 @@ import pytest
 
 from polysched.errors import KernelError
 from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import f32
+from polysched.ir.dtypes import DType, f32, i8, i64, u8
 from polysched.ir.expressions import Expression, Index
 from polysched.ir.functions import cast, maximum
 from polysched.ir.kernel import Order, Reduction
@@ -38,6 +38,18 @@ def test_reductions_are_recognised(
     reduction = reduction_of(value, order)
     assert reduction is not None
     assert (reduction.operator, reduction.order, reduction.read) == (operator, Order(order), 1)
+
+
+@pytest.mark.parametrize("dtype", [i8, u8, i64, f32], ids=str)
+@pytest.mark.parametrize("order", [None, "exact", "any"])
+def test_integers_may_combine_in_any_order_by_default(dtype: DType, order: str | None) -> None:
+    build = KernelBuilder("k")
+    a, s = build.input("a", dtype, (8,)), build.inout("s", dtype, ())
+    with build.loops(i=8) as i, build.statement("S", order=order):
+        s[()] -= a[i]
+    found = build.kernel().statements["S"].reduction
+    assert found is not None
+    assert found.order is Order(order or ("exact" if dtype.is_float else "any"))
 
 
 @pytest.mark.parametrize(

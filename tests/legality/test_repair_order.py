@@ -71,7 +71,7 @@ def test_a_reduction_of_another_array_is_not_in_the_way() -> None:
     x = build.input("x", i32, (9,))
     with build.loops(i=9) as i, build.statement("sum"):
         s[()] += x[i]
-    with build.loops(j=9) as j, build.statement("product"):
+    with build.loops(j=9) as j, build.statement("product", order="exact"):
         p[()] *= x[j]
     (edit,) = free_reductions(case_of(Schedule(build.kernel()).reverse("j")))
     assert edit.statement == "product"

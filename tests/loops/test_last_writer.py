@@ -389,7 +389,7 @@ def gather() -> Kernel:
     x, index = build.inout("x", i32, (4,)), build.input("index", i32, (3,), values=(0, 4))
     y = build.output("y", i32, (3,))
     with build.loops(i=4) as i, build.statement("W"):
-        x[i] = x[i] + 1
+        x[i] = 1 - x[i]
     with build.loops(i=3) as i, build.statement("G"):
         y[i] = x[index[i]]
     return build.kernel()

@@ -36,7 +36,7 @@ OPERATORS: dict[str, Callable[[Expression, Expression], Expression]] = {
 }
 
 
-def dot(dtype: DType = f32, order: str = "any", n: kernels.Size = None) -> Kernel:
+def dot(dtype: DType = f32, order: str | None = "any", n: kernels.Size = None) -> Kernel:
     """``S: r = r + x[k] * y[k]``, started with 0."""
     build = KernelBuilder("dot")
     size = kernels.extent(build, "n", n)

@@ -110,6 +110,17 @@ def test_the_policy_of_reductions() -> None:
     assert policies == {"first": Order.EXACT, "second": Order.ANY}
 
 
+@pytest.mark.parametrize("order", [None, *Order])
+def test_the_policy_of_reductions_of_integers(order: Order | None) -> None:
+    def total(x: "i32[n]", y: "i32[1]"):  # noqa: F821
+        for i in range(x.shape[0]):
+            y[0] += x[i]
+
+    (statement,) = read_kernel(total, order).statements.values()
+    assert statement.reduction is not None
+    assert statement.reduction.order is (order or Order.ANY)
+
+
 def test_a_decorated_function_can_be_scheduled_and_called() -> None:
     schedule = (
         ps.Schedule(functions.gemm)

@@ -13,6 +13,7 @@ from polysched.ir.kernel import Order, Role
 from polysched.legality.check import check
 from polysched.schedule.schedule import Schedule
 from tests.frontends.scop.calling import needs_gcc
+from tests.support.differential import assert_agrees
 
 REGION = """\
 #define UNUSED
@@ -145,6 +146,21 @@ def test_fast_math_frees_reductions_and_contraction() -> None:
     assert policies == [[Order.EXACT], [Order.ANY]]
     assert (exact.kernel.contract, free.kernel.contract) == (False, True)
     assert free.c_function() == exact.c_function()
+
+
+def test_sums_of_integers_are_free_as_they_are() -> None:
+    """Partial sums in lanes, which C compilers make of integers without ``-ffast-math`` too."""
+    text = """
+    void dot(int n, const int x[n], const short y[n], unsigned total[restrict 1])
+    {
+        for (int i = 0; i < n; i++)
+            total[0] += x[i] * (unsigned)y[i];
+    }
+    """
+    schedule = Schedule(parse_c(text).kernel).split("i", 8).reorder("ii", "io")
+    schedule = schedule.rfactor("total", "ii").vectorize("ii", 8)
+    assert check(schedule).is_legal
+    assert_agrees(schedule, {"n": 0}, {"n": 7}, {"n": 61})
 
 
 def test_one_of_several_functions_is_named() -> None:
