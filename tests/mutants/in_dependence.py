@@ -9,20 +9,20 @@ TESTS = ("tests/legality/test_check.py", "tests/dependence")
 
 MUTANTS = (
     Mutant(
-        "sums-of-floats-free-by-default",
-        "a reduction of floating-point numbers combines in any order without a word",
-        DECLARATIONS,
-        "is_free = value.dtype is not None and value.dtype.is_integer",
-        "is_free = value.dtype is not None",
-        ("tests/ir/test_statements.py",),
-    ),
-    Mutant(
         "anti-dropped",
         "anti dependences are not found",
         RELATIONS,
         "            return DependenceKind.ANTI",
         "            return None",
         TESTS,
+    ),
+    Mutant(
+        "sums-of-floats-free-by-default",
+        "a reduction of floating-point numbers combines in any order without a word",
+        DECLARATIONS,
+        "is_free = value.dtype is not None and value.dtype.is_integer",
+        "is_free = value.dtype is not None",
+        ("tests/ir/test_statements.py",),
     ),
     Mutant(
         "output-dropped",
