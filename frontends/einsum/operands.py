@@ -37,7 +37,10 @@ class View:
             chosen = tuple(0 if axis in self.dropped else slice(None) for axis in range(array.ndim))
             array = array[(*chosen, ...)]  # the dots: an array, where no dimension is left, too
         for first, second in self.diagonals:
-            array = np.moveaxis(np.diagonal(array, axis1=first, axis2=second), -1, first)
+            diagonal = np.diagonal(array, axis1=first, axis2=second)
+            if array.flags.writeable:  # as numpy.einsum has it; np.diagonal's are read-only
+                diagonal.flags.writeable = True
+            array = np.moveaxis(diagonal, -1, first)
         return array
 
 

@@ -18,11 +18,12 @@ from polysched.frontends.python.scope import (
     LocalNumber,
     Meaning,
     NumberType,
+    Partial,
     Scope,
     TypeLearntError,
 )
 from polysched.frontends.python.source import FunctionSource
-from polysched.frontends.python.values import Value, chosen, combine, number
+from polysched.frontends.python.values import Value, chosen, combine, number, require_kept
 from polysched.ir.affine import instance_space
 from polysched.ir.array_handle import ArrayHandle
 from polysched.ir.builder import KernelBuilder
@@ -159,6 +160,12 @@ class Reader:
             if not found.is_number:
                 raise self.source.error(node, f"'{node.id}' {found.reason}")
             raise TypeLearntError(node.id, NumberType(i64, is_weak=True))
+        if isinstance(found, Partial):
+            raise self.source.error(
+                node,
+                f"'{node.id}' is read where a branch that gives it a value may not have been "
+                "taken; give it a value before the branch, and before the loop if it is kept",
+            )
         return found
 
     def outer(self, node: ast.expr) -> Any:
@@ -247,7 +254,9 @@ class Reader:
             case ast.Compare():
                 return self._comparison(node)
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                return chosen(self.condition(test), self.value(body), self.value(orelse))
+                sides = self.value(body), self.value(orelse)
+                require_kept(*sides)
+                return chosen(self.condition(test), *sides)
             case ast.Call():
                 return self._call(node)
         return self._joined(node)

@@ -14,7 +14,14 @@ import numpy as np
 
 from polysched.errors import KernelError
 from polysched.frontends.python.affinity import is_affine_number
-from polysched.frontends.python.values import Value, chosen, combine, common_type, converted
+from polysched.frontends.python.values import (
+    Value,
+    chosen,
+    combine,
+    common_type,
+    converted,
+    require_kept,
+)
 from polysched.ir.dtypes import DType, as_dtype, boolean, f64, i64
 from polysched.ir.expressions import operation
 from polysched.ir.functions import cast
@@ -181,6 +188,7 @@ def _extreme(arguments: list[Value], *, is_largest: bool) -> Value:
     """Python's own: of floats the first one unless another is beyond it, which no NaN is."""
     if len(arguments) < 2:
         raise KernelError(f"this has {len(arguments)} arguments; expected at least two numbers")
+    require_kept(*arguments)
     dtype, _ = common_type(*arguments)
     result = arguments[0]
     for other in arguments[1:]:

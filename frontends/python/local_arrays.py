@@ -56,6 +56,7 @@ def declare_array(reader: Reader, target: ast.expr, node: ast.Call, role: Role) 
             if not given:
                 raise reader.source.error(node, "expected a shape and a value")
             fill = reader.value(given.pop(0))
+            dtype = fill.dtype  # numpy's own choice, if none is named
         else:
             start = _FILLS[function]
             fill = None if start is None else number(start)

@@ -36,7 +36,14 @@ class Gone:
     is_number: bool = True
 
 
-Meaning: TypeAlias = ArrayHandle | LocalNumber | Value | Gone
+@dataclass(frozen=True)
+class Partial:
+    """A local number that a branch over data gives its first value, seen from outside of it."""
+
+    number: LocalNumber
+
+
+Meaning: TypeAlias = ArrayHandle | LocalNumber | Value | Gone | Partial
 
 
 @dataclass(frozen=True)
@@ -84,3 +91,19 @@ def assigned(body: Iterable[ast.stmt]) -> frozenset[str]:
                 if isinstance(base, ast.Name):
                     found.add(base.id)
     return frozenset(found)
+
+
+def always_assigns(body: Iterable[ast.stmt], name: str) -> bool:
+    """Whether statements give a variable a value, whichever way they take."""
+    for node in body:
+        match node:
+            case ast.Assign() | ast.AugAssign() | ast.AnnAssign():
+                if name in assigned([node]):
+                    return True
+            case ast.With(body=inner):
+                if always_assigns(inner, name):
+                    return True
+            case ast.If(body=inner, orelse=other):
+                if always_assigns(inner, name) and always_assigns(other, name):
+                    return True
+    return False

@@ -24,14 +24,17 @@ from polysched.frontends.python.scope import (
     LocalNumber,
     Meaning,
     NumberType,
+    Partial,
     TypeLearntError,
+    always_assigns,
     assigned,
 )
-from polysched.frontends.python.values import Value, chosen, combine, stored
+from polysched.frontends.python.values import Value, chosen, combine, require_kept, stored
 from polysched.ir.affine import instance_space, to_set
 from polysched.ir.array_handle import ArrayHandle
 from polysched.ir.dtypes import boolean, i64
 from polysched.ir.expressions import Expression, Index, Load
+from polysched.ir.functions import cast
 from polysched.ir.kernel import Role
 from polysched.ir.operators import Operator
 from polysched.ir.traversal import walk
@@ -61,12 +64,14 @@ class Declarer:
         reader: of its expressions.
         returned: the local arrays that it returns.
         labelled: the statements whose policy the function itself gives, so far.
+        conditions: the names of the conditions that are kept, so far.
         stored: counts the statements.
     """
 
     reader: Reader
     returned: frozenset[str]
     labelled: set[str] = field(default_factory=set)
+    conditions: set[str] = field(default_factory=set)
     stored: Iterator[int] = field(default_factory=count)
 
     def block(self, body: list[ast.stmt]) -> None:
@@ -171,6 +176,13 @@ class Declarer:
             raise TypeLearntError(name, NumberType(value.dtype, value.is_weak))
         if known.is_weak and (not value.is_weak or value.dtype.is_float > known.dtype.is_float):
             raise TypeLearntError(name, NumberType(value.dtype, value.is_weak))
+        if value.is_weak and not known.is_weak:
+            try:
+                require_kept(value, Value(cast(value.expression, known.dtype)))
+            except KernelError as error:
+                raise self.reader.source.error(node, str(error)) from None
+        if isinstance(meaning, Partial):
+            meaning = scope.names[name] = meaning.number
         is_new = not isinstance(meaning, LocalNumber)
         if not isinstance(meaning, LocalNumber):
             build = self.reader.build
@@ -216,7 +228,7 @@ class Declarer:
             raise self.reader.source.error(node.orelse[0], "a loop's 'else' cannot be had")
         loops, scope = ranges_of(self.reader, node), self.reader.scope
         for one in loops:
-            if isinstance(scope.names.get(one.name), ArrayHandle | LocalNumber):
+            if isinstance(scope.names.get(one.name), ArrayHandle | LocalNumber | Partial):
                 raise self.reader.source.error(
                     node.target, f"'{one.name}' is taken; choose another index"
                 )
@@ -245,22 +257,32 @@ class Declarer:
         written = assigned([*node.body, *node.orelse])
         if any(load.array in written for load in _loads(condition.expression)):
             condition = self._kept(node.test, condition)
+        scope = self.reader.scope
+        before = {name for name, one in scope.names.items() if isinstance(one, LocalNumber)}
         for side, body in ((condition, node.body), (_inverse(condition), node.orelse)):
-            self.reader.scope.guards.append(side)
+            scope.guards.append(side)
             with self._inner(body, "a branch"):
                 self.block(body)
-            self.reader.scope.guards.pop()
+            scope.guards.pop()
+            for name, one in scope.names.items():
+                if isinstance(one, LocalNumber) and name not in before:
+                    scope.names[name] = Partial(one)
+        for name, one in scope.names.items():
+            if isinstance(one, Partial) and always_assigns([node], name):
+                scope.names[name] = one.number
 
     def _kept(self, node: ast.expr, condition: Value) -> Value:
         """A condition as it is before the branch changes what it reads."""
-        build, number = self.reader.build, 1
+        build, number, source = self.reader.build, 1, self.reader.source
+        taken = {one.id for one in ast.walk(source.node) if isinstance(one, ast.Name)}
+        taken |= {*self.reader.scope.names, *self.reader.sizes, *self.conditions}
         name = "condition"
-        while name in self.reader.scope.names:
+        while name in taken:
             number += 1
             name = f"condition_{number}"
+        self.conditions.add(name)  # not a name that the function's own text could mean
         with build.located(self.reader.source.span(node).location):
             handle = build.temporary(name, boolean, ())
-            self.reader.scope.names[name] = handle
             handle[()] = condition.expression
             return Value(handle[()])
 

@@ -157,6 +157,32 @@ def common_type(*values: Value) -> tuple[DType, bool]:
     return dtype, False
 
 
+def require_kept(*values: Value) -> None:
+    """Check that one of several values, as Python chooses it, is the same in their common type.
+
+    Python gives the one that it chooses as it is: a Python number takes no type.
+
+    Raises:
+        KernelError: a Python number may be another one there.
+    """
+    dtype, is_weak = common_type(*values)
+    for value in values:
+        if is_weak or not value.is_weak or _is_kept(value, dtype):
+            continue
+        raise KernelError(
+            f"this chooses between {dtype} and a Python number, which need not be one of {dtype}; "
+            f"convert it, as in np.{dtype.numpy().name}(x)"
+        )
+
+
+def _is_kept(weak: Value, dtype: DType) -> bool:
+    if weak.literal is None:
+        return dtype in (i64, f64) or (dtype.is_float and weak.dtype == i64)
+    if not dtype.is_float:
+        return _fits(weak, dtype)
+    return float(dtype.numpy().type(weak.literal)) == weak.literal
+
+
 def converted(value: Value, dtype: DType) -> Value:
     """A value in a type that :func:`common_type` gave for it."""
     if value.literal is not None and dtype.is_float:

@@ -56,6 +56,7 @@ EXTREMA: Mapping[str, Operator] = MappingProxyType(
 ABSOLUTE_VALUES: Mapping[str, DType] = MappingProxyType({"abs": i32, "labs": i64, "llabs": i64})
 """Functions of stdlib.h, and the type that each takes and gives."""
 
+_CONDITIONS = frozenset({*COMPARISONS, "&&", "||"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "<<", ">>"})
 
 _WHAT_IS_AFFINE = (
@@ -111,6 +112,8 @@ def affine(scope: Scope, node: c_ast.Node) -> Integer:
                 f"'{scope.places.source_of(node)}' is data; expected loop variables, sizes and "
                 "integers here: only values may depend on data, as in x = c ? a : b",
             )
+        case c_ast.BinaryOp(op=operator) if operator not in _CONDITIONS:
+            raise not_affine(scope, node, ": it works on bits")
         case c_ast.BinaryOp() | c_ast.UnaryOp(op="!"):
             holds = condition(scope, node)
             return Integer(select(holds, Constant(1), Constant(0)), i32)
@@ -286,6 +289,7 @@ def _ternary(scope: Scope, node: c_ast.TernaryOp) -> Integer:
 
 def _call(scope: Scope, node: c_ast.FuncCall) -> Integer:
     name = node.name.name
+    scope.require_known(node.name)
     arguments = node.args.exprs if node.args is not None else []
     if name in EXTREMA and len(arguments) >= 2:
         first, *rest = (affine(scope, argument) for argument in arguments)

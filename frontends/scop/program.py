@@ -27,6 +27,7 @@ from polysched.frontends.scop.variables import (
     Variable,
     bind_enumerators,
     declare_outside,
+    own_functions,
     typedefs_of,
     variables_of,
 )
@@ -159,7 +160,7 @@ def parse_c(text: str, function: str | None = None, *, path: str = "<text>") -> 
 def _program(source: SourceText, function: str | None) -> CProgram:
     parsed = parse(source)
     region = find_region(parsed, function)
-    typedefs = typedefs_of(parsed.tree)
+    typedefs = typedefs_of(parsed.tree, region.before)
     try:
         return _declared(parsed, region, typedefs)
     except KernelError as error:
@@ -175,8 +176,8 @@ def _declared(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> CProg
     usage = usage_of(items if returned is None else (*items, returned))
     pragmas = pragmas_of(parsed, region.function)
     variables = variables_of(parsed, region, typedefs, usage.used)
-    scope = Scope(parsed.places, typedefs, frozenset(variables))
-    bind_enumerators(scope, parsed.tree)
+    scope = Scope(parsed.places, typedefs, frozenset(variables), own_functions(parsed.tree))
+    bind_enumerators(scope, (*parsed.tree.ext, *region.before), usage.used)
     build = KernelBuilder(region.name)
     names = Names()
     outside = declare_outside(scope, build, names, variables, usage, pragmas)

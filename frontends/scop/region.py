@@ -115,7 +115,7 @@ def _regions_in(
             yield Region(function, before, inside, False, items[opened])
             opened = None
         elif opened is None:
-            if isinstance(item, c_ast.Decl):
+            if isinstance(item, c_ast.Decl | c_ast.Typedef):
                 before = (*before, item)
             yield from _regions_in(parsed, function, item, before)
     if opened is not None:

@@ -87,11 +87,19 @@ class Scope:
         places: of the text.
         typedefs: the types that it names.
         known: names that could have been meant, for messages.
+        functions: what the file itself says that a function of that name is.
     """
 
-    def __init__(self, places: Places, typedefs: Typedefs, known: frozenset[str]) -> None:
+    def __init__(
+        self,
+        places: Places,
+        typedefs: Typedefs,
+        known: frozenset[str],
+        functions: frozenset[str] = frozenset(),
+    ) -> None:
         self.places = places
         self._known = known
+        self._functions = functions
         self.typedefs = typedefs
         self._names: list[dict[str, Binding]] = [{}]
         self._parameters: tuple[str, ...] = ()
@@ -146,6 +154,19 @@ class Scope:
                 node, f"'{node.name}' is not declared{suggestion(node.name, names)}{macro}"
             )
         return found
+
+    def require_known(self, node: c_ast.ID) -> None:
+        """Check that a function that is called is not one of the file's own.
+
+        Raises:
+            FrontendError: it is, and so need not be what the name means elsewhere.
+        """
+        if node.name in self._functions:
+            raise self.error(
+                node,
+                f"'{node.name}' is a function of this file, which kernels cannot call; make it a "
+                "macro, or write what it computes",
+            )
 
     def error(self, node: c_ast.Node, reason: str) -> FrontendError:
         """The error about a node of the tree."""

@@ -21,6 +21,7 @@ from polysched.frontends.scop.subscripts import element_of, is_element
 from polysched.frontends.scop.types import CType, declared_type
 from polysched.frontends.scop.usage import Usage, base_name
 from polysched.frontends.scop.values import SHIFTS, Decisions, Values, converted
+from polysched.frontends.scop.variables import bind_enumerators
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType
 from polysched.ir.expressions import Expression, Index
@@ -212,6 +213,7 @@ class Statements:
     # -- declarations ----------------------------------------------------------------------------
 
     def _declaration(self, node: c_ast.Decl) -> None:
+        bind_enumerators(self.scope, (node,), self.usage.used)
         if isinstance(node.type, c_ast.FuncDecl) or node.name not in self.usage.used:
             return
         if self.scope.is_own(node.name):

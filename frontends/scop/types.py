@@ -93,7 +93,11 @@ def declared_type(node: c_ast.Node, typedefs: Typedefs, places: Places, at: c_as
         case c_ast.Struct() | c_ast.Union():
             raise places.error(at, "a struct or union; expected numbers, or arrays of numbers")
         case c_ast.Enum():
-            return CType(i32)
+            raise places.error(
+                at,
+                "a variable of an enumeration, whose type each compiler chooses (gcc's is unsigned "
+                "int without a negative number); expected int or unsigned int",
+            )
         case c_ast.FuncDecl():
             raise places.error(at, "a function; expected a number, or an array of numbers")
     raise places.error(at, "this type is not supported; expected a number or an array of numbers")

@@ -226,6 +226,8 @@ class Values:
 
     def _call(self, node: c_ast.FuncCall) -> Expression:
         name = node.name.name if isinstance(node.name, c_ast.ID) else ""
+        if name:
+            self.scope.require_known(node.name)
         arguments = node.args.exprs if node.args is not None else []
         if name in EXTREMA and len(arguments) == 2:
             return self._extremum_call(EXTREMA[name], arguments)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError
-from polysched.frontends.scop.affine import affine, condition, in_type
+from polysched.frontends.scop.affine import EXTREMA, affine, condition, in_type
+from polysched.frontends.scop.functions import FUNCTIONS
 from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.parse import ParsedSource
 from polysched.frontends.scop.pragmas import Pragmas, Shape
@@ -26,6 +27,7 @@ from polysched.frontends.scop.usage import Usage
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, i32
 from polysched.ir.expressions import Constant, Expression
+from polysched.ir.functions import equal
 
 
 class Origin(Enum):
@@ -46,9 +48,22 @@ class Variable:
     origin: Origin
 
 
-def typedefs_of(tree: c_ast.FileAST) -> Typedefs:
-    """The types that a file names."""
-    return {node.name: node for node in tree.ext if isinstance(node, c_ast.Typedef)}
+def typedefs_of(tree: c_ast.FileAST, before: Collection[c_ast.Node] = ()) -> Typedefs:
+    """The types that a file names, then the blocks around a region."""
+    nodes = (*tree.ext, *before)
+    return {node.name: node for node in nodes if isinstance(node, c_ast.Typedef)}
+
+
+def own_functions(tree: c_ast.FileAST) -> frozenset[str]:
+    """The functions that a file defines, and those that it declares and C's library lacks."""
+    defined = {node.decl.name for node in tree.ext if isinstance(node, c_ast.FuncDef)}
+    declared = {
+        node.name
+        for node in tree.ext
+        if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.FuncDecl)
+    }
+    known = {*FUNCTIONS, *EXTREMA, "floord", "ceild"}
+    return frozenset((defined | (declared - set(FUNCTIONS))) & known)
 
 
 def variables_of(
@@ -131,14 +146,17 @@ def declare_outside(
     extents = _extent_names(variables, used, pragmas)
     promised = {name for node, _ in pragmas.assumptions for name in _identifiers(node)}
     sizes: list[Variable] = []
+    bound: set[str] = set()
     for name, variable in variables.items():
         dtype = variable.type.dtype
         if name not in used | extents | promised or dtype is None or variable.type.dims:
             continue
         if name in usage.loop_variables:
             scope.bind(name, EndedBinding(variable.node, dtype))
+            bound.add(name)
         elif dtype.is_integer and name not in usage.assigned:
             number = _known_number(scope, variable, dtype)
+            bound.add(name)
             if number is not None:
                 scope.bind(name, IntegerBinding(Constant(number), dtype))
                 continue
@@ -148,7 +166,8 @@ def declare_outside(
     _promise(scope, build, pragmas)
     arrays = {}
     for name, variable in variables.items():
-        if name in used and scope.find(name) is None:
+        # A parameter or a local variable hides an enumerator of its name.
+        if name in used and name not in bound:
             arrays[name] = variable
             _declare_array(scope, build, names, variable, usage, pragmas.shapes.get(name))
     return Outside(tuple(sizes), arrays)
@@ -167,19 +186,39 @@ def _promise(scope: Scope, build: KernelBuilder, pragmas: Pragmas) -> None:
             raise scope.error(pragma, "no sizes are as this and the declarations promise")
 
 
-def bind_enumerators(scope: Scope, tree: c_ast.FileAST) -> None:
-    """Give the constants of a file's enumerations their numbers."""
-    for node in tree.ext:
+def bind_enumerators(scope: Scope, nodes: Iterable[c_ast.Node], used: Collection[str]) -> None:
+    """Give the constants of enumerations their numbers.
+
+    Raises:
+        FrontendError: one that is used is no integer literal, or does not fit int.
+    """
+    for node in nodes:
         inner = getattr(getattr(node, "type", None), "type", getattr(node, "type", None))
         if not isinstance(inner, c_ast.Enum) or inner.values is None:
             continue
-        following = 0
-        for one in inner.values.enumerators:
-            number = following if one.value is None else affine(scope, one.value).number
-            if number is None:
-                raise scope.error(one, f"the value of '{one.name}' is no integer literal")
+        _bind_enumeration(scope, inner, used)
+
+
+def _bind_enumeration(scope: Scope, node: c_ast.Enum, used: Collection[str]) -> None:
+    least, greatest = type_range(i32)
+    following: int | None = 0
+    for one in node.values.enumerators:
+        number, reason = following, "no integer literal"
+        is_wanted = one.name in used or scope.find(one.name) is not None  # which it hides
+        if one.value is not None:
+            try:
+                number = affine(scope, one.value).number
+            except FrontendError:
+                if is_wanted:
+                    raise
+                number = None
+        if number is not None and not least <= number <= greatest:
+            number, reason = None, f"{number}, which does not fit int"
+        if number is not None:
             scope.bind(one.name, IntegerBinding(Constant(number), i32))
-            following = number + 1
+        elif is_wanted:
+            raise scope.error(one, f"the value of '{one.name}' is {reason}")
+        following = None if number is None else number + 1
 
 
 def _known_number(scope: Scope, variable: Variable, dtype: DType) -> int | None:
@@ -233,6 +272,8 @@ def _declare_array(
             f"{len(declared.extents)}",
         )
     dims = variable.type.dims if declared is None else declared.extents
+    if declared is not None and not is_flat:
+        _require_same_rows(scope, variable, declared)
     extents = tuple(_extent(scope, variable, dim, usage) for dim in dims)
     is_written = name in usage.assigned
     if is_written and variable.type.is_const:
@@ -244,6 +285,20 @@ def _declare_array(
     except KernelError as error:
         raise scope.error(variable.node, str(error)) from None
     scope.bind(name, ArrayBinding(handle, is_flat, variable.type.is_const))
+
+
+def _require_same_rows(scope: Scope, variable: Variable, declared: Shape) -> None:
+    """Check that a pragma's shape has the rows that the declaration lays down."""
+    pairs = zip(variable.type.dims[1:], declared.extents[1:], strict=True)
+    for own, other in pairs:
+        if own is None or scope.proves(equal(affine(scope, own).value, affine(scope, other).value)):
+            continue
+        shown, expected = scope.places.source_of(own), scope.places.source_of(other)
+        raise scope.error(
+            declared.node,
+            f"'{variable.name}' is declared with rows of {shown}, and this says {expected}; "
+            "expected the same",
+        )
 
 
 def _extent(scope: Scope, variable: Variable, dim: c_ast.Node | None, usage: Usage) -> Expression:

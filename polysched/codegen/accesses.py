@@ -16,7 +16,15 @@ from llvmlite import ir
 from llvmlite.ir.values import ArgumentAttributes
 
 from polysched.codegen.bits.accesses import PackedAccesses
-from polysched.codegen.intrinsics import all_lanes, declared, mangled, shuffled, vector_type, zeros
+from polysched.codegen.intrinsics import (
+    active_lanes,
+    all_lanes,
+    declared,
+    mangled,
+    shuffled,
+    vector_type,
+    zeros,
+)
 from polysched.codegen.memory import (
     BYTE,
     Addresses,
@@ -259,6 +267,14 @@ class Accesses:
                 stream(self.builder, stored, pointer, alignment)
             else:
                 self.builder.store(stored, pointer).align = alignment
+            return
+        active = active_lanes(lanes.mask)
+        if active is not None and len(active) == 1:
+            # LLVM 22 would store a wider element of a vector that has been narrowed before.
+            size = storage.array.dtype.bytes
+            element = self.builder.extract_element(stored, ir.IntType(32)(active[0]))
+            place = self.builder.gep(pointer, [INDEX(active[0] * size)], source_etype=BYTE)
+            self.builder.store(element, place).align = size
             return
         signature = ir.FunctionType(ir.VoidType(), [stored.type, pointer.type, lanes.mask.type])
         name = f"llvm.masked.store.{mangled(stored.type)}.p0"

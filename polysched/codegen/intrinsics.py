@@ -121,6 +121,13 @@ def integers(bits: int, values: tuple[int, ...]) -> Any:
     return ir.Constant(vector_type(type_, len(values)), [type_(one) for one in values])
 
 
+def active_lanes(mask: Any) -> list[int] | None:
+    """The lanes that a mask lets through, if it is a literal."""
+    if not isinstance(mask, ir.Constant) or not isinstance(mask.constant, list):
+        return None
+    return [lane for lane, one in enumerate(mask.constant) if one.constant]
+
+
 def lane_numbers(count: int) -> Any:
     """The vector 0, 1, 2, ... of i64."""
     return integers(64, tuple(range(count)))

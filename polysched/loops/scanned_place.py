@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
@@ -14,6 +14,7 @@ from polysched.ir.linear import Interval, simplify
 from polysched.loops.full_ranges import Run, hull, with_value, without
 from polysched.loops.inequalities import Box, Sum, tightened
 from polysched.loops.nodes import If, LoopNode, block
+from polysched.loops.time_sets import NotScannedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +73,18 @@ class ScannedPlace:
         return self.expression(less.negated()) <= self.expression(more)
 
 
+def ranges_where(inequalities: Iterable[Sum], known: Box) -> Box:
+    """The ranges of variables where inequalities hold.
+
+    Raises:
+        NotScannedError: intervals say that they hold nowhere.
+    """
+    found = tightened(inequalities, known)
+    if found is None:
+        raise NotScannedError("intervals leave no iteration of a loop")
+    return found.box
+
+
 @dataclass(frozen=True, eq=False)
 class Guarded:
     """Loops that run where all sums are not negative."""
@@ -96,9 +109,7 @@ def guards_of(
     ]
     if guards:
         runs = [without(run, frozenset(guards)) for run in runs]
-        reached = tightened(guards, place.known)
-        assert reached is not None
-        place = replace(place, known=reached.box)
+        place = replace(place, known=ranges_where(guards, place.known))
     for depth, (low, high) in place.known.items():
         if depth not in runs[0].system.box:
             continue

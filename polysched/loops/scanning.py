@@ -18,12 +18,18 @@ from functools import reduce
 from polysched.ir.linear import UNBOUNDED
 from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, path, statements
 from polysched.loops.full_ranges import Run, hull, parts, with_value, without
-from polysched.loops.inequalities import Sum, not_negative, tightened
+from polysched.loops.inequalities import Sum, not_negative
 from polysched.loops.nodes import Allocate, Block, For, LoopNode, block
 from polysched.loops.ranges import common_bounds, only_value, range_ends
 from polysched.loops.reader import resolved
 from polysched.loops.requests import Request
-from polysched.loops.scanned_place import Guarded, ScannedPlace, conditional, guards_of
+from polysched.loops.scanned_place import (
+    Guarded,
+    ScannedPlace,
+    conditional,
+    guards_of,
+    ranges_where,
+)
 from polysched.loops.schedule_tree import births
 from polysched.loops.time_sets import NotScannedError, TimeSet
 from polysched.schedule.program import Program
@@ -141,9 +147,8 @@ class _Scanner:
         ends = hull(runs, depth)
         lower, upper = range_ends(place, depth, ends, bounds)
         # Outside of this the range is empty.
-        reached = tightened(bounds, {**place.known, depth: ends})
-        assert reached is not None
-        inner_place = place.inside(depth, self._fresh(loop.name, place), reached.box)
+        inside = ranges_where(bounds, {**place.known, depth: ends})
+        inner_place = place.inside(depth, self._fresh(loop.name, place), inside)
         enforced = frozenset(bounds)
         inner_runs = [without(run, enforced) for run in runs]
         if loop.kind is LoopKind.PARALLEL:
@@ -180,10 +185,9 @@ class _Scanner:
         found = []
         for part in cut:
             conditions = tuple(map(not_negative, part.conditions))
-            reached = tightened(conditions, place.known)
-            assert reached is not None
+            known = ranges_where(conditions, place.known)
             inside = [without(run, frozenset(conditions)) for run in part.runs]
-            guards, inside, inner = guards_of(inside, replace(place, known=reached.box))
+            guards, inside, inner = guards_of(inside, replace(place, known=known))
             made = self._plain(body, depth + 1, inside, inner)
             found.append(Guarded((*conditions, *guards), made))
         return self._in_lifetimes(body, depth + 1, place, conditional(found, place))

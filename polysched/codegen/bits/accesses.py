@@ -12,12 +12,12 @@ from typing import Any, Protocol, TypeAlias
 
 from llvmlite import ir
 
-from polysched.codegen.bits.conversion import Conversion, Direction, selected
+from polysched.codegen.bits.conversion import BYTE, Conversion, Direction, selected
 from polysched.codegen.bits.costs import cheapest
 from polysched.codegen.bits.layout import Place, known_place
 from polysched.codegen.bits.single import SingleAccesses
 from polysched.codegen.bits.transfer import load_bytes, masked_load, masked_store, store_bytes
-from polysched.codegen.intrinsics import all_lanes
+from polysched.codegen.intrinsics import active_lanes, all_lanes
 from polysched.codegen.memory import Addresses, Offset, Storage, element_offset, known_alignment
 from polysched.codegen.values import INDEX, Value, splat, widened
 from polysched.ir.expressions import Expression
@@ -38,6 +38,9 @@ class Lanes(Protocol):
     def mask(self) -> Any | None:
         """Which are active; None if all are."""
 
+
+_WHOLE = 0xFF
+"""All bits of a byte."""
 
 LaneValues: TypeAlias = Callable[[Expression], Value]
 """The value of a subscript for the lanes of the statement."""
@@ -118,7 +121,27 @@ class PackedAccesses:
             store_bytes(builder, packed, pointer, alignment, self.features)
             return
         active = lanes.mask if lanes.mask is not None else all_lanes(lanes.count)
-        self._merge(packed, _after(builder, active, skipped), conversion, pointer, alignment)
+        only = _only_byte(active, skipped, dtype.bits)
+        if only is None:
+            self._merge(packed, _after(builder, active, skipped), conversion, pointer, alignment)
+        else:
+            self._merge_byte(packed, *only, pointer)
+
+    def _merge_byte(self, packed: Any, byte: int, bits: int, pointer: Any) -> None:
+        """Write some bits of one byte and leave the others as they are.
+
+        LLVM 22 makes of a masked store of one byte, where the vector has been narrowed before, the
+        store of a wider element.
+        """
+        builder = self.builder
+        address = builder.gep(pointer, [INDEX(byte)], source_etype=BYTE) if byte else pointer
+        value = builder.extract_element(packed, ir.IntType(32)(byte))
+        if bits != _WHOLE:
+            old = builder.load(address, typ=BYTE)
+            old.align = 1
+            kept = builder.and_(old, BYTE(_WHOLE & ~bits))
+            value = builder.or_(kept, builder.and_(value, BYTE(bits)))
+        builder.store(value, address).align = 1
 
     def _merge(
         self, packed: Any, active: Any, conversion: Conversion, pointer: Any, alignment: int
@@ -182,6 +205,24 @@ class PackedAccesses:
             part = selected(self.builder, active, lanes)
             result = part if result is None else self.builder.or_(result, part)
         return result
+
+
+def _only_byte(active: Any, skipped: int, width: int) -> tuple[int, int] | None:
+    """The byte in which all active elements lie, and their bits in it, if that is known and so.
+
+    Args:
+        skipped: elements before the first lane's in its byte.
+        width: bits of an element.
+    """
+    lanes = active_lanes(active)
+    if lanes is None:
+        return None
+    touched = 0
+    for lane in lanes:
+        touched |= ((1 << width) - 1) << (skipped + lane) * width
+    byte = ((touched & -touched).bit_length() - 1) // 8
+    bits = touched >> 8 * byte if touched else 0
+    return (byte, bits) if 0 < bits <= _WHOLE else None
 
 
 def _after(builder: ir.IRBuilder, vector: Any, skipped: int) -> Any:

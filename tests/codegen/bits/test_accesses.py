@@ -2,6 +2,7 @@
 
 import pytest
 
+from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import f32, f64, i8, i64
 from polysched.schedule.schedule import Schedule
 from tests.support import packed_kernels
@@ -114,3 +115,26 @@ def test_temporaries_have_a_container_for_each(lanes: int) -> None:
     if lanes > 1:
         schedule = schedule.vectorize("i", lanes).vectorize("j", lanes)
     assert_agrees(schedule, *EDGES[:6])
+
+
+@pytest.mark.parametrize("machine", ["host", "haswell-avx2"])
+@pytest.mark.parametrize("length", [34, 66, 20, 36, 3])
+@pytest.mark.parametrize("dtype", ["u2", "i4", "u1"])
+def test_a_tail_of_one_byte_writes_no_other(dtype: str, length: int, machine: str) -> None:
+    build = KernelBuilder("tail")
+    a = build.inout("a", dtype, (length,), rows="contiguous")
+    with build.loops(i=length) as i:
+        a[i] = a[i] + 1
+    for lanes in (16, 32, 64):
+        schedule = Schedule(build.kernel()).vectorize("i", lanes)
+        assert_agrees(schedule, machine=machine, interpreted=False)
+
+
+@pytest.mark.parametrize("dtype", ["u2", "i4"])
+def test_a_row_of_one_byte_leaves_the_next_row(dtype: str) -> None:
+    build = KernelBuilder("rows")
+    a = build.inout("a", dtype, (4, 8 // int(dtype[1:])), rows="contiguous")
+    with build.loops(i=4, j=8 // int(dtype[1:])) as (i, j), build.statement("S"):
+        a[i, j] = a[i, j] + 1
+    for schedule in (Schedule(build.kernel()), Schedule(build.kernel()).reverse("i")):
+        assert_agrees(schedule.vectorize("j", 16), interpreted=False)

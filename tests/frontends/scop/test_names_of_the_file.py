@@ -1,0 +1,80 @@
+"""What a file itself gives names that mean something else outside of it."""
+
+import pytest
+
+from polysched.errors import FrontendError
+from polysched.frontends.scop import parse_c
+
+
+def values(text: str) -> list[str]:
+    return [str(one.value) for one in parse_c(text, "f").kernel.statements.values()]
+
+
+def loop(body: str, before: str = "", inside: str = "", more: str = "") -> str:
+    head = f"{before}\nvoid f(int n{more}, double x[restrict n]) {{ {inside}"
+    return f"{head} for (int i = 0; i < n; i++) {{ {body} }} }}"
+
+
+@pytest.mark.parametrize("name", ["max", "exp2", "abs", "floord"])
+def test_a_function_of_the_file_is_not_the_known_one(name: str) -> None:
+    own = f"static double {name}(double a, double b) {{ return a - b; }}"
+    with pytest.raises(FrontendError, match=f"'{name}' is a function of this file"):
+        parse_c(loop(f"x[i] = {name}(x[i], 1);", own), "f")
+
+
+def test_a_declaration_of_the_library_is_the_known_one() -> None:
+    assert values(loop("x[i] = sqrt(x[i]);", "double sqrt(double);")) == ["sqrt(x[i])"]
+
+
+def test_the_inner_enumerator_counts() -> None:
+    assert values(loop("x[i] = N;", "enum {N = 4};", "enum {N = 8};")) == ["8.0"]
+    assert values(loop("enum {N = 8, M}; x[i] = M;", "enum {N = 4};")) == ["9.0"]
+
+
+def test_a_parameter_hides_an_enumerator() -> None:
+    text = loop("x[i] = alpha;", "enum {alpha = 3};", more=", double alpha")
+    assert values(text) == ["alpha[]"]
+
+
+def test_enumerators_that_are_not_used_may_be_anything() -> None:
+    assert values(loop("x[i] = A;", "enum {A = 1, B = A | 2, C = 4294967296};")) == ["1.0"]
+    with pytest.raises(FrontendError, match="it works on bits"):
+        parse_c(loop("x[i] = B;", "enum {A = 1, B = A | 2};"), "f")
+
+
+def test_an_enumerator_that_hides_another_has_to_be_known() -> None:
+    text = loop("x[i] = C;", "enum {A = 5};", "enum {A = 1 | 2, C = A + 1};")
+    with pytest.raises(FrontendError, match="it works on bits"):
+        parse_c(text, "f")
+
+
+def test_variables_of_an_enumeration_are_refused() -> None:
+    with pytest.raises(FrontendError, match="a variable of an enumeration"):
+        parse_c(loop("x[i] = c;", "enum e {A};", more=", enum e c"), "f")
+
+
+def test_a_type_of_the_function_hides_one_of_the_file() -> None:
+    text = """typedef float T;
+void f(int n, double x[restrict n]) { typedef double T;
+#pragma scop
+for (int i = 0; i < n; i++) x[i] = (T)x[i] * 0.1;
+#pragma endscop
+}"""
+    assert values(text) == ["(x[i] * 0.1)"]
+
+
+@pytest.mark.parametrize(
+    "body", ["if (i & 1) x[i] = 0;", "x[i ^ 1] = 0;", "x[i] = i & 1 ? x[i] : 2;"]
+)
+def test_bits_are_named_as_the_reason(body: str) -> None:
+    with pytest.raises(FrontendError, match="works on bits"):
+        parse_c(loop(body), "f")
+
+
+def test_a_shape_has_the_rows_of_the_declaration() -> None:
+    text = """void f(int n, double A[restrict n][6]) {{
+#pragma polysched shape A[n][{}]
+for (int i = 0; i < n; i++) A[i][0] = 1; }}"""
+    parse_c(text.format("6"), "f")
+    with pytest.raises(FrontendError, match="declared with rows of 6, and this says 4"):
+        parse_c(text.format("4"), "f")
