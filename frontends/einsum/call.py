@@ -57,6 +57,8 @@ def einsum(
             f"einsum: subscripts are of type {type(subscripts).__name__}; expected a text such as "
             "'ij,jk->ik' before the operands"
         )
+    if threads is not None and (type(threads) is not int or threads < 1):
+        raise CallError(f"einsum: threads={threads!r}; expected an integer >= 1")
     if not operands:
         raise CallError("einsum: no operands; expected one array for each of the subscripts")
     arrays = [as_array(one, f"einsum: operand {number}") for number, one in enumerate(operands)]

@@ -50,7 +50,14 @@ def element_type(arrays: Sequence[NumpyArray]) -> np.dtype[Any]:
     Raises:
         CallError: it is none that kernels compute with.
     """
-    found = np.result_type(*arrays)
+    try:
+        found = np.result_type(*arrays)
+    except TypeError as error:
+        types = ", ".join(str(array.dtype) for array in arrays)
+        raise CallError(
+            f"einsum: no type holds elements of all of {types}; expected float32, float64 or "
+            "integers"
+        ) from error
     if found.kind not in _KINDS or (found.kind == "f" and found.itemsize not in (4, 8)):
         raise CallError(f"einsum: elements of type {found}; expected float32, float64 or integers")
     return found

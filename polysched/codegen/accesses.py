@@ -52,6 +52,7 @@ from polysched.codegen.values import (
     vector_of,
     widened,
 )
+from polysched.codegen.windows import fits, lane_places, load_window
 from polysched.errors import LoweringError
 from polysched.ir.dtypes import DType, NumberKind
 from polysched.ir.expressions import Expression
@@ -229,6 +230,10 @@ class Accesses:
         return call
 
     def _gather(self, storage: Storage, subscripts: tuple[Expression, ...], lanes: Lanes) -> Any:
+        if lanes.mask is None:
+            found = lane_places(storage, subscripts, lanes.variable, lanes.count)
+            if found is not None and fits(found[1]):
+                return load_window(self.builder, self.addresses, storage, *found)
         pointers = self._lane_pointers(storage, subscripts, lanes)
         type_ = vector_type(memory_type(storage.array.dtype), lanes.count)
         mask = lanes.mask if lanes.mask is not None else all_lanes(lanes.count)

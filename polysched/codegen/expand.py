@@ -31,6 +31,9 @@ from polysched.loops.nodes import (
     variable_interval,
 )
 
+MOST_COPIES = 2**16
+"""Iterations of a loop that is written out: more is code that nothing compiles."""
+
 
 def expand(node: LoopNode, known: Intervals) -> LoopNode:
     """Replace every unrolled loop by copies of its body; leave out what then holds nothing.
@@ -185,10 +188,11 @@ def _iterations(
     if last is not None and start.is_constant:
         most = last - start.constant + 1
         longest = most if longest is None else min(longest, most)
-    if longest is None:
+    if longest is None or longest > MOST_COPIES:
+        some = "" if longest is None else f" up to {MOST_COPIES}"
         raise LoweringError(
-            f"loop '{node.loop}' is unrolled, but no literal bounds its number of iterations, from "
-            f"{lower} to {upper}; split it by a literal and unroll the inner loop"
+            f"loop '{node.loop}' is unrolled, but no literal{some} bounds its number of "
+            f"iterations, from {lower} to {upper}; split it by a literal and unroll the inner loop"
         )
     return [
         start.plus(LinearForm((), offset)).expression() for offset in range(0, longest, node.step)

@@ -70,16 +70,18 @@ def element_offset(
     """The offset of an access; the lane's own contribution is taken out of the forms."""
     literal = LinearForm((), 0)
     scaled = []
-    step: int | None = 0
+    is_straight = True
     for dimension, (subscript, stride) in enumerate(zip(subscripts, storage.strides, strict=True)):
-        form, own = _without_lane(linear_form(subscript, {}), lane)
+        form = linear_form(subscript, {})
         if isinstance(stride, int):
             literal = literal.plus(form, stride)
-            step = None if step is None or own is None else step + own * stride
         else:
+            form, own = _without_lane(form, lane)
             scaled.append((dimension, form))
-            step = step if own == 0 else None
-    return Offset(literal, tuple(scaled), step)
+            is_straight = is_straight and own == 0
+    # Of all dimensions together: 4*(x//4) + x%4 is x.
+    literal, step = _without_lane(literal, lane)
+    return Offset(literal, tuple(scaled), step if is_straight else None)
 
 
 def _without_lane(form: LinearForm, lane: str | None) -> tuple[LinearForm, int | None]:

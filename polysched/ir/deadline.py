@@ -28,6 +28,9 @@ _POINTER_BYTES = ctypes.sizeof(ctypes.c_void_p)
 _CONTEXT_BYTES = 512
 """Within so many bytes of its start isl's context keeps its limit of operations."""
 
+_NO_LIMIT = 1e9
+"""Seconds from which on a limit is none: thirty years."""
+
 _LONGEST_WAIT, _SHORT_WAIT, _PAUSE = 2.0, 0.05, 1e-5
 """Seconds for which what a timer has called is waited for - where it comes, where it may come -
 and between two looks.
@@ -85,7 +88,8 @@ def deadline(seconds: float, *, of_processor: bool = False) -> Iterator[None]:
         seconds: wall time for all that is inside; 0 sets no limit.
         of_processor: they are processor time of this thread, which other programs do not shorten.
     """
-    timers = _timers() if seconds > 0 else None
+    # What the system's clock cannot count to is no limit; c_long would take its low bits.
+    timers = _timers() if 0 < seconds < _NO_LIMIT else None
     if timers is None:
         yield
         return

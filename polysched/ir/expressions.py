@@ -12,7 +12,7 @@ them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -29,12 +29,30 @@ from polysched.ir.operators import (
 from polysched.ir.source import SourceLocation
 
 Number: TypeAlias = int | float | bool
+ExpressionT = TypeVar("ExpressionT", bound="Expression")
 
 DEEPEST = 200
 """Operations inside each other in an expression: Python's recursion ends at about five times that.
 """
 LARGEST = 10_000
 """Nodes of an expression, those used several times counted as often."""
+
+
+def _unlike_numbers(node: type[ExpressionT]) -> type[ExpressionT]:
+    """Have ``i == 2`` and ``x[i] != 0`` raise: no such node is written as a number is."""
+    same = node.__eq__
+
+    def equal(self: ExpressionT, other: object) -> bool:
+        result = same(self, other)
+        if result is NotImplemented and isinstance(other, int | float | np.generic):
+            raise KernelError(
+                f"'{self}' is compared with {other} by == or !=, which compare how expressions are "
+                "written; write equal(a, b) or not_equal(a, b)"
+            )
+        return result
+
+    node.__eq__ = equal  # type: ignore[method-assign, assignment]
+    return node
 
 
 @dataclass(frozen=True)
@@ -141,6 +159,7 @@ class Constant(Expression):
         return str(self.value)
 
 
+@_unlike_numbers
 @dataclass(frozen=True)
 class Index(Expression):
     """The value of an iteration index of the statement (i64)."""
@@ -156,6 +175,7 @@ class Index(Expression):
         return self.name
 
 
+@_unlike_numbers
 @dataclass(frozen=True)
 class Parameter(Expression):
     """The value of a kernel parameter (i64)."""
@@ -171,6 +191,7 @@ class Parameter(Expression):
         return self.name
 
 
+@_unlike_numbers
 @dataclass(frozen=True)
 class Load(Expression):
     """The value of one array element: a read access.
@@ -194,6 +215,7 @@ class Load(Expression):
         return f"{self.array}[{', '.join(map(str, self.subscripts))}]"
 
 
+@_unlike_numbers
 @dataclass(frozen=True)
 class Operation(Expression):
     """An operator applied to operands of one type."""
@@ -216,6 +238,7 @@ class Operation(Expression):
         return f"{self.operator.value}({', '.join(map(str, self.operands))})"
 
 
+@_unlike_numbers
 @dataclass(frozen=True)
 class Cast(Expression):
     """A value converted to another type: C's rules, and saturation nowhere."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from polysched.errors import KernelError
 from polysched.ir.dtypes import DType, as_dtype
 from polysched.ir.expressions import Cast, Expression, Operand, as_expression, operation, typed
 from polysched.ir.operators import Operator
@@ -55,7 +58,17 @@ def not_equal(left: Operand, right: Operand) -> Expression:
 
 
 def select(condition: Operand, if_true: Operand, if_false: Operand) -> Expression:
-    """``if_true`` where ``condition`` holds, else ``if_false``; both are evaluated."""
+    """``if_true`` where ``condition`` holds, else ``if_false``; both are evaluated.
+
+    Raises:
+        KernelError: the condition is a truth value of Python's, as ``x == 0`` is, which compares
+            how two expressions are written.
+    """
+    if isinstance(condition, (bool, np.bool_)):
+        raise KernelError(
+            f"select({condition}, ...): expected a condition such as x < y; '==' and '!=' between "
+            "expressions compare how they are written: use equal(a, b) and not_equal(a, b)"
+        )
     return operation(Operator.SELECT, condition, if_true, if_false)
 
 

@@ -25,6 +25,9 @@ Intervals: TypeAlias = Mapping[str, Interval]
 
 UNBOUNDED: Interval = (None, None)
 
+FAR = 2**40
+"""No loop that is written out, no array and no vector has as many elements."""
+
 _PLAIN = "plain form"
 """Where an expression keeps its form without knowledge, beside its fields: code generation asks for
 the form of every subscript of every copy, stage after stage. As a cached property would, but that
@@ -262,14 +265,41 @@ def interval(form: LinearForm, known: Intervals) -> Interval:
     """Literal bounds of a form's value.
 
     ``min(a, b) - c`` is at most ``a - c`` and at most ``b - c``, which is tried where the bounds of
-    the terms alone tell nothing: there ``c`` may cancel.
+    the terms alone tell nothing: there ``c`` may cancel. So may ``n`` in ``n - 4*(n//4)``. What is
+    beyond all lengths tells nothing either: limited sizes are bounded by such numbers.
     """
     low, high = _sum_interval(form, known)
-    if low is None:
-        low = _bound_by_operand(form, known, from_above=False)
-    if high is None:
-        high = _bound_by_operand(form, known, from_above=True)
+    if low is None or low < -FAR:
+        low = _either(max, low, _bound_by_parts(form, known, from_above=False))
+    if high is None or high > FAR:
+        high = _either(min, high, _bound_by_parts(form, known, from_above=True))
     return low, high
+
+
+def _bound_by_parts(form: LinearForm, known: Intervals, *, from_above: bool) -> int | None:
+    """The bound that the operands of one atom give in its place."""
+    found = _bound_by_operand(form, known, from_above=from_above)
+    return _bound_by_dividend(form, known, from_above=from_above) if found is None else found
+
+
+def _bound_by_dividend(form: LinearForm, known: Intervals, *, from_above: bool) -> int | None:
+    """The bound by the dividend ``e`` of ``e // d``, which is ``e - e mod d`` parts of ``d``."""
+    for atom, coefficient in form.terms:
+        match atom:
+            case Operation(
+                operator=Operator.FLOOR_DIVIDE, operands=(left, Constant(value=value))
+            ) if value > 0 and coefficient % int(value) == 0:
+                divisor = int(value)
+                factor = coefficient // divisor
+                dividend = linear_form(left, known)
+                rest = form.plus(LinearForm(((atom, coefficient),), 0), -1).plus(dividend, factor)
+                if len(rest.terms) >= len(form.terms):
+                    continue  # nothing cancels
+                bound = interval(rest, known)[from_above]
+                if bound is not None:
+                    slack = -factor * (divisor - 1)
+                    return bound + (max(slack, 0) if from_above else min(slack, 0))
+    return None
 
 
 def _bound_by_operand(form: LinearForm, known: Intervals, *, from_above: bool) -> int | None:

@@ -55,7 +55,7 @@ def _limited(operations: int, seconds: float, of_processor: bool) -> Iterator[No
     if outermost:
         context.resume()
         context.reset_operations()
-        context.set_max_operations(operations or _NO_LIMIT)
+        context.set_max_operations(min(operations or _NO_LIMIT, _NO_LIMIT))
     error: Exception | None = None
     try:
         with deadline(seconds if outermost else 0, of_processor=of_processor):

@@ -147,8 +147,8 @@ class _Scanner:
         ends = hull(runs, depth)
         lower, upper = range_ends(place, depth, ends, bounds)
         # Outside of this the range is empty.
-        inside = ranges_where(bounds, {**place.known, depth: ends})
-        inner_place = place.inside(depth, self._fresh(loop.name, place), inside)
+        reached = ranges_where(bounds, {**place.known, depth: ends})
+        inner_place = place.inside(depth, self._fresh(loop.name, place), reached)
         enforced = frozenset(bounds)
         inner_runs = [without(run, enforced) for run in runs]
         if loop.kind is LoopKind.PARALLEL:

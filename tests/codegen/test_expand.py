@@ -1,5 +1,7 @@
+import numpy as np
 import pytest
 
+import polysched as ps
 from polysched.codegen.expand import expand
 from polysched.errors import LoweringError
 from polysched.ir.dtypes import i32
@@ -101,3 +103,30 @@ def test_nothing_bounds_it() -> None:
 def test_conditions_that_become_known() -> None:
     body = If(i < 1, store(i), store(i + 10))
     assert lines(unrolled(0, 2, body)) == ["y[0] = x[0]", "y[11] = x[11]"]
+
+
+def test_a_bound_that_only_a_minimum_tells_is_found_for_limited_sizes() -> None:
+    """It once was lost behind the limit of a size, and 2**57 copies were begun."""
+    build = ps.KernelBuilder("blur")
+    n = build.parameter("n", minimum=3)
+    x = build.input("x", ps.f64, (n, n))
+    out = build.output("out", ps.f64, (n, n))
+    t = build.temporary("t", ps.f64, (n, n))
+    with build.loops(j=(1, n - 1), k=n) as (j, k), build.statement("A"):
+        t[j, k] = x[j - 1, k] + x[j + 1, k]
+    with build.loops(j=(1, n - 1), k=(1, n - 1)) as (j, k), build.statement("B"):
+        out[j, k] = t[j, k - 1] + t[j, k] + t[j, k + 1]
+    schedule = (
+        ps.Schedule(build.kernel())
+        .split("B.j", 4, into=("jo", "ji"))
+        .compute_at("t", at="jo")
+        .promote("t", at="jo")
+        .reorder("A.k", "A.j")
+        .unroll("A.j")
+    )
+    run = schedule.compile()
+    for size in (3, 4, 9, 14):
+        values = np.random.default_rng(0).random((size, size))
+        between = values[:-2] + values[2:]
+        wanted = between[:, :-2] + between[:, 1:-1] + between[:, 2:]
+        np.testing.assert_allclose(run(values)[1:-1, 1:-1], wanted)

@@ -3,13 +3,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import islpy as isl
+import numpy as np
 import pytest
 
 from polysched.errors import KernelError
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import f32, i32
 from polysched.ir.expressions import Index
-from polysched.ir.functions import equal
+from polysched.ir.functions import equal, select
 from polysched.ir.kernel import Kernel, Role, Statement
 from polysched.ir.reference import instances
 from polysched.ir.source import SourceLocation
@@ -207,3 +208,18 @@ def test_whether_a_place_is_reached() -> None:
         with build.where(n < 1):
             assert not build.is_reached()
         assert build.is_reached()
+
+
+def test_a_comparison_of_texts_is_no_condition() -> None:
+    build = KernelBuilder("k")
+    x, y = build.input("x", f32, (3,)), build.output("y", f32, (3,))
+    with build.loops(i=3) as i:
+        for number in (0, 2.5, np.int32(2)):
+            with pytest.raises(KernelError, match=r"'x\[i\]' is compared with .*equal\(a, b\)"):
+                _ = x[i] == number
+            with pytest.raises(KernelError, match="'i' is compared with"):
+                _ = i != number
+        with pytest.raises(KernelError, match=r"select\(False, ...\): expected a condition"):
+            select(x[i] == y[i], 1.0, 2.0)
+        assert x[i] == x[i]
+        y[i] = select(equal(x[i], 0), 1.0, 2.0)

@@ -74,3 +74,9 @@ def test_processor_time_leaves_out_what_others_take() -> None:
     with pytest.raises(QuotaExceededError), operation_quota(0, seconds=0.1, of_processor=True):
         subtract_for_minutes()
     assert time.thread_time() - begin < 5
+
+
+@pytest.mark.parametrize("seconds", [1e19, 2.0**64, 1e300, float("inf")])
+def test_more_time_than_a_clock_counts_is_no_limit(seconds: float) -> None:
+    with operation_quota(2**70, seconds):
+        assert not isl.Set("{ [i] : 0 <= i < 9 }").is_empty()

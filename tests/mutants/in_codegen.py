@@ -86,6 +86,22 @@ MUTANTS = (
         ("tests/schedule/test_promote.py::test_updates_under_conditions",),
     ),
     Mutant(
+        "single-bytes-under-masks",
+        "packed elements that fill one byte are stored under a mask, which LLVM makes wider",
+        "polysched/codegen/bits/accesses.py",
+        "        if only is None:",
+        "        if only is None or only:",
+        ("tests/codegen/bits/test_accesses.py",),
+    ),
+    Mutant(
+        "windows-of-other-rows",
+        "lanes whose distance is no literal are loaded as a window",
+        "polysched/codegen/windows.py",
+        "if dict(form.terms) != dict(first.terms) or others != scaled:",
+        "if others != scaled:",
+        ("tests/codegen/test_windows.py", "tests/codegen/test_emit.py"),
+    ),
+    Mutant(
         "quotients-shifted-too-far",
         "division by a power of two shifts by one bit more",
         "polysched/codegen/values.py",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from operator import index
 
@@ -30,7 +30,7 @@ def checked_axes(axes: Sequence[int], dimensions: int) -> tuple[int, ...]:
         CallError: it is no order of so many axes.
     """
     try:
-        given = [index(axis) for axis in axes]
+        given = [dimensions] if isinstance(axes, (Set, Mapping)) else [index(axis) for axis in axes]
     except TypeError:
         given = [dimensions]
     order = tuple(axis + dimensions if axis < 0 else axis for axis in given)

@@ -41,7 +41,8 @@ _ALIGNED_KINDS = frozenset("biufc")
 
 _DOOR = Door(512)
 _ENTER = _DOOR.enter
-_NEITHER = object()
+_DOOR_OF_TEAMS = Door(512)
+"""Calls with a number of threads and no axes: the number 1 is no order of axes, nor the reverse."""
 
 
 def transpose(
@@ -79,9 +80,13 @@ def transpose(
 
 def _transposed(a: Any, axes: Sequence[int] | None, out: Any, threads: int | None) -> NumpyArray:
     """What :func:`transpose` does if the door does not know the call; it is taught then."""
-    option = axes if threads is None else threads if axes is None else _NEITHER
-    if threads is not None and (done := _ENTER(option, a, out)) is not None:
-        return done  # type: ignore[no-any-return]
+    door, option = (_DOOR, axes) if threads is None else (_DOOR_OF_TEAMS, threads)
+    is_known_by_option = threads is None or axes is None
+    if threads is not None:
+        if axes is None and (done := _DOOR_OF_TEAMS.enter(threads, a, out)) is not None:
+            return done  # type: ignore[no-any-return]
+        if type(threads) is not int or threads < 1:
+            raise CallError(f"transpose: threads={threads!r}; expected an integer >= 1")
     if type(a) is not np.ndarray:
         a = as_array(a, "transpose: array 'a'")
     order = None if axes is None else checked_axes(axes, a.ndim)
@@ -105,8 +110,8 @@ def _transposed(a: Any, axes: Sequence[int] | None, out: Any, threads: int | Non
     if (made.source_shape, made.target_shape) != (x.shape, y.shape):
         x, y = x.reshape(made.source_shape), y.reshape(made.target_shape)
     made.kernel(x, y, **found.options)
-    if found.target is not None and _is_fixed(option) and a is passed:
-        _DOOR.learn(option, (a, given), found.target)
+    if found.target is not None and is_known_by_option and _is_fixed(option) and a is passed:
+        door.learn(option, (a, given), found.target)
     return out  # type: ignore[no-any-return]
 
 
@@ -155,8 +160,6 @@ def route(
     machine = machine or load_machine()
     if element.hasobject:
         raise CallError(f"transpose: array 'a' has elements of type {element}; expected plain data")
-    if threads is not None and (type(threads) is not int or threads < 1):
-        raise CallError(f"transpose: threads={threads!r}; expected an integer >= 1")
     order = tuple(reversed(range(len(extents)))) if axes is None else axes
     movement = simplest(extents, order)
     shape = tuple(extents[axis] for axis in order)

@@ -181,3 +181,26 @@ def test_arguments_of_other_kinds() -> None:
         with pytest.raises(ps.PolyschedError) as raised:
             call()
         assert message in str(raised.value)
+
+
+def test_a_refused_number_of_threads_spoils_no_later_call() -> None:
+    a, b = np.ones((9, 7), np.float32), np.ones((7, 5), np.float32)
+    for threads in (True, 1.0, 0, [1], "2"):
+        with pytest.raises(ps.CallError, match="einsum: threads="):
+            ps.einsum("ij,jk->ik", a, b, threads=threads)  # type: ignore[arg-type]
+    assert (ps.einsum("ij,jk->ik", a, b, threads=1) == 7).all()
+    with pytest.raises(ps.CallError, match="einsum: threads=True"):
+        ps.einsum("ij,jk->ik", a, b, threads=True)
+    with pytest.raises(ps.CallError, match="einsum: threads=-1"):
+        ps.einsum("ij->ji", a, threads=-1)
+
+
+def test_types_without_a_common_one() -> None:
+    with pytest.raises(ps.CallError, match="datetime64"):
+        ps.einsum("ij,ij->ij", np.zeros((2, 2), "M8[s]"), np.zeros((2, 2), np.float32))
+
+
+def test_a_diagonal_is_a_view_to_write_to() -> None:
+    a = np.zeros((3, 3), np.float32)
+    ps.einsum("ii->i", a)[...] = 2
+    assert (a == 2 * np.eye(3)).all()

@@ -209,3 +209,16 @@ def test_an_array_at_an_odd_address_is_copied(kind: str) -> None:
     np.testing.assert_array_equal(ps.transpose(a), a.T)
     with pytest.raises(CallError, match="out is read-only, misaligned or not contiguous"):
         ps.transpose(np.zeros((200, 200), kind), out=a)
+
+
+def test_a_number_of_threads_is_no_order_of_axes() -> None:
+    a = np.arange(40 * 33, dtype=np.float32).reshape(40, 33)
+    for _ in range(3):
+        assert (ps.transpose(a, threads=1) == a.T).all()
+    with pytest.raises(CallError, match="axes=1"):
+        ps.transpose(a, 1)  # type: ignore[arg-type]
+    for threads in (True, 0, [1], {}):
+        with pytest.raises(CallError, match="transpose: threads="):
+            ps.transpose(a, threads=threads)  # type: ignore[arg-type]
+    with pytest.raises(CallError, match="axes="):
+        ps.transpose(a, {0, 1})  # type: ignore[arg-type]

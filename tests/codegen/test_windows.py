@@ -1,0 +1,60 @@
+"""Lanes at literal distances: whole vectors and shuffles in the place of gathers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polysched as ps
+
+PLACES: dict[str, Callable[[Any], Any]] = {
+    "every second": lambda i: 2 * i + 1,
+    "every third": lambda i: 3 * i,
+    "every fifth, too far": lambda i: 5 * i,
+    "backwards": lambda i: 256 - 2 * i,
+    "twice each": lambda i: i // 2,
+    "again and again": lambda i: i % 4,
+    "rows of four": lambda i: 8 * (i // 4) + i % 4,
+}
+
+
+def _gathering(place: Callable[[Any], Any], dtype: ps.DType, count: int) -> ps.Kernel:
+    build = ps.KernelBuilder("windows")
+    x = build.input("x", dtype, (1024,))
+    out = build.output("out", dtype, (count,))
+    with build.loops(i=count) as i:
+        out[i] = x[place(i)]
+    return build.kernel()
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+@pytest.mark.parametrize("lanes", [4, 16])
+@pytest.mark.parametrize("dtype", [ps.f32, ps.f64, ps.i16])
+def test_values(place: Callable[[Any], Any], lanes: int, dtype: ps.DType) -> None:
+    x = np.arange(1024).astype(dtype.numpy())
+    run = ps.Schedule(_gathering(place, dtype, 100)).vectorize("i", lanes).compile()
+    np.testing.assert_array_equal(run(x), x[[place(i) for i in range(100)]])
+
+
+def test_no_gather_where_few_vectors_hold_all() -> None:
+    for name, place in PLACES.items():
+        text = ps.Schedule(_gathering(place, ps.f32, 128)).vectorize("i", 16).show("llvm")
+        assert ("gather" in text) == ("too far" in name), name
+
+
+def test_two_collapsed_dimensions_are_one_vector() -> None:
+    build = ps.KernelBuilder("collapsed")
+    n = build.parameter("n", minimum=1)
+    x = build.input("x", ps.f32, (n, 4, 4))
+    out = build.output("out", ps.f32, (n, 4, 4))
+    with build.loops(a=n, i=4, j=4) as (a, i, j):
+        out[a, i, j] = 2 * x[a, i, j]
+    schedule = ps.Schedule(build.kernel()).collapse("i", "j", "ij").vectorize("ij", 16)
+    text = schedule.show("llvm")
+    assert "gather" not in text
+    assert "scatter" not in text
+    values = np.random.default_rng(0).random((3, 4, 4)).astype("f4")
+    np.testing.assert_array_equal(schedule.compile()(values), 2 * values)
