@@ -58,3 +58,15 @@ def test_two_collapsed_dimensions_are_one_vector() -> None:
     assert "scatter" not in text
     values = np.random.default_rng(0).random((3, 4, 4)).astype("f4")
     np.testing.assert_array_equal(schedule.compile()(values), 2 * values)
+
+
+def test_distances_that_depend_on_another_loop() -> None:
+    """Of (j + lane) // 3 it depends on j which lanes share an element."""
+    build = ps.KernelBuilder("windows")
+    x, out = build.input("x", ps.f32, (99,)), build.output("out", ps.f32, (7, 64))
+    with build.loops(j=7, i=64) as (j, i):
+        out[j, i] = x[(j + i) // 3]
+    schedule = ps.Schedule(build.kernel()).vectorize("i", 16)
+    x_given = np.random.default_rng(0).random(99).astype("f4")
+    wanted = x_given[np.add.outer(np.arange(7), np.arange(64)) // 3]
+    np.testing.assert_array_equal(schedule.compile()(x_given), wanted)
