@@ -8,11 +8,12 @@ a gather. Nothing is loaded that does not lie between two elements that are.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
 
-from polysched.codegen.intrinsics import declared, mangled, shuffled, vector_type, zeros
+from polysched.codegen.intrinsics import declared, mangled, mask_of, shuffled, vector_type, zeros
 from polysched.codegen.memory import Addresses, Offset, Storage
 from polysched.codegen.values import memory_type
 from polysched.ir.expressions import Expression
@@ -60,6 +61,42 @@ def fits(places: Sequence[int]) -> bool:
     return max(places) < MOST * len(places)
 
 
+@dataclass(frozen=True, eq=False)
+class _Window:
+    """Elements of an array from an offset on."""
+
+    builder: ir.IRBuilder
+    addresses: Addresses
+    storage: Storage
+    offset: Offset
+
+    def load(self, start: int, count: int) -> Any:
+        """So many elements as a vector."""
+        literal = self.offset.literal.plus(LinearForm((), start))
+        pointer = self.addresses.address(self.storage, Offset(literal, self.offset.scaled, 1))
+        loaded = self.builder.load(pointer, typ=self._type(count))
+        loaded.align = self.storage.array.dtype.bytes
+        return loaded
+
+    def within(self, places: Sequence[int]) -> Any:
+        """The lanes from one vector, of which no more is read than what holds them."""
+        size, lanes = max(places) + 1, range(len(places))
+        if size & (size - 1) == 0:
+            vector = self.load(0, size)
+        else:
+            pointer = self.addresses.address(self.storage, self.offset)
+            type_ = self._type(len(places))
+            mask = mask_of(lane < size for lane in lanes)
+            signature = ir.FunctionType(type_, [pointer.type, mask.type, type_])
+            name = f"llvm.masked.load.{mangled(type_)}.p0"
+            function = declared(self.builder.module, name, signature)
+            vector = self.builder.call(function, [pointer, mask, zeros(type_)])
+        return shuffled(self.builder, vector, vector, places)
+
+    def _type(self, count: int) -> Any:
+        return vector_type(memory_type(self.storage.array.dtype), count)
+
+
 def load_window(
     builder: ir.IRBuilder,
     addresses: Addresses,
@@ -68,14 +105,15 @@ def load_window(
     places: Sequence[int],
 ) -> Any:
     """The vector whose lanes lie ``places`` elements behind an offset."""
+    window = _Window(builder, addresses, storage, offset)
     count, last = len(places), max(places)
     if last < count:
-        return _within(builder, addresses, storage, offset, places)
+        return window.within(places)
     # The last vector ends with the last element.
     starts = [*range(0, last + 1 - count, count), last + 1 - count]
     found: Any = None
     for pair in (starts[at : at + 2] for at in range(0, len(starts), 2)):
-        vectors = [_load(builder, addresses, storage, offset, start, count) for start in pair]
+        vectors = [window.load(start, count) for start in pair]
         inside = {
             lane: next(
                 position * count + place - start
@@ -93,41 +131,3 @@ def load_window(
             chosen = [lane if lane in held else count + lane for lane in range(count)]
             found = shuffled(builder, found, joined, chosen)
     return found
-
-
-def _within(
-    builder: ir.IRBuilder,
-    addresses: Addresses,
-    storage: Storage,
-    offset: Offset,
-    places: Sequence[int],
-) -> Any:
-    """The lanes from one vector, of which no more is read than what holds them."""
-    size = max(places) + 1
-    if size & (size - 1) == 0:
-        vector = _load(builder, addresses, storage, offset, 0, size)
-    else:
-        pointer = addresses.address(storage, offset)
-        type_ = vector_type(memory_type(storage.array.dtype), len(places))
-        mask = ir.Constant(
-            ir.VectorType(ir.IntType(1), len(places)), [lane < size for lane in range(len(places))]
-        )
-        signature = ir.FunctionType(type_, [pointer.type, mask.type, type_])
-        function = declared(builder.module, f"llvm.masked.load.{mangled(type_)}.p0", signature)
-        vector = builder.call(function, [pointer, mask, zeros(type_)])
-    return shuffled(builder, vector, vector, places)
-
-
-def _load(
-    builder: ir.IRBuilder,
-    addresses: Addresses,
-    storage: Storage,
-    offset: Offset,
-    start: int,
-    count: int,
-) -> Any:
-    moved = Offset(offset.literal.plus(LinearForm((), start)), offset.scaled, 1)
-    pointer = addresses.address(storage, moved)
-    loaded = builder.load(pointer, typ=vector_type(memory_type(storage.array.dtype), count))
-    loaded.align = storage.array.dtype.bytes
-    return loaded
