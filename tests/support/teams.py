@@ -44,8 +44,11 @@ class Pair:
         PARALLEL(self.team.address)(address, task, 2, 0)
 
     def sleeps(self) -> None:
-        """Return when the thread sleeps."""
-        time.sleep(0.03)
+        """Return when the thread sleeps: between regions it looks, yields, or waits for one."""
+        end = time.monotonic() + 20
+        while not self.status("State").startswith("S"):
+            assert time.monotonic() < end, "the thread does not go to sleep"
+            time.sleep(0.005)
 
     def status(self, name: str) -> str:
         """What the system says of the thread."""
@@ -60,9 +63,9 @@ class Pair:
         return self.status("voluntary_ctxt_switches") != before
 
 
-def hired_pair() -> Pair:
-    """A new team, whose one thread sleeps."""
-    team, before = own_team(), _threads()
+def hired_pair(team: Team | None = None) -> Pair:
+    """A team with one thread, which sleeps; a new team unless one is given that has none yet."""
+    team, before = team or own_team(), _threads()
     assert team is not None
     met = threading.Barrier(2)
     run(team, lambda: met.wait(timeout=20), 2)
