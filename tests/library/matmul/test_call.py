@@ -1,4 +1,4 @@
-import time
+import sys
 
 import numpy as np
 import pytest
@@ -215,18 +215,18 @@ def test_wrong_number_of_threads(threads: object, options: dict[str, int]) -> No
 
 
 def test_a_kept_plan_makes_calls_short() -> None:
-    """Generous, for machines that are busy; it takes 2 microseconds on a free one."""
+    """Its own is the only function in Python that runs before the machine code."""
     out = np.empty((2, 4), np.float32)
     matmul(A, B, out)
-    best = min(_timed(out) for _ in range(200))
-    assert best < 20e-6
-
-
-def _timed(out: np.ndarray) -> float:
-    start = time.perf_counter()
-    for _ in range(10):
+    entered: list[str] = []
+    sys.setprofile(
+        lambda frame, event, _: entered.append(frame.f_code.co_name) if event == "call" else None
+    )
+    try:
         matmul(A, B, out)
-    return (time.perf_counter() - start) / 10
+    finally:
+        sys.setprofile(None)
+    assert entered == ["matmul"]
 
 
 FACTORS = [(1, 0), (1, 1), (1, 3), (2, 0), (2, 1), (-1, 3), (0, 0), (0, 1), (0, 3), (1.0, 0.0)]
