@@ -140,6 +140,27 @@ class Accesses:
             loaded = self._gather(storage, subscripts, lanes)
         return Value(from_memory(self.builder, loaded, dtype), dtype, lanes.count)
 
+    def load_terms(
+        self, storage: Storage, subscripts: tuple[Expression, ...], lanes: Lanes, terms: int
+    ) -> Any | None:
+        """For each lane so many elements side by side, from these subscripts on; None where those
+        of the next lane do not follow, nor are the same.
+        """
+        builder, dtype = self.builder, storage.array.dtype
+        offset = element_offset(storage, subscripts, lanes.variable)
+        if storage.array.is_packed or storage.strides[storage.array.lane_dimension] != 1:
+            return None
+        whole = ir.IntType(terms * dtype.bits)
+        if offset.lane == 0:
+            group = builder.load(self.addresses.address(storage, offset), typ=whole)
+            group.align = dtype.bytes
+            groups = splat(builder, group, lanes.count)
+        elif offset.lane == terms:
+            groups = self._load_vector(storage, offset, lanes, whole)
+        else:
+            return None
+        return builder.bitcast(groups, vector_type(memory_type(dtype), terms * lanes.count))
+
     def load_wide(
         self,
         storage: Storage,
@@ -197,20 +218,23 @@ class Accesses:
         return replace(offset, literal=first, lane=1), replace(lanes, mask=mask)
 
     def _load_contiguous(self, storage: Storage, offset: Offset, lanes: Lanes) -> Any:
-        builder = self.builder
         group = Contiguous.of(storage.array.name, offset)
         step = lanes.neighbours.get(group, {}).get(offset.literal.constant)
         if step is not None:
             return self._from_neighbour(storage, offset, step, lanes)
+        return self._load_vector(storage, offset, lanes, memory_type(storage.array.dtype))
+
+    def _load_vector(self, storage: Storage, offset: Offset, lanes: Lanes, element: Any) -> Any:
+        """A vector of such elements from an offset on."""
         pointer = self.addresses.address(storage, offset)
-        type_ = vector_type(memory_type(storage.array.dtype), lanes.count)
+        type_ = vector_type(element, lanes.count)
         alignment = known_alignment(storage, offset)
         if lanes.mask is None:
-            loaded = builder.load(pointer, typ=type_)
+            loaded = self.builder.load(pointer, typ=type_)
             loaded.align = alignment
             return loaded
         signature = ir.FunctionType(type_, [pointer.type, lanes.mask.type, type_])
-        function = declared(builder.module, f"llvm.masked.load.{mangled(type_)}.p0", signature)
+        function = declared(self.builder.module, f"llvm.masked.load.{mangled(type_)}.p0", signature)
         return self._masked_call(function, [pointer, lanes.mask, zeros(type_)], 0, alignment)
 
     def _from_neighbour(self, storage: Storage, offset: Offset, step: int, lanes: Lanes) -> Any:

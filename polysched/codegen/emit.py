@@ -16,6 +16,8 @@ from typing import Any, Protocol
 from llvmlite import ir
 
 from polysched.codegen.accesses import Lanes
+from polysched.codegen.dot_instructions import Factor, emit_dot_product
+from polysched.codegen.dot_products import DotProduct
 from polysched.codegen.evaluation import Evaluator, lanes_of
 from polysched.codegen.intrinsics import emit_prefetch, lane_numbers, mask_of
 from polysched.codegen.memory import element_offset
@@ -23,7 +25,8 @@ from polysched.codegen.transposition import Transposition, emit_transposition
 from polysched.codegen.values import INDEX, Value, splat, widened
 from polysched.errors import LoweringError
 from polysched.ir.cache_lines import line_offsets
-from polysched.ir.expressions import Constant, Expression
+from polysched.ir.dtypes import i32
+from polysched.ir.expressions import Constant, Expression, Load
 from polysched.ir.kernel import Access
 from polysched.ir.linear import interval, linear_form
 from polysched.ir.tree import LoopKind
@@ -202,10 +205,27 @@ class Emitter:
 
     def _assign(self, node: Assign, lanes: Lanes | None) -> None:
         values = self.values
+        value: Value | None = None
         if lanes is not None:
             lanes = values.accesses.with_neighbours(values.storages, node, lanes)
-        self._store(node, values.value(node.value, lanes), lanes)
+            value = self._dot_product(node, lanes) if isinstance(node, DotProduct) else None
+        self._store(node, value or values.value(node.value, lanes), lanes)
         values.addresses.pace.rest()
+
+    def _dot_product(self, node: DotProduct, lanes: Lanes) -> Value | None:
+        """The sums with all terms added at one go; None where memory does not lie as it has to."""
+        values, target = self.values, node.target
+        factors = []
+        for load in node.factors:
+            storage = values.storages[load.array]
+            terms = values.accesses.load_terms(storage, load.subscripts, lanes, node.count)
+            if terms is None:
+                return None
+            factors.append(Factor(terms, storage.array.dtype))
+        before = values.value(Load(target.array, target.subscripts, i32), lanes)
+        sums = widened(self.builder, before, lanes.count)
+        added = emit_dot_product(self.builder, sums, *factors, values.features)
+        return Value(added, i32, lanes.count)
 
     def _transposition(self, node: Transposition) -> None:
         registers, slots = self.values.registers, self.values.slots

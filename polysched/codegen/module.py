@@ -7,6 +7,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from polysched.codegen.dot_products import form_dot_products
 from polysched.codegen.emit import Emitter
 from polysched.codegen.evaluation import Evaluator
 from polysched.codegen.expand import expand
@@ -67,6 +68,7 @@ def build_module(program: LoopProgram, machine: Machine) -> ir.Module:
     expanded = replace(program, body=expand(program.body, known))
     require_shallow(expanded)
     promoted = promote_registers(expanded, known, machine.vector_registers)
+    promoted = form_dot_products(promoted, machine.enabled_features)
     promoted = form_tiles(promoted, machine.vector_registers)
     require_streams(promoted.program)
     module = ir.Module(name=program.name)

@@ -1,0 +1,183 @@
+"""Sums of products of small integers: several terms of every lane's sum in one instruction.
+
+A *group* is a run of copies of one vector statement, as unrolling leaves it, which add
+consecutive terms to the same sums::
+
+    s[lane] += i32(x[4*q]) * i32(y[q, lane, 0])        s[lane] += x[4*q .. 4*q + 4]
+    s[lane] += i32(x[4*q + 1]) * i32(y[q, lane, 1])               . y[q, lane, 0 .. 4]
+    s[lane] += i32(x[4*q + 2]) * i32(y[q, lane, 2])
+    s[lane] += i32(x[4*q + 3]) * i32(y[q, lane, 3])
+
+The terms of a lane lie side by side, and those of the lanes one behind the other, or all lanes read
+the same. Sums that wrap have the same bits in any order.
+
+:func:`form_dot_products` joins the copies to one statement, which means what it says, a longer sum:
+where memory turns out not to lie like that, it is computed so. That is done before tiles are looked
+for, which would transpose ``y``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from polysched.codegen.dot_instructions import has_dot_product
+from polysched.codegen.registers import PromotedProgram
+from polysched.ir.dtypes import i32
+from polysched.ir.expressions import Cast, Expression, Load, Operation
+from polysched.ir.linear import linear_form
+from polysched.ir.operators import Operator
+from polysched.ir.tree import LoopKind
+from polysched.loops.nodes import Assign, Block, For, LoopNode, block, map_children
+
+
+class Factors(NamedTuple):
+    """What a statement multiplies: elements, converted to the type of the sums."""
+
+    first: Load
+    second: Load
+
+
+@dataclass(frozen=True)
+class DotProduct(Assign):
+    """An assignment that adds several products.
+
+    Attributes:
+        factors: of the first one.
+        count: how many; the factors of each lie an element further in memory.
+    """
+
+    factors: Factors
+    count: int
+
+
+def form_dot_products(promoted: PromotedProgram, features: Set[str]) -> PromotedProgram:
+    """Join copies of statements that add consecutive terms to the same sums.
+
+    Args:
+        promoted: loops without unrolled ones.
+        features: the instruction sets of the machine, by LLVM's names.
+    """
+    former = _Former(promoted, features)
+    program = promoted.program
+    return replace(promoted, program=replace(program, body=former.visit(program.body)))
+
+
+class _Former:
+    """One walk over a program."""
+
+    def __init__(self, promoted: PromotedProgram, features: Set[str]) -> None:
+        self.arrays = promoted.program.arrays
+        self.registers = frozenset(promoted.registers)
+        self.features = features
+
+    def visit(self, node: LoopNode) -> LoopNode:
+        if not isinstance(node, Block):
+            return map_children(node, self.visit)
+        made: list[LoopNode] = []
+        position = 0
+        while position < len(node.children):
+            found = self._joined(node.children[position : position + 4])
+            made.append(self.visit(node.children[position]) if found is None else found.node)
+            position += 1 if found is None else found.count
+        return block(made)
+
+    def _joined(self, nodes: tuple[LoopNode, ...]) -> _Joined | None:
+        """The first of the nodes as one statement."""
+        factors = []
+        for node in nodes:
+            one = self._factors(node)
+            if one is None or not _runs_with(node, nodes[0]):
+                break
+            factors.append(one)
+        for count in (4, 2):
+            if len(factors) >= count and self._is_group(nodes[0], factors[:count]):
+                return _join(nodes[:count], factors[:count])
+        return None
+
+    def _factors(self, node: LoopNode) -> Factors | None:
+        """The factors of a vector statement that adds a product to what it writes."""
+        if not (isinstance(node, For) and node.kind is LoopKind.VECTOR):
+            return None
+        match node.body:
+            case Assign(
+                target=target,
+                value=Operation(
+                    operator=Operator.ADD,
+                    operands=(
+                        Load(array=array, subscripts=subscripts),
+                        Operation(
+                            operator=Operator.MULTIPLY,
+                            operands=(
+                                Cast(operand=Load() as first, type=type_),
+                                Cast(operand=Load() as second),
+                            ),
+                        ),
+                    ),
+                ),
+            ) if (array, subscripts) == (target.array, target.subscripts):
+                pass
+            case _:
+                return None
+        read = {first.array, second.array}
+        if type_ != i32 or target.array in read or not read.isdisjoint(self.registers):
+            return None
+        return Factors(first, second)
+
+    def _is_group(self, node: LoopNode, factors: list[Factors]) -> bool:
+        """Whether there is an instruction for it and the terms are neighbours in memory."""
+        assert isinstance(node, For)
+        types = [self.arrays[load.array].dtype for load in factors[0]]
+        if not has_dot_product(types[0], types[1], len(factors), node.lanes, self.features):
+            return False
+        return all(
+            self._is_behind(lead, load, number)
+            for number, later in enumerate(factors)
+            for lead, load in zip(factors[0], later, strict=True)
+        )
+
+    def _is_behind(self, lead: Load, load: Load, distance: int) -> bool:
+        """Whether one element lies so many behind another, in every lane."""
+        if load.array != lead.array:
+            return False
+        apart = [
+            linear_form(b, {}).plus(linear_form(a, {}), -1)
+            for a, b in zip(lead.subscripts, load.subscripts, strict=True)
+        ]
+        along = self.arrays[lead.array].lane_dimension
+        return all(
+            one.is_constant and one.constant == (distance if at == along else 0)
+            for at, one in enumerate(apart, -len(apart))
+        )
+
+
+class _Joined(NamedTuple):
+    """A statement, and of how many it is made."""
+
+    node: LoopNode
+    count: int
+
+
+def _runs_with(node: LoopNode, first: LoopNode) -> bool:
+    """Whether two vector statements update the same sums in the same lanes."""
+    assert isinstance(node, For)
+    assert isinstance(first, For)
+    assert isinstance(node.body, Assign)
+    assert isinstance(first.body, Assign)
+    return replace(node, body=first.body) == first and node.body.target == first.body.target
+
+
+def _join(nodes: tuple[LoopNode, ...], factors: list[Factors]) -> _Joined:
+    first = nodes[0]
+    assert isinstance(first, For)
+    assert isinstance(first.body, Assign)
+    lead = first.body
+    value: Expression = Load(lead.target.array, lead.target.subscripts, i32)
+    for node in nodes:
+        assert isinstance(node, For)
+        assert isinstance(node.body, Assign)
+        assert isinstance(node.body.value, Operation)
+        value = Operation(Operator.ADD, (value, node.body.value.operands[1]), i32)
+    dot = DotProduct(lead.statement, lead.instance, lead.target, value, factors[0], len(nodes))
+    return _Joined(replace(first, body=dot), len(nodes))
