@@ -7,6 +7,7 @@ from functools import cache, lru_cache
 
 from polysched.ir.dtypes import DType
 from polysched.library.matmul.finish import Finish, epilogue_of, finish_kernel
+from polysched.library.matmul.groups import grouping_of
 from polysched.library.matmul.kernel import Sizes, Stack, matmul_kernel
 from polysched.library.matmul.operands import Made
 from polysched.library.matmul.plan import plan
@@ -48,6 +49,7 @@ def product_kernel(
             accumulate=finish.updates,
             epilogue=epilogue_of(finish, sizes, problem.total),
             strides_out=problem.strides_out,
+            grouping=grouping_of(problem, machine),
         )
         return compile(matmul_schedule(kernel, config, machine), machine)
 

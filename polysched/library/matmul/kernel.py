@@ -14,7 +14,15 @@ from polysched.ir.expressions import Expression, Index
 from polysched.ir.extrema import greatest
 from polysched.ir.functions import cast
 from polysched.ir.kernel import Kernel, Statement
-from polysched.library.matmul.operands import AS_IT_IS, Element, Made, Origin, Stored, Strides
+from polysched.library.matmul.operands import (
+    AS_IT_IS,
+    Element,
+    Grouping,
+    Made,
+    Origin,
+    Stored,
+    Strides,
+)
 
 
 class Finished(NamedTuple):
@@ -84,12 +92,14 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
     accumulate: bool = False,
     epilogue: Epilogue | None = None,
     strides_out: Strides | None = None,
+    grouping: Grouping | None = None,
 ) -> Kernel:
     """The kernel ``out[m,n] = sum over k of a[m,k] * b[k,n]``; the order of each sum is free.
 
     Arrays, C-contiguous but for strides: ``a[m, k]``, ``b[k, n]`` and ``out[m, n]``, each with the
     dimensions of a stack in front, those that it has: ``batch``, ``batch_2``, ... The statements
-    are ``init``, ``update`` and, with them, ``epilogue``, ``produce_a`` and ``produce_b``.
+    are ``init``, ``update`` and, with them, ``epilogue``, ``produce_a`` and ``produce_b``; of
+    grouped terms ``group_b``, and ``init_rows`` and ``rows`` for what is taken off the sums.
 
     Args:
         m: rows of the product, at least 1.
@@ -107,6 +117,7 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
         epilogue: what becomes of each sum before it is stored; without it, nothing.
         strides_out: elements from one index to the next of each dimension of ``out``, such as
             ``(ldc, 1)``; None for no gaps.
+        grouping: how terms are put side by side in a copy of ``b``; None for no copy.
 
     Raises:
         KernelError: a size is not positive, or two elements of an array with strides may share
@@ -131,9 +142,18 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
     out = _declared(declare_out, "out", total, around, strides=strides_out)
     sums = out if elementwise is None else _declared(build.temporary, "sums", total, around)
 
-    if sums is not out or not accumulate:
+    rest, shift = None, 0
+    if grouping is not None:
+        right = _in_groups(build, right, grouping, _chosen(extents, *of_b, "n", "k"))
+        shift = grouping.shift
+    if shift:
+        rest = _row_sums(build, left, total, _chosen(extents, "m", "k"))
+    starts_anew = sums is not out or not accumulate
+    if starts_anew or rest is not None:
         with build.loops(**around) as at, build.statement("init"):
-            sums[at] = 0
+            place = dict(zip(around, at, strict=True))
+            off = 0 if rest is None else rest[place["m"]] * -shift
+            sums[at] = off if starts_anew else sums[at] + off
     with build.loops(**around, k=k) as (*at_stack, row, column, term):
         place = dict(zip(names, at_stack, strict=True))
         of_left = left(row, term, *(place[name] for name in of_a))
@@ -181,6 +201,43 @@ def _operand(
                 *stack, row, column = at
                 array[at] = element(row, column, *stack)
             return _read(array)
+
+
+def _in_groups(
+    build: KernelBuilder, element: Element, grouping: Grouping, extents: _Extents
+) -> Element:
+    """A copy of ``b`` in which some terms of a column lie side by side, for stacks, columns and
+    terms of these extents.
+    """
+    together = grouping.terms
+    *outer, n, k = extents.items()
+    shape = dict([*outer, ("group", -(-k[1] // together)), n, ("member", together)])
+    array = _declared(build.temporary, "b_groups", grouping.type, shape)
+    with build.loops(**shape) as at, build.statement("group_b"):
+        *stack, group, column, member = at
+        term = together * group + member
+        with build.where(term < k[1]):
+            value = element(term, column, *stack)
+            array[at] = cast(cast(value, i32) + grouping.shift, grouping.type)
+
+    def member_of(row: Index, column: Index, *stack: Index) -> Expression:
+        return array[(*stack, row // together, column, row % together)]
+
+    return member_of
+
+
+def _row_sums(
+    build: KernelBuilder, element: Element, total: DType, extents: _Extents
+) -> ArrayHandle:
+    """The sum of each row of ``a``, which has rows and terms of these extents."""
+    (m, row_count), (k, term_count) = extents.items()
+    rows = build.temporary("rows", total, (row_count,), dimensions="row")
+    with build.loops(**{m: row_count}) as row:
+        with build.statement("init_rows"):
+            rows[row] = 0
+        with build.loops(**{k: term_count}) as term, build.statement("rows", order="any"):
+            rows[row] += cast(element(row, term), total)
+    return rows
 
 
 def _read(array: ArrayHandle, is_transposed: bool = False) -> Element:

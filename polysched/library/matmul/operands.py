@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import DType
 from polysched.ir.expressions import Expression
 
 Strides: TypeAlias = tuple[int, ...]
@@ -63,3 +64,18 @@ Origin: TypeAlias = Stored | Made
 
 AS_IT_IS = Stored()
 """An array of the operand's shape, without gaps."""
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """How the terms of a sum of products of small integers are multiplied: a few at once.
+
+    Attributes:
+        terms: so many, which lie side by side for each column in a copy of ``b``.
+        type: of the elements of the copy.
+        shift: what is added to each of them there, and taken off the sums again.
+    """
+
+    terms: int
+    type: DType
+    shift: int = 0

@@ -11,7 +11,9 @@ from functools import partial
 
 from polysched.ir.cache_lines import LINE_BYTES
 from polysched.library.matmul.config import Config, fitted
+from polysched.library.matmul.groups import grouping_of, of_groups
 from polysched.library.matmul.kernel import Sizes
+from polysched.library.matmul.operands import Grouping
 from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.register_tile import cache_bytes, part_sizes, with_register_tile
 from polysched.library.matmul.sharing import PARTS_A_THREAD, in_more_parts, with_threads
@@ -72,6 +74,9 @@ def plan(problem: Problem, machine: Machine, threads: int = 1) -> Config:
         machine: where.
         threads: how many threads may run.
     """
+    grouping = grouping_of(problem, machine)
+    if grouping is not None:
+        return _grouped(problem, grouping, machine, threads)
     config = with_threads(problem, machine, threads)
     part = part_sizes(replace(config, inner_m=1, inner_n=1, inner_k=1), problem.sizes)
     if _is_along_sums(part, problem, machine):
@@ -87,6 +92,18 @@ def plan(problem: Problem, machine: Machine, threads: int = 1) -> Config:
         config = in_more_parts(config, part)
     if not config.along_k:
         config = _with_computed(config, problem)
+    return fitted(config, problem.sizes)
+
+
+def _grouped(problem: Problem, grouping: Grouping, machine: Machine, threads: int) -> Config:
+    """The config of the product of 32-bit elements that it is like; ``b`` is copied anyway."""
+    alike, terms = of_groups(problem, grouping), grouping.terms
+    config = with_threads(alike, machine, threads)
+    part = part_sizes(replace(config, inner_m=1, inner_n=1, inner_k=1), alike.sizes)
+    config = _with_blocks(with_register_tile(config, alike, machine), part, alike, machine)
+    config = in_more_parts(replace(config, pack_b=True, prefetch_a=False), part)
+    block = None if config.k_block is None else config.k_block * terms
+    config = replace(config, inner_k=config.inner_k * terms, k_block=block)
     return fitted(config, problem.sizes)
 
 

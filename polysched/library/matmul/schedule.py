@@ -19,6 +19,7 @@ from polysched.errors import ScheduleError
 from polysched.ir.cache_lines import LINE_BYTES
 from polysched.ir.expressions import Index
 from polysched.ir.kernel import Kernel
+from polysched.library.folding import folded_together, vectors_for
 from polysched.library.matmul.chains import chained_schedule
 from polysched.library.matmul.config import Config, fitted, require_registers, unit_of
 from polysched.library.matmul.dot import dot_schedule
@@ -70,13 +71,15 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
         first, total = "update_init", f"{sums.name}_partial"
     else:
         schedule, first, total = Schedule(kernel), "init", sums.name
+    # Terms of a group follow one another.
+    inside = "mnk" if "group_b" in kernel.statements else "kmn"
     finished = tuple(takewhile(lambda loop: not loop.endswith("k"), loops))
     if "epilogue" in kernel.statements and finished:
         schedule = tiled(schedule, "epilogue", config, finished)
         schedule = schedule.compute_at(sums.name, at=finished[-1])
-        schedule = tiled(schedule, "update", config, loops[len(finished) :])
+        schedule = tiled(schedule, "update", config, loops[len(finished) :], inside)
     else:
-        schedule = tiled(schedule, "update", config, loops)
+        schedule = tiled(schedule, "update", config, loops, inside)
     # An epilogue's loop that has one iteration in a block leaves the product none to tile.
     around = loops_around(schedule, "update")
     *_, tile = (loop for loop in loops if loop in around and not loop.endswith("k"))
@@ -139,6 +142,9 @@ def _packed(schedule: Schedule, config: Config, loops: Sequence[str], lanes: int
         order = ("k", "n") if array == "b" else dimensions[-2:]
         whole = (*(one for one in dimensions if one not in order), *order)
         filling, place = f"produce_{array}", f"update.{at}"
+        if array == "b" and "group_b" in schedule.program.statements:
+            schedule = _in_groups(schedule, place, lanes)
+            continue
         is_stored = filling not in schedule.program.statements
         is_in_steps = array == "b" and not is_stored and _reads_bits_by_columns(schedule)
         if is_stored or is_in_steps:
@@ -156,6 +162,20 @@ def _packed(schedule: Schedule, config: Config, loops: Sequence[str], lanes: int
             if at == "in":
                 schedule = schedule.unroll(f"{filling}.{order[-1]}")
     return schedule
+
+
+def _in_groups(schedule: Schedule, place: str, lanes: int) -> Schedule:
+    """Copy what is multiplied in groups, and add up the rows if something is taken off the sums."""
+    schedule = schedule.compute_at("group_b", place, recompute=True)
+    around = loops_around(schedule, "group_b")
+    if "n" in around:
+        schedule = schedule.vectorize("group_b.n", lanes).unroll("group_b.n")
+    schedule = schedule.unroll("group_b.member")
+    if "rows" not in schedule.program.statements:
+        return schedule
+    sizes = sizes_of(schedule.kernel)
+    vectors = vectors_for(sizes.k, lanes)
+    return folded_together(schedule, "rows", "k", lanes, vectors, row="m", block=lanes)
 
 
 def _asked_ahead(schedule: Schedule, config: Config) -> Schedule:

@@ -25,13 +25,20 @@ def tile_loops(config: Config) -> tuple[str, ...]:
     return tuple(sorted(wanted, key=lambda loop: loop != "pk"))
 
 
-def tiled(schedule: Schedule, statement: str, config: Config, loops: Sequence[str]) -> Schedule:
-    """Cut the loops of a statement and put the pieces in order: ``loops``, then what remains.
+def tiled(
+    schedule: Schedule,
+    statement: str,
+    config: Config,
+    loops: Sequence[str],
+    inside: str = "kmn",
+) -> Schedule:
+    """Cut the loops of a statement and put the pieces in order: ``loops``, then what remains, in
+    the order of ``inside``.
 
     Left out are those that are around it already, and those of a dimension in which it has none.
     """
     around = loops_around(schedule, statement)
-    rest = {d: f"{statement}.{d}" for d in "kmn" if d in around}
+    rest = {d: f"{statement}.{d}" for d in inside if d in around}
     loops = [loop for loop in loops if loop not in around and loop[1] in rest]
     for loop in loops:
         level, dimension = loop[0], loop[1]
