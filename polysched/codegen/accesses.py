@@ -142,23 +142,20 @@ class Accesses:
 
     def load_terms(
         self, storage: Storage, subscripts: tuple[Expression, ...], lanes: Lanes, terms: int
-    ) -> Any | None:
-        """For each lane so many elements side by side, from these subscripts on; None where those
-        of the next lane do not follow, nor are the same.
+    ) -> Any:
+        """For each lane so many elements side by side, from these subscripts on; those of the next
+        lane follow, or are the same.
         """
         builder, dtype = self.builder, storage.array.dtype
         offset = element_offset(storage, subscripts, lanes.variable)
-        if storage.array.is_packed or storage.strides[storage.array.lane_dimension] != 1:
-            return None
+        assert offset.lane in (0, terms)
         whole = ir.IntType(terms * dtype.bits)
         if offset.lane == 0:
             group = builder.load(self.addresses.address(storage, offset), typ=whole)
             group.align = dtype.bytes
             groups = splat(builder, group, lanes.count)
-        elif offset.lane == terms:
-            groups = self._load_vector(storage, offset, lanes, whole)
         else:
-            return None
+            groups = self._load_vector(storage, offset, lanes, whole)
         return builder.bitcast(groups, vector_type(memory_type(dtype), terms * lanes.count))
 
     def load_wide(

@@ -11,9 +11,8 @@ consecutive terms to the same sums::
 The terms of a lane lie side by side, and those of the lanes one behind the other, or all lanes read
 the same. Sums that wrap have the same bits in any order.
 
-:func:`form_dot_products` joins the copies to one statement, which means what it says, a longer sum:
-where memory turns out not to lie like that, it is computed so. That is done before tiles are looked
-for, which would transpose ``y``.
+:func:`form_dot_products` joins the copies to one statement, whose value is the longer sum. That is
+done before tiles are looked for, which would transpose ``y``.
 """
 
 from __future__ import annotations
@@ -23,9 +22,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from polysched.codegen.dot_instructions import has_dot_product
+from polysched.codegen.memory import Storage, element_offset, row_major
 from polysched.codegen.registers import PromotedProgram
 from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Cast, Expression, Load, Operation
+from polysched.ir.expressions import Cast, Constant, Expression, Load, Operation
 from polysched.ir.linear import linear_form
 from polysched.ir.operators import Operator
 from polysched.ir.tree import LoopKind
@@ -45,7 +45,8 @@ class DotProduct(Assign):
 
     Attributes:
         factors: of the first one.
-        count: how many; the factors of each lie an element further in memory.
+        count: how many. The factors of each lie an element further in memory, those of the next
+            lane at the same place or ``count`` elements further.
     """
 
     factors: Factors
@@ -126,12 +127,15 @@ class _Former:
         return Factors(first, second)
 
     def _is_group(self, node: LoopNode, factors: list[Factors]) -> bool:
-        """Whether there is an instruction for it and the terms are neighbours in memory."""
+        """Whether there is an instruction for it and terms and lanes are neighbours in memory."""
         assert isinstance(node, For)
+        count = len(factors)
         types = [self.arrays[load.array].dtype for load in factors[0]]
-        if not has_dot_product(types[0], types[1], len(factors), node.lanes, self.features):
+        if not has_dot_product(types[0], types[1], count, node.lanes, self.features):
             return False
         return all(
+            self._lane_step(load, node.variable) in (0, count) for load in factors[0]
+        ) and all(
             self._is_behind(lead, load, number)
             for number, later in enumerate(factors)
             for lead, load in zip(factors[0], later, strict=True)
@@ -150,6 +154,18 @@ class _Former:
             one.is_constant and one.constant == (distance if at == along else 0)
             for at, one in enumerate(apart, -len(apart))
         )
+
+    def _lane_step(self, load: Load, lane: str) -> int | None:
+        """How many elements the next lane's lies further in memory; None if that is no literal."""
+        array = self.arrays[load.array]
+        shape = array.stored_shape if array.strides is None else array.strides
+        literals = tuple(one.value if isinstance(one, Constant) else None for one in shape)
+        strides = row_major(literals, _times) if array.strides is None else literals
+        return element_offset(Storage(array, None, strides, 1), load.subscripts, lane).lane
+
+
+def _times(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else a * b
 
 
 class _Joined(NamedTuple):

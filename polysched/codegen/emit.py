@@ -205,22 +205,22 @@ class Emitter:
 
     def _assign(self, node: Assign, lanes: Lanes | None) -> None:
         values = self.values
-        value: Value | None = None
-        if lanes is not None:
-            lanes = values.accesses.with_neighbours(values.storages, node, lanes)
-            value = self._dot_product(node, lanes) if isinstance(node, DotProduct) else None
-        self._store(node, value or values.value(node.value, lanes), lanes)
+        if lanes is not None and isinstance(node, DotProduct):
+            value = self._dot_product(node, lanes)
+        else:
+            if lanes is not None:
+                lanes = values.accesses.with_neighbours(values.storages, node, lanes)
+            value = values.value(node.value, lanes)
+        self._store(node, value, lanes)
         values.addresses.pace.rest()
 
-    def _dot_product(self, node: DotProduct, lanes: Lanes) -> Value | None:
-        """The sums with all terms added at one go; None where memory does not lie as it has to."""
+    def _dot_product(self, node: DotProduct, lanes: Lanes) -> Value:
+        """The sums with all terms added at one go."""
         values, target = self.values, node.target
         factors = []
         for load in node.factors:
             storage = values.storages[load.array]
             terms = values.accesses.load_terms(storage, load.subscripts, lanes, node.count)
-            if terms is None:
-                return None
             factors.append(Factor(terms, storage.array.dtype))
         before = values.value(Load(target.array, target.subscripts, i32), lanes)
         sums = widened(self.builder, before, lanes.count)

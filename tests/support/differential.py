@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from polysched.codegen.dot_products import form_dot_products
 from polysched.codegen.expand import expand
 from polysched.codegen.registers import promote_registers
 from polysched.codegen.tiles import form_tiles
@@ -30,6 +31,7 @@ from polysched.loops.interpreter import interpret
 from polysched.loops.nodes import LoopProgram
 from polysched.lower import compile, lower
 from polysched.machine.description import Machine
+from polysched.machine.load import load_machine
 from polysched.runtime.cache import ObjectCache
 from polysched.schedule.schedule import Schedule
 
@@ -118,7 +120,8 @@ def in_registers(loops: LoopProgram) -> LoopProgram:
     known = parameter_intervals(loops.context, loops.parameters)
     expanded = replace(loops, body=expand(loops.body, known))
     promoted = promote_registers(expanded, known, VECTOR_REGISTERS)
-    return form_tiles(promoted, VECTOR_REGISTERS).program
+    joined = form_dot_products(promoted, load_machine("sapphirerapids").enabled_features)
+    return form_tiles(joined, VECTOR_REGISTERS).program
 
 
 def assert_equal(

@@ -30,14 +30,14 @@ def grouping_of(problem: Problem, machine: Machine) -> Grouping | None:
     a, b, sizes = problem.a, problem.b, problem.sizes
     if not (isinstance(a, Stored) and isinstance(b, Stored)) or problem.total != i32:
         return None
-    if a.is_transposed or a.has_gaps or sizes.m < FEWEST_ROWS or sizes.k < SHORTEST:
+    if sizes.m < FEWEST_ROWS or sizes.k < SHORTEST:
         return None
     lanes = machine.lanes(problem.total.bits)
     features = machine.enabled_features
     for one in _GROUPINGS.get(problem.dtype, ()):
         is_alone = not one.shift or sizes.batch == 1
         if is_alone and has_dot_product(problem.dtype, one.type, one.terms, lanes, features):
-            return one
+            return replace(one, copies_a=a.is_transposed or a.has_gaps)
     return None
 
 

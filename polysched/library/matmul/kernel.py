@@ -99,7 +99,7 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
     Arrays, C-contiguous but for strides: ``a[m, k]``, ``b[k, n]`` and ``out[m, n]``, each with the
     dimensions of a stack in front, those that it has: ``batch``, ``batch_2``, ... The statements
     are ``init``, ``update`` and, with them, ``epilogue``, ``produce_a`` and ``produce_b``; of
-    grouped terms ``group_b``, and ``init_rows`` and ``rows`` for what is taken off the sums.
+    grouped terms ``group_b``, ``turn_a``, and ``init_rows`` and ``rows`` for what is taken off.
 
     Args:
         m: rows of the product, at least 1.
@@ -144,6 +144,8 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
 
     rest, shift = None, 0
     if grouping is not None:
+        if grouping.copies_a:
+            left = _in_rows(build, left, dtype, _chosen(extents, *of_a, "m", "k"))
         right = _in_groups(build, right, grouping, _chosen(extents, *of_b, "n", "k"))
         shift = grouping.shift
     if shift:
@@ -201,6 +203,15 @@ def _operand(
                 *stack, row, column = at
                 array[at] = element(row, column, *stack)
             return _read(array)
+
+
+def _in_rows(build: KernelBuilder, element: Element, dtype: DType, extents: _Extents) -> Element:
+    """A copy of ``a`` in which the terms of a row lie side by side."""
+    array = _declared(build.temporary, "a_rows", dtype, extents)
+    with build.loops(**extents) as at, build.statement("turn_a"):
+        *stack, row, term = at
+        array[at] = element(row, term, *stack)
+    return _read(array)
 
 
 def _in_groups(

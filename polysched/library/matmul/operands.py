@@ -74,8 +74,11 @@ class Grouping:
         terms: so many, which lie side by side for each column in a copy of ``b``.
         type: of the elements of the copy.
         shift: what is added to each of them there, and taken off the sums again.
+        copies_a: whether the terms of a row of ``a`` do not lie side by side, so that it is copied
+            first.
     """
 
     terms: int
     type: DType
     shift: int = 0
+    copies_a: bool = False

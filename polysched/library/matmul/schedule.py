@@ -171,6 +171,8 @@ def _in_groups(schedule: Schedule, place: str, lanes: int) -> Schedule:
     if "n" in around:
         schedule = schedule.vectorize("group_b.n", lanes).unroll("group_b.n")
     schedule = schedule.unroll("group_b.member")
+    if "turn_a" in schedule.program.statements:
+        schedule = turned(schedule, "turn_a", ("m", "k"), lanes)
     if "rows" not in schedule.program.statements:
         return schedule
     sizes = sizes_of(schedule.kernel)
