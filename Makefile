@@ -44,7 +44,8 @@ types: $(VENV)/.installed-dev
 	mkdir -p $(TYPES)/polysched
 	ln -s "$(CURDIR)"/polysched/* $(TYPES)/polysched/
 	ln -s "$(CURDIR)/frontends" $(TYPES)/polysched/frontends
-	$(BIN)/mypy $(TYPES)/polysched
+	ln -s "$(CURDIR)/polysched_command.py" $(TYPES)
+	$(BIN)/mypy $(TYPES)/polysched $(TYPES)/polysched_command.py
 
 lint-fix: $(VENV)/.installed-dev
 	$(BIN)/ruff format .

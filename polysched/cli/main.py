@@ -38,5 +38,5 @@ def main() -> None:
 
     \b
     Exit codes: 0 success, 1 illegal schedule or wrong result, 2 bad input,
-    3 legality unknown, 130 interrupted.
+    3 legality unknown, 130 interrupted, 141 nobody reads the output (a closed pipe).
     """

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 from rich.console import Console
@@ -23,14 +25,22 @@ _VERDICT_STYLES = {
 }
 
 
+class _Terminal(Console):
+    """A console that leaves it to the command how a reader is taken who has gone."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Say so; rich itself would end the process, with an exit code of its own."""
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
 def output() -> Console:
     """The standard output; text passes as it is, without markup or highlighting."""
-    return Console(markup=False, highlight=False, emoji=False, soft_wrap=True)
+    return _Terminal(markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
 def errors() -> Console:
     """The error output."""
-    return Console(stderr=True, markup=False, highlight=False, emoji=False, soft_wrap=True)
+    return _Terminal(stderr=True, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
 def print_error(message: str) -> None:

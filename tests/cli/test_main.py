@@ -1,15 +1,19 @@
 """The command as a whole, and as a process."""
 
 import importlib.metadata
+import os
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
 
 import pytest
 
 from tests.cli.conftest import Polysched, WriteFile
 
+ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = ("bench", "check", "compile", "machine", "run", "show")
 
 
@@ -17,6 +21,18 @@ def process(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, "-m", "polysched", *arguments], capture_output=True, text=True, check=False
     )
+
+
+def writing_into(output: IO[str], *arguments: str) -> tuple[int, str]:
+    """The exit code and the error output of a process that writes into a file."""
+    done = subprocess.run(
+        [sys.executable, "-m", "polysched", *arguments],
+        stdout=output,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stderr
 
 
 @pytest.mark.parametrize(
@@ -70,3 +86,52 @@ def test_interrupt(write_file: WriteFile) -> None:
         running.send_signal(signal.SIGINT)
         assert running.stderr.read() == "error: interrupted\n"
     assert running.returncode == 130
+
+
+@pytest.mark.parametrize("option", ["--help", None, "--json"])
+def test_an_output_that_nobody_reads_is_no_verdict(kernels: str, option: str | None) -> None:
+    arguments = ["check", *([] if option is None else [option]), f"{kernels}:legal"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as output:
+        assert writing_into(output, *arguments) == (141, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk at hand")
+@pytest.mark.parametrize("arguments", [("--help",), ("--version",), ("check", "--help")])
+def test_help_on_a_full_disk(arguments: Sequence[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        code, message = writing_into(full, *arguments)
+    assert (code, message) == (2, "error: [Errno 28] No space left on device\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk at hand")
+@pytest.mark.parametrize("command", [("chekc",), ("check", "none.py")])
+def test_a_message_that_cannot_be_written(command: Sequence[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        call = [sys.executable, "-m", "polysched", *command]
+        assert subprocess.run(call, stderr=full, check=False).returncode == 2
+
+
+@pytest.mark.parametrize(("background", "code"), [(False, -signal.SIGINT), (True, 0)])
+def test_an_interrupt_while_importing(background: bool, code: int) -> None:
+    source = f"""
+import os, signal, sys
+import polysched_command
+
+class InterruptedImport:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "polysched.cli.main":
+            os.kill(os.getpid(), signal.SIGINT)
+
+if {background}:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+sys.meta_path.insert(0, InterruptedImport)
+sys.argv = ["polysched", "--version"]
+polysched_command.main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert (done.returncode, done.stderr) == (code, "")
