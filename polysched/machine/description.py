@@ -110,8 +110,16 @@ class Machine:
     @property
     def enabled_features(self) -> frozenset[str]:
         """The features that `features` switches on; the last mention of one counts, as in LLVM."""
-        state = {item[1:]: item[0] == "+" for item in self.features.split(",") if item}
-        return frozenset(feature for feature, enabled in state.items() if enabled)
+        return self._features("+")
+
+    @property
+    def disabled_features(self) -> frozenset[str]:
+        """The features that `features` switches off."""
+        return self._features("-")
+
+    def _features(self, sign: str) -> frozenset[str]:
+        signs = {item[1:]: item[0] for item in self.features.split(",") if item}
+        return frozenset(feature for feature, last in signs.items() if last == sign)
 
     def flops_per_cycle(self, bits: int) -> int:
         """The peak of one core, an FMA counted as two operations."""

@@ -6,7 +6,7 @@ from llvmlite import binding
 
 from polysched.errors import MachineError, suggestion
 from polysched.machine.description import Machine
-from polysched.machine.x86_names import FEATURES, PROCESSORS
+from polysched.machine.x86_names import FEATURES, INDISPENSABLE, PROCESSORS
 
 
 @functools.cache
@@ -27,7 +27,7 @@ def target_machine(
     `optimization` is LLVM's code generation level, 0 to 3. Code that is `position_independent` can
     be linked into programs and shared libraries, other code is for a JIT. Raises `MachineError` for
     a triple, processor or feature that LLVM does not know (LLVM itself would warn and go on without
-    it).
+    it), and where features are off without which it would end the process.
     """
     if optimization not in range(4):
         raise MachineError(f"optimization is {optimization}; expected a level from 0 to 3")
@@ -41,6 +41,7 @@ def target_machine(
         ) from error
     if machine.triple.startswith("x86_64"):
         require_x86_names(machine)
+        _require_x86_basics(machine)
     return target.create_target_machine(
         cpu=machine.cpu,
         features=machine.features,
@@ -65,3 +66,13 @@ def require_x86_names(machine: Machine) -> None:
                 f"machine {machine.name!r}: LLVM knows no x86 {what} {name!r}"
                 f"{suggestion(name, known)}"
             )
+
+
+def _require_x86_basics(machine: Machine) -> None:
+    lacking = sorted(machine.disabled_features & INDISPENSABLE)
+    if lacking:
+        off = ",".join(f"-{name}" for name in lacking)
+        raise MachineError(
+            f"machine {machine.name!r}: features switches off {', '.join(lacking)}, which every "
+            f"64-bit x86 processor has, and LLVM needs; leave out {off}"
+        )

@@ -34,3 +34,6 @@ FEATURES = frozenset(
     vaes vpclmulqdq vzeroupper waitpkg wbnoinvd widekl x87 xop xsave xsavec xsaveopt xsaves zu
     """.split()
 )
+
+INDISPENSABLE = frozenset("64bit sse sse2".split())
+"""What every 64-bit x86 processor has, and LLVM ends the process without."""
