@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from numbers import Integral, Real
 
+from polysched.errors import ScheduleError
 from polysched.ir.quota import DEFAULT_SECONDS, QuotaExceededError, operation_quota
 
 
@@ -38,5 +40,31 @@ def budget(operations: int, seconds: float = DEFAULT_SECONDS) -> Budget:
     Args:
         operations: of one question; 0 sets no limit.
         seconds: of all questions; 0 sets no limit.
+
+    Raises:
+        ScheduleError: a limit is no number, or less than 0.
     """
-    return Budget(operations, time.monotonic() + seconds if seconds else math.inf)
+    limit = _seconds(seconds)
+    return Budget(_operations(operations), time.monotonic() + limit if limit else math.inf)
+
+
+def _operations(given: object) -> int:
+    """The operations as an integer of Python's; numpy's do as well."""
+    if isinstance(given, bool) or not isinstance(given, Integral) or given < 0:
+        raise ScheduleError(
+            f"quota={given!r}; expected the number of operations that isl may spend, an integer, "
+            "or 0 for no limit"
+        )
+    return int(given)
+
+
+def _seconds(given: object) -> float:
+    """The seconds, if they are some; NaN is none."""
+    if not isinstance(given, bool) and isinstance(given, Real):
+        with suppress(OverflowError):
+            seconds = float(given)
+            if seconds >= 0:
+                return seconds
+    raise ScheduleError(
+        f"seconds={given!r}; expected the number of seconds that isl may take, or 0 for no limit"
+    )

@@ -49,7 +49,7 @@ def check(
         seconds: what isl may spend, in wall time. 0: no limit.
 
     Raises:
-        ScheduleError: ``schedule`` is no schedule.
+        ScheduleError: ``schedule`` is no schedule, or a limit is no number or less than 0.
     """
     if not isinstance(schedule, Schedule):
         raise ScheduleError(

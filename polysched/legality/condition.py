@@ -14,10 +14,11 @@ import islpy as isl
 
 from polysched.errors import ScheduleError
 from polysched.ir.affine import from_set
+from polysched.ir.budget import budget
 from polysched.ir.expressions import Expression
 from polysched.ir.kernel import Kernel
 from polysched.ir.printing import format_expression
-from polysched.ir.quota import DEFAULT_SECONDS, QuotaExceededError, operation_quota
+from polysched.ir.quota import DEFAULT_SECONDS, QuotaExceededError
 from polysched.ir.tree import executed
 from polysched.legality.check import DEFAULT_QUOTA, check
 from polysched.legality.order import broken_dependences, demanded
@@ -52,12 +53,16 @@ def legality_condition(
     Returns:
         None if it is legal for no values, for all of them (it needs no condition), or if the
         condition cannot be found within the quota.
+
+    Raises:
+        ScheduleError: the quota or the seconds are no number, or less than 0.
     """
+    spending = budget(quota, seconds)
     kernel = schedule.kernel
     if not kernel.parameters:
         return None
     try:
-        with operation_quota(quota, seconds):
+        with spending.question():
             illegal = _illegal_parameters(schedule.program)
             allowed = kernel.context.subtract(illegal).coalesce()
             if allowed.is_empty() or illegal.is_empty():

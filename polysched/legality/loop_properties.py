@@ -107,6 +107,9 @@ def explain_loops(
     Args:
         quota: what isl may spend on one property of one loop, in operations. 0: no limit.
         seconds: the wall time for all of them; what is asked later is unknown. 0: no limit.
+
+    Raises:
+        ScheduleError: the quota or the seconds are no number, or less than 0.
     """
     shared = budget(quota, seconds)
     program = schedule.program

@@ -219,3 +219,10 @@ def test_json_with_a_machine(polysched: Polysched, scale: str, kernels: str) -> 
     }
     record = json.loads(polysched("check", f"{kernels}:illegal", *options).stdout)
     assert record["machine"] == {"name": "haswell-avx2", "registers_needed": None, "advice": []}
+
+
+@pytest.mark.parametrize("seconds", ["nan", "-1"])
+def test_seconds_that_are_none(polysched: Polysched, kernels: str, seconds: str) -> None:
+    result = polysched("check", f"{kernels}:legal", "--seconds", seconds)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "seconds" in result.stderr

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 import polysched as ps
+from polysched.legality.condition import legality_condition
 from polysched.schedule.split import Split
 from tests.support import kernels
 
@@ -239,3 +240,12 @@ def test_odd_names_are_names(name: str) -> None:
     schedule = _grid().split("i", 4, into=(f"o{name}", f"i{name}")).vectorize("j", 8, into=name)
     assert ps.check(schedule).is_legal
     assert name in ps.show(schedule, "llvm")
+
+
+@pytest.mark.parametrize("ask", [ps.check, legality_condition, ps.explain_loops])
+def test_limits_of_questions(ask: Callable[..., object]) -> None:
+    schedule = ps.Schedule(kernels.scale())
+    with pytest.raises(ps.ScheduleError, match=r"quota=-1; expected the number of operations"):
+        ask(schedule, quota=-1)
+    with pytest.raises(ps.ScheduleError, match=r"seconds=nan; expected the number of seconds"):
+        ask(schedule, seconds=float("nan"))

@@ -1,8 +1,11 @@
+import math
 import time
 
 import islpy as isl
+import numpy as np
 import pytest
 
+from polysched.errors import ScheduleError
 from polysched.ir.budget import budget
 from polysched.ir.quota import QuotaExceededError
 
@@ -36,3 +39,25 @@ def test_together_they_have_the_time() -> None:
 def test_without_limits() -> None:
     with budget(0, 0).question():
         assert not isl.Set(HARD).is_empty()
+
+
+def test_numbers_of_numpy_are_limits() -> None:
+    with (
+        pytest.raises(QuotaExceededError, match="more than the 50 op"),
+        budget(np.int32(50), np.float32(10)).question(),  # type: ignore[arg-type]
+    ):
+        isl.Set(HARD).is_empty()
+    with budget(0, math.inf).question():
+        assert not isl.Set(HARD).is_empty()
+
+
+@pytest.mark.parametrize("given", [-1, 1.5, True, None, "5"])
+def test_no_number_of_operations(given: int) -> None:
+    with pytest.raises(ScheduleError, match=f"^quota={given!r}; expected the number of operations"):
+        budget(given)
+
+
+@pytest.mark.parametrize("given", [-0.5, math.nan, -math.inf, 10**400, True, None, "5"])
+def test_no_number_of_seconds(given: float) -> None:
+    with pytest.raises(ScheduleError, match=f"^seconds={given!r}; expected the number of seconds"):
+        budget(0, given)
