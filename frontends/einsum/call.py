@@ -13,6 +13,7 @@ from polysched.frontends.einsum.operands import NumpyArray, element_type
 from polysched.frontends.einsum.plan import Plan, make_plan
 from polysched.frontends.einsum.short_way import Ran, short_way
 from polysched.runtime.door import Door
+from polysched.runtime.threads import number_of_threads
 from polysched.runtime.views import as_array
 
 _PLANS = 512
@@ -57,8 +58,8 @@ def einsum(
             f"einsum: subscripts are of type {type(subscripts).__name__}; expected a text such as "
             "'ij,jk->ik' before the operands"
         )
-    if threads is not None and (type(threads) is not int or threads < 1):
-        raise CallError(f"einsum: threads={threads!r}; expected an integer >= 1")
+    if threads is not None:
+        threads = number_of_threads("einsum", threads)
     if not operands:
         raise CallError("einsum: no operands; expected one array for each of the subscripts")
     arrays = [as_array(one, f"einsum: operand {number}") for number, one in enumerate(operands)]

@@ -8,6 +8,7 @@ from typing import Self
 from polysched.errors import FrontendError
 from polysched.frontends.halide.place import user_location
 from polysched.ir.expressions import Index
+from polysched.ir.integers import as_integer
 from polysched.ir.source import SourceLocation
 
 
@@ -144,8 +145,9 @@ class Stage:
         return tuple(one.name for one in variables)
 
     def _count(self, directive: str, number: int) -> int:
-        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        factor = as_integer(number)
+        if factor is None or factor < 1:
             raise FrontendError(
                 f"{self.label}.{directive}: {number!r} is no factor; expected a positive integer"
             )
-        return number
+        return factor

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from polysched.errors import FrontendError
 from polysched.ir.declarations import require_identifier
 from polysched.ir.expressions import Expression, Index, Parameter, as_expression
+from polysched.ir.integers import as_integer
 
 Extent: TypeAlias = int | str | Expression
 """A number, or a size known only at the call: a name."""
@@ -91,6 +92,9 @@ def as_extent(extent: Extent) -> Expression:
     if isinstance(extent, str):
         require_identifier(extent, "size")
         return Parameter(extent)
-    if isinstance(extent, Expression) or (isinstance(extent, int) and type(extent) is not bool):
-        return as_expression(extent)
+    if isinstance(extent, Expression):
+        return extent
+    number = as_integer(extent)
+    if number is not None:
+        return as_expression(number)
     raise FrontendError(f"extent {extent!r}; expected a number, or the name of a size")

@@ -29,6 +29,7 @@ from polysched.ir.expressions import (
     Parameter,
     as_expression,
 )
+from polysched.ir.integers import as_integer
 from polysched.ir.kernel import Kernel, Order
 from polysched.ir.traversal import walk
 
@@ -177,8 +178,8 @@ def _extents(
             if size not in parameters:
                 parameters[size] = build.parameter(size)
             found[one] = parameters[size]
-        elif isinstance(size, int) and size >= 0:
-            found[one] = Constant(int(size))
+        elif (number := as_integer(size)) is not None and number >= 0:
+            found[one] = Constant(number)
         else:
             raise FrontendError(
                 f"generic: size {size!r} of '{one}'; expected a number or a parameter's name"

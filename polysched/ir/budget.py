@@ -7,9 +7,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 
 from polysched.errors import ScheduleError
+from polysched.ir.integers import as_integer
 from polysched.ir.quota import DEFAULT_SECONDS, QuotaExceededError, operation_quota
 
 
@@ -50,12 +51,13 @@ def budget(operations: int, seconds: float = DEFAULT_SECONDS) -> Budget:
 
 def _operations(given: object) -> int:
     """The operations as an integer of Python's; numpy's do as well."""
-    if isinstance(given, bool) or not isinstance(given, Integral) or given < 0:
+    number = as_integer(given)
+    if number is None or number < 0:
         raise ScheduleError(
             f"quota={given!r}; expected the number of operations that isl may spend, an integer, "
             "or 0 for no limit"
         )
-    return int(given)
+    return number
 
 
 def _seconds(given: object) -> float:

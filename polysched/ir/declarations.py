@@ -19,6 +19,7 @@ from polysched.ir.expressions import (
     as_expression,
     operation,
 )
+from polysched.ir.integers import as_integer
 from polysched.ir.kernel import Access, Order, Reduction
 from polysched.ir.operators import Operator
 from polysched.ir.traversal import depth, loads, node_count
@@ -43,7 +44,8 @@ def loop_bounds(name: str, bound: Bound) -> tuple[Expression, Expression, int]:
         )
     lower, upper = ends[:2]
     step = ends[2] if len(ends) == 3 else 1
-    if not isinstance(step, int) or isinstance(step, bool) or not 1 <= abs(step) < 2**63:
+    number = as_integer(step)
+    if number is None or not 1 <= abs(number) < 2**63:
         raise KernelError(
             f"step of loop '{name}' is {step}; expected an integer literal of 64 bits, not 0"
         )
@@ -54,7 +56,7 @@ def loop_bounds(name: str, bound: Bound) -> tuple[Expression, Expression, int]:
                 "affine expression of parameters and of indices around it"
             )
     try:
-        return as_expression(lower), as_expression(upper), step
+        return as_expression(lower), as_expression(upper), number
     except KernelError as error:
         raise KernelError(f"bound of loop '{name}': {error}") from None
 
@@ -153,8 +155,8 @@ def require_limit(parameter: str, what: str, limit: int | None) -> None:
     """
     if limit is None:
         return
-    is_integer = isinstance(limit, int) and not isinstance(limit, bool)
-    if not is_integer or not -(2**63) <= limit < 2**63:
+    number = as_integer(limit)
+    if number is None or not -(2**63) <= number < 2**63:
         raise KernelError(
             f"the {what} of parameter '{parameter}' is {limit!r}; expected an integer of 64 bits, "
             "or None for no limit"

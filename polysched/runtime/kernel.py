@@ -29,7 +29,12 @@ from polysched.runtime.plan import (
     make_plan,
 )
 from polysched.runtime.signature import Declaration, Signature, signature_of
-from polysched.runtime.threads import current_team, running_calls, usable_threads
+from polysched.runtime.threads import (
+    current_team,
+    number_of_threads,
+    running_calls,
+    usable_threads,
+)
 from polysched.runtime.views import as_array
 
 # More threads than that are taken for a slip of the finger.
@@ -87,7 +92,7 @@ class CompiledKernel:
     def __call__(self, /, *arrays: Any, **named: Any) -> Any:
         """Run the kernel; see the class."""
         option = named.get("threads") if len(named) == 1 and self._takes_threads else None
-        is_short = not named or option is not None
+        is_short = not named or type(option) is int
         left_out = (None,) if len(arrays) < len(self.signature.arrays) else ()
         if is_short and (left_out or arrays[-1] is not None):
             done = self._door.enter(option, *arrays, *left_out)
@@ -166,9 +171,7 @@ class CompiledKernel:
                 f"kernel '{self.name}' has no parallel loop, so threads={threads!r} says nothing; "
                 "leave it out, or schedule a loop with parallel()"
             )
-        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-            raise CallError(f"kernel '{self.name}': threads={threads!r}; expected an integer >= 1")
-        return min(threads, LARGEST_TEAM)
+        return min(number_of_threads(f"kernel '{self.name}'", threads), LARGEST_TEAM)
 
     @cached_property
     def _plan(self) -> Callable[[CallForm, tuple[Layout, ...], tuple[Strides, ...]], Plan]:

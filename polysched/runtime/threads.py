@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from polysched.codegen.regions import TEAM
+from polysched.errors import CallError
+from polysched.ir.integers import as_integer
 from polysched.machine.detect import detect_host
 from polysched.runtime.jit import Entry, architecture, emit_object, load_object
 from polysched.runtime.own_team import PARALLEL as OWN_PARALLEL
@@ -212,6 +214,21 @@ class RunningCalls:
 def running_calls() -> RunningCalls:
     """The calls that run in this process: they share its cores."""
     return RunningCalls()
+
+
+def number_of_threads(who: str, given: object) -> int:
+    """The number that a caller gives as ``threads=``: 1.0 and True are none, though they equal 1.
+
+    Args:
+        who: the one that is called, for messages.
+
+    Raises:
+        CallError: it is no positive integer.
+    """
+    number = as_integer(given)
+    if number is None or number < 1:
+        raise CallError(f"{who}: threads={given!r}; expected an integer >= 1")
+    return number
 
 
 def usable_threads() -> int:

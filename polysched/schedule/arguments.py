@@ -6,10 +6,12 @@ import reprlib
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
+from operator import is_
 from types import MappingProxyType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from polysched.errors import StepError
+from polysched.ir.integers import as_integer
 
 _Record = TypeVar("_Record")
 
@@ -20,7 +22,9 @@ _LARGEST_BITS = 128
 
 
 def with_checked_arguments(name: str, record: _Record) -> _Record:
-    """The step with each argument of the type of its field; lists become tuples.
+    """The step with each argument of the type of its field.
+
+    Lists become tuples, and integers of numpy Python's.
 
     Args:
         name: the primitive's name, for messages.
@@ -33,13 +37,22 @@ def with_checked_arguments(name: str, record: _Record) -> _Record:
     changed = {}
     for one in fields(record):  # type: ignore[arg-type]
         given = getattr(record, one.name)
-        value = tuple(given) if isinstance(given, list) else given
+        value = _plain(given)
         if not _fits(value, hints[one.name]):
             expected = _described(hints[one.name])
             raise StepError(name, f"{one.name}={_shown(given)}; expected {expected}")
         if value is not given:
             changed[one.name] = value
     return replace(record, **changed) if changed else record  # type: ignore[type-var]
+
+
+def _plain(given: object) -> object:
+    if isinstance(given, list | tuple):
+        elements = tuple(map(_plain, given))
+        is_plain = isinstance(given, tuple) and all(map(is_, elements, given))
+        return given if is_plain else elements
+    number = as_integer(given)
+    return given if number is None else number
 
 
 def _fits(value: object, hint: Any) -> bool:
@@ -61,8 +74,8 @@ def _is_name(value: object) -> bool:
 
 
 def _is_integer(value: object) -> bool:
-    is_int = isinstance(value, int) and not isinstance(value, bool)
-    return is_int and int.bit_length(value) <= _LARGEST_BITS  # type: ignore[arg-type]
+    number = as_integer(value)
+    return number is not None and number.bit_length() <= _LARGEST_BITS
 
 
 _SIMPLE: Mapping[Any, tuple[str, Callable[[object], bool]]] = MappingProxyType(

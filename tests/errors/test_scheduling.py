@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 import polysched as ps
@@ -19,6 +20,8 @@ from tests.support import kernels
             r"split('i') is 9223372036854775808; expected at most 2**4",
         ),
         (lambda s: s.split("i", True), "split: factor=True; expected an integer"),
+        (lambda s: s.split("i", np.True_), "split: factor=np.True_; expected an integer"),
+        (lambda s: s.split("i", np.float32(4)), "factor=np.float32(4.0); expected an integer"),
         (lambda s: s.split(None, 4), "split: loop=None; expected a name such as 'i'"),
         (
             lambda s: s.split("i", 4, into=("a", "b", "c")),
@@ -249,3 +252,17 @@ def test_limits_of_questions(ask: Callable[..., object]) -> None:
         ask(schedule, quota=-1)
     with pytest.raises(ps.ScheduleError, match=r"seconds=nan; expected the number of seconds"):
         ask(schedule, seconds=float("nan"))
+
+
+def test_integers_of_numpy_are_pythons() -> None:
+    four, eight = np.int64(4), np.uint8(8)
+    schedule = (
+        _grid()
+        .tile(("i", "j"), (four, eight))
+        .vectorize("ji", np.int32(4))
+        .unroll("ii", factor=four)
+    )
+    assert schedule.trace() == (
+        _grid().tile(("i", "j"), (4, 8)).vectorize("ji", 4).unroll("ii", factor=4).trace()
+    )
+    assert ps.check(schedule).is_legal

@@ -223,3 +223,18 @@ def test_a_comparison_of_texts_is_no_condition() -> None:
             select(x[i] == y[i], 1.0, 2.0)
         assert x[i] == x[i]
         y[i] = select(equal(x[i], 0), 1.0, 2.0)
+
+
+def test_integers_of_numpy_are_pythons() -> None:
+    def declared(step: int, most: int) -> Kernel:
+        build = KernelBuilder("k")
+        n = build.parameter("n", minimum=most - 1, maximum=most)
+        x = build.output("x", f32, (most, n))
+        with build.loops(i=(0, most, step), j=n) as (i, j):
+            x[i, j] = 1
+        return build.kernel()
+
+    ours, numpys = declared(2, 8), declared(np.int64(2), np.int64(8))  # type: ignore[arg-type]
+    assert numpys.context.is_equal(ours.context)
+    domains = [kernel.statements["x"].domain for kernel in (ours, numpys)]
+    assert domains[0].is_equal(domains[1])

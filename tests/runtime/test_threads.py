@@ -157,10 +157,19 @@ def test_the_runtime_that_is_loaded_is_found(tmp_path: Path) -> None:
     assert list(threads._loaded_runtimes(tmp_path / "missing")) == []
 
 
+def test_a_number_of_threads_of_numpy() -> None:
+    run, x, two = run_once(), np.arange(4, dtype=np.int32), np.int64(2)
+    for number in (two, 2, two, np.uint8(2)):
+        np.testing.assert_array_equal(run(x, threads=number), [1, 3, 5, 7])
+        np.testing.assert_array_equal(ps.matmul(x, x, threads=number), 14)
+        np.testing.assert_array_equal(ps.einsum("i,i->", x, x, threads=number), 14)
+        np.testing.assert_array_equal(ps.transpose(x, threads=number), x)
+
+
 def test_wrong_numbers_of_threads() -> None:
     run = run_once()
     x = np.arange(4, dtype=np.int32)
-    for wrong in (0, -1, 1.5, True, "2"):
+    for wrong in (0, -1, 1.5, True, np.True_, "2"):
         with pytest.raises(ps.CallError, match="threads=.*; expected an integer >= 1"):
             run(x, threads=wrong)
     plain = ps.Schedule(kernels.scale()).compile()

@@ -58,16 +58,6 @@ def require_activation(activation: object) -> None:
         raise CallError(f"matmul: there is no activation {activation!r}{known}")
 
 
-def require_threads(threads: object) -> None:
-    """Check a number of threads, by its type too: 1.0 and True are equal to 1.
-
-    Raises:
-        CallError: it is no positive integer.
-    """
-    if type(threads) is not int or threads < 1:
-        raise CallError(f"matmul: threads={threads!r}; expected an integer >= 1")
-
-
 def number(name: str, value: Any) -> int | float:
     """A factor as Python's number: of one, or of an array without dimensions.
 

@@ -16,6 +16,7 @@ from polysched.library.matmul.route import Route
 from polysched.library.matmul.shapes import NumpyArray
 from polysched.runtime.door import Door
 from polysched.runtime.numpy_memory import ALIGNED, WRITEABLE
+from polysched.runtime.threads import number_of_threads
 from polysched.runtime.views import as_array
 
 _DOOR = Door(ROUTES)
@@ -77,6 +78,8 @@ def matmul(
     is_plain = alpha is _ONE and beta is _ZERO and bias is activation is None
     if is_plain and (done := _DOOR.enter(threads, a, b, out)) is not None:
         return done  # type: ignore[no-any-return]
+    if threads is not None:
+        threads = number_of_threads("matmul", threads)
     a, b = _operand(a, "a"), _operand(b, "b")
     if bias is not None:
         bias = _array(bias, "bias")

@@ -12,7 +12,6 @@ from polysched.library.matmul.arguments import (
     finish_of,
     number,
     require_activation,
-    require_threads,
     scalar,
 )
 from polysched.library.matmul.finish import PLAIN, Factor, Finish
@@ -37,13 +36,7 @@ class Request(NamedTuple):
 
 
 def plain(threads: int | None) -> Request:
-    """What a call asks for that asks for nothing but a number of threads.
-
-    Raises:
-        CallError: it is no positive integer.
-    """
-    if threads is not None:
-        require_threads(threads)
+    """What a call asks for that asks for nothing but a number of threads."""
     return Request(PLAIN, (), threads)
 
 
@@ -59,8 +52,6 @@ def request(
     Raises:
         CallError: an argument means nothing, or the types are none to multiply.
     """
-    if threads is not None:
-        require_threads(threads)
     if activation is not None:
         require_activation(activation)
     return _request(number("alpha", alpha), number("beta", beta), activation, threads, types)

@@ -20,7 +20,7 @@ from polysched.machine.load import load_machine
 from polysched.runtime.door import Door, Target
 from polysched.runtime.memory import aligned_copy, aligned_empty
 from polysched.runtime.numpy_memory import ALIGNED, C_CONTIGUOUS, WRITEABLE
-from polysched.runtime.threads import current_team, usable_threads
+from polysched.runtime.threads import current_team, number_of_threads, usable_threads
 from polysched.runtime.views import as_array
 
 NumpyArray = NDArray[Any]
@@ -85,8 +85,7 @@ def _transposed(a: Any, axes: Sequence[int] | None, out: Any, threads: int | Non
     if threads is not None:
         if axes is None and (done := _DOOR_OF_TEAMS.enter(threads, a, out)) is not None:
             return done  # type: ignore[no-any-return]
-        if type(threads) is not int or threads < 1:
-            raise CallError(f"transpose: threads={threads!r}; expected an integer >= 1")
+        threads = number_of_threads("transpose", threads)
     if type(a) is not np.ndarray:
         a = as_array(a, "transpose: array 'a'")
     order = None if axes is None else checked_axes(axes, a.ndim)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 import polysched as ps
@@ -34,6 +35,11 @@ def test_each_directive_is_a_record_with_its_place() -> None:
         Parallel("yo"),
     ]
     assert {one.location.file for one in stage.directives if one.location} == {__file__}
+
+
+def test_an_integer_of_numpy_is_a_factor() -> None:
+    stage = Stage("f").unroll(y, np.int64(2))  # type: ignore[arg-type]
+    assert [one.directive for one in stage.directives] == [Unroll("y", 2)]
 
 
 def test_a_tile_is_two_splits_and_an_order() -> None:
