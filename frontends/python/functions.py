@@ -25,6 +25,7 @@ from polysched.frontends.python.values import (
 from polysched.ir.dtypes import DType, as_dtype, boolean, f64, i64
 from polysched.ir.expressions import operation
 from polysched.ir.functions import cast
+from polysched.ir.numpy_functions import OF_NUMPY, OF_NUMPYS_INTEGERS
 from polysched.ir.operators import Operator
 
 _OF_MATH: Mapping[Callable[..., Any], Operator] = MappingProxyType(
@@ -52,39 +53,6 @@ _OF_MATH: Mapping[Callable[..., Any], Operator] = MappingProxyType(
         math.tanh: Operator.HYPERBOLIC_TANGENT,
     }
 )
-_OF_NUMPY: Mapping[Callable[..., Any], Operator] = MappingProxyType(
-    {
-        np.absolute: Operator.ABSOLUTE,
-        np.arccos: Operator.ARC_COSINE,
-        np.arcsin: Operator.ARC_SINE,
-        np.arctan2: Operator.ARC_TANGENT_2,
-        np.arctan: Operator.ARC_TANGENT,
-        np.cbrt: Operator.CUBE_ROOT,
-        np.ceil: Operator.CEILING,
-        np.cos: Operator.COSINE,
-        np.cosh: Operator.HYPERBOLIC_COSINE,
-        np.exp2: Operator.EXPONENTIAL_2,
-        np.exp: Operator.EXPONENTIAL,
-        np.fabs: Operator.ABSOLUTE,
-        np.floor: Operator.FLOOR,
-        np.fmax: Operator.NUMBER_MAXIMUM,
-        np.fmin: Operator.NUMBER_MINIMUM,
-        np.fmod: Operator.FLOAT_REMAINDER,
-        np.hypot: Operator.HYPOTENUSE,
-        np.log10: Operator.LOGARITHM_10,
-        np.log2: Operator.LOGARITHM_2,
-        np.log: Operator.LOGARITHM,
-        np.maximum: Operator.MAXIMUM,
-        np.minimum: Operator.MINIMUM,
-        np.power: Operator.POWER,
-        np.sin: Operator.SINE,
-        np.sinh: Operator.HYPERBOLIC_SINE,
-        np.sqrt: Operator.SQUARE_ROOT,
-        np.tan: Operator.TANGENT,
-        np.tanh: Operator.HYPERBOLIC_TANGENT,
-        np.trunc: Operator.TRUNCATE,
-    }
-)
 _BINARY = frozenset(
     {
         Operator.ARC_TANGENT_2,
@@ -95,16 +63,6 @@ _BINARY = frozenset(
         Operator.NUMBER_MAXIMUM,
         Operator.NUMBER_MINIMUM,
         Operator.POWER,
-    }
-)
-_OF_INTEGERS: Mapping[Callable[..., Any], Operator] = MappingProxyType(
-    {
-        np.absolute: Operator.ABSOLUTE,
-        np.fmax: Operator.MAXIMUM,
-        np.fmin: Operator.MINIMUM,
-        np.fmod: Operator.REMAINDER,
-        np.maximum: Operator.MAXIMUM,
-        np.minimum: Operator.MINIMUM,
     }
 )
 _WHOLE = frozenset({np.ceil, np.floor, np.trunc})
@@ -136,7 +94,7 @@ def call(function: Any, arguments: list[Value]) -> Value:
         return _extreme(arguments, is_largest=function is max)
     if not callable(function):
         raise KernelError(f"{function!r} cannot be called; {SUPPORTED}")
-    in_math, in_numpy = _found(_OF_MATH, function), _found(_OF_NUMPY, function)
+    in_math, in_numpy = _found(_OF_MATH, function), _found(OF_NUMPY, function)
     operator = in_math or in_numpy
     if operator is None:
         raise KernelError(f"{_name(function)} cannot be called in a kernel; {SUPPORTED}")
@@ -162,9 +120,9 @@ def _of_numpy(function: np.ufunc, operator: Operator, arguments: list[Value]) ->
         return Value(operation(operator, *operands))
     if function in _WHOLE:
         return Value(operands[0])
-    if function not in _OF_INTEGERS:
+    if function not in OF_NUMPYS_INTEGERS:
         raise KernelError(f"{_name(function)} of integers; expected floating-point numbers")
-    return Value(operation(_OF_INTEGERS[function], *operands))
+    return Value(operation(OF_NUMPYS_INTEGERS[function], *operands))
 
 
 def _found(table: Mapping[Callable[..., Any], Operator], function: Any) -> Operator | None:

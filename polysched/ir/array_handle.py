@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from polysched.errors import KernelError
 from polysched.ir.expressions import Load, Operand
@@ -32,6 +33,22 @@ class ArrayHandle:
         raise KernelError(
             f"array '{self.array.name}' cannot be iterated over; subscript it inside loops(...)"
         )
+
+    def __repr__(self) -> str:
+        return f"array '{self.array.name}'"
+
+    def _as_a_whole(self, *_: object) -> NoReturn:
+        """Refuse operations on all elements at once."""
+        element = f"{self.array.name}[{', '.join(self.array.dimensions)}]"
+        raise KernelError(
+            f"array '{self.array.name}' cannot stand in an expression as a whole; write one of its "
+            f"elements, {element}, inside loops(...)"
+        )
+
+    __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = _as_a_whole
+    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = _as_a_whole
+    __lt__ = __le__ = __gt__ = __ge__ = __and__ = __or__ = __matmul__ = _as_a_whole
+    __neg__ = __invert__ = __abs__ = __float__ = __array_ufunc__ = _as_a_whole
 
     def __setitem__(self, subscripts: Operand | tuple[Operand, ...], value: Operand) -> None:
         self.statements.add(self.array, subscripts, value)

@@ -12,12 +12,18 @@ them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from polysched.errors import KernelError
 from polysched.ir.dtypes import DType, boolean, i64
+from polysched.ir.numpy_functions import (
+    EXCHANGED,
+    OF_NUMPY,
+    OF_NUMPYS_INTEGERS,
+    OF_NUMPYS_OPERATORS,
+)
 from polysched.ir.operators import (
     COMPARISONS,
     FLOAT_ONLY,
@@ -101,13 +107,24 @@ class Expression:
         return operation(Operator.MODULO, other, self)
 
     def __pow__(self, exponent: object) -> Expression:
+        if isinstance(exponent, int | float | np.generic) and exponent == 2:
+            return operation(Operator.MULTIPLY, self, self)
         raise KernelError(
-            f"'{self}' to the power of {exponent}: there are no powers in a kernel; write a "
-            "product, x * x, or sqrt(x)"
+            f"'{self}' to the power of {exponent}: there are no powers in a kernel but squares; "
+            "write a product, x * x * x, or sqrt(x), or np.power(x, y)"
+        )
+
+    def __rpow__(self, base: object) -> Expression:
+        raise KernelError(
+            f"{base} to the power of '{self}': there are no powers in a kernel but squares; write "
+            "np.exp2(x), exp(x), or np.power(x, y)"
         )
 
     def __neg__(self) -> Expression:
         return operation(Operator.NEGATE, self)
+
+    def __abs__(self) -> Expression:
+        return operation(Operator.ABSOLUTE, self)
 
     def __lt__(self, other: Operand) -> Expression:
         return operation(Operator.LESS, self, other)
@@ -133,13 +150,40 @@ class Expression:
     def __bool__(self) -> bool:
         raise KernelError(
             f"'{self}' has no truth value while the kernel is declared; write select(condition, a, "
-            "b), join conditions with & and |, and compare with equal(a, b)"
+            "b), minimum(a, b) or maximum(a, b), join conditions with & and |, and compare with "
+            "equal(a, b)"
         )
 
     def __index__(self) -> int:
         raise KernelError(
             f"'{self}' has no value while the kernel is declared, as range() and subscripts of "
             "lists want it; loops are 'with build.loops(i=n) as i:'"
+        )
+
+    def __float__(self) -> float:
+        raise KernelError(
+            f"'{self}' has no value while the kernel is declared, as float(), int() and the "
+            "functions of math want it; those of numpy may be called, np.sqrt(x), and cast(x, f32) "
+            "converts"
+        )
+
+    __int__ = __float__
+
+    def __array_ufunc__(
+        self, function: np.ufunc, method: str, *inputs: Any, **options: Any
+    ) -> Expression:
+        """What one of numpy's functions makes of expressions; its numbers call them too."""
+        operands = [as_expression(one) for one in inputs]
+        if method == "__call__" and not options:
+            if function in EXCHANGED:
+                return operation(EXCHANGED[function], *reversed(operands))
+            meant = _of_numpy(function, operands)
+            if meant is not None:
+                return operation(meant, *operands)
+        shown = ", ".join(map(str, operands))
+        raise KernelError(
+            f"np.{function.__name__} of {shown} is no operation of kernels; they have those of "
+            "numbers such as np.sqrt, np.exp, np.log, np.maximum, without options"
         )
 
 
@@ -258,6 +302,15 @@ class Cast(Expression):
 Operand: TypeAlias = Expression | Number | np.generic
 
 
+def _of_numpy(function: np.ufunc, operands: list[Expression]) -> Operator | None:
+    """The operation that a function of numpy's is, None if it is none."""
+    if any(one.dtype is not None and one.dtype.is_integer for one in operands):
+        of_integers = OF_NUMPYS_INTEGERS.get(function)
+        if of_integers is not None:
+            return of_integers
+    return OF_NUMPYS_OPERATORS.get(function, OF_NUMPY.get(function))
+
+
 def as_expression(value: Operand) -> Expression:
     """Wrap a Python number as a literal; return an expression as it is.
 
@@ -268,7 +321,7 @@ def as_expression(value: Operand) -> Expression:
         return value
     if isinstance(value, (bool, int, float)):
         return Constant(value, boolean if isinstance(value, bool) else None)
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic | np.ndarray) and value.ndim == 0:
         return as_expression(value.item())
     raise KernelError(
         f"{value!r} of type {type(value).__name__} cannot stand in an expression; expected a "
@@ -331,7 +384,12 @@ def operation(operator: Operator, *operands: Operand) -> Expression:
         if operator in FLOAT_ONLY:
             _require(dtype.is_float, operator, "floating-point operands (for integers: //)", given)
         if operator in INTEGER_ONLY:
-            _require(dtype.is_integer, operator, "integer operands", given)
+            _require(
+                dtype.is_integer,
+                operator,
+                "integer operands (for floating point: /, np.floor, np.fmod)",
+                given,
+            )
     return Operation(operator, given, boolean if operator in COMPARISONS else dtype)
 
 

@@ -1,3 +1,6 @@
+import math
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -108,7 +111,19 @@ def test_trees_compare_by_structure() -> None:
             lambda: range(i),
             r"'i' has no value .*; loops are 'with build\.loops\(i=n\) as i:'",
         ),
-        (lambda: x**2, r"to the power of 2: there are no powers in a kernel; write a product"),
+        (lambda: x**3, r"to the power of 3: there are no powers in a kernel but squares; write a"),
+        (
+            lambda: 2**x,
+            r"2 to the power of 'x\[i, .*': there are no powers in a kernel but squares",
+        ),
+        (lambda: math.sqrt(x), r"has no value .*; those of numpy may be called, np.sqrt\(x\)"),
+        (lambda: int(x), r"has no value .*, and cast\(x, f32\) converts"),
+        (lambda: max(x, y), r"has no truth value .* minimum\(a, b\) or maximum\(a, b\)"),
+        (lambda: np.sqrt(a), "'sqrt' takes floating-point operands"),
+        (lambda: np.sqrt(x, dtype="f4"), r"np.sqrt of x\[.* is no operation of kernels; they have"),
+        (lambda: np.add.reduce(x), r"np.add of x\[i, \(j \+ 1\)\] is no operation of kernels"),
+        (lambda: np.isnan(x), r"np.isnan of x\[i, \(j \+ 1\)\] is no operation of kernels"),
+        (lambda: np.array([1, 2]) + x, r"array\(\[1, 2\]\) of type ndarray cannot stand in an"),
     ],
 )
 def test_wrong_operands(build: object, message: str) -> None:
@@ -140,3 +155,28 @@ def test_the_base_class_has_no_type() -> None:
 
 def test_operation_is_what_the_operators_call() -> None:
     assert operation(Operator.ADD, i, 1) == i + 1
+
+
+@pytest.mark.parametrize(
+    ("pythons", "ours"),
+    [
+        (lambda: abs(x), absolute(x)),
+        (lambda: x**2, x * x),
+        (lambda: a ** np.int8(2), a * a),
+        (lambda: np.sqrt(x), sqrt(x)),
+        (lambda: np.exp(2 * x), exp(2 * x)),
+        (lambda: np.maximum(x, 0), maximum(x, 0)),
+        (lambda: np.greater(x, y), y < x),
+        (lambda: np.fmax(a, 1), maximum(a, 1)),
+        (lambda: np.fmax(x, y), operation(Operator.NUMBER_MAXIMUM, x, y)),
+        (lambda: np.not_equal(x, y), not_equal(x, y)),
+        (lambda: np.logical_not(x < y), ~(x < y)),
+        (lambda: np.float32(2) - x, 2 - x),
+        (lambda: np.int64(2) // a, 2 // a),
+        (lambda: np.int64(2) <= a, a >= 2),
+        (lambda: np.array(2) + a, 2 + a),
+        (lambda: a + np.array(2), a + 2),
+    ],
+)
+def test_what_python_and_numpy_say(pythons: Callable[[], Expression], ours: Expression) -> None:
+    assert pythons() == ours
