@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 import islpy as isl
 
@@ -18,6 +18,7 @@ from polysched.schedule.contract import Contract
 from polysched.schedule.distribute import Distribute
 from polysched.schedule.fuse import Fuse
 from polysched.schedule.history import loop_history
+from polysched.schedule.other_words import what_to_write
 from polysched.schedule.pack import Pack
 from polysched.schedule.parallel import Parallel
 from polysched.schedule.partition import Partition
@@ -88,6 +89,13 @@ class Schedule:
     def __repr__(self) -> str:
         steps = ".".join(map(format_step, self.steps)) or "no steps"
         return f"<Schedule of {self.kernel.name}: {steps}>"
+
+    if not TYPE_CHECKING:  # a checker of types shall see misspelt words itself
+
+        def __getattr__(self, name: str) -> NoReturn:
+            known = [word for word in dir(type(self)) if not word.startswith("_")]
+            hint = "" if name.startswith("_") else what_to_write(name, known)
+            raise AttributeError(f"a schedule has no '{name}'{hint}")
 
     @property
     def program(self) -> Program:

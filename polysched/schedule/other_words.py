@@ -1,0 +1,53 @@
+"""The words of other systems for what a step does, and ours: for messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from polysched.errors import suggestion
+
+_SEVERAL: Mapping[str, str] = MappingProxyType(
+    {
+        "parallelise parallelize par par_for bind parallelize_loop": "parallel(loop)",
+        "vectorise vectorize_loop simd": "vectorize(loop, lanes)",
+        "strip_mine stripmine divide_loop chunk": "split(loop, factor)",
+        "block tile_loop tile_using_for": "tile(loops, factors)",
+        "interchange permute swap reorder_loops sink hoist": "reorder(*loops), the outermost first",
+        "fission fiss loop_distribution": "distribute(loop)",
+        "fusion compute_with merge": "fuse(first, second)",
+        "fuse_loops coalesce flatten mult_loops": "collapse(outer, inner, into)",
+        "unroll_loop": "unroll(loop)",
+        "unroll_and_jam unroll_jam jam": "split(loop, factor), reorder and unroll",
+        "time_skew wavefront": "skew(loop, by)",
+        "compute_inline inline recompute_at": "compute_at(producer, at, recompute=True)",
+        "compute_root": "no step: a producer runs in a nest of its own unless compute_at moves it",
+        "reverse_compute_at fuse_at": "compute_at(producer, at)",
+        "store_at hoist_storage cache_write stage_mem in_register set_memory": "promote(array, at)",
+        "cache_read pack_at transform_layout reorder_storage promote_read": "pack(array, at)",
+        "fold_storage": "contract(array, dimension, size)",
+        "expand_dim privatize": "privatise(array, at)",
+        "decompose_reduction atomic split_reduction": "rfactor(statement, loop)",
+        "tensorize": "vectorize(loop, lanes), for which the compiler chooses the instructions",
+        "sequential serial": "no step: a loop is sequential unless a step says otherwise",
+        "peel specialize partition_loop": "no step: full and partial tiles get code of their own",
+        "gpu gpu_blocks gpu_threads gpu_tile": "parallel(loop) and vectorize(loop, lanes); there "
+        "is no code for GPUs",
+        "bound estimate set_estimate": "no step: sizes are declared with the kernel",
+        "stream_to store_nontemporal": "stream(array)",
+        "build jit realize": "compile()",
+        "print_loop_nest print lower": "show()",
+        "verify validate prove": "check()",
+    }
+)
+"""Of Halide, TVM, Exo, MLIR and the books, by what to write instead; what is ours is not here."""
+
+OTHER_WORDS: Mapping[str, str] = MappingProxyType(
+    {word: ours for words, ours in _SEVERAL.items() for word in words.split()}
+)
+
+
+def what_to_write(word: str, known: Iterable[str]) -> str:
+    """The end of a message about a word that is none: ours for the same, else the nearest known."""
+    ours = OTHER_WORDS.get(word.lower())
+    return suggestion(word, known) if ours is None else f"; write {ours}"
