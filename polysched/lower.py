@@ -44,7 +44,7 @@ from polysched.loops.parallel import parallel_loops
 from polysched.loops.pseudo import print_loops
 from polysched.loops.size_limits import with_limited_sizes
 from polysched.machine.description import Machine
-from polysched.machine.load import load_machine
+from polysched.machine.load import as_machine
 from polysched.runtime.cache import ObjectCache
 from polysched.runtime.collection import collection_paused
 from polysched.runtime.export import export_files, write_export
@@ -87,7 +87,7 @@ def compile(
         UnknownLegalityError: legality could not be decided within the quota.
         LoweringError, MachineError: there is no machine code for it.
     """
-    target = _machine(machine)
+    target = as_machine(machine)
     with collection_paused():
         loops = _proved(schedule, target, guard=guard)
         threaded = bool(parallel_loops(loops.body))
@@ -130,7 +130,7 @@ def export(
         LoweringError, MachineError: there is no machine code for it.
     """
     files = export_files(Path(path), None if header is None else Path(header))
-    target = _machine(machine)
+    target = as_machine(machine)
     write_export(_proved(schedule, target, guard=guard), target, files, c_function)
 
 
@@ -159,10 +159,6 @@ def guarded(scheduled: LoopProgram, condition: Condition, plain: LoopProgram) ->
         arrays={**plain.arrays, **scheduled.arrays},
         body=If(condition.expression, scheduled.body, plain.body),
     )
-
-
-def _machine(machine: Machine | str | None) -> Machine:
-    return machine if isinstance(machine, Machine) else load_machine(machine)
 
 
 def _debug_stages() -> list[str]:
@@ -210,4 +206,4 @@ def show(schedule: Schedule, stage: str, machine: Machine | str | None = None) -
     """
     if stage not in STAGES:
         raise PolyschedError(f"unknown stage '{stage}'{suggestion(stage, STAGES)}")
-    return STAGES[stage](schedule, _machine(machine))
+    return STAGES[stage](schedule, as_machine(machine))

@@ -19,6 +19,7 @@ from polysched.ir.kernel import Kernel
 from polysched.ir.tree import path
 from polysched.library.extents import extents_of, require_sizes
 from polysched.machine.description import Machine
+from polysched.machine.load import as_machine
 from polysched.user import Schedule
 
 
@@ -88,7 +89,7 @@ class Convolution:
 
 
 def conv2d(
-    size: Convolution, *, bias: bool = False, relu: bool = False, dtype: DType = f32
+    size: Convolution, *, bias: bool = False, relu: bool = False, dtype: DType | str = f32
 ) -> Kernel:
     """The kernel of a convolution without padding; the order of the sums is free.
 
@@ -187,16 +188,20 @@ WORTH_THREADS = 1 << 20
 """Multiplications from which on a second thread gains more than its start costs."""
 
 
-def conv2d_schedule(kernel: Kernel, machine: Machine, threads: int = 1) -> Schedule:
+def conv2d_schedule(
+    kernel: Kernel, machine: Machine | str | None = None, threads: int = 1
+) -> Schedule:
     """Schedule a kernel of :func:`conv2d`.
 
     Args:
         kernel: the convolution.
-        machine: whose vectors and registers are used.
+        machine: whose vectors and registers are used: a description, a preset's name, a file; by
+            default this machine.
         threads: for how many threads; a small convolution gets one.
 
     Raises:
         ScheduleError: it is another kernel, or there are no threads.
+        MachineError: there is no such machine.
     """
     if threads < 1:
         raise ScheduleError(f"conv2d: threads is {threads}; expected at least 1")
@@ -205,7 +210,8 @@ def conv2d_schedule(kernel: Kernel, machine: Machine, threads: int = 1) -> Sched
     groups = extents_of(kernel, "input", "n y x k", "conv2d")["k"] // taps["k"]
     has_loop = "g" in kernel.statements["update"].indices
     channels = out["c"] // groups if has_loop else out["c"]
-    tile = tile_for(out["y"], out["x"], channels, machine, kernel.arrays["out"].dtype)
+    target = as_machine(machine)
+    tile = tile_for(out["y"], out["x"], channels, target, kernel.arrays["out"].dtype)
     schedule = _tiled(Schedule(kernel), tile, _order(groups, has_loop))
 
     pixels = out["n"] * out["y"] * out["x"]

@@ -13,13 +13,16 @@ from polysched.ir.kernel import Kernel
 from polysched.library.axes import along, size_of
 from polysched.library.extents import require_sizes
 from polysched.machine.description import Machine
+from polysched.machine.load import as_machine
 from polysched.user import Schedule
 
 ROWS = 4
 """Rows of ``A x`` that share the elements of ``x`` that they read."""
 
 
-def gemv_kernel(rows: int, columns: int, *, transpose: bool = False, dtype: DType = f32) -> Kernel:
+def gemv_kernel(
+    rows: int, columns: int, *, transpose: bool = False, dtype: DType | str = f32
+) -> Kernel:
     """The kernel ``y = A x``, or ``y = A^T x``; the order of each sum is free.
 
     Arrays, C-contiguous: ``a[rows, columns]``; ``x[columns]`` and ``y[rows]``, or the other way
@@ -58,15 +61,20 @@ def gemv_kernel(rows: int, columns: int, *, transpose: bool = False, dtype: DTyp
     return build.kernel()
 
 
-def gemv_schedule(kernel: Kernel, machine: Machine, threads: int = 1) -> Schedule:
+def gemv_schedule(
+    kernel: Kernel, machine: Machine | str | None = None, threads: int = 1
+) -> Schedule:
     """Schedule a kernel of :func:`gemv_kernel`.
 
     Args:
         kernel: the product.
-        machine: whose vectors are used.
+        machine: whose vectors are used: a description, a preset's name, a file; by default
+            this machine.
         threads: for how many threads; a small matrix gets one.
 
     Raises:
         ScheduleError: it is another kernel, or there are no threads.
+        MachineError: there is no such machine.
     """
-    return along(kernel, "a", size_of(kernel, "a", "gemv_kernel", machine, threads), ROWS)
+    size = size_of(kernel, "a", "gemv_kernel", as_machine(machine), threads)
+    return along(kernel, "a", size, ROWS)

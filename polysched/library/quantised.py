@@ -15,6 +15,7 @@ from polysched.ir.kernel import Kernel
 from polysched.library.axes import along, size_of
 from polysched.library.extents import require_sizes
 from polysched.machine.description import Machine
+from polysched.machine.load import as_machine
 from polysched.user import Schedule
 
 
@@ -62,16 +63,22 @@ def quantised_gemv_kernel(
     return build.kernel()
 
 
-def quantised_gemv_schedule(kernel: Kernel, machine: Machine, threads: int = 1) -> Schedule:
+def quantised_gemv_schedule(
+    kernel: Kernel, machine: Machine | str | None = None, threads: int = 1
+) -> Schedule:
     """Schedule a kernel of :func:`quantised_gemv_kernel`: a row at a time, its terms in vectors.
 
     Args:
         kernel: the product.
-        machine: whose vectors are used.
+        machine: whose vectors are used: a description, a preset's name, a file; by default
+            this machine.
         threads: for how many threads; a small matrix gets one.
 
     Raises:
         ScheduleError: it is another kernel, or there are no threads.
+        MachineError: there is no such machine.
     """
-    size = size_of(kernel, "codes", "quantised_gemv_kernel", machine, threads, bits=f32.bits)
+    size = size_of(
+        kernel, "codes", "quantised_gemv_kernel", as_machine(machine), threads, bits=f32.bits
+    )
     return along(kernel, "codes", size)

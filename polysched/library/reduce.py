@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from polysched.errors import KernelError
 from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, f32
+from polysched.ir.dtypes import DType, as_dtype, f32
 from polysched.ir.expressions import Constant, operation
 from polysched.ir.kernel import Kernel
 from polysched.ir.neutral import neutral_element
@@ -22,6 +22,7 @@ from polysched.ir.operators import Operator
 from polysched.library.axes import along, size_of
 from polysched.library.extents import require_sizes
 from polysched.machine.description import Machine
+from polysched.machine.load import as_machine
 from polysched.user import Schedule
 
 
@@ -61,7 +62,7 @@ def reduce_kernel(
     terms: int,
     *,
     axis: Axis | str = Axis.LAST,
-    dtype: DType = f32,
+    dtype: DType | str = f32,
 ) -> Kernel:
     """The kernel ``out[result] = combine over term of x``; the order of the terms is free.
 
@@ -82,6 +83,7 @@ def reduce_kernel(
         KernelError: a size is negative, or there is no such combination or axis.
     """
     combine, axis = _named(Combine, combine), _named(Axis, axis)
+    dtype = as_dtype(dtype)
     require_sizes("reduce", results=results, terms=terms)
     is_last = axis is Axis.LAST
     shape, names = (
@@ -124,15 +126,19 @@ def _named(kind: type[_Choice], what: _Choice | str) -> _Choice:
         ) from None
 
 
-def reduce_schedule(kernel: Kernel, machine: Machine, threads: int = 1) -> Schedule:
+def reduce_schedule(
+    kernel: Kernel, machine: Machine | str | None = None, threads: int = 1
+) -> Schedule:
     """Schedule a kernel of :func:`reduce_kernel`.
 
     Args:
         kernel: the reduction.
-        machine: whose vectors are used.
+        machine: whose vectors are used: a description, a preset's name, a file; by default
+            this machine.
         threads: for how many threads; a small matrix gets one.
 
     Raises:
         ScheduleError: it is another kernel, or there are no threads.
+        MachineError: there is no such machine.
     """
-    return along(kernel, "x", size_of(kernel, "x", "reduce_kernel", machine, threads))
+    return along(kernel, "x", size_of(kernel, "x", "reduce_kernel", as_machine(machine), threads))

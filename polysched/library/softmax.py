@@ -10,7 +10,7 @@ import math
 
 from polysched.errors import KernelError
 from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, f32
+from polysched.ir.dtypes import DType, as_dtype, f32
 from polysched.ir.functions import exp, maximum
 from polysched.ir.kernel import Kernel
 from polysched.library.axes import Size, size_of
@@ -18,6 +18,7 @@ from polysched.library.extents import require_sizes
 from polysched.library.folding import folded_together, in_vectors, vectors_for
 from polysched.library.row_lanes import rows_as_lanes
 from polysched.machine.description import Machine
+from polysched.machine.load import as_machine
 from polysched.user import Schedule
 
 _TILED = 16
@@ -29,7 +30,7 @@ _REGISTERS_OF_POWER = 16
 """Vector registers that an exponential takes, most of them for its constants."""
 
 
-def softmax_kernel(rows: int, columns: int, *, dtype: DType = f32) -> Kernel:
+def softmax_kernel(rows: int, columns: int, *, dtype: DType | str = f32) -> Kernel:
     """The kernel ``out[row, column] = exp(x[row, column]) / sum over k of exp(x[row, k])``.
 
     Arrays, C-contiguous: ``x[rows, columns]`` and ``out[rows, columns]``. The order of the sum is
@@ -44,6 +45,7 @@ def softmax_kernel(rows: int, columns: int, *, dtype: DType = f32) -> Kernel:
         KernelError: a size is negative, or the type has no exponential function.
     """
     require_sizes("softmax", rows=rows, columns=columns)
+    dtype = as_dtype(dtype)
     if not dtype.is_float:
         raise KernelError(f"softmax: elements of type {dtype}; expected f32 or f64")
     build = KernelBuilder("softmax")
@@ -71,17 +73,22 @@ def softmax_kernel(rows: int, columns: int, *, dtype: DType = f32) -> Kernel:
     return build.kernel()
 
 
-def softmax_schedule(kernel: Kernel, machine: Machine, threads: int = 1) -> Schedule:
+def softmax_schedule(
+    kernel: Kernel, machine: Machine | str | None = None, threads: int = 1
+) -> Schedule:
     """Schedule a kernel of :func:`softmax_kernel`.
 
     Args:
         kernel: the softmax.
-        machine: whose vectors are used.
+        machine: whose vectors are used: a description, a preset's name, a file; by default
+            this machine.
         threads: for how many threads; a small matrix gets one.
 
     Raises:
         ScheduleError: it is another kernel, or there are no threads.
+        MachineError: there is no such machine.
     """
+    machine = as_machine(machine)
     size = size_of(kernel, "x", "softmax_kernel", machine, threads, dimensions="row column")
     lanes = size.lanes
     schedule = Schedule(kernel)

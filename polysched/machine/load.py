@@ -11,6 +11,11 @@ from polysched.machine.presets import ALIASES, PRESETS
 HOST = "host"
 
 
+def as_machine(what: Machine | str | None = None) -> Machine:
+    """The machine that a caller means: a description, or what :func:`load_machine` takes."""
+    return what if isinstance(what, Machine) else load_machine(what)
+
+
 def load_machine(text: str | None = None) -> Machine:
     """The machine that `text` means.
 

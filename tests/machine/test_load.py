@@ -5,6 +5,7 @@ import pytest
 from polysched.errors import MachineError
 from polysched.machine import files, load_machine
 from polysched.machine.detect import detect_host
+from polysched.machine.load import as_machine
 from polysched.machine.presets import PRESETS
 
 
@@ -16,6 +17,12 @@ def test_nothing_means_this_host() -> None:
 def test_presets_and_aliases() -> None:
     assert load_machine("znver4") is PRESETS["znver4"]
     assert load_machine("zen4") is PRESETS["znver4"]
+
+
+def test_what_a_caller_means() -> None:
+    assert as_machine(PRESETS["znver4"]) is PRESETS["znver4"]
+    assert as_machine("zen4") is PRESETS["znver4"]
+    assert as_machine() is detect_host()
 
 
 def test_files(tmp_path: Path) -> None:
