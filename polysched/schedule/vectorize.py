@@ -57,8 +57,8 @@ def vectorize(program: Program, step: Vectorize) -> Program:
     loop = sequential_loop(program, step.loop)
     name = base_name(step.loop)
     lane_name = step.into or f"{name}v"
-    require_fresh(program, loop, lane_name)
     _require_no_vector_around(program, loop, step.loop)
+    require_fresh(program, loop, lane_name)
     pair = split_loop(loop, step.lanes, name, lane_name)
     assert isinstance(pair.body, Loop)
     lanes = replace(pair.body, kind=LoopKind.VECTOR, lanes=step.lanes)
@@ -71,5 +71,6 @@ def _require_no_vector_around(program: Program, loop: Loop, reference: str) -> N
             if other.kind is LoopKind.VECTOR:
                 raise ScheduleError(
                     f"loop '{reference}' cannot be vectorised: statement '{name}' already runs "
-                    f"in the vector loop '{other.name}'"
+                    f"in the vector loop '{other.name}', and runs in one at most; for longer "
+                    f"vectors give that one more than its {other.lanes} lanes"
                 )

@@ -111,6 +111,17 @@ def test_vectors_of_vectors() -> None:
         Schedule(kernels.grid()).vectorize("j", 4).vectorize("i", 4)
 
 
+@pytest.mark.parametrize("into", [None, "v", "w"])
+def test_the_same_loop_twice(into: str | None) -> None:
+    schedule = Schedule(kernels.scale()).vectorize("i", 8, into=into)
+    with pytest.raises(
+        ScheduleError, match=f"{into or 'iv'}', and runs in one at most; for longer "
+    ):
+        schedule.vectorize("i", 8)
+    with pytest.raises(ScheduleError, match="give that one more than its 8 lanes"):
+        schedule.vectorize("i", 4, into="x")
+
+
 def test_name_taken() -> None:
     with pytest.raises(ScheduleError, match="loop name 'i' is taken"):
         Schedule(kernels.grid()).vectorize("j", 4, into="i")
