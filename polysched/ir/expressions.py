@@ -11,7 +11,9 @@ them.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -40,6 +42,8 @@ ExpressionT = TypeVar("ExpressionT", bound="Expression")
 DEEPEST = 200
 """Operations inside each other in an expression: Python's recursion ends at about five times that.
 """
+_ROUNDED_TO_INFINITY = MappingProxyType({32: 2**128 - 2**103 - 2**74, 64: 2**1024 - 2**970})
+"""The least numbers that are, by the bits of a floating-point type; f64 comes before f32."""
 LARGEST = 10_000
 """Nodes of an expression, those used several times counted as often."""
 
@@ -333,7 +337,7 @@ def typed(expression: Expression, dtype: DType) -> Expression:
     """Give an undecided literal (or an operation on such) the type ``dtype``.
 
     Raises:
-        KernelError: a fractional literal where an integer is expected, or an integer that does not
+        KernelError: a fractional literal where an integer is expected, or a number that does not
             fit.
     """
     if expression.dtype is not None:
@@ -343,8 +347,9 @@ def typed(expression: Expression, dtype: DType) -> Expression:
             raise KernelError(
                 f"literal {expression.value} cannot stand beside values of type {dtype}"
             )
-        if isinstance(expression.value, int) and not _fits(expression.value, dtype):
-            raise KernelError(f"literal {expression.value} does not fit the type {dtype}")
+        if not _fits(expression.value, dtype):
+            meant = "; for infinity write math.inf" if dtype.is_float else ""
+            raise KernelError(f"literal {expression.value} does not fit the type {dtype}{meant}")
         value = float(expression.value) if dtype.is_float else int(expression.value)
         return Constant(value, dtype)
     if isinstance(expression, Operation):
@@ -353,10 +358,14 @@ def typed(expression: Expression, dtype: DType) -> Expression:
     return expression
 
 
-def _fits(value: int, dtype: DType) -> bool:
-    """Whether a type can hold an integer, a floating-point type perhaps rounded."""
+def _fits(value: Number, dtype: DType) -> bool:
+    """Whether a type can hold a number, a floating-point type perhaps rounded, but not to infinity.
+
+    Infinity and NaN are numbers of floating-point types.
+    """
     if dtype.is_float:
-        return abs(value) <= float(np.finfo(np.float32 if dtype.bits == 32 else np.float64).max)
+        is_finite = isinstance(value, int) or math.isfinite(value)
+        return not is_finite or abs(value) < _ROUNDED_TO_INFINITY[dtype.bits]
     if dtype.is_integer:
         lowest = -(1 << (dtype.bits - 1)) if dtype.is_signed else 0
         return lowest <= value < lowest + (1 << dtype.bits)

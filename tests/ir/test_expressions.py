@@ -180,3 +180,20 @@ def test_operation_is_what_the_operators_call() -> None:
 )
 def test_what_python_and_numpy_say(pythons: Callable[[], Expression], ours: Expression) -> None:
     assert pythons() == ours
+
+
+@pytest.mark.parametrize("value", [3.4028235e38, 2**128 - 2**104, np.inf, -np.inf, np.nan, 1e-300])
+def test_literals_of_f32_are_rounded(value: float) -> None:
+    literal = typed(as_expression(value), f32)
+    assert isinstance(literal, Constant)
+    assert isinstance(literal.value, float)
+    np.testing.assert_equal(literal.value, float(value))
+
+
+def test_the_largest_numbers_of_a_type() -> None:
+    for dtype, end in ((f32, 2**128 - 2**103 - 2**74), (f64, 2**1024 - 2**970)):
+        largest = typed(Constant(end - 1), dtype)
+        assert isinstance(largest, Constant)
+        assert dtype.numpy().type(largest.value) == np.finfo(dtype.numpy()).max
+        with pytest.raises(KernelError, match=f"does not fit the type {dtype}; for infinity write"):
+            typed(Constant(-end), dtype)
