@@ -155,6 +155,7 @@ def condition(scope: Scope, node: c_ast.Node) -> Expression:
 
 def _comparison(scope: Scope, node: c_ast.BinaryOp) -> Expression:
     left, right = affine(scope, node.left), affine(scope, node.right)
+    _require_alike(scope, node, left, right)
     dtype = common_type(left.dtype, right.dtype)
     for side, value in ((node.left, left), (node.right, right)):
         in_range(scope, side, Integer(value.value, dtype))
@@ -199,6 +200,23 @@ def in_range(scope: Scope, node: c_ast.Node, integer: Integer) -> Integer:
     return integer
 
 
+def require_signed(scope: Scope, node: c_ast.Node, integer: Integer) -> Integer:
+    """The same integer; a literal fits 64 bits with a sign, in which kernels compute indices.
+
+    Raises:
+        FrontendError: it does not, as ``size_t k = -1`` does not.
+    """
+    number = integer.number
+    least, greatest = type_range(i64)
+    if number is not None and not least <= number <= greatest:
+        raise scope.error(
+            node,
+            f"'{scope.places.source_of(node)}' is {number}, of type {c_name(integer.dtype)}; "
+            f"subscripts, bounds and conditions take integers up to {greatest}: use a signed type",
+        )
+    return integer
+
+
 def in_type(scope: Scope, node: c_ast.Node, integer: Integer, dtype: DType) -> Integer:
     """An integer converted to a type: a literal as C does it, any other proved to fit.
 
@@ -223,6 +241,13 @@ def in_type(scope: Scope, node: c_ast.Node, integer: Integer, dtype: DType) -> I
     return Integer(integer.value, dtype)
 
 
+def _require_alike(scope: Scope, node: c_ast.BinaryOp, left: Integer, right: Integer) -> None:
+    """Check that a literal beside what is none can be computed with."""
+    if left.number is None or right.number is None:
+        require_signed(scope, node.left, left)
+        require_signed(scope, node.right, right)
+
+
 def _named(scope: Scope, node: c_ast.ID) -> Integer:
     found = scope.lookup(node)
     if isinstance(found, ArrayBinding):
@@ -236,6 +261,7 @@ def _named(scope: Scope, node: c_ast.ID) -> Integer:
 
 def _binary(scope: Scope, node: c_ast.BinaryOp) -> Integer:
     left, right = affine(scope, node.left), affine(scope, node.right)
+    _require_alike(scope, node, left, right)
     dtype = common_type(left.dtype, right.dtype)
     if node.op in ("<<", ">>"):
         dtype = promoted(left.dtype)

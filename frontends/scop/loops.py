@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
-from polysched.frontends.scop.affine import Integer, affine, condition, in_type
+from polysched.frontends.scop.affine import (
+    Integer,
+    affine,
+    condition,
+    in_type,
+    require_signed,
+)
 from polysched.frontends.scop.integers import floor, minus, plus
 from polysched.frontends.scop.scope import EndedBinding, IntegerBinding, Scope
 from polysched.frontends.scop.types import c_name, common_type, declared_type, type_range
@@ -60,7 +66,8 @@ def loop_start(scope: Scope, node: c_ast.For) -> Start:
             raise scope.error(other, f"this sets no loop variable; {_EXPECTED}")
     if dtype is None or not dtype.is_integer:
         raise scope.error(node.init, f"the loop's variable '{name}' is no integer; {_EXPECTED}")
-    return Start(name, dtype, in_type(scope, init, affine(scope, init), dtype).value)
+    first = in_type(scope, init, affine(scope, init), dtype)
+    return Start(name, dtype, require_signed(scope, init, first).value)
 
 
 def _declared_before(scope: Scope, node: c_ast.ID) -> DType:
@@ -193,7 +200,10 @@ class _Ends:
         if not isinstance(node, c_ast.BinaryOp) or node.op not in _MIRRORED:
             raise self._refused(node)
         # The loop's own variable is proved not to wrap on the whole, so what bounds it is exact.
-        left, right = affine(self.scope, node.left), affine(self.scope, node.right)
+        left, right = (
+            require_signed(self.scope, side, affine(self.scope, side))
+            for side in (node.left, node.right)
+        )
         own_left, own_right = self._is_own(left.value), self._is_own(right.value)
         if own_left == own_right:
             raise self._refused(node)

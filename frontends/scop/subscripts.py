@@ -5,7 +5,7 @@ from __future__ import annotations
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError
-from polysched.frontends.scop.affine import affine
+from polysched.frontends.scop.affine import affine, require_signed
 from polysched.frontends.scop.linearised import split_subscript
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.ir.affine import instance_space, to_pw_aff
@@ -41,7 +41,7 @@ def element_of(scope: Scope, node: c_ast.Node) -> tuple[ArrayBinding, tuple[Expr
 def _subscript(scope: Scope, node: c_ast.Node | None) -> Expression:
     if node is None:
         return Constant(0)
-    value = affine(scope, node).value
+    value = require_signed(scope, node, affine(scope, node)).value
     space = instance_space(scope.parameters, "", scope.indices)
     try:
         with limited(KernelError, "it is too intricate"):
