@@ -53,10 +53,11 @@ def _real(node: c_ast.Constant, text: str, places: Places) -> Constant:
 
 def _rounded_once(value: float, exact: Fraction) -> float:
     """The float nearest to a number; through a double it would be rounded twice."""
-    near = np.float32(value)
-    if not np.isfinite(near):
-        return float(near)
-    candidates = [np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.inf)]
+    with np.errstate(over="ignore"):  # beyond FLT_MAX, and beside it, there is infinity
+        near = np.float32(value)
+        if not np.isfinite(near):
+            return float(near)
+        candidates = [np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.inf)]
     finite = [one for one in candidates if np.isfinite(one)]
     # Of two that are equally near, the even one.
     best = min(finite, key=lambda one: (abs(Fraction(float(one)) - exact), one.view(np.uint32) & 1))

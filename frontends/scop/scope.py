@@ -11,6 +11,7 @@ import islpy as isl
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError, suggestion
+from polysched.frontends.scop.constants import header_of
 from polysched.frontends.scop.places import Places
 from polysched.frontends.scop.types import Typedefs
 from polysched.ir.affine import instance_space, to_set
@@ -149,6 +150,11 @@ class Scope:
             )
         if found is None:
             names = self._known.union(*self._names)
+            header = header_of(node.name)
+            if header is not None:
+                raise self.error(
+                    node, f"'{node.name}' is not declared; write '#include <{header}>'"
+                )
             macro = f"; CPPFLAGS=-D{node.name}=... makes it a macro" if node.name.isupper() else ""
             raise self.error(
                 node, f"'{node.name}' is not declared{suggestion(node.name, names)}{macro}"

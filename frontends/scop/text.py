@@ -3,8 +3,8 @@
 What a C preprocessor leaves is taken as it is: its line markers say from which file and line a line
 comes, and what comes from system headers is left out. A text that needs a preprocessor is put
 through the C compiler's (``cc -E``, or what ``CC`` says, with the options in ``CPPFLAGS``, such as
-``-DN=100``). Comments, attributes and GNU's spellings
-are blanked or replaced in place, so that columns stay what they are.
+``-DN=100``); for constants of C's headers, ``INT_MAX``, it needs none. Comments, attributes and
+GNU's spellings are blanked or replaced in place, so that columns stay what they are.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from polysched.errors import FrontendError
+from polysched.frontends.scop.constants import with_constants
 from polysched.frontends.source_text import Span
 
 PREPROCESSOR_SECONDS = 30
@@ -26,7 +27,7 @@ LARGEST_TEXT = 2_000_000
 
 _MARKER = re.compile(r'\s*#\s*(?:line\s+)?(\d+)\s+"((?:[^"\\]|\\.)*)"((?:\s+\d+)*)\s*$')
 _DIRECTIVE = re.compile(r"\s*#\s*([A-Za-z_]\w*)?")
-_SYSTEM_INCLUDE = re.compile(r"\s*#\s*include\s*<[^>]*>\s*$")
+_SYSTEM_INCLUDE = re.compile(r"\s*#\s*include\s*<([^>]*)>\s*$")
 _COMMENT_OR_TEXT = re.compile(
     r"//(?:\\[ \t]*\n|[^\n])*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL
 )
@@ -142,7 +143,10 @@ def source_text(text: str, path: str, *, preprocessed: str | None = None) -> Sou
             raise Span(file, number, 1, len(line) + 1, line).error(
                 "a pragma on several lines; expected it on one"
             )
-    lines = list(_split(_without_comments("\n".join(lines))))
+    parsed = _without_comments("\n".join(lines))
+    if preprocessed is None:
+        parsed = with_constants(parsed, _system_headers(text))
+    lines = list(_split(parsed))
     if sum(map(len, lines)) > LARGEST_TEXT:
         raise FrontendError(f"'{path}' is too large; expected at most {LARGEST_TEXT:,} characters")
     originals = {path: own}
@@ -156,6 +160,12 @@ def source_text(text: str, path: str, *, preprocessed: str | None = None) -> Sou
                 "this comment does not end; expected '*/'"
             )
     return result
+
+
+def _system_headers(text: str) -> list[str]:
+    """The headers that a text includes in ``<>``."""
+    lines = _split(_without_comments(text))
+    return [found[1].strip() for line in lines if (found := _SYSTEM_INCLUDE.match(line))]
 
 
 def _lines_of(path: Path) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 from pycparser import c_ast
 
@@ -41,6 +43,8 @@ def read(text: str) -> Constant:
         ("1.00000005960464477539062500000000001f", 1.0 + 2**-23, f32),
         ("1.000000059604644775390625f", 1.0, f32),
         ("1e-46f", 0.0, f32),
+        ("3.40282346638528859811704183484516925e+38F", 2.0**128 - 2.0**104, f32),
+        ("1e39f", math.inf, f32),
     ],
 )
 def test_a_literal_has_the_type_of_c(text: str, value: float, dtype: DType) -> None:
