@@ -14,6 +14,7 @@ from types import MappingProxyType
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
+from polysched.frontends.scop.choices import Choice
 from polysched.frontends.scop.integers import (
     chosen,
     floor,
@@ -317,6 +318,8 @@ def _call(scope: Scope, node: c_ast.FuncCall) -> Integer:
     name = node.name.name
     scope.require_known(node.name)
     arguments = node.args.exprs if node.args is not None else []
+    if name in scope.choices and len(arguments) == 2:
+        return _choice(scope, node, scope.choices[name], arguments)
     if name in EXTREMA and len(arguments) >= 2:
         first, *rest = (affine(scope, argument) for argument in arguments)
         combine = minimum if EXTREMA[name] is Operator.MINIMUM else maximum
@@ -341,3 +344,14 @@ def _call(scope: Scope, node: c_ast.FuncCall) -> Integer:
         only = in_type(scope, arguments[0], affine(scope, arguments[0]), dtype).value
         return Integer(maximum(only, negated(only)), dtype)
     raise not_affine(scope, node, ": a call")
+
+
+def _choice(
+    scope: Scope, node: c_ast.FuncCall, choice: Choice, arguments: list[c_ast.Node]
+) -> Integer:
+    """A call of a function of the file that gives the smaller or the larger argument."""
+    if not choice.dtype.is_integer:
+        raise not_affine(scope, node, f": it is {choice.dtype}")
+    left, right = (in_type(scope, one, affine(scope, one), choice.dtype).value for one in arguments)
+    combine = minimum if choice.operator is Operator.MINIMUM else maximum
+    return Integer(combine(left, right), choice.dtype)

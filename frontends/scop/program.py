@@ -11,6 +11,7 @@ from pycparser import c_ast
 from polysched.codegen.c_function import CArgument, CFunction
 from polysched.errors import KernelError
 from polysched.frontends.reductions import with_order
+from polysched.frontends.scop.choices import choices_of
 from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.parse import ParsedSource, parse
 from polysched.frontends.scop.pragmas import pragmas_of
@@ -176,7 +177,9 @@ def _declared(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> CProg
     usage = usage_of(items if returned is None else (*items, returned))
     pragmas = pragmas_of(parsed, region.function)
     variables = variables_of(parsed, region, typedefs, usage.used)
-    scope = Scope(parsed.places, typedefs, frozenset(variables), own_functions(parsed.tree))
+    choices = choices_of(parsed.tree, typedefs, parsed.places)
+    functions = own_functions(parsed.tree) - set(choices)
+    scope = Scope(parsed.places, typedefs, frozenset(variables), functions, choices)
     bind_enumerators(scope, (*parsed.tree.ext, *region.before), usage.used)
     build = KernelBuilder(region.name)
     names = Names()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TypeAlias
 
 import islpy as isl
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError, suggestion
+from polysched.frontends.scop.choices import Choice
 from polysched.frontends.scop.constants import header_of
 from polysched.frontends.scop.places import Places
 from polysched.frontends.scop.types import Typedefs
@@ -89,6 +91,7 @@ class Scope:
         typedefs: the types that it names.
         known: names that could have been meant, for messages.
         functions: what the file itself says that a function of that name is.
+        choices: the functions of the file that may be called.
     """
 
     def __init__(
@@ -97,10 +100,12 @@ class Scope:
         typedefs: Typedefs,
         known: frozenset[str],
         functions: frozenset[str] = frozenset(),
+        choices: Mapping[str, Choice] = MappingProxyType({}),
     ) -> None:
         self.places = places
         self._known = known
         self._functions = functions
+        self.choices = choices
         self.typedefs = typedefs
         self._names: list[dict[str, Binding]] = [{}]
         self._parameters: tuple[str, ...] = ()
@@ -170,8 +175,9 @@ class Scope:
         if node.name in self._functions:
             raise self.error(
                 node,
-                f"'{node.name}' is a function of this file, which kernels cannot call; make it a "
-                "macro, or write what it computes",
+                f"'{node.name}' is a function of this file, which kernels cannot call unless it is "
+                "'return a < b ? a : b;' or the like, of one type; make it a macro, or write what "
+                "it computes",
             )
 
     def error(self, node: c_ast.Node, reason: str) -> FrontendError:

@@ -11,6 +11,7 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine import COMPARISONS, EXTREMA, affine
+from polysched.frontends.scop.choices import Choice
 from polysched.frontends.scop.functions import FUNCTIONS, KNOWN
 from polysched.frontends.scop.literals import literal
 from polysched.frontends.scop.places import Places
@@ -229,6 +230,8 @@ class Values:
         if name:
             self.scope.require_known(node.name)
         arguments = node.args.exprs if node.args is not None else []
+        if name in self.scope.choices:
+            return self._choice(node, self.scope.choices[name], arguments)
         if name in EXTREMA and len(arguments) == 2:
             return self._extremum_call(EXTREMA[name], arguments)
         if name in ("floord", "ceild"):
@@ -251,6 +254,21 @@ class Values:
         if function.operator is Operator.ABSOLUTE:
             return absolute(operands[0])
         return operation(function.operator, *operands)
+
+    def _choice(
+        self, node: c_ast.FuncCall, choice: Choice, arguments: list[c_ast.Node]
+    ) -> Expression:
+        """A call of a function of the file that gives one of its arguments."""
+        if len(arguments) != 2:
+            raise self.scope.error(
+                node, f"'{node.name.name}' takes 2 arguments; this gives it {len(arguments)}"
+            )
+        operands = [converted(self.value(one), choice.dtype) for one in arguments]
+        if choice.dtype.is_integer:
+            return operation(choice.operator, *operands)
+        left, right = (operands[at] for at in choice.compared)
+        holds = COMPARISONS[choice.symbol](left, right)
+        return select(holds, operands[choice.chosen], operands[1 - choice.chosen])
 
     def _extremum_call(self, operator: Operator, arguments: list[c_ast.Node]) -> Expression:
         """``min(a, b)`` is ``a < b ? a : b``, ``max(a, b)`` is ``a > b ? a : b``."""

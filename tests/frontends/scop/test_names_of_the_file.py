@@ -22,6 +22,63 @@ def test_a_function_of_the_file_is_not_the_known_one(name: str) -> None:
         parse_c(loop(f"x[i] = {name}(x[i], 1);", own), "f")
 
 
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        ("int max(int a, int b) { return a > b ? a : b; }", "max(k[], m[])"),
+        ("int max(int a, int b) { return a >= b ? b : a; }", "min(k[], m[])"),
+        ("int max(int a, int b) { return b < a ? b : a; }", "min(k[], m[])"),
+        ("int max(int a, int b) { if (a < b) return b; else return a; }", "max(k[], m[])"),
+        ("typedef int T; T max(const T a, T b) { if (a < b) { return b; } return a; }", "max(k[]"),
+        (
+            "double max(double a, double b) { return a > b ? a : b; }",
+            "select((f64(m[]) < f64(k[]))",
+        ),
+    ],
+)
+def test_a_function_of_the_file_that_chooses(own: str, expected: str) -> None:
+    text = "void f(int y[restrict 2], int k, int m) { k += 1; m += 1; y[0] = max(k, m); }"
+    assert expected in values(f"static {own}\n{text}")[-1]
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "int max(int a, long b) { return a > b ? a : b; }",
+        "int max(int a, int b) { return a > b ? a : a; }",
+        "int max(int a, int b) { return a > a ? a : b; }",
+        "int max(int a, int b) { return a != b ? a : b; }",
+        "int max(int a, int b) { a += 1; return a > b ? a : b; }",
+        "int max(int a, int b) { if (a > b) return a; else return b; return 0; }",
+        "int max(int a, int b) { if (a > b) { a = b; } return b; }",
+        "int max(int *a, int *b) { return a > b ? a : b; }",
+        "int max(int a) { return a > 1 ? a : 1; }",
+        "int max() { return 1; }",
+        "int max(int a, int b, ...) { return a > b ? a : b; }",
+        "int c; int max(int a, int b) { return a > c ? a : b; }",
+    ],
+)
+def test_a_function_of_the_file_that_does_something_else(own: str) -> None:
+    with pytest.raises(
+        FrontendError, match="'max' is a function of this file, which kernels cannot"
+    ):
+        parse_c(loop("x[i] = max(x[i], 1);", own), "f")
+
+
+def test_a_choice_in_an_index() -> None:
+    own = "static int larger(int a, int b) { return a > b ? a : b; }"
+    more = ", double y[restrict n + 1]"
+    (statement,) = parse_c(
+        loop("x[i] = y[larger(i, 3)];", own, more=more), "f"
+    ).kernel.statements.values()
+    assert str(statement.value) == "y[max(i, 3)]"
+    real = own.replace("int", "double")
+    with pytest.raises(FrontendError, match="it is f64"):
+        parse_c(loop("x[i] = y[larger(i, 3)];", real, more=more), "f")
+    with pytest.raises(FrontendError, match="'larger' takes 2 arguments; this gives it 1"):
+        parse_c(loop("x[i] = larger(i);", own), "f")
+
+
 def test_a_declaration_of_the_library_is_the_known_one() -> None:
     assert values(loop("x[i] = sqrt(x[i]);", "double sqrt(double);")) == ["sqrt(x[i])"]
 

@@ -291,3 +291,24 @@ void last_elements(int n, int m, double *restrict A)
         A[n * m - 1 - j] += j;
     A[n * m - 1] *= 2;
 }
+
+static int max(int a, int b) { return a > b ? a : b; }
+static inline int64_t least(const int64_t a, const int64_t b)
+{
+    if (b >= a)
+        return a;
+    return b;
+}
+static real larger(real a, real b) { return b <= a ? a : b; }
+static unsigned char narrower(unsigned char a, unsigned char b)
+{
+    if (a < b) { return a; } else { return b; }
+}
+
+void functions_of_the_file(int n, int m, int x[restrict n], float y[restrict n], const double z[n])
+{
+    for (int i = max(0, m - 5); i < max(n, 1) && i < n; i++) {
+        x[i] = max(x[i], z[i]) + least(x[i], i - 3);
+        y[i] = larger(y[i], z[i]) + narrower(x[i] + 200, i + 250);
+    }
+}
