@@ -44,8 +44,7 @@ types: $(VENV)/.installed-dev
 	mkdir -p $(TYPES)/polysched
 	ln -s "$(CURDIR)"/polysched/* $(TYPES)/polysched/
 	ln -s "$(CURDIR)/frontends" $(TYPES)/polysched/frontends
-	ln -s "$(CURDIR)/polysched_command.py" $(TYPES)
-	$(BIN)/mypy $(TYPES)/polysched $(TYPES)/polysched_command.py
+	$(BIN)/mypy $(TYPES)/polysched
 
 lint-fix: $(VENV)/.installed-dev
 	$(BIN)/ruff format .

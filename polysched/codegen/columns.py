@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from polysched.codegen.dot_products import DotProduct
 from polysched.ir.expressions import Expression, Index, Load
 from polysched.ir.kernel import Access, Array
 from polysched.ir.linear import LinearForm, linear_form
@@ -121,11 +122,15 @@ def _coefficient(form: LinearForm, index: str) -> int:
 
 
 def column_of(node: LoopNode, arrays: Mapping[str, Array]) -> Column | None:
-    """A node as a column; None if it is no vector loop around one assignment, at most guarded."""
+    """A node as a column; None if it is no vector loop around one assignment, at most guarded, or
+    reads what it reads in the way that its instruction wants.
+    """
     guard: Expression | None = None
     while isinstance(node, If) and node.otherwise is None and not loads(node.condition):
         guard = node.condition if guard is None else guard & node.condition
         node = node.then
     if not (isinstance(node, For) and node.kind is LoopKind.VECTOR):
         return None
-    return Column(guard, node, node.body, arrays) if isinstance(node.body, Assign) else None
+    if not isinstance(node.body, Assign) or isinstance(node.body, DotProduct):
+        return None
+    return Column(guard, node, node.body, arrays)

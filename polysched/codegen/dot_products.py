@@ -28,6 +28,7 @@ from polysched.ir.dtypes import i32
 from polysched.ir.expressions import Cast, Constant, Expression, Load, Operation
 from polysched.ir.linear import linear_form
 from polysched.ir.operators import Operator
+from polysched.ir.traversal import loads
 from polysched.ir.tree import LoopKind
 from polysched.loops.nodes import Assign, Block, For, LoopNode, block, map_children
 
@@ -45,12 +46,12 @@ class DotProduct(Assign):
 
     Attributes:
         factors: of the first one.
-        count: how many. The factors of each lie an element further in memory, those of the next
-            lane at the same place or ``count`` elements further.
+        terms: how many. The factors of each lie an element further in memory, those of the next
+            lane at the same place or ``terms`` elements further.
     """
 
     factors: Factors
-    count: int
+    terms: int
 
 
 def form_dot_products(promoted: PromotedProgram, features: Set[str]) -> PromotedProgram:
@@ -81,7 +82,7 @@ class _Former:
         while position < len(node.children):
             found = self._joined(node.children[position : position + 4])
             made.append(self.visit(node.children[position]) if found is None else found.node)
-            position += 1 if found is None else found.count
+            position += 1 if found is None else found.terms
         return block(made)
 
     def _joined(self, nodes: tuple[LoopNode, ...]) -> _Joined | None:
@@ -101,6 +102,8 @@ class _Former:
         """The factors of a vector statement that adds a product to what it writes."""
         if not (isinstance(node, For) and node.kind is LoopKind.VECTOR):
             return None
+        if node.transposition is not None:
+            return None  # that is what the schedule wants
         match node.body:
             case Assign(
                 target=target,
@@ -121,7 +124,7 @@ class _Former:
                 pass
             case _:
                 return None
-        read = {first.array, second.array}
+        read = {load.array for factor in (first, second) for load in loads(factor)}
         if type_ != i32 or target.array in read or not read.isdisjoint(self.registers):
             return None
         return Factors(first, second)
@@ -172,7 +175,7 @@ class _Joined(NamedTuple):
     """A statement, and of how many it is made."""
 
     node: LoopNode
-    count: int
+    terms: int
 
 
 def _runs_with(node: LoopNode, first: LoopNode) -> bool:

@@ -217,14 +217,16 @@ class Emitter:
     def _dot_product(self, node: DotProduct, lanes: Lanes) -> Value:
         """The sums with all terms added at one go."""
         values, target = self.values, node.target
-        factors = []
-        for load in node.factors:
+
+        def factor(load: Load) -> Factor:
             storage = values.storages[load.array]
-            terms = values.accesses.load_terms(storage, load.subscripts, lanes, node.count)
-            factors.append(Factor(terms, storage.array.dtype))
+            terms = values.accesses.load_terms(storage, load.subscripts, lanes, node.terms)
+            return Factor(terms, storage.array.dtype)
+
+        first, second = map(factor, node.factors)
         before = values.value(Load(target.array, target.subscripts, i32), lanes)
         sums = widened(self.builder, before, lanes.count)
-        added = emit_dot_product(self.builder, sums, *factors, values.features)
+        added = emit_dot_product(self.builder, sums, first, second, values.features)
         return Value(added, i32, lanes.count)
 
     def _transposition(self, node: Transposition) -> None:

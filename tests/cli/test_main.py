@@ -13,7 +13,6 @@ import pytest
 
 from tests.cli.conftest import Polysched, WriteFile
 
-ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = ("bench", "check", "compile", "machine", "run", "show")
 
 
@@ -111,27 +110,3 @@ def test_a_message_that_cannot_be_written(command: Sequence[str]) -> None:
     with Path("/dev/full").open("w") as full:
         call = [sys.executable, "-m", "polysched", *command]
         assert subprocess.run(call, stderr=full, check=False).returncode == 2
-
-
-@pytest.mark.parametrize(("background", "code"), [(False, -signal.SIGINT), (True, 0)])
-def test_an_interrupt_while_importing(background: bool, code: int) -> None:
-    source = f"""
-import os, signal, sys
-import polysched_command
-
-class InterruptedImport:
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name == "polysched.cli.main":
-            os.kill(os.getpid(), signal.SIGINT)
-
-if {background}:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-sys.meta_path.insert(0, InterruptedImport)
-sys.argv = ["polysched", "--version"]
-polysched_command.main()
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", source], capture_output=True, text=True, check=False, cwd=ROOT
-    )
-    assert (done.returncode, done.stderr) == (code, "")

@@ -229,3 +229,9 @@ def test_which_there_are() -> None:
     assert not has_dot_product(ps.u16, ps.i16, 2, 4, frozenset({"sse2"}))
     assert has_dot_product(ps.u8, ps.i8, 4, 8, frozenset({"avxvnni"}))
     assert not has_dot_product(ps.u8, ps.i8, 4, 8, frozenset({"avx512vnni"}))
+
+
+def test_a_transposition_that_is_asked_for_is_done() -> None:
+    schedule = in_vectors(rows_by_columns(ps.i16, ps.i16, 2, n=32), 16)
+    assert dots(schedule, VNNI_MACHINE)
+    assert not dots(schedule.transpose("nv", "r"), VNNI_MACHINE)
