@@ -21,6 +21,7 @@ from polysched.codegen.intrinsics import (
     all_lanes,
     declared,
     mangled,
+    mask_of,
     shuffled,
     vector_type,
     zeros,
@@ -211,7 +212,12 @@ class Accesses:
     def _turned(self, offset: Offset, lanes: Lanes) -> tuple[Offset, Lanes]:
         """The same elements from the last lane to the first."""
         first = offset.literal.plus(LinearForm((), 1 - lanes.count))
-        mask = None if lanes.mask is None else turned(self.builder, lanes.mask)
+        mask = lanes.mask
+        active = None if mask is None else active_lanes(mask)
+        if active is not None:
+            mask = mask_of(lanes.count - 1 - lane in active for lane in range(lanes.count))
+        elif mask is not None:
+            mask = turned(self.builder, mask)
         return replace(offset, literal=first, lane=1), replace(lanes, mask=mask)
 
     def _load_contiguous(self, storage: Storage, offset: Offset, lanes: Lanes) -> Any:

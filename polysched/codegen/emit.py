@@ -10,7 +10,7 @@ caller checks that written arrays overlap no other.
 from __future__ import annotations
 
 import functools
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from typing import Any, Protocol
 
 from llvmlite import ir
@@ -19,7 +19,7 @@ from polysched.codegen.accesses import Lanes
 from polysched.codegen.dot_instructions import Factor, emit_dot_product
 from polysched.codegen.dot_products import DotProduct
 from polysched.codegen.evaluation import Evaluator, lanes_of
-from polysched.codegen.intrinsics import emit_prefetch, lane_numbers, mask_of
+from polysched.codegen.intrinsics import active_lanes, emit_prefetch, lane_numbers, mask_of
 from polysched.codegen.memory import element_offset
 from polysched.codegen.transposition import Transposition, emit_transposition
 from polysched.codegen.values import INDEX, Value, splat, widened
@@ -28,7 +28,7 @@ from polysched.ir.cache_lines import line_offsets
 from polysched.ir.dtypes import i32
 from polysched.ir.expressions import Constant, Expression, Load
 from polysched.ir.kernel import Access
-from polysched.ir.linear import interval, linear_form
+from polysched.ir.linear import interval, linear_form, simplify
 from polysched.ir.tree import LoopKind
 from polysched.loops.nodes import (
     Allocate,
@@ -169,10 +169,13 @@ class Emitter:
             return
         mask = None if whole else self._range_mask(node)
         if condition is not None:
-            lanes = Lanes(node.variable, node.lanes, None)
-            holds = widened(self.builder, self.values.value(condition, lanes), node.lanes)
-            mask = holds if mask is None else self.builder.and_(mask, holds)
-            surely = False
+            mask, surely = self._holding(node, condition, mask), False
+        active = None if mask is None else active_lanes(mask)
+        if active is not None:
+            if not active:
+                return
+            surely = True
+            mask = None if len(active) == node.lanes else mask
         if surely:
             self._assign(body, Lanes(node.variable, node.lanes, mask))
             return
@@ -180,6 +183,32 @@ class Emitter:
         some = self.builder.icmp_unsigned("!=", bits, ir.IntType(node.lanes)(0))
         with self.builder.if_then(some), self.values.scope():
             self._assign(body, Lanes(node.variable, node.lanes, mask))
+
+    def _holding(self, node: For, condition: Expression, mask: Any | None) -> Any:
+        """The lanes of a mask (None: all) for which a condition holds: a literal where these are.
+
+        LLVM would find the literal too, and writes more than one lane of it (see ``Accesses``).
+        """
+        count, ranged = node.lanes, range(node.lanes) if mask is None else active_lanes(mask)
+        literal = self._literally(node, condition, range(count) if ranged is None else ranged)
+        if literal is not None and ranged is not None:
+            return mask_of(lane in literal for lane in range(count))
+        holds = widened(
+            self.builder, self.values.value(condition, Lanes(node.variable, count, None)), count
+        )
+        return holds if mask is None else self.builder.and_(mask, holds)
+
+    def _literally(self, node: For, condition: Expression, lanes: Iterable[int]) -> set[int] | None:
+        """Those of some lanes for which a condition holds; None if that is no literal."""
+        holding = set()
+        for lane in lanes:
+            known = {**self.values.known, node.variable: (lane, lane)}
+            holds = simplify(condition, known)
+            if not isinstance(holds, Constant):
+                return None
+            if holds.value:
+                holding.add(lane)
+        return holding
 
     def _range_mask(self, node: For) -> Any:
         """Lanes from lower to upper (excluded) in the loop's steps."""

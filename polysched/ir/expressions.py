@@ -353,6 +353,8 @@ def typed(expression: Expression, dtype: DType) -> Expression:
         value = float(expression.value) if dtype.is_float else int(expression.value)
         return Constant(value, dtype)
     if isinstance(expression, Operation):
+        if not (dtype.is_float or dtype.is_integer):
+            raise KernelError(f"'{expression}' is a number where a truth value is expected")
         operands = tuple(typed(operand, dtype) for operand in expression.operands)
         return replace(expression, operands=operands, type=dtype)
     return expression

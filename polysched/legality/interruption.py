@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import islpy as isl
 
-from polysched.dependence.relations import DependenceKind
+from polysched.dependence.relations import Dependence, DependenceKind
 from polysched.ir.kernel import Array
 from polysched.ir.tree import Loop, Node
 from polysched.legality.order import unordered
@@ -32,10 +32,10 @@ def interrupted(
         if (
             flow.kind is not DependenceKind.FLOW
             or out == into
-            or not _are_copies(program, array.name, into, out)
+            or program.statements[into].target.array != array.name
         ):
             continue
-        one_tile = _same_instance(program, into, out)
+        one_tile = _one_tile(program, flow)
         late = one_tile.apply_range(unordered(tree, flow.source, flow.sink, flow.relation))
         for anti in free:
             if (anti.source, anti.sink) != (flow.sink, flow.source):
@@ -47,16 +47,20 @@ def interrupted(
                 yield StorageFault(array, Cause.INTERRUPTED, around, ends, both)
 
 
-def _are_copies(program: Program, name: str, into: str, out: str) -> bool:
-    """Whether two statements copy into the buffer and out of it, element by element."""
-    statements = program.statements
-    return statements[into].target.array == name and any(
-        read.array == name for read in statements[out].reads
-    )
+def _one_tile(program: Program, flow: Dependence) -> isl.Map:
+    """From the copies of an element into a tile's buffer to those of the same out of it.
 
-
-def _same_instance(program: Program, one: str, other: str) -> isl.Map:
-    """The pairs of instances of two copies that are about one element of one tile."""
-    first, second = (program.statements[name].domain for name in (one, other))
-    same = isl.Map.identity(first.get_space().map_from_set()).intersect_domain(first)
-    return same.set_tuple_name(isl.dim_type.out, other).intersect_range(second)
+    Whatever has become of the buffer, and of the instances: the element is overwritten by the tile
+    after it has read it, which no order may change. Where another tile's write comes after a read,
+    either may come first.
+    """
+    found = isl.Map.empty(flow.relation.reverse().get_space())
+    other = found
+    for one in program.dependences:
+        ends = (one.source, one.sink)
+        if one.kind is DependenceKind.ANTI and not one.storage and ends == (flow.sink, flow.source):
+            if one.reorderable:
+                other = other.union(one.relation)
+            else:
+                found = found.union(one.relation)
+    return found.subtract(other)

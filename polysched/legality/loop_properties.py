@@ -16,12 +16,15 @@ import islpy as isl
 from polysched.dependence.distance import distance
 from polysched.dependence.relations import DependenceKind
 from polysched.ir.budget import Budget, budget
+from polysched.ir.kernel import Array
 from polysched.ir.linear import Interval
 from polysched.ir.quota import DEFAULT_SECONDS, QuotaExceededError
-from polysched.ir.tree import Loop, LoopKind, Node, executed, loops, statements
+from polysched.ir.tree import Loop, LoopKind, Node, executed, loops, rewrite, statements
 from polysched.legality.order import breaks, pairs_of
 from polysched.legality.shared_bytes import sharing_pairs, sharing_relations
+from polysched.legality.storage import UndecidedError, array_faults
 from polysched.legality.within import Within, dependences_within, loop_reference
+from polysched.schedule.lifetime import references_to
 from polysched.schedule.program import Program, prefix_loops
 from polysched.schedule.schedule import Schedule
 from polysched.schedule.split import split_loop
@@ -47,6 +50,8 @@ class Obstacle:
             and for a permutation in the loop inside it too; None where no literal bounds it.
         shared_byte: whether it is no dependence, but elements of a packed array in one byte, which
             one of the two writes.
+        shared_memory: whether it is no dependence, but elements of a buffer, or of a contracted
+            array, that take turns in one place in memory: lanes would use it at once.
     """
 
     kind: DependenceKind
@@ -57,6 +62,7 @@ class Obstacle:
     distances: tuple[Interval, ...]
     may: bool = False
     shared_byte: bool = False
+    shared_memory: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,7 +132,7 @@ def _report(program: Program, loop: Loop, shared: Budget) -> LoopReport:
         return None if demands is None else _answer(shared, lambda: question(demands))
 
     lanes, scalar = (
-        ask(lambda demands: _vector(loop, demands)) or (1, None)
+        ask(lambda demands: _vector(program, loop, demands)) or (1, None)
         if _may_be_vector(program, loop)
         else (None, ())
     )
@@ -151,7 +157,7 @@ def _answer(shared: Budget, question: Callable[[], _Answer]) -> _Answer | None:
     try:
         with shared.question():
             return question()
-    except (QuotaExceededError, isl.Error):
+    except (QuotaExceededError, UndecidedError, isl.Error):
         return None
 
 
@@ -191,15 +197,54 @@ def _may_be_vector(program: Program, loop: Loop) -> bool:
     return loop.kind is LoopKind.SEQUENTIAL and all(one.kind is not LoopKind.VECTOR for one in nest)
 
 
-def _vector(loop: Loop, demands: list[Within]) -> tuple[int, tuple[Obstacle, ...]]:
+def _vector(
+    program: Program, loop: Loop, demands: list[Within]
+) -> tuple[int, tuple[Obstacle, ...]]:
     """The largest legal number of lanes, and what forbids twice as many."""
     lanes = LARGEST_LANES
     # Vectors of half the lanes lie within those of all: what breaks the one breaks the other.
     while lanes > 1 and next(_unlike_lanes(loop, demands, lanes), None):
         lanes //= 2
-    if lanes == LARGEST_LANES:
-        return lanes, ()
-    return lanes, _obstacles(_unlike_lanes(loop, demands, 2 * lanes), loop)
+    obstacles: tuple[Obstacle, ...] = ()
+    if lanes < LARGEST_LANES:
+        obstacles = _obstacles(_unlike_lanes(loop, demands, 2 * lanes), loop)
+    sharing = _sharing_memory(program, loop)
+    while lanes > 1 and (found := tuple(_in_one_place(program, loop, sharing, lanes))):
+        lanes, obstacles = lanes // 2, found
+    return lanes, obstacles
+
+
+def _sharing_memory(program: Program, loop: Loop) -> list[Array]:
+    """The arrays used below a loop of which elements share memory, and are right as it is."""
+    below = frozenset(statements(loop))
+    contracted = {one.array for one in program.dependences if one.storage}
+    tree = executed(program.tree)
+    return [
+        array
+        for name, array in program.arrays.items()
+        if (array.tile or name in contracted)
+        and any(one.statement in below for one in references_to(program, array))
+        and next(array_faults(program, tree, array), None) is None
+    ]
+
+
+def _in_one_place(
+    program: Program, loop: Loop, arrays: list[Array], lanes: int
+) -> Iterator[Obstacle]:
+    """What lanes would spoil in memory that they share."""
+    if not arrays:
+        return
+    tree = rewrite(program.tree, loop, lambda _: _vectorised(loop, lanes))
+    in_lanes = program.with_tree(tree)
+    for array in arrays:
+        for fault in array_faults(in_lanes, executed(tree), array):
+            names = [end.statement for end in fault.ends]
+            if not isinstance(fault.instances, isl.Map) or not loop.values.keys() >= {*names}:
+                continue
+            source, sink = names
+            apart = distance(fault.instances, loop.values[source], loop.values[sink])
+            kind = DependenceKind.ANTI
+            yield Obstacle(kind, array.name, source, sink, False, (apart,), shared_memory=True)
 
 
 def _unlike_lanes(loop: Loop, demands: Iterable[Within], lanes: int) -> Iterator[Within]:

@@ -83,6 +83,11 @@ def format_obstacle(obstacle: Obstacle) -> str:
             f"one byte of {obstacle.array} for {obstacle.source} and {obstacle.sink}, "
             f"{format_distances(obstacle.distances)}"
         )
+    if obstacle.shared_memory:
+        return (
+            f"one place in memory of {obstacle.array} for {obstacle.source} and {obstacle.sink}, "
+            f"{format_distances(obstacle.distances)}"
+        )
     return (
         f"{may}{obstacle.kind.value} on {obstacle.array} from {obstacle.source} to {obstacle.sink}"
         f"{free}, {format_distances(obstacle.distances)}"

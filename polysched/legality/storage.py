@@ -60,7 +60,7 @@ def storage_violation(program: Program, tree: Node) -> Violation | None:
         UndecidedError: whether the memory is spoilt cannot be told.
     """
     for array in program.arrays.values():
-        faults = list(_array_faults(program, tree, array))
+        faults = list(array_faults(program, tree, array))
         if faults:
             return _violation(program, min(faults, key=lambda fault: fault.rank))
     return None
@@ -69,7 +69,7 @@ def storage_violation(program: Program, tree: Node) -> Violation | None:
 def storage_faults(program: Program, tree: Node) -> Iterator[StorageFault]:
     """All that is wrong with the storage, under the same conditions."""
     for array in program.arrays.values():
-        yield from _array_faults(program, tree, array)
+        yield from array_faults(program, tree, array)
 
 
 def _violation(program: Program, fault: StorageFault) -> Violation:
@@ -130,7 +130,8 @@ class _Shared:
             yield StorageFault(self.array, cause, self.around, ends, instances, place)
 
 
-def _array_faults(program: Program, tree: Node, array: Array) -> Iterator[StorageFault]:
+def array_faults(program: Program, tree: Node, array: Array) -> Iterator[StorageFault]:
+    """All that is wrong with the storage of one array, under the same conditions."""
     life = lifetime(program, tree, array) if array.tile else None
     yield from interrupted(program, tree, array, life.position.around if life else ())
     apart = [one for one in program.dependences if one.storage and one.array == array.name]

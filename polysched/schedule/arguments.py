@@ -24,7 +24,8 @@ _LARGEST_BITS = 128
 def with_checked_arguments(name: str, record: _Record) -> _Record:
     """The step with each argument of the type of its field.
 
-    Lists become tuples, and integers of numpy Python's.
+    Lists become tuples, integers of numpy Python's, and members of enumerations what they stand
+    for, so that the step can be read back from a text.
 
     Args:
         name: the primitive's name, for messages.
@@ -51,6 +52,8 @@ def _plain(given: object) -> object:
         elements = tuple(map(_plain, given))
         is_plain = isinstance(given, tuple) and all(map(is_, elements, given))
         return given if is_plain else elements
+    if isinstance(given, str) and type(given) is not str:
+        return str.__str__(given)
     number = as_integer(given)
     return given if number is None else number
 

@@ -197,3 +197,9 @@ def test_the_largest_numbers_of_a_type() -> None:
         assert dtype.numpy().type(largest.value) == np.finfo(dtype.numpy()).max
         with pytest.raises(KernelError, match=f"does not fit the type {dtype}; for infinity write"):
             typed(Constant(-end), dtype)
+
+
+def test_a_number_is_no_truth_value() -> None:
+    """One plus one is 2 for the interpreter, and 0 in one bit."""
+    with pytest.raises(KernelError, match=r"'\(1 \+ 1\)' is a number where a truth value is exp"):
+        typed(as_expression(1) + 1, boolean)

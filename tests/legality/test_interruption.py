@@ -49,3 +49,33 @@ def test_tiles_with_memory_of_their_own_do_not_interrupt_each_other_either(repea
 
 def test_tiles_with_memory_of_their_own_in_threads() -> None:
     assert not check(sums_in_private_tiles(repeated=False).parallel("i")).is_legal
+
+
+@pytest.mark.parametrize("copied", ["out", "in"])
+def test_another_copy_in_between_hides_nothing(copied: str) -> None:
+    """What is read of ``a`` reaches ``a`` by way of two buffers."""
+    apart = sums_in_private_tiles(repeated=False).distribute("tile_out.i", after="S")
+    if copied == "out":
+        schedule = apart.pack("own", at="tile_out.i", into="last")
+    else:
+        schedule = apart.promote("own", at="S.i", into="first")
+    violation = judged(schedule.program)
+    assert violation is not None
+    assert violation.cause is Cause.INTERRUPTED
+    assert last_writer_errors(schedule, dict(violation.witness.parameters))
+
+
+def test_copies_that_are_computed_in_another_place() -> None:
+    """The copies into the buffer have more indices than those out of it."""
+    build = KernelBuilder("sums")
+    a, b = build.inout("a", i32, ()), build.input("b", i32, (4,))
+    with build.loops(i=4) as i, build.statement("S", order="any"):
+        a[()] += b[i]
+    tiles = Schedule(build.kernel()).promote("a", "i", into="tile").distribute("tile_in.i")
+    together = tiles.compute_at("tile", at="tile_out.i", recompute=True)
+    assert check(together).is_legal
+    assert not last_writer_errors(together, {})
+    own = together.privatise("tile_at_i", at="tile_out.i", into="own")
+    violation = judged(own.distribute("tile_out.i", after="S").program)
+    assert violation is not None
+    assert violation.cause is Cause.INTERRUPTED

@@ -149,3 +149,18 @@ def test_the_time_for_all_loops_together() -> None:
     found = explain_loops(schedule, seconds=1e-9)
     assert len(found) == len(explain_loops(schedule))
     assert {report.serial for report in found} == {None}
+
+
+def test_lanes_share_the_memory_of_a_buffer() -> None:
+    build = KernelBuilder("twice")
+    x, y = build.input("x", i32, (64,)), build.output("y", i32, (64,))
+    with build.loops(o=64) as o, build.statement("S"):
+        y[o] = x[o] * 2
+    schedule = Schedule(build.kernel()).split("o", 8).pack("x", at="oo")
+    found = reports(schedule)
+    assert found["oo"].is_parallel
+    assert found["oo"].lanes == 1
+    assert {one.shared_memory for one in found["oo"].scalar or ()} == {True}
+    assert found["oi"].lanes == LARGEST_LANES
+    private = schedule.privatise("x_packed", at="oo")
+    assert reports(private)["oo"].lanes == LARGEST_LANES

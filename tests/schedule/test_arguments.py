@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from enum import IntEnum, StrEnum
 
 import pytest
 
@@ -62,3 +63,19 @@ def test_what_does_not_fit(argument: dict[str, object], message: str) -> None:
     with pytest.raises(StepError) as raised:
         with_checked_arguments("step", Everything(**argument))  # type: ignore[arg-type]
     assert message in str(raised.value)
+
+
+class _Names(StrEnum):
+    INNER = "i"
+
+
+class _Sizes(IntEnum):
+    FOUR = 4
+
+
+def test_members_of_enumerations_become_what_they_stand_for() -> None:
+    given = Everything(
+        name=_Names.INNER, number=_Sizes.FOUR, names=(_Names.INNER,), numbers=(_Sizes.FOUR,)
+    )
+    found = with_checked_arguments("step", given)
+    assert repr(found) == repr(Everything("i", 4, names=("i",), numbers=(4,)))

@@ -1,0 +1,38 @@
+"""Masks that are literal once a condition is: LLVM 22 must not see a masked store of one lane."""
+
+import pytest
+
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.expressions import Index
+from polysched.ir.functions import cast, maximum
+from polysched.lower import show
+from polysched.schedule.schedule import Schedule
+from tests.support.differential import assert_agrees
+
+
+def _narrowed(narrow: str, wide: str, size: int, *, is_reversed: bool = False) -> Schedule:
+    """Under a condition that unrolling makes a literal, of a value narrowed before it is stored."""
+    build = KernelBuilder("narrowed")
+    x = build.input("x", wide, (size, size))
+    y = build.inout("y", narrow, (size, size))
+    with build.loops(i=size, j=(0, Index("i") + 1)) as (i, j), build.where((i + 2 * j) % 5 <= 1):
+        y[i, size - 1 - j if is_reversed else j] = cast(maximum(x[i, j], 1), narrow)
+    return Schedule(build.kernel())
+
+
+@pytest.mark.parametrize("machine", ["host", "haswell-avx2"])
+@pytest.mark.parametrize("is_reversed", [False, True])
+@pytest.mark.parametrize(("narrow", "wide"), [("i8", "i32"), ("i16", "i32"), ("i32", "i64")])
+def test_one_lane_under_a_condition_writes_no_other(
+    narrow: str, wide: str, is_reversed: bool, machine: str
+) -> None:
+    for size, lanes in ((4, 4), (9, 16)):
+        schedule = _narrowed(narrow, wide, size, is_reversed=is_reversed)
+        assert_agrees(schedule.vectorize("j", lanes).unroll("i"), machine=machine)
+
+
+def test_a_literal_condition_is_no_code() -> None:
+    schedule = _narrowed("i8", "i32", 4).vectorize("j", 4).unroll("i")
+    text = show(schedule, "llvm", "znver5")
+    assert "icmp" not in text
+    assert "llvm.masked.store" not in text
