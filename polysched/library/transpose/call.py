@@ -26,6 +26,8 @@ from polysched.runtime.views import as_array
 NumpyArray = NDArray[Any]
 
 _ELEMENTS = {dtype.bytes: dtype for dtype in (u8, u16, u32, u64)}
+_MOVED_BY_NUMPY = 16
+"""Bytes of elements that numpy moves whole, faster than rows of two; not so other large ones."""
 _WORTH_ALIGNING = 1 << 16
 """Bytes from which on lines that are written whole gain more than an aligned array costs."""
 _SHORT = 1 << 15
@@ -54,10 +56,9 @@ def transpose(
     """A contiguous copy of an array with its axes in another order, bit for bit.
 
     Tiles are transposed in registers; what is larger than the last cache is written past it. The
-    first call of a kind compiles, some 0.5 s, less if the code is on disk. Orders that leave the
-    last axis the last (but of what fits the second cache if nothing moves) and elements of more
-    than 8 bytes are left to ``numpy.copyto``, and short rows that do not become few long ones. An
-    array that is not contiguous is copied first.
+    first call of a kind compiles, some 0.5 s, less if the code is on disk. Orders that move nothing
+    (but of what fits the second cache), elements of 16 bytes and short rows that do not become few
+    long ones are left to ``numpy.copyto``. An array that is not contiguous is copied first.
 
     Args:
         a: an array of any dimensions.
@@ -105,13 +106,25 @@ def _transposed(a: Any, axes: Sequence[int] | None, out: Any, threads: int | Non
         a = aligned_copy(a)
     x, y = a.view(found.bits), out.view(found.bits)
     if not y.flags.aligned:
-        raise CallError(_NOT_WRITABLE)
+        return _misaligned(a, out, found)
     if (made.source_shape, made.target_shape) != (x.shape, y.shape):
         x, y = x.reshape(made.source_shape), y.reshape(made.target_shape)
     made.kernel(x, y, **found.options)
     if found.target is not None and is_known_by_option and _is_fixed(option) and a is passed:
         door.learn(option, (a, given), found.target)
     return out  # type: ignore[no-any-return]
+
+
+def _misaligned(a: NumpyArray, out: NumpyArray, found: Route) -> NumpyArray:
+    """Where the output does not lie as what is moved has to: numpy moves elements, if they do.
+
+    Raises:
+        CallError: they do not.
+    """
+    if found.bits.itemsize == a.itemsize:
+        raise CallError(_NOT_WRITABLE)
+    np.copyto(out, a.transpose(found.order))
+    return out
 
 
 def _is_fixed(option: Any) -> bool:
@@ -160,20 +173,38 @@ def route(
     if element.hasobject:
         raise CallError(f"transpose: array 'a' has elements of type {element}; expected plain data")
     order = tuple(reversed(range(len(extents)))) if axes is None else axes
-    movement = simplest(extents, order)
     shape = tuple(extents[axis] for axis in order)
-    dtype = _ELEMENTS.get(element.itemsize)
-    team = threads or usable_threads()
-    made = None
-    if dtype is not None and 0 not in extents:
-        made = compiled_for(movement, dtype, team, machine)
-    if dtype is None or made is None:
+    if 0 in extents or not extents or element.itemsize in {0, _MOVED_BY_NUMPY}:
+        return Route(shape, order, element, None, {})
+    size, inner, inner_order = _units(element.itemsize, extents, order)
+    dtype, team = _ELEMENTS[size], threads or usable_threads()
+    made = compiled_for(simplest(inner, inner_order), dtype, team, machine)
+    if made is None:
         return Route(shape, order, element, None, {})
     options = {"threads": team} if made.kernel.is_threaded else {}
     target = None
-    if element.kind in _ALIGNED_KINDS:
+    if element.kind in _ALIGNED_KINDS and size <= element.itemsize:
         target = _target(made, threads, shape, element)
     return Route(shape, order, dtype.numpy(), made, options, target)
+
+
+def _units(
+    size: int, extents: tuple[int, ...], order: tuple[int, ...]
+) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    """Bytes of what is moved, and how many of these lie along which axis, in which order.
+
+    Larger elements are rows of units; large arrays of rows that are no larger than an element may
+    be are arrays of such elements.
+    """
+    unit = math.gcd(size, max(_ELEMENTS))
+    if unit < size:
+        extents, order = (*extents, size // unit), (*order, len(extents))
+    row = unit * extents[-1]
+    is_large = math.prod(extents) * unit >= _WORTH_ALIGNING
+    stay = order[-1] == len(order) - 1 and not simplest(extents, order).is_copy
+    if stay and row in _ELEMENTS and is_large and size == unit:
+        return row, (*extents[:-1], 1), order
+    return unit, extents, order
 
 
 def _target(

@@ -12,6 +12,7 @@ from polysched.ir.dtypes import DType
 from polysched.library.transpose.axes import Movement
 from polysched.library.transpose.kernel import transpose_kernel
 from polysched.library.transpose.plain import copy_kernel, copy_schedule
+from polysched.library.transpose.rows import rows_kernel, rows_schedule
 from polysched.library.transpose.schedule import Visit, shared, transpose_schedule, visit_of
 from polysched.library.transpose.thin import (
     ThinVisit,
@@ -66,7 +67,9 @@ def compiled_for(movement: Movement, dtype: DType, team: int, machine: Machine) 
     count = math.prod(movement.shape)
     size = count * dtype.bytes
     if movement.order[-1:] in {(), (len(movement.order) - 1,)}:
-        if not movement.is_copy or size > _second_cache(machine):
+        if not movement.is_copy:
+            return _of_rows(movement, dtype, team if size >= _WORTH_THREADS else 1, machine)
+        if size > _second_cache(machine):
             return None
         return Compiled(copying(dtype, machine), (count,), (count,), (count,), is_copy=True)
     team = team if size >= _WORTH_THREADS else 1
@@ -98,6 +101,31 @@ def _visit(movement: Movement, dtype: DType, team: int, machine: Machine) -> Vis
         page_bytes=machine.page_bytes,
     )
     return shared(visit, rows, team) if team > 1 else visit
+
+
+def _of_rows(movement: Movement, dtype: DType, team: int, machine: Machine) -> Compiled:
+    """What moves whole rows."""
+    is_far = 2 * math.prod(movement.shape) * dtype.bytes > _second_cache(machine)
+    kernel = moving_rows(movement.order, dtype, is_far, team > 1, machine)
+    target_shape = tuple(movement.shape[axis] for axis in movement.order)
+    return Compiled(kernel, movement.shape, target_shape, movement.shape)
+
+
+@lru_cache(maxsize=64)
+def moving_rows(
+    order: tuple[int, ...], dtype: DType, is_far: bool, is_shared: bool, machine: Machine
+) -> CompiledKernel:
+    """The compiled copy of an order of dimensions that leaves the last one the last.
+
+    Args:
+        order: as :func:`polysched.library.transpose.rows.rows_kernel` takes it.
+        dtype: of the elements.
+        is_far: whether the arrays do not fit the second cache.
+        is_shared: whether threads share the work.
+        machine: what it is compiled for.
+    """
+    kernel, lanes = rows_kernel(order, dtype), machine.lanes(dtype.bits)
+    return compile(rows_schedule(kernel, lanes, is_far=is_far, is_shared=is_shared), machine)
 
 
 @lru_cache(maxsize=8)

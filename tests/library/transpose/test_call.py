@@ -1,3 +1,4 @@
+import itertools
 from collections.abc import Iterator
 from itertools import permutations
 from typing import Any
@@ -26,14 +27,15 @@ def _own_door(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_what_is_left_to_numpy() -> None:
-    """Large elements, rows that stay rows or are short; nothing else."""
+    """Elements of 16 bytes, rows that become short ones, and large plain copies; nothing else."""
 
     def made_for(dtype: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> object:
         return call.route(np.dtype(dtype), shape, axes, None).made
 
     assert made_for("f4", (300, 200), (1, 0)) is not None
     assert made_for("c16", (300, 200), (1, 0)) is None
-    assert made_for("f4", (30, 20, 10), (1, 0, 2)) is None
+    assert made_for("S3", (300, 200), (1, 0)) is not None
+    assert made_for("f4", (30, 20, 10), (1, 0, 2)) is not None
     assert made_for("f4", (300, 1), (1, 0)) is not None
     assert made_for("f4", (1 << 30, 1), (1, 0)) is None
     assert made_for("f4", (0, 3), (1, 0)) is None
@@ -41,6 +43,24 @@ def test_what_is_left_to_numpy() -> None:
     assert made_for("f4", (3, 300), (1, 0)) is not None
     assert made_for("f4", (300, 2, 6), (2, 1, 0)) is None
     assert made_for("f8", (300, 2, 3), (2, 1, 0)) is not None
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "c8", "c16", "S3", "S12", "f2"])
+@pytest.mark.parametrize("offset", [0, 1])
+def test_rows_of_any_length(dtype: str, offset: int) -> None:
+    """Rows as long as a larger element are moved as such, if they are aligned as such."""
+    for length, shape in itertools.product((1, 2, 4, 5, 8), ((3, 4), (150, 130))):
+        a = np.empty((*shape, length), dtype)
+        content = np.random.default_rng(0).integers(1, 255, a.nbytes, np.uint8)
+        place = offset if np.dtype(dtype).alignment == 1 else 0
+        a, out = (
+            np.zeros(a.nbytes + 1, np.uint8)[place : place + a.nbytes].view(dtype) for _ in range(2)
+        )
+        a.view(np.uint8)[...] = content
+        a, out = a.reshape(*shape, length), out.reshape(*shape[::-1], length)
+        for _ in range(2):
+            np.testing.assert_array_equal(ps.transpose(a, (1, 0, 2), out=out), a.swapaxes(0, 1))
+            np.testing.assert_array_equal(ps.transpose(a, (1, 0, 2)), a.swapaxes(0, 1))
 
 
 @pytest.mark.parametrize("dtype", TYPES)

@@ -1,0 +1,69 @@
+"""Orders of axes that leave the last one the last: whole rows change their places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polysched.errors import KernelError
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import DType
+from polysched.ir.kernel import Kernel
+from polysched.user import Schedule
+
+
+def rows_kernel(order: Sequence[int], dtype: DType) -> Kernel:
+    """The kernel ``y = x`` with the dimensions in another order; parameters are the extents of x.
+
+    Arrays, row-major: ``x[e0, e1, ...]`` and ``y[e{order[0]}, e{order[1]}, ...]``. The statement
+    ``rows`` stands in the loops ``d<axis>`` in the order of y.
+
+    Args:
+        order: the dimension of x that each of y is; the last one is the last of x.
+        dtype: of the elements.
+
+    Raises:
+        KernelError: it is no such order.
+    """
+    rank = len(order)
+    if rank < 2 or sorted(order) != list(range(rank)) or order[-1] != rank - 1:
+        raise KernelError(
+            f"transpose of rows: order={tuple(order)}; expected an order of two dimensions or "
+            "more in which the last one stays the last"
+        )
+    build = KernelBuilder("transpose_rows_" + "".join(map(str, order)))
+    extents = [build.parameter(f"e{axis}", minimum=0) for axis in range(rank)]
+    x = build.input("x", dtype, extents)
+    y = build.output("y", dtype, [extents[axis] for axis in order])
+    loops = build.loops(**{f"d{axis}": extents[axis] for axis in order})
+    with loops as indices, build.statement("rows"):
+        y[tuple(indices)] = x[tuple(indices[order.index(axis)] for axis in range(rank))]
+    return build.kernel()
+
+
+BLOCK = 32
+"""Rows that lie one behind the other and are read together, where they come from far away."""
+
+
+def rows_schedule(
+    kernel: Kernel, lanes: int, *, is_far: bool = False, is_shared: bool = False
+) -> Schedule:
+    """Schedule a kernel of :func:`rows_kernel`.
+
+    Rows are written in the order of y. What comes from far away is read in blocks of neighbouring
+    rows, so that lines which two of them share, and pages, are read once.
+
+    Args:
+        kernel: the copy.
+        lanes: of a vector.
+        is_far: whether the arrays do not fit the second cache.
+        is_shared: whether threads share the first dimension of the result.
+    """
+    *outer, last = kernel.statements["rows"].indices
+    schedule = Schedule(kernel)
+    if is_far:
+        near = f"d{len(outer) - 1}"
+        schedule = schedule.split(near, BLOCK, into=("block", "of_block"))
+        outer[outer.index(near)] = "block"
+        schedule = schedule.reorder(*outer, "of_block", last)
+    schedule = schedule.vectorize(last, lanes)
+    return schedule.parallel(outer[0]) if is_shared else schedule
