@@ -10,9 +10,10 @@ nothing is summed                       a product of elements, one vector loop
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -22,7 +23,10 @@ from polysched.frontends.einsum.operands import Labels, NumpyArray
 from polysched.frontends.einsum.short_way import Ran, ran_kernel
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, as_dtype
+from polysched.library.fold import fold_kernel, fold_schedule
 from polysched.library.matmul.call import matmul
+from polysched.library.matmul.kernel import accumulator_of
+from polysched.library.matmul.routing import WORTH_A_STACK
 from polysched.library.matmul.target import matmul_target
 from polysched.library.reduce import Axis, Combine, reduce_kernel, reduce_schedule
 from polysched.lower import compile
@@ -31,6 +35,14 @@ from polysched.runtime.kernel import CompiledKernel
 from polysched.user import Schedule
 
 _KERNELS = 512
+
+
+@dataclass(frozen=True)
+class _Side:
+    """What an operand alone has: labels of a stack, and of its matrices' rows, or columns."""
+
+    outer: Labels
+    inner: Labels
 
 
 @dataclass(frozen=True)
@@ -53,8 +65,11 @@ class Pair:
 
     @cached_property
     def summed(self) -> Labels:
-        """The labels of both operands that the result lacks."""
-        return tuple(x for x in self.left if x in self.right and x not in self.result)
+        """The labels of both operands that the result lacks, as the larger operand has them."""
+        one, other = self.left, self.right
+        if self._count(one) < self._count(other):
+            one, other = other, one
+        return tuple(x for x in one if x in other and x not in self.result)
 
     @cached_property
     def both(self) -> Labels:
@@ -83,37 +98,92 @@ class Pair:
             return self._elementwise(left, right, ran)
         if not self.rows and not self.columns:
             return self._dots(left, right, ran)
-        a = self._matrices(left, self.left, self.rows, is_left=True)
-        b = self._matrices(right, self.right, self.columns, is_left=False)
-        product = matmul(a, b, threads=self.threads)
-        ran.append(Ran((a, b), product, partial(matmul_target, a, b, self.threads)))
+        rows = self._side(left, self.left, self.rows)
+        columns = self._side(right, self.right, self.columns)
+        outer = (*self.both, *rows.outer, *columns.outer)
+        a = self._matrices(left, self.left, rows.inner, outer, is_left=True)
+        b = self._matrices(right, self.right, columns.inner, outer, is_left=False)
+        labels = (*outer, *rows.inner, *columns.inner)
+        whole, place = None, None
+        if labels != self.result:
+            whole, place = self._place(left.dtype, outer, rows.inner, columns.inner)
+        product = matmul(a, b, place, threads=self.threads)
+        ran.append(Ran((a, b), product, partial(matmul_target, a, b, self.threads, place)))
+        if whole is not None:
+            return whole
         found = product.astype(left.dtype, copy=False)
-        labels = (*self.both, *self.rows, *self.columns)
         return ordered(found.reshape([self.sizes[x] for x in labels]), labels, self.result)
 
+    def _place(
+        self, dtype: np.dtype[Any], outer: Labels, rows: Labels, columns: Labels
+    ) -> tuple[NumpyArray, NumpyArray] | tuple[None, None]:
+        """A new result, and the view of it that a product of these labels is; None where there is
+        no such view, or the product has other elements.
+        """
+        groups = rows, columns
+        followed = [(x, y) for group in groups for x, y in pairwise(group)]
+        if any(self.result.index(x) + 1 != self.result.index(y) for x, y in followed):
+            return None, None
+        element = as_dtype(dtype)
+        if accumulator_of(element) != element:
+            return None, None
+        whole = np.empty([self.sizes[x] for x in self.result], dtype)
+        shape = [self.sizes[x] for x in outer]
+        shape += [self._count(group) for group in groups if group or outer]
+        return whole, ordered(whole, self.result, (*outer, *rows, *columns)).reshape(shape)
+
+    def _side(self, array: NumpyArray, labels: Labels, own: Labels) -> _Side:
+        """Which of the labels that an operand alone has are rows, or columns: as many of the last
+        ones as follow one another, in the operand and in the result.
+
+        Where these are few, all are, and the operand is copied: small matrices take longer.
+        """
+        if len(own) < 2:
+            return _Side((), own)
+        strides = dict(zip(labels, array.strides, strict=True))
+        at = len(own) - 1
+        while at > 0:
+            outer, inner = own[at - 1], own[at]
+            follow = self.result.index(outer) + 1 == self.result.index(inner)
+            if not follow or strides[outer] != strides[inner] * self.sizes[inner]:
+                break
+            at -= 1
+        if at and self._count(own[at:]) < WORTH_A_STACK and self._count(own) >= WORTH_A_STACK:
+            at = 0
+        return _Side(own[:at], own[at:])
+
     def _matrices(
-        self, array: NumpyArray, labels: Labels, own: Labels, *, is_left: bool
+        self, array: NumpyArray, labels: Labels, own: Labels, outer: Labels, *, is_left: bool
     ) -> NumpyArray:
         """An operand as a stack of matrices; one whose memory is so already is not copied."""
+        stack = tuple(x for x in outer if x in labels) if outer else ()
         groups = (own, self.summed) if is_left else (self.summed, own)
-        straight = ordered(array, labels, (*self.both, *groups[0], *groups[1]))
-        turned = ordered(array, labels, (*self.both, *groups[1], *groups[0]))
-        is_turned = not straight.flags.c_contiguous and turned.flags.c_contiguous
-        chosen = turned if is_turned else straight
-        stack = (self._count(self.both),) if self.both else ()
-        shape = [self._count(group) for group in (groups[::-1] if is_turned else groups)]
-        matrices = chosen.reshape((*stack, *shape))
-        if not own and not self.both:
-            return matrices.reshape(self._count(self.summed))
+        chosen = ordered(array, labels, (*stack, *groups[0], *groups[1]))
+        is_turned = False
+        if not chosen.flags.c_contiguous:
+            turned = ordered(array, labels, (*stack, *groups[1], *groups[0]))
+            is_turned = turned.flags.c_contiguous
+            chosen = turned if is_turned else chosen
+        if not own and not outer:
+            return chosen.reshape(self._count(self.summed))
+        shape = [self.sizes[x] if x in stack else 1 for x in outer]
+        shape += [self._count(group) for group in (groups[::-1] if is_turned else groups)]
+        matrices = chosen.reshape(shape)
         return matrices.swapaxes(-1, -2) if is_turned else matrices
 
     def _dots(self, left: NumpyArray, right: NumpyArray, ran: list[Ran]) -> NumpyArray:
-        order = (*self.result, *self.summed)
-        a, b = ordered(left, self.left, order), ordered(right, self.right, order)
+        last, first = (*self.result, *self.summed), (*self.summed, *self.result)
+        operands = ((left, self.left), (right, self.right))
+        along_last, along_first = (
+            [ordered(array, labels, order) for array, labels in operands] for order in (last, first)
+        )
         results, terms = self._count(self.result), self._count(self.summed)
-        run = _reduction(Combine.DOT, results, terms, Axis.LAST, as_dtype(left.dtype))
-        shape = (results, terms)
-        found = _run(run, (_contiguous(a.reshape(shape)), _contiguous(b.reshape(shape))), ran)
+        axis, shape, chosen = Axis.LAST, (results, terms), along_last
+        if _copied(along_first) < _copied(along_last):
+            axis, shape, chosen = Axis.FIRST, (terms, results), along_first
+        run = _reduction(Combine.DOT, results, terms, axis, as_dtype(left.dtype))
+        a, b = (_contiguous(one.reshape(shape)) for one in chosen)
+        found = _run(run, (a, b), ran)
         return found.reshape([self.sizes[x] for x in self.result])
 
     def _elementwise(self, left: NumpyArray, right: NumpyArray, ran: list[Ran]) -> NumpyArray:
@@ -149,20 +219,59 @@ class Fold:
         """Compute the result; ``ran`` gets what has run."""
         if self.given == self.result:
             return array
-        summed = tuple(x for x in self.given if x not in self.result)
-        if not summed:
+        kept = [x for x in self.given if x in self.result]
+        if len(kept) == len(self.given):
             return ordered(array, self.given, self.result)
-        last = ordered(array, self.given, (*self.result, *summed))
-        first = ordered(array, self.given, (*summed, *self.result))
-        results = prod(self.sizes[x] for x in self.result)
-        terms = prod(self.sizes[x] for x in summed)
-        if first.flags.c_contiguous and not last.flags.c_contiguous:
-            axis, matrix = Axis.FIRST, first.reshape((terms, results))
+        strides = dict(zip(self.given, array.strides, strict=True))
+        lying = tuple(sorted(self.given, key=lambda x: -strides[x]))  # as memory has them
+        lie = ordered(array, self.given, lying)
+        if not lie.flags.c_contiguous:
+            lying, lie = self.given, _contiguous(array)
+        runs: list[tuple[int, bool]] = []
+        for label in lying:
+            extent, is_kept = self.sizes[label], label in self.result
+            if extent != 1 and runs and runs[-1][1] == is_kept:
+                runs[-1] = (runs[-1][0] * extent, is_kept)
+            elif extent != 1:
+                runs.append((extent, is_kept))
+        found = _folded(_contiguous(lie).reshape(-1), runs, ran)
+        labels = tuple(x for x in lying if x in self.result)
+        return ordered(found.reshape([self.sizes[x] for x in labels]), labels, self.result)
+
+
+def _folded(array: NumpyArray, runs: Sequence[tuple[int, bool]], ran: list[Ran]) -> NumpyArray:
+    """The sums over the dimensions that are not kept, of an array of extents in memory.
+
+    Where the last dimension is summed, and others are too, that is one step and they the next.
+    """
+    left = list(runs)
+    if all(is_kept for _, is_kept in left):  # sums of one term each
+        left.append((1, False))
+    while not all(is_kept for _, is_kept in left):
+        dtype, extents = as_dtype(array.dtype), tuple(extent for extent, _ in left)
+        kept = tuple(is_kept for _, is_kept in left)
+        if not kept[-1]:
+            results, terms = prod(extents[:-1]), extents[-1]
+            run = _reduction(Combine.SUM, results, terms, Axis.LAST, dtype)
+            array, left = _run(run, (array.reshape(results, terms),), ran), left[:-1]
+            continue
+        if kept == (False, True):
+            run = _reduction(Combine.SUM, extents[1], extents[0], Axis.FIRST, dtype)
         else:
-            axis, matrix = Axis.LAST, last.reshape((results, terms))
-        run = _reduction(Combine.SUM, results, terms, axis, as_dtype(array.dtype))
-        found = _run(run, (_contiguous(matrix),), ran)
-        return found.reshape([self.sizes[x] for x in self.result])
+            run = _fold(extents, kept, dtype)
+        return _run(run, (array.reshape(extents),), ran)
+    return array
+
+
+@lru_cache(maxsize=_KERNELS)
+def _fold(extents: tuple[int, ...], kept: tuple[bool, ...], dtype: DType) -> CompiledKernel:
+    machine = load_machine()
+    return compile(fold_schedule(fold_kernel(extents, kept, dtype), machine), machine)
+
+
+def _copied(arrays: Sequence[NumpyArray]) -> int:
+    """How many elements are copied to have the arrays without gaps."""
+    return sum(0 if array.flags.c_contiguous else array.size for array in arrays)
 
 
 def ordered(array: NumpyArray, labels: Labels, wanted: Labels) -> NumpyArray:

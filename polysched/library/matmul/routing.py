@@ -18,7 +18,7 @@ from polysched.library.matmul.kernel import accumulator_of
 from polysched.library.matmul.operands import Origin, Stored
 from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.route import Route
-from polysched.library.matmul.shapes import Product, Shape, bias_of, product_of
+from polysched.library.matmul.shapes import Product, Shape, bias_of, gaps_of, product_of
 from polysched.library.matmul.turning import pays_turned
 from polysched.library.matmul.views import Form, Operand, Preparation, form_of
 from polysched.machine.description import Machine
@@ -26,6 +26,9 @@ from polysched.runtime.door import Target
 from polysched.runtime.kernel import LARGEST_TEAM, CompiledKernel
 from polysched.runtime.numpy_memory import ALIGNED, C_CONTIGUOUS, WRITEABLE
 from polysched.runtime.threads import current_team, usable_threads
+
+WORTH_A_STACK = 16
+"""Rows from which on a stack of matrices is multiplied one by one, rather than copied together."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ def route(
     Raises:
         CallError: the operands do not fit each other, or ``out`` cannot be written where it lies.
     """
-    product = product_of(a.shape, b.shape)
+    product = product_of(a.shape, b.shape, _gaps(a, b, out))
     added = None if bias is None else _added(bias, product)
     finish = finish if added is None else replace(finish, bias=added.along)
     task = Task(a, b, element_type(a.dtype, b.dtype), product, finish)
@@ -134,6 +137,23 @@ def route(
         return _without_terms(task, out, added)
     task, target = _oriented(task, out, machine)
     return _multiplied(task, target, added, threads, machine)
+
+
+def _gaps(a: Operand, b: Operand, out: Operand | None) -> frozenset[int]:
+    """Before which dimensions of the stack one of the arrays has a gap.
+
+    That of the rows counts where the left operand has it, whose rows they are, or the result; an
+    operand of a few rows is copied instead. What is no view as it lies is copied anyway.
+    """
+    found: frozenset[int] = frozenset()
+    for operand in (a, b, out):
+        if operand is None or operand.strides is None or operand.flags & C_CONTIGUOUS:
+            continue
+        if len(operand.shape) > 2 and all(stride > 0 for stride in operand.strides):
+            gaps = gaps_of(operand.shape, operand.strides)
+            is_free = operand is b or (operand is a and a.shape[-2] < WORTH_A_STACK)
+            found |= gaps - {0} if is_free else gaps
+    return found
 
 
 class _Added(NamedTuple):
@@ -178,8 +198,7 @@ def _oriented(task: Task, out: Operand, machine: Machine | None) -> tuple[Task, 
     if target.is_copy:
         raise CallError(
             "matmul: out cannot be written where it lies: it is misaligned, has a negative or zero "
-            "stride, or a stack whose matrices do not follow one another evenly; multiply into a "
-            "new array and copy it"
+            "stride, or elements that share memory; multiply into a new array and copy it"
         )
     if not target.is_transposed and pays_turned(task.problem, machine or host()):
         target = target.turned(task.shape)

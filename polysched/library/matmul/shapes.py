@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from itertools import zip_longest
 from math import prod
 from typing import Any, NamedTuple, TypeAlias
@@ -56,8 +57,14 @@ class Product(NamedTuple):
         return self._replace(sizes=sizes, stacks=stacks)
 
 
-def product_of(a: Shape, b: Shape) -> Product:
+def product_of(a: Shape, b: Shape, apart: Set[int] = frozenset()) -> Product:
     """The product of operands of two shapes, by the rules of ``numpy.matmul``.
+
+    Args:
+        a: the shape of the left operand.
+        b: that of the right one.
+        apart: before which dimensions of the stack, counted from its end, memory has a gap, so that
+            they stay dimensions of their own: 0 is that of the rows, 1 the last one.
 
     Raises:
         CallError: the shapes do not fit.
@@ -80,8 +87,8 @@ def product_of(a: Shape, b: Shape) -> Product:
         *(extent for extent in (rows, columns) if extent is not None),
     )
     height, width = (1 if extent is None else extent for extent in (rows, columns))
-    stacks = _joined(stack)
-    if stacks and not stacks[-1].of_b:
+    stacks = _joined(stack, apart)
+    if stacks and not stacks[-1].of_b and 0 not in apart:
         height *= stacks[-1].extent
         stacks = stacks[:-1]
     count = prod(one.extent for one in stacks)
@@ -105,11 +112,26 @@ def _stack(a: Shape, b: Shape) -> tuple[Stack, ...]:
     )
 
 
-def _joined(stack: tuple[Stack, ...]) -> tuple[Stack, ...]:
-    """A stack without dimensions of one matrix, and neighbours of one kind as one dimension."""
+def gaps_of(shape: Shape, strides: Shape) -> frozenset[int]:
+    """Before which dimensions of a stack an array has a gap, as :func:`product_of` takes them."""
+    found = set()
+    inner, reach = None, 0
+    for behind, (extent, stride) in enumerate(zip(shape[-2::-1], strides[-2::-1], strict=True)):
+        if extent == 1:
+            continue
+        if inner is not None and stride != reach:
+            found.add(inner)
+        inner, reach = behind, stride * extent
+    return frozenset(found)
+
+
+def _joined(stack: tuple[Stack, ...], apart: Set[int]) -> tuple[Stack, ...]:
+    """A stack without dimensions of one matrix, and neighbours of one kind as one dimension, but
+    where they are to stay apart.
+    """
     found: list[Stack] = []
-    for one in stack:
-        if found and found[-1][1:] == one[1:]:
+    for behind, one in zip(range(len(stack), 0, -1), stack, strict=True):
+        if found and found[-1][1:] == one[1:] and behind not in apart:
             found[-1] = found[-1]._replace(extent=found[-1].extent * one.extent)
         elif one.of_a or one.of_b:
             found.append(one)

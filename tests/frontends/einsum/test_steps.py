@@ -24,7 +24,7 @@ def test_the_roles_of_labels() -> None:
 def test_a_transposed_operand_is_given_to_the_library_as_it_lies() -> None:
     pair = Pair(tuple("ik"), tuple("kj"), tuple("ij"), SIZES)
     a = np.ones((5, 3), "f4")
-    matrices = pair._matrices(a.T, pair.left, pair.rows, is_left=True)
+    matrices = pair._matrices(a.T, pair.left, pair.rows, (), is_left=True)
     assert np.shares_memory(matrices, a)
     assert matrices.shape == (3, 5)
 

@@ -389,3 +389,19 @@ def test_errors_of_a_finish(arguments: tuple, options: dict[str, object], messag
         matmul(*arguments, **options)
     assert str(error.value).startswith("matmul: ")
     assert message in str(error.value)
+
+
+def test_stacks_whose_dimensions_do_not_follow_one_another() -> None:
+    """Heads of attention: neither operand is copied, and the result goes where it is asked to."""
+    generator = np.random.default_rng(0)
+    q, k = (generator.integers(-4, 5, (2, n, 3, 8)).astype("f4") for n in (20, 6))
+    scores = np.zeros((2, 20, 3, 6), "f4")
+    for _ in range(2):
+        given = q.transpose(0, 2, 1, 3), k.transpose(0, 2, 3, 1)
+        assert matmul(*given, scores.transpose(0, 2, 1, 3)).base is scores
+        np.testing.assert_array_equal(scores, np.einsum("bihd,bjhd->bihj", q, k))
+        np.testing.assert_array_equal(matmul(*given), given[0] @ given[1])
+    rows = generator.integers(-4, 5, (3, 40, 8)).astype("f4")[:, :20]
+    np.testing.assert_array_equal(matmul(rows, k[0, :, 0].T), rows @ k[0, :, 0].T)
+    turned = generator.integers(-4, 5, (3, 8, 20)).astype("f4").swapaxes(1, 2)
+    np.testing.assert_array_equal(matmul(turned, k[0, :, 0].T), turned @ k[0, :, 0].T)

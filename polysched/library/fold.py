@@ -1,0 +1,90 @@
+"""Sums over some dimensions of an array whose last one stays: lanes are results of their own.
+
+A register tile is a few vectors of the last dimension by a few indices of one that is kept, too, so
+that as many additions are under way as the machine can take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polysched.errors import KernelError
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import DType
+from polysched.ir.kernel import Kernel
+from polysched.ir.tree import path
+from polysched.library.folding import VECTORS
+from polysched.machine.description import Machine
+from polysched.user import Schedule
+
+
+def fold_kernel(extents: Sequence[int], kept: Sequence[bool], dtype: DType) -> Kernel:
+    """The kernel ``out[kept ones] = sum over the others of x``; the order of each sum is free.
+
+    Arrays, C-contiguous: ``x`` of the extents and ``out`` of those that are kept. Dimensions and
+    loops: ``d0``, ``d1``, ... The statements are ``init`` and ``update``.
+
+    Args:
+        extents: of the array, each at least 1.
+        kept: which dimensions stay: the last one, one more and not all.
+        dtype: elements of both arrays.
+
+    Raises:
+        KernelError: it is no such array.
+    """
+    if len(kept) != len(extents) or not kept[-1] or sum(kept) < 2 or all(kept) or min(extents) < 1:
+        raise KernelError(
+            f"fold: extents {tuple(extents)}, kept {tuple(kept)}; expected extents of 1 and more, "
+            "of which the last one and another are kept, and some are not"
+        )
+    names = [f"d{axis}" for axis in range(len(extents))]
+    sizes = dict(zip(names, extents, strict=True))
+    results = [name for name, stays in zip(names, kept, strict=True) if stays]
+    terms = [name for name, stays in zip(names, kept, strict=True) if not stays]
+    build = KernelBuilder("fold")
+    x = build.input("x", dtype, tuple(extents), dimensions=" ".join(names))
+    out = build.output(
+        "out", dtype, tuple(sizes[name] for name in results), dimensions=" ".join(results)
+    )
+    with build.loops(**{name: sizes[name] for name in results}) as at, build.statement("init"):
+        out[tuple(at)] = 0
+    with (
+        build.loops(**{name: sizes[name] for name in (*results, *terms)}) as at,
+        build.statement("update", order="any"),
+    ):
+        where = dict(zip((*results, *terms), at, strict=True))
+        out[tuple(where[name] for name in results)] += x[tuple(where[name] for name in names)]
+    return build.kernel()
+
+
+def fold_schedule(kernel: Kernel, machine: Machine) -> Schedule:
+    """Schedule a kernel of :func:`fold_kernel`.
+
+    Args:
+        kernel: the sums.
+        machine: whose vectors are used.
+    """
+    out = kernel.arrays["out"]
+    lanes = machine.lanes(out.dtype.bits)
+    *_, row, column = out.dimensions
+    extents = dict(zip(out.dimensions, (int(str(e)) for e in out.shape), strict=True))
+    vectors = -(-extents[column] // lanes)
+    wide = -(-vectors // -(-vectors // VECTORS))
+    rows = max(1, min(extents[row], VECTORS // wide))
+    indices = kernel.statements["update"].indices
+    outer = [name for name in out.dimensions if name not in (row, column)]
+    terms = [name for name in indices if name not in out.dimensions]
+    schedule = Schedule(kernel)
+    for loop, factor in ((row, rows), (column, wide * lanes)):
+        schedule = schedule.split(f"update.{loop}", factor, into=(f"{loop}_tile", f"{loop}_in"))
+    tiles = (*outer, f"{row}_tile", f"{column}_tile")
+    inside = (f"{row}_in", f"{column}_in")
+    schedule = schedule.reorder(*(f"update.{x}" for x in (*tiles, *terms, *inside)))
+    schedule = schedule.compute_at("init", at=tiles[-1])
+    schedule = schedule.promote("out", at=tiles[-1], lanes=lanes)
+    for statement in ("init", "update"):
+        around = [loop.name for loop in path(schedule.program.tree, statement)]
+        within = around[around.index(tiles[-1]) + 1 :]
+        loops = [f"{statement}.{loop}" for loop in within if loop not in terms]
+        schedule = schedule.vectorize(loops[-1], lanes).unroll(*loops)
+    return schedule
