@@ -46,6 +46,19 @@ MOST_DISTANT_ROWS_ALONG = 5
 SHORTEST_STREAM = 8
 """Rows of ``b`` that are read side by side, at least, where it comes from memory."""
 
+WIDE_ROW = 16
+"""Vectors of a single row of sums from which on a few rows of ``b`` are read side by side, each
+from one end to the other, and the sums come and go from the nearest cache.
+"""
+
+VECTORS_OF_ROW = 4
+"""Vectors of such sums in registers."""
+
+FEWEST_STREAMED_APART = 2 * SHORTEST_STREAM
+"""Rows of the product for which streaming ``b`` pays where the sums lie apart: those of a short
+block take longer to come and go, one by one, than its terms.
+"""
+
 SHORTEST_BLOCK = 64
 """Terms of a block at least: each block loads and stores all the sums."""
 
@@ -135,7 +148,14 @@ def _is_streamed(part: Sizes, problem: Problem, machine: Machine) -> bool:
     """Whether ``b`` comes from memory, and too few rows read it to hide that."""
     b_bytes = part.k * part.n * problem.dtype.bytes
     is_distant = b_bytes > cache_bytes(machine, 3) // 2
+    if part.m < FEWEST_STREAMED_APART and _is_apart(problem):
+        return False
     return part.m < FEWEST_ROWS and is_distant and not (problem.transpose_b or problem.gaps_b)
+
+
+def _is_apart(problem: Problem) -> bool:
+    """Whether neighbours in a row of the result lie apart, so that sums come and go one by one."""
+    return problem.strides_out is not None and problem.strides_out[-1] != 1
 
 
 def _streaming(config: Config, part: Sizes, problem: Problem, machine: Machine) -> Config:
@@ -180,8 +200,8 @@ def _along_sums(config: Config, part: Sizes, problem: Problem, machine: Machine)
     tallest = min(most, machine.vector_registers // 4)
     rows = _dividing(part.m, tallest)
     widest = (machine.vector_registers - 1) // rows - 1
-    is_wide = rows <= 2 and widest >= 2 * COLUMNS_ALONG and part.n % (2 * COLUMNS_ALONG) == 0
-    columns = 2 * COLUMNS_ALONG if is_wide else _dividing(part.n, min(widest, COLUMNS_ALONG))
+    most_columns = 2 * COLUMNS_ALONG if rows <= 2 else COLUMNS_ALONG
+    columns = _dividing(part.n, min(widest, most_columns))
     return replace(
         config,
         n_threads=max(config.n_threads, config.k_threads),
@@ -210,10 +230,15 @@ def _with_blocks(config: Config, part: Sizes, problem: Problem, machine: Machine
     near, element = cache_bytes(machine, 2), problem.dtype.bytes
     longest = max(SHORTEST_BLOCK, near // (3 * config.inner_n * element))
     is_row = part.m == 1 and part.k * part.n * element > cache_bytes(machine, 1)
+    is_wide = part.n >= WIDE_ROW * machine.lanes(problem.total.bits)
     if is_row:
         # What is read once is read row after row, as far as the sums are at hand.
-        longest = SHORTEST_BLOCK
-    if part.k > longest:
+        longest = SHORTEST_STREAM if is_wide else SHORTEST_BLOCK
+    if is_row and is_wide and part.k > longest:
+        columns = VECTORS_OF_ROW * machine.lanes(problem.total.bits)
+        config = replace(config, inner_n=columns, inner_k=longest)
+        config = replace(config, order=BLOCKS_OUTSIDE, k_block=longest)
+    elif part.k > longest:
         is_small = part.m * part.n * problem.total.bytes <= near // 4
         both = (part.m + part.n) * element
         wanted = max(SHORTEST_BLOCK, near // 8 // both) if is_small else longest

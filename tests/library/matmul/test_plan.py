@@ -79,9 +79,24 @@ def test_parts_of_a_far_transposed_a_are_as_many_as_threads() -> None:
 
 
 def test_a_matrix_by_a_row_is_read_row_after_row() -> None:
-    assert plan(Problem(Sizes(1, 300, 300), f64), AVX512).k_block == SHORTEST_BLOCK
+    narrow = plan(Problem(Sizes(1, 100, 300), f64), AVX512)
+    assert SHORTEST_BLOCK <= (narrow.k_block or 0) < 300
     near = plan(Problem(Sizes(1, 60, 60), f64), AVX512)  # as good in any order
     assert near.k_block is None
+
+
+def test_wide_rows_are_read_a_few_side_by_side() -> None:
+    config = plan(Problem(Sizes(1, 6144, 122)), AVX512)
+    assert (config.k_block, config.inner_k, config.inner_n) == (8, 8, 64)
+    assert plan(Problem(Sizes(1, 130, 1500)), AVX512).k_block != 8
+
+
+def test_b_is_not_streamed_for_few_rows_of_a_result_that_lies_apart() -> None:
+    sizes, apart = Sizes(9, 1968, 1 << 15), (1, 9)
+    streamed = plan(Problem(sizes), AVX512)
+    assert streamed.k_block == 9
+    whole = plan(Problem(sizes, strides_out=apart), AVX512)
+    assert whole.k_block is None or whole.k_block >= SHORTEST_BLOCK
 
 
 def test_a_transposed_b_is_packed() -> None:
