@@ -77,17 +77,22 @@ class MatmulData:
     b: npt.NDArray[Any]
 
     def output(self) -> npt.NDArray[Any]:
-        """New memory for the product."""
-        return aligned_zeros((self.size.m, self.size.n), self.a.dtype)
+        """New memory for the product; those of small integers are summed in 32 bits."""
+        dtype = np.dtype(np.int32) if _is_integer(self.a.dtype) else self.a.dtype
+        return aligned_zeros((self.size.m, self.size.n), dtype)
 
 
 def random_data(size: MatmulSize, dtype: npt.DTypeLike = np.float32, seed: int = 0) -> MatmulData:
-    """Operands drawn evenly from [-1, 1)."""
+    """Operands drawn evenly from [-1, 1), or from all integers of the type."""
     generator = np.random.default_rng(seed)
 
     def uniform(*shape: int) -> npt.NDArray[Any]:
         array = aligned_zeros(shape, dtype)
-        array[:] = generator.uniform(-1, 1, shape)
+        if _is_integer(dtype):
+            ends = np.iinfo(np.dtype(dtype))
+            array[:] = generator.integers(ends.min, ends.max, shape, array.dtype, endpoint=True)
+        else:
+            array[:] = generator.uniform(-1, 1, shape)
         return array
 
     return MatmulData(size, uniform(size.m, size.k), uniform(size.k, size.n))
@@ -103,9 +108,16 @@ def tolerance(size: MatmulSize, dtype: npt.DTypeLike = np.float32) -> float:
 
     A sum of n products of magnitude at most 1 has a rounding error of at most about n * n / 2 units
     in the last place of 1 (N. Higham, "Accuracy and Stability of Numerical Algorithms", section
-    3.1); the reference's own error is as large where the operands are float64.
+    3.1); the reference's own error is as large where the operands are float64. Sums of integers of
+    8 bits have none.
     """
+    if _is_integer(dtype):
+        return 0.0
     return (size.k + 1) ** 2 * float(np.finfo(np.dtype(dtype)).eps)
+
+
+def _is_integer(dtype: npt.DTypeLike) -> bool:
+    return np.issubdtype(np.dtype(dtype), np.integer)
 
 
 def contestants(
@@ -113,16 +125,18 @@ def contestants(
 ) -> tuple[Contestant, ...]:
     """polysched, numpy and torch, each called as users do, with an output to write into.
 
+    Numpy is left out of products of integers: it sums them in their own type, by plain loops.
+
     Args:
         data: the operands.
         threads: how many may run.
         machine: what polysched's code is made for; None for this one.
     """
-    return named(
-        polysched=partial(prepare_own, data, threads, machine),
-        numpy=partial(prepare_numpy, data, threads),
-        torch=partial(prepare_torch, data, threads),
-    )
+    own = partial(prepare_own, data, threads, machine)
+    torch = partial(prepare_torch, data, threads)
+    if _is_integer(data.a.dtype):
+        return named(polysched=own, torch=torch)
+    return named(polysched=own, numpy=partial(prepare_numpy, data, threads), torch=torch)
 
 
 def prepare_own(data: MatmulData, threads: int, machine: Machine | None = None) -> Runner:
@@ -157,7 +171,7 @@ def prepare_numpy(data: MatmulData, threads: int) -> Runner:
 
 
 def prepare_torch(data: MatmulData, threads: int) -> Runner:
-    """``torch.mm``, on so many threads for the rest of the process.
+    """``torch.mm``, for integers ``torch._int_mm``, on so many threads for the rest of the process.
 
     Raises:
         UnavailableError: torch is not installed.
@@ -166,7 +180,8 @@ def prepare_torch(data: MatmulData, threads: int) -> Runner:
     torch.set_num_threads(threads)
     out = data.output()
     operands = torch.from_numpy(data.a), torch.from_numpy(data.b)
-    return warm(Runner(partial(torch.mm, *operands, out=torch.from_numpy(out)), lambda: out))
+    multiply = torch._int_mm if _is_integer(data.a.dtype) else torch.mm
+    return warm(Runner(partial(multiply, *operands, out=torch.from_numpy(out)), lambda: out))
 
 
 @dataclass(frozen=True)

@@ -47,9 +47,18 @@ def test_data(dtype: type) -> None:
     np.testing.assert_allclose(reference(data), expected, rtol=0, atol=1e-12)
 
 
+def test_data_of_small_integers() -> None:
+    data = random_data(TINY, np.int8)
+    assert (data.a.dtype, data.b.dtype, data.output().dtype) == (np.int8, np.int8, np.int32)
+    assert data.a.min() < -1
+    assert tolerance(TINY, np.int8) == 0
+    assert [one.name for one in contestants(data, 1)] == ["polysched", "torch"]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int8])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_contestants_are_right(threads: int) -> None:
-    data = random_data(TINY)
+def test_contestants_are_right(threads: int, dtype: type) -> None:
+    data = random_data(TINY, dtype)
     for contestant in contestants(data, threads):
         try:
             runner = contestant.prepare()
@@ -59,7 +68,7 @@ def test_contestants_are_right(threads: int) -> None:
         runner.output().fill(0)
         runner.run()
         error = np.abs(runner.output() - reference(data)).max()
-        assert error <= tolerance(TINY)
+        assert error <= tolerance(TINY, dtype)
 
 
 def test_ratios_are_to_the_fastest_peer() -> None:

@@ -75,6 +75,14 @@ rows.
 SHORTEST_STREAMED_PART = 16 * SHORTEST_STREAM
 """Terms of a part at least, of more parts than that."""
 
+COPIED_TOGETHER = (256, 1024)
+"""Terms and columns of a block in which a ``b`` is copied in groups whose rows meet in one set of
+the caches: it is read in long pieces, not column by column.
+"""
+
+ROWS_INSIDE = "pmpnpkokonomiminik"
+"""Blocks outermost, which are copied whole; all rows read them."""
+
 BLOCKS_OUTSIDE = "pmpnpkokonominimik"
 """Blocks of the sums outermost, in each all columns."""
 
@@ -114,9 +122,16 @@ def _grouped(problem: Problem, grouping: Grouping, machine: Machine, threads: in
     config = with_threads(alike, machine, threads)
     part = part_sizes(replace(config, inner_m=1, inner_n=1, inner_k=1), alike.sizes)
     config = _with_blocks(with_register_tile(config, alike, machine), part, alike, machine)
-    config = in_more_parts(replace(config, pack_b=True, prefetch_a=False), part)
-    block = None if config.k_block is None else config.k_block * terms
-    config = replace(config, inner_k=config.inner_k * terms, k_block=block)
+    config = replace(config, pack_b=True, prefetch_a=False, inner_k=config.inner_k * terms)
+    is_distant = problem.sizes.k * problem.sizes.n * problem.dtype.bytes > cache_bytes(machine, 2)
+    meet = not problem.transpose_b and _meets_itself(problem, machine, problem.leading_b)
+    if meet and is_distant and part.m < FEWEST_ROWS:
+        length, width = COPIED_TOGETHER
+        block = width if part.n > 2 * width else None
+        config = replace(config, order=ROWS_INSIDE, k_block=length, n_block=block)
+    else:
+        block = None if config.k_block is None else config.k_block * terms
+        config = in_more_parts(replace(config, k_block=block), part)
     return fitted(config, problem.sizes)
 
 

@@ -15,7 +15,7 @@ from polysched.library.matmul.finish import PLAIN
 from polysched.library.matmul.groups import FEWEST_ROWS, SHORTEST, grouping_of
 from polysched.library.matmul.kernel import Sizes, Stack, matmul_kernel
 from polysched.library.matmul.operands import Grouping, Stored
-from polysched.library.matmul.plan import plan
+from polysched.library.matmul.plan import ROWS_INSIDE, plan
 from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.schedule import matmul_schedule
 from polysched.machine.load import load_machine
@@ -173,6 +173,21 @@ def test_the_schedule_is_proved() -> None:
             assert grouping is not None
             kernel = matmul_kernel(50, 60, 71, dtype=dtype, a=a, b=TURNED, grouping=grouping)
             assert matmul_schedule(kernel, plan(problem, machine), machine).check().is_legal
+
+
+def test_a_far_b_whose_rows_meet_in_one_set_is_copied_in_long_pieces() -> None:
+    zen4, far = MACHINES["zen4"], Sizes(16, 4096, 2048)
+    config = plan(Problem(far, i8), zen4)
+    assert (config.k_block, config.n_block, config.order) == (256, 1024, ROWS_INSIDE)
+    for sizes, b in (
+        (far._replace(n=4000), Stored()),
+        (far._replace(m=200), Stored()),
+        (far._replace(k=100), Stored()),
+        (far, TURNED),
+    ):
+        assert plan(Problem(sizes, i8, b=b), zen4).n_block is None
+    a, b = some(i8, 11, 600), some(i8, 600, 4096)
+    np.testing.assert_array_equal(matmul(a, b, threads=1), expected(a, b))
 
 
 def test_a_stack_of_products() -> None:
