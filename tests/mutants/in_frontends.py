@@ -332,8 +332,8 @@ MUTANTS = (
         "einsum-rows-are-columns",
         "the labels of a product of matrices stand in the wrong order",
         "frontends/einsum/steps.py",
-        "labels = (*self.both, *self.rows, *self.columns)",
-        "labels = (*self.both, *self.columns, *self.rows)",
+        "labels = (*outer, *rows.inner, *columns.inner)",
+        "labels = (*outer, *columns.inner, *rows.inner)",
         (f"{TESTS}/einsum/test_steps.py",),
     ),
     Mutant(

@@ -37,7 +37,8 @@ def grouping_of(problem: Problem, machine: Machine) -> Grouping | None:
     for one in _GROUPINGS.get(problem.dtype, ()):
         is_alone = not one.shift or sizes.batch == 1
         if is_alone and has_dot_product(problem.dtype, one.type, one.terms, lanes, features):
-            return replace(one, copies_a=a.is_transposed or a.has_gaps)
+            apart = a.is_transposed or a.has_gaps
+            return replace(one, copies_a=apart or sizes.k % one.terms > 0)
     return None
 
 
@@ -55,7 +56,7 @@ def of_groups(problem: Problem, grouping: Grouping) -> Problem:
     sizes = problem.sizes
     return replace(
         problem,
-        sizes=sizes._replace(k=-(-sizes.k // grouping.terms)),
+        sizes=sizes._replace(k=grouping.groups(sizes.k)),
         dtype=problem.total,
         a=AS_IT_IS,
         b=AS_IT_IS,

@@ -99,7 +99,8 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
     Arrays, C-contiguous but for strides: ``a[m, k]``, ``b[k, n]`` and ``out[m, n]``, each with the
     dimensions of a stack in front, those that it has: ``batch``, ``batch_2``, ... The statements
     are ``init``, ``update`` and, with them, ``epilogue``, ``produce_a`` and ``produce_b``; of
-    grouped terms ``group_b``, ``turn_a``, and ``init_rows`` and ``rows`` for what is taken off.
+    grouped terms ``group_b``, ``pad_b``, ``turn_a``, ``pad_a``, and ``init_rows`` and ``rows`` for
+    what is taken off.
 
     Args:
         m: rows of the product, at least 1.
@@ -145,7 +146,7 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
     rest, shift = None, 0
     if grouping is not None:
         if grouping.copies_a:
-            left = _in_rows(build, left, dtype, _chosen(extents, *of_a, "m", "k"))
+            left = _in_rows(build, left, dtype, grouping, _chosen(extents, *of_a, "m", "k"))
         right = _in_groups(build, right, grouping, _chosen(extents, *of_b, "n", "k"))
         shift = grouping.shift
     if shift:
@@ -156,7 +157,8 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
             place = dict(zip(around, at, strict=True))
             off = 0 if rest is None else rest[place["m"]] * -shift
             sums[at] = off if starts_anew else sums[at] + off
-    with build.loops(**around, k=k) as (*at_stack, row, column, term):
+    terms = k if grouping is None else grouping.terms * grouping.groups(k)
+    with build.loops(**around, k=terms) as (*at_stack, row, column, term):
         place = dict(zip(names, at_stack, strict=True))
         of_left = left(row, term, *(place[name] for name in of_a))
         of_right = right(term, column, *(place[name] for name in of_b))
@@ -205,12 +207,21 @@ def _operand(
             return _read(array)
 
 
-def _in_rows(build: KernelBuilder, element: Element, dtype: DType, extents: _Extents) -> Element:
-    """A copy of ``a`` in which the terms of a row lie side by side."""
-    array = _declared(build.temporary, "a_rows", dtype, extents)
+def _in_rows(
+    build: KernelBuilder, element: Element, dtype: DType, grouping: Grouping, extents: _Extents
+) -> Element:
+    """A copy of ``a`` in which the terms of a row lie side by side, with zeros after them to fill
+    the last group.
+    """
+    *_, (k, term_count) = extents.items()
+    filled = grouping.terms * grouping.groups(term_count)
+    array = _declared(build.temporary, "a_rows", dtype, {**extents, k: filled})
     with build.loops(**extents) as at, build.statement("turn_a"):
         *stack, row, term = at
         array[at] = element(row, term, *stack)
+    if filled > term_count:
+        with build.loops(**{**extents, k: filled - term_count}) as at, build.statement("pad_a"):
+            array[(*at[:-1], at[-1] + term_count)] = 0
     return _read(array)
 
 
@@ -218,18 +229,24 @@ def _in_groups(
     build: KernelBuilder, element: Element, grouping: Grouping, extents: _Extents
 ) -> Element:
     """A copy of ``b`` in which some terms of a column lie side by side, for stacks, columns and
-    terms of these extents.
+    terms of these extents; zeros fill the last group.
     """
     together = grouping.terms
-    *outer, n, k = extents.items()
-    shape = dict([*outer, ("group", -(-k[1] // together)), n, ("member", together)])
+    *outer, n, (_, term_count) = extents.items()
+    groups = grouping.groups(term_count)
+    shape = dict([*outer, ("group", groups), n, ("member", together)])
     array = _declared(build.temporary, "b_groups", grouping.type, shape)
     with build.loops(**shape) as at, build.statement("group_b"):
         *stack, group, column, member = at
         term = together * group + member
-        with build.where(term < k[1]):
+        with build.where(term < term_count):
             value = element(term, column, *stack)
             array[at] = cast(cast(value, i32) + grouping.shift, grouping.type)
+    filling = together * groups - term_count
+    if filling:
+        with build.loops(**dict([*outer, n, ("filling", filling)])) as at, build.statement("pad_b"):
+            *stack, column, member = at
+            array[(*stack, groups - 1, column, together - filling + member)] = 0
 
     def member_of(row: Index, column: Index, *stack: Index) -> Expression:
         return array[(*stack, row // together, column, row % together)]

@@ -74,11 +74,15 @@ class Grouping:
         terms: so many, which lie side by side for each column in a copy of ``b``.
         type: of the elements of the copy.
         shift: what is added to each of them there, and taken off the sums again.
-        copies_a: whether the terms of a row of ``a`` do not lie side by side, so that it is copied
-            first.
+        copies_a: whether it is copied first, since the terms of a row do not lie side by side, or
+            are no whole groups.
     """
 
     terms: int
     type: DType
     shift: int = 0
     copies_a: bool = False
+
+    def groups(self, count: int) -> int:
+        """How many groups so many terms are; the last one may have zeros in it."""
+        return -(-count // self.terms)

@@ -166,13 +166,16 @@ def _packed(schedule: Schedule, config: Config, loops: Sequence[str], lanes: int
 
 def _in_groups(schedule: Schedule, place: str, lanes: int) -> Schedule:
     """Copy what is multiplied in groups, and add up the rows if something is taken off the sums."""
-    schedule = schedule.compute_at("group_b", place, recompute=True)
+    schedule = schedule.compute_at("b_groups", place, recompute=True)
     around = loops_around(schedule, "group_b")
     if "n" in around:
-        schedule = schedule.vectorize("group_b.n", lanes).unroll("group_b.n")
+        schedule = schedule.vectorize("group_b.n", lanes)
     schedule = schedule.unroll("group_b.member")
     if "turn_a" in schedule.program.statements:
-        schedule = turned(schedule, "turn_a", ("m", "k"), lanes)
+        if schedule.kernel.arrays["a"].dimensions[-1] == "m":
+            schedule = turned(schedule, "turn_a", ("m", "k"), lanes)
+        else:
+            schedule = schedule.vectorize("turn_a.k", lanes)
     if "rows" not in schedule.program.statements:
         return schedule
     sizes = sizes_of(schedule.kernel)
