@@ -22,11 +22,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from polysched.codegen.dot_instructions import has_dot_product
-from polysched.codegen.memory import Storage, element_offset, row_major
+from polysched.codegen.memory import Offset, Storage, element_offset, row_major
 from polysched.codegen.registers import PromotedProgram
 from polysched.ir.dtypes import i32
 from polysched.ir.expressions import Cast, Constant, Expression, Load, Operation
-from polysched.ir.linear import linear_form
 from polysched.ir.operators import Operator
 from polysched.ir.traversal import loads
 from polysched.ir.tree import LoopKind
@@ -137,7 +136,7 @@ class _Former:
         if not has_dot_product(types[0], types[1], count, node.lanes, self.features):
             return False
         return all(
-            self._lane_step(load, node.variable) in (0, count) for load in factors[0]
+            self._place(load, node.variable).lane in (0, count) for load in factors[0]
         ) and all(
             self._is_behind(lead, load, number)
             for number, later in enumerate(factors)
@@ -145,26 +144,20 @@ class _Former:
         )
 
     def _is_behind(self, lead: Load, load: Load, distance: int) -> bool:
-        """Whether one element lies so many behind another, in every lane."""
+        """Whether one element lies so many behind another in memory, in every lane."""
         if load.array != lead.array:
             return False
-        apart = [
-            linear_form(b, {}).plus(linear_form(a, {}), -1)
-            for a, b in zip(lead.subscripts, load.subscripts, strict=True)
-        ]
-        along = self.arrays[lead.array].lane_dimension
-        return all(
-            one.is_constant and one.constant == (distance if at == along else 0)
-            for at, one in enumerate(apart, -len(apart))
-        )
+        before, after = self._place(lead, None), self._place(load, None)
+        apart = after.literal.plus(before.literal, -1)
+        return before.scaled == after.scaled and apart.is_constant and apart.constant == distance
 
-    def _lane_step(self, load: Load, lane: str) -> int | None:
-        """How many elements the next lane's lies further in memory; None if that is no literal."""
+    def _place(self, load: Load, lane: str | None) -> Offset:
+        """Where the element of a lane lies, behind the first one of its array."""
         array = self.arrays[load.array]
         shape = array.stored_shape if array.strides is None else array.strides
         literals = tuple(one.value if isinstance(one, Constant) else None for one in shape)
         strides = row_major(literals, _times) if array.strides is None else literals
-        return element_offset(Storage(array, None, strides, 1), load.subscripts, lane).lane
+        return element_offset(Storage(array, None, strides, 1), load.subscripts, lane)
 
 
 def _times(a: int | None, b: int | None) -> int | None:

@@ -326,7 +326,9 @@ def as_expression(value: Operand) -> Expression:
     if isinstance(value, (bool, int, float)):
         return Constant(value, boolean if isinstance(value, bool) else None)
     if isinstance(value, np.generic | np.ndarray) and value.ndim == 0:
-        return as_expression(value.item())
+        number = value.item()
+        if not isinstance(number, np.generic):  # as long doubles stay, and what is like them
+            return as_expression(number)
     raise KernelError(
         f"{value!r} of type {type(value).__name__} cannot stand in an expression; expected a "
         "number, an index, a parameter or an array element such as A[i, j]"

@@ -198,6 +198,24 @@ def test_strides_known_at_the_call_only() -> None:
     np.testing.assert_array_equal(found, 3 * rows[:, 0].astype("i4") - 2 * rows[:, 1])
 
 
+@pytest.mark.parametrize(
+    ("x_strides", "y_strides"), [((2,), None), ((33,), None), (None, (2, 33)), ((3,), (4, 2))]
+)
+def test_terms_that_lie_apart(
+    x_strides: tuple[int, ...] | None, y_strides: tuple[int, ...] | None
+) -> None:
+    """Subscripts that are neighbours, of arrays in which no elements are."""
+    build = ps.KernelBuilder("dots")
+    x = build.input("x", ps.i16, (2,), strides=x_strides)
+    y = build.input("y", ps.i16, (16, 2), strides=y_strides)
+    s = build.inout("s", ps.i32, (16,))
+    with build.loops(n=16, r=2) as (column, r):
+        s[column] += ps.cast(x[r], ps.i32) * ps.cast(y[column, r], ps.i32)
+    schedule = ps.Schedule(build.kernel()).vectorize("n", 16).unroll("r")
+    assert not dots(schedule, VNNI_MACHINE)
+    assert_agrees(schedule, {}, given={"x": np.array([3, -2], np.int16)})
+
+
 @pytest.mark.parametrize("total", [ps.i64, ps.u32, ps.f32])
 def test_other_sums(total: ps.DType) -> None:
     schedule = in_vectors(rows_by_columns(ps.i16, ps.i16, 2, total), 8)

@@ -16,7 +16,7 @@ import pytest
 import polysched.library
 from polysched.errors import CallError, KernelError
 from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import i32
+from polysched.ir.dtypes import f32, i32
 from polysched.ir.expressions import Constant
 from polysched.ir.functions import cast
 from polysched.ir.kernel import Kernel, Role
@@ -62,6 +62,10 @@ SIZES: Mapping[str, tuple[dict[str, Any], dict[str, int]]] = {
     "seidel": ({}, {"n": 11, "T": 5}),
     "jacobi": ({}, {"n": 23, "T": 5}),
     "conv2d": ({"size": Convolution(1, 2, 7, 3, 35, 3, 2, stride=2), "bias": True}, {}),
+    "fold_kernel": (
+        {"extents": (3, 4, 21), "kept": (True, False, True), "dtype": f32},
+        {},
+    ),
     "gemv_kernel": ({"rows": 19, "columns": 37}, {}),
     "quantised_gemv_kernel": ({"rows": 5, "columns": 150, "group": 32}, {}),
     "reduce_kernel": ({"combine": Combine.SUM, "results": 5, "terms": 150}, {}),

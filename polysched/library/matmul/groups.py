@@ -21,6 +21,9 @@ from polysched.machine.description import Machine
 FEWEST_ROWS = 8
 """Rows of the product for which copying ``b`` pays; each element is used so often."""
 
+FEWEST_ROWS_IN_PAIRS = 64
+"""The same for pairs, which are copied element by element."""
+
 SHORTEST = 16
 """Terms of a sum for which it pays."""
 
@@ -30,11 +33,13 @@ def grouping_of(problem: Problem, machine: Machine) -> Grouping | None:
     a, b, sizes = problem.a, problem.b, problem.sizes
     if not (isinstance(a, Stored) and isinstance(b, Stored)) or problem.total != i32:
         return None
-    if sizes.m < FEWEST_ROWS or sizes.k < SHORTEST:
+    if sizes.k < SHORTEST:
         return None
     lanes = machine.lanes(problem.total.bits)
     features = machine.enabled_features
     for one in _GROUPINGS.get(problem.dtype, ()):
+        if sizes.m < (FEWEST_ROWS if one.terms > 2 else FEWEST_ROWS_IN_PAIRS):
+            continue
         is_alone = not one.shift or sizes.batch == 1
         if is_alone and has_dot_product(problem.dtype, one.type, one.terms, lanes, features):
             apart = a.is_transposed or a.has_gaps

@@ -12,7 +12,7 @@ from polysched.ir.dtypes import DType, f32, i8, i16, i32, u8
 from polysched.library.matmul.call import matmul
 from polysched.library.matmul.compiled import product_kernel
 from polysched.library.matmul.finish import PLAIN
-from polysched.library.matmul.groups import FEWEST_ROWS, SHORTEST, grouping_of
+from polysched.library.matmul.groups import FEWEST_ROWS, FEWEST_ROWS_IN_PAIRS, SHORTEST, grouping_of
 from polysched.library.matmul.kernel import Sizes, Stack, matmul_kernel
 from polysched.library.matmul.operands import Grouping, Stored
 from polysched.library.matmul.plan import ROWS_INSIDE, plan
@@ -61,6 +61,9 @@ def test_a_copy_has_to_pay() -> None:
     zen4 = MACHINES["zen4"]
     for sizes in (ENOUGH._replace(m=FEWEST_ROWS - 1), ENOUGH._replace(k=SHORTEST - 1)):
         assert grouping_of(Problem(sizes, i8), zen4) is None
+    few = ENOUGH._replace(m=FEWEST_ROWS_IN_PAIRS - 1)
+    assert grouping_of(Problem(few, i8), zen4) == FOUR
+    assert grouping_of(Problem(few, i16), zen4) is None
     assert grouping_of(Problem(ENOUGH, i8, a=MADE), zen4) is None
     assert grouping_of(Problem(ENOUGH, i8, b=MADE), zen4) is None
     assert grouping_of(Problem(ENOUGH, i8, accumulator=i8), zen4) is None
@@ -78,8 +81,8 @@ def test_rows_that_are_none_in_memory_are_copied() -> None:
 
 
 KINDS = [
-    ((9, 33, 18), False, False),
-    ((13, 70, 63), True, False),
+    ((66, 33, 18), False, False),
+    ((73, 70, 63), True, False),
     ((65, 17, 127), False, True),
     ((100, 31, 300), True, True),
 ]
@@ -116,8 +119,8 @@ def test_threads(dtype: DType, sizes: tuple[int, int, int], threads: int) -> Non
 
 @pytest.mark.parametrize("dtype", [i8, i16], ids=str)
 def test_finishes(dtype: DType) -> None:
-    a, b = some(dtype, 20, 50), some(dtype, 50, 30)
-    old, bias = some(i32, 20, 30), some(i32, 30)
+    a, b = some(dtype, 70, 50), some(dtype, 50, 30)
+    old, bias = some(i32, 70, 30), some(i32, 30)
     sums = expected(a, b)
     np.testing.assert_array_equal(matmul(a, b, old.copy(), beta=1), old + sums)
     np.testing.assert_array_equal(
@@ -168,10 +171,10 @@ def test_the_innermost_loop(dtype: DType, instruction: str) -> None:
 def test_the_schedule_is_proved() -> None:
     for machine, dtype in combinations(MACHINES.values(), (i8, i16)):
         for a in (Stored(), TURNED):
-            problem = Problem(Sizes(50, 60, 71), dtype, a=a, b=TURNED)
+            problem = Problem(Sizes(70, 60, 71), dtype, a=a, b=TURNED)
             grouping = grouping_of(problem, machine)
             assert grouping is not None
-            kernel = matmul_kernel(50, 60, 71, dtype=dtype, a=a, b=TURNED, grouping=grouping)
+            kernel = matmul_kernel(70, 60, 71, dtype=dtype, a=a, b=TURNED, grouping=grouping)
             assert matmul_schedule(kernel, plan(problem, machine), machine).check().is_legal
 
 
@@ -191,7 +194,7 @@ def test_a_far_b_whose_rows_meet_in_one_set_is_copied_in_long_pieces() -> None:
 
 
 def test_a_stack_of_products() -> None:
-    problem = Problem(Sizes(16, 20, 30, batch=2), i16)
+    problem = Problem(Sizes(70, 20, 30, batch=2), i16)
     kernel = product_kernel(problem, (Stack(2, of_a=False),), PLAIN, 1)
-    a, b = some(i16, 16, 30), some(i16, 2, 30, 20)
+    a, b = some(i16, 70, 30), some(i16, 2, 30, 20)
     np.testing.assert_array_equal(kernel(a, b), expected(a, b))
