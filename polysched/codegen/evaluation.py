@@ -11,6 +11,7 @@ from llvmlite import ir
 from polysched.codegen.accesses import Accesses, Lanes
 from polysched.codegen.intrinsics import lane_numbers
 from polysched.codegen.memory import Addresses, Storage
+from polysched.codegen.narrowing import narrowed
 from polysched.codegen.register_slots import RegisterSlots
 from polysched.codegen.values import INDEX, Value, element_type, emit_cast, emit_operator, widened
 from polysched.errors import LoweringError
@@ -127,6 +128,9 @@ class Evaluator:
                 converted = emit_cast(self.builder, inner.ir, inner.dtype, dtype)
                 return Value(converted, dtype, inner.lanes)
             case Operation(operator=operator, operands=operands):
+                narrow = narrowed(expression)
+                if narrow is not None:
+                    return self.value(narrow, lanes)
                 values = [self.value(operand, lanes) for operand in operands]
                 width = next((v.lanes for v in values if v.lanes is not None), None)
                 given = [widened(self.builder, v, width) for v in values]
