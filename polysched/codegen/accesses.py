@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from llvmlite import ir
-from llvmlite.ir.values import ArgumentAttributes
 
 from polysched.codegen.bits.accesses import PackedAccesses
 from polysched.codegen.intrinsics import (
     active_lanes,
+    aligned,
     all_lanes,
     declared,
     mangled,
@@ -53,7 +53,7 @@ from polysched.codegen.values import (
     vector_of,
     widened,
 )
-from polysched.codegen.windows import fits, lane_places, load_window
+from polysched.codegen.windows import fits, lane_places, load_window, store_single, store_window
 from polysched.errors import LoweringError
 from polysched.ir.dtypes import DType, NumberKind
 from polysched.ir.expressions import Expression
@@ -250,11 +250,7 @@ class Accesses:
         return moved(self.builder, vector, element, step)
 
     def _masked_call(self, function: Any, operands: list[Any], pointer: int, alignment: int) -> Any:
-        call = self.builder.call(function, operands)
-        attributes = ArgumentAttributes()
-        attributes.align = alignment
-        call.arg_attributes[pointer] = attributes
-        return call
+        return aligned(self.builder.call(function, operands), pointer, alignment)
 
     def _gather(self, storage: Storage, subscripts: tuple[Expression, ...], lanes: Lanes) -> Any:
         if lanes.mask is None:
@@ -302,11 +298,8 @@ class Accesses:
             return
         active = active_lanes(lanes.mask)
         if active is not None and len(active) == 1:
-            # LLVM 22 would store a wider element of a vector that has been narrowed before.
             size = storage.array.dtype.bytes
-            element = self.builder.extract_element(stored, ir.IntType(32)(active[0]))
-            place = self.builder.gep(pointer, [INDEX(active[0] * size)], source_etype=BYTE)
-            self.builder.store(element, place).align = size
+            store_single(self.builder, stored, active[0], pointer, active[0], size)
             return
         signature = ir.FunctionType(ir.VoidType(), [stored.type, pointer.type, lanes.mask.type])
         name = f"llvm.masked.store.{mangled(stored.type)}.p0"
@@ -316,6 +309,11 @@ class Accesses:
     def _scatter(
         self, storage: Storage, subscripts: tuple[Expression, ...], stored: Any, lanes: Lanes
     ) -> None:
+        if lanes.mask is None:
+            found = lane_places(storage, subscripts, lanes.variable, lanes.count)
+            if found is not None and fits(found[1]) and len({*found[1]}) == lanes.count:
+                store_window(self.builder, self.addresses, storage, *found, stored)
+                return
         pointers = self._lane_pointers(storage, subscripts, lanes)
         mask = lanes.mask if lanes.mask is not None else all_lanes(lanes.count)
         signature = ir.FunctionType(ir.VoidType(), [stored.type, pointers.type, mask.type])

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from llvmlite import ir
+from llvmlite.ir.values import ArgumentAttributes
 
 
 def intrinsic(builder: ir.IRBuilder, name: str, operands: list[Any], flags: Any = ()) -> Any:
@@ -34,6 +35,14 @@ def declared(module: ir.Module, name: str, type_: ir.FunctionType) -> ir.Functio
     """The declaration of a function in the module, made once."""
     found = module.globals.get(name)
     return found if found is not None else ir.Function(module, type_, name)
+
+
+def aligned(call: Any, operand: int, alignment: int) -> Any:
+    """A call with what is known of the alignment of a pointer that it is given."""
+    attributes = ArgumentAttributes()
+    attributes.align = alignment
+    call.arg_attributes[operand] = attributes
+    return call
 
 
 def mangled(type_: Any) -> str:

@@ -1,8 +1,10 @@
-"""Vectors whose lanes lie at literal distances from each other: loaded whole and shuffled.
+"""Vectors whose lanes lie at literal distances from each other: whole vectors, and shuffled.
 
 Of ``x[2*i + lane // 4]`` or ``x[4*i + 2*lane]`` every lane's distance from the first element is a
 literal. Where all of them lie within a few vectors, loading these and shuffling takes a fraction of
-a gather. Nothing is loaded that does not lie between two elements that are.
+a gather. Nothing is loaded that does not lie between two elements that are. Of such a store the
+lanes are put in their places first, and stored by vectors under literal masks: nothing is written
+but the elements themselves.
 """
 
 from __future__ import annotations
@@ -13,9 +15,17 @@ from typing import Any
 
 from llvmlite import ir
 
-from polysched.codegen.intrinsics import declared, mangled, mask_of, shuffled, vector_type, zeros
-from polysched.codegen.memory import Addresses, Offset, Storage
-from polysched.codegen.values import memory_type
+from polysched.codegen.intrinsics import (
+    aligned,
+    declared,
+    mangled,
+    mask_of,
+    shuffled,
+    vector_type,
+    zeros,
+)
+from polysched.codegen.memory import BYTE, Addresses, Offset, Storage
+from polysched.codegen.values import INDEX, memory_type
 from polysched.ir.expressions import Expression
 from polysched.ir.linear import LinearForm, linear_form
 
@@ -109,8 +119,7 @@ def load_window(
     count, last = len(places), max(places)
     if last < count:
         return window.within(places)
-    # The last vector ends with the last element.
-    starts = [*range(0, last + 1 - count, count), last + 1 - count]
+    starts = _starts(count, last)
     found: Any = None
     for pair in (starts[at : at + 2] for at in range(0, len(starts), 2)):
         vectors = [window.load(start, count) for start in pair]
@@ -131,3 +140,55 @@ def load_window(
             chosen = [lane if lane in held else count + lane for lane in range(count)]
             found = shuffled(builder, found, joined, chosen)
     return found
+
+
+def _starts(count: int, last: int) -> list[int]:
+    """Where the vectors of a window begin; the last one ends with the last element."""
+    return [*range(0, last + 1 - count, count), last + 1 - count]
+
+
+def store_window(
+    builder: ir.IRBuilder,
+    addresses: Addresses,
+    storage: Storage,
+    offset: Offset,
+    places: Sequence[int],
+    vector: Any,
+) -> None:
+    """Write the lanes of a vector ``places`` elements behind an offset, no two to one place.
+
+    No vector goes beyond the last element: what the next iteration loads there would wait for it.
+    """
+    count, size = len(places), storage.array.dtype.bytes
+    left = {place: lane for lane, place in enumerate(places)}
+    for start in _starts(count, max(places)):
+        here = [place for place in left if start <= place < start + count]
+        inside = {place - start: left.pop(place) for place in here}
+        if not inside:
+            continue
+        literal = offset.literal.plus(LinearForm((), start))
+        pointer = addresses.address(storage, Offset(literal, offset.scaled, None))
+        if len(inside) == 1:
+            ((behind, lane),) = inside.items()
+            store_single(builder, vector, lane, pointer, behind, size)
+        else:
+            moved = shuffled(builder, vector, vector, [inside.get(at, 0) for at in range(count)])
+            mask = mask_of(at in inside for at in range(count))
+            signature = ir.FunctionType(ir.VoidType(), [moved.type, pointer.type, mask.type])
+            name = f"llvm.masked.store.{mangled(moved.type)}.p0"
+            function = declared(builder.module, name, signature)
+            call = builder.call(function, [moved, pointer, mask])
+            aligned(call, 1, size)
+
+
+def store_single(
+    builder: ir.IRBuilder, vector: Any, lane: int, pointer: Any, behind: int, size: int
+) -> None:
+    """Write one lane of a vector, of elements of a size, so many of them behind a pointer.
+
+    LLVM 22 would store a wider element under a mask of one lane, of a vector that has been narrowed
+    before.
+    """
+    element = builder.extract_element(vector, ir.IntType(32)(lane))
+    place = builder.gep(pointer, [INDEX(behind * size)], source_etype=BYTE)
+    builder.store(element, place).align = size

@@ -70,3 +70,57 @@ def test_distances_that_depend_on_another_loop() -> None:
     x_given = np.random.default_rng(0).random(99).astype("f4")
     wanted = x_given[np.add.outer(np.arange(7), np.arange(64)) // 3]
     np.testing.assert_array_equal(schedule.compile()(x_given), wanted)
+
+
+SCATTERED: dict[str, Callable[[Any], Any]] = {
+    "every second": lambda i: 2 * i + 1,
+    "every third": lambda i: 3 * i,
+    "every fifth, too far": lambda i: 5 * i,
+    "backwards": lambda i: 512 - 2 * i,
+    "rows of four": lambda i: 8 * (i // 4) + i % 4,
+    "apart": lambda i: i + 20 * (i % 2),
+}
+
+
+def _scattering(place: Callable[[Any], Any], dtype: ps.DType, count: int) -> ps.Kernel:
+    build = ps.KernelBuilder("windows")
+    x = build.input("x", dtype, (count,))
+    out = build.inout("out", dtype, (1024,))
+    with build.loops(i=count) as i:
+        out[place(i)] = x[i]
+    return build.kernel()
+
+
+@pytest.mark.parametrize("place", SCATTERED.values(), ids=SCATTERED)
+@pytest.mark.parametrize("lanes", [4, 16])
+@pytest.mark.parametrize("dtype", [ps.f32, ps.f64, ps.i16, ps.u8])
+def test_stores_leave_what_lies_between(
+    place: Callable[[Any], Any], lanes: int, dtype: ps.DType
+) -> None:
+    x = np.arange(100).astype(dtype.numpy())
+    out = np.arange(1024, 0, -1).astype(dtype.numpy())
+    wanted = out.copy()
+    for i in range(100):
+        wanted[place(i)] = x[i]
+    run = ps.Schedule(_scattering(place, dtype, 100)).vectorize("i", lanes).compile()
+    run(x, out)
+    np.testing.assert_array_equal(out, wanted)
+
+
+def test_no_scatter_where_few_vectors_hold_all() -> None:
+    for name, place in SCATTERED.items():
+        text = ps.Schedule(_scattering(place, ps.f32, 128)).vectorize("i", 16).show("llvm")
+        assert ("scatter" in text) == ("too far" in name), name
+
+
+def test_stores_end_with_the_last_element() -> None:
+    """An array of just these elements, in memory that ends there."""
+    x, memory = np.arange(16, dtype="f4"), np.full(31 + 64, -1, dtype="f4")
+    build = ps.KernelBuilder("windows")
+    given, out = build.input("x", ps.f32, (16,)), build.inout("out", ps.f32, (31,))
+    with build.loops(i=16) as i:
+        out[2 * i] = given[i]
+    ps.Schedule(build.kernel()).vectorize("i", 16).compile()(x, memory[:31])
+    np.testing.assert_array_equal(memory[:31:2], x)
+    assert (memory[1:31:2] == -1).all()
+    assert (memory[31:] == -1).all()
