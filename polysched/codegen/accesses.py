@@ -20,6 +20,7 @@ from polysched.codegen.intrinsics import (
     aligned,
     all_lanes,
     declared,
+    element_bits,
     mangled,
     mask_of,
     shuffled,
@@ -231,11 +232,15 @@ class Accesses:
         """A vector of such elements from an offset on."""
         pointer = self.addresses.address(storage, offset)
         type_ = vector_type(element, lanes.count)
-        alignment = known_alignment(storage, offset)
+        alignment, size = known_alignment(storage, offset), storage.array.dtype.bytes
         if lanes.mask is None:
             loaded = self.builder.load(pointer, typ=type_)
             loaded.align = alignment
             return loaded
+        if storage.holds(offset, lanes.count * element_bits(element) // (8 * size)):
+            loaded = self.builder.load(pointer, typ=type_)
+            loaded.align = alignment
+            return self.builder.select(lanes.mask, loaded, zeros(type_))
         signature = ir.FunctionType(type_, [pointer.type, lanes.mask.type, type_])
         function = declared(self.builder.module, f"llvm.masked.load.{mangled(type_)}.p0", signature)
         return self._masked_call(function, [pointer, lanes.mask, zeros(type_)], 0, alignment)
@@ -295,6 +300,13 @@ class Accesses:
                 stream(self.builder, stored, pointer, alignment)
             else:
                 self.builder.store(stored, pointer).align = alignment
+            return
+        if storage.holds(offset, lanes.count):
+            # LLVM makes registers of memory that is read and written whole only.
+            before = self.builder.load(pointer, typ=stored.type)
+            before.align = alignment
+            mixed = self.builder.select(lanes.mask, stored, before)
+            self.builder.store(mixed, pointer).align = alignment
             return
         active = active_lanes(lanes.mask)
         if active is not None and len(active) == 1:

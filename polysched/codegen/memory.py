@@ -37,12 +37,21 @@ class Storage:
         strides: elements from one index to the next for each stored dimension: a literal or an
             i64; of a packed array bits (:mod:`polysched.codegen.bits.layout`).
         alignment: known alignment of ``base`` in bytes.
+        own: elements of an array in the frame of the function, which no other thread sees; 0 of
+            any other array.
     """
 
     array: Array
     base: Any
     strides: tuple[Any, ...]
     alignment: int
+    own: int = 0
+
+    def holds(self, offset: Offset, count: int) -> bool:
+        """Whether a vector lies within an array of this function's own."""
+        if offset.scaled or offset.literal.terms:
+            return False
+        return 0 <= offset.literal.constant <= self.own - count
 
 
 @dataclass(frozen=True)

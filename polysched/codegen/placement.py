@@ -84,7 +84,8 @@ class Placement:
         """A small array, in the frame of the function."""
         slot = stack_slot(self.builder, ir.ArrayType(BYTE, max(sized.size, 1)))
         slot.align = CACHE_LINE
-        return Storage(sized.array, slot, sized.strides, CACHE_LINE)
+        own = sized.size // sized.array.dtype.bytes
+        return Storage(sized.array, slot, sized.strides, CACHE_LINE, own)
 
     def total(self, arrays: list[Sized]) -> Any:
         """The bytes of all the arrays that are not small, each from a page's start: 0 or an i64."""

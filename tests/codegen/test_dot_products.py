@@ -253,3 +253,21 @@ def test_a_transposition_that_is_asked_for_is_done() -> None:
     schedule = in_vectors(rows_by_columns(ps.i16, ps.i16, 2, n=32), 16)
     assert dots(schedule, VNNI_MACHINE)
     assert not dots(schedule.transpose("nv", "r"), VNNI_MACHINE)
+
+
+def test_terms_on_the_stack_are_read_whole_within_their_array() -> None:
+    """Masked vectors of groups are as many elements as lanes times terms."""
+    build = ps.KernelBuilder("dots")
+    x, y = build.input("x", ps.u8, (8,)), build.input("y", ps.i8, (2, 10, 4))
+    t, s = build.temporary("t", ps.i8, (2, 10, 4)), build.inout("s", ps.i32, (10,))
+    with build.loops(g=2, n=10, r=4) as (g, n, r), build.statement("copy"):
+        t[g, n, r] = y[g, n, r]
+    with build.loops(g=2, n=10, r=4) as (g, n, r), build.statement("add"):
+        s[n] += ps.cast(x[4 * g + r], ps.i32) * ps.cast(t[g, n, r], ps.i32)
+    schedule = ps.Schedule(build.kernel()).reorder("add.g", "add.n", "add.r")
+    schedule = schedule.vectorize("add.n", 16).unroll("add.g", "add.r")
+    assert dots(schedule, VNNI_MACHINE) == {"vpdp": 2}
+    # Of 80 bytes the first 64 are read whole, but not those from the 40th on; s is no own array.
+    text = schedule.show("llvm", VNNI_MACHINE)
+    assert text.count('call <16 x i32> @"llvm.masked.load') == 3
+    assert_agrees(schedule, {}, machine=VNNI_MACHINE)
