@@ -27,6 +27,8 @@ _REAL: Mapping[str, tuple[Operator, int]] = MappingProxyType(
         "floor": (Operator.FLOOR, 1),
         "ceil": (Operator.CEILING, 1),
         "trunc": (Operator.TRUNCATE, 1),
+        "rint": (Operator.ROUND_TO_EVEN, 1),
+        "nearbyint": (Operator.ROUND_TO_EVEN, 1),
         "fmin": (Operator.NUMBER_MINIMUM, 2),
         "fmax": (Operator.NUMBER_MAXIMUM, 2),
         "fma": (Operator.FMA, 3),

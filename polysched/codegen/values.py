@@ -126,6 +126,7 @@ _FLOAT: Mapping[Operator, Emission] = MappingProxyType(
         Operator.FLOOR: lambda b, v: intrinsic(b, "floor", v),
         Operator.CEILING: lambda b, v: intrinsic(b, "ceil", v),
         Operator.TRUNCATE: lambda b, v: intrinsic(b, "trunc", v),
+        Operator.ROUND_TO_EVEN: lambda b, v: intrinsic(b, "rint", v),
         **{operator: _call(operator) for operator in LIBRARY_UNARY | LIBRARY_BINARY},
         Operator.LESS: _float_compare("<"),
         Operator.LESS_EQUAL: _float_compare("<="),

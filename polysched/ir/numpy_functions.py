@@ -35,6 +35,7 @@ OF_NUMPY: Mapping[Callable[..., Any], Operator] = MappingProxyType(
         np.maximum: Operator.MAXIMUM,
         np.minimum: Operator.MINIMUM,
         np.power: Operator.POWER,
+        np.rint: Operator.ROUND_TO_EVEN,
         np.sin: Operator.SINE,
         np.sinh: Operator.HYPERBOLIC_SINE,
         np.sqrt: Operator.SQUARE_ROOT,

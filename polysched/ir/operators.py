@@ -28,6 +28,7 @@ class Operator(Enum):
     FLOOR = "floor"
     CEILING = "ceil"
     TRUNCATE = "trunc"
+    ROUND_TO_EVEN = "rint"
     LOGARITHM = "log"
     LOGARITHM_2 = "log2"
     LOGARITHM_10 = "log10"
@@ -93,6 +94,7 @@ FLOAT_ONLY = (
             Operator.FLOOR,
             Operator.CEILING,
             Operator.TRUNCATE,
+            Operator.ROUND_TO_EVEN,
         }
     )
     | LIBRARY_UNARY

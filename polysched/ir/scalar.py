@@ -278,6 +278,7 @@ _FLOAT: Mapping[Operator, Callable[..., Scalar]] = MappingProxyType(
         Operator.FLOOR: np.floor,
         Operator.CEILING: np.ceil,
         Operator.TRUNCATE: np.trunc,
+        Operator.ROUND_TO_EVEN: np.rint,
         **{operator: library_function(operator.value, 1) for operator in LIBRARY_UNARY},
         **{operator: library_function(operator.value, 2) for operator in LIBRARY_BINARY},
     }

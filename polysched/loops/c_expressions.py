@@ -36,6 +36,7 @@ _LIBRARY: Mapping[Operator, str] = MappingProxyType(
         Operator.FLOOR: "floor",
         Operator.CEILING: "ceil",
         Operator.TRUNCATE: "trunc",
+        Operator.ROUND_TO_EVEN: "rint",
         **{operator: operator.value for operator in LIBRARY_UNARY | LIBRARY_BINARY},
     }
 )

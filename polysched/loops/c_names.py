@@ -21,8 +21,8 @@ _RESERVED = KEYWORDS | frozenset(
     main
     int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t
     INT8_MIN INT16_MIN INT32_MIN INT64_MIN INT64_MAX INT64_C UINT64_C NAN INFINITY NULL
-    exp expf fabs fabsf fma fmaf free malloc signbit sqrt sqrtf trunc truncf elements workspace
-    lanes
+    ceil ceilf exp expf fabs fabsf floor floorf fma fmaf free malloc rint rintf signbit sqrt sqrtf
+    trunc truncf elements workspace lanes
     """.split()
 )
 

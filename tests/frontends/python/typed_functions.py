@@ -20,8 +20,8 @@ NUMPY = {
 }
 _LINE = "    "
 _ROOTS = {
-    "f32": "np.sqrt np.fabs np.floor np.ceil np.trunc abs".split(),
-    "f64": "np.sqrt np.fabs np.floor np.ceil np.trunc abs".split(),
+    "f32": "np.sqrt np.fabs np.floor np.ceil np.trunc np.rint abs".split(),
+    "f64": "np.sqrt np.fabs np.floor np.ceil np.trunc np.rint abs".split(),
 }
 
 

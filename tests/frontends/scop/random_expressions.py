@@ -28,7 +28,10 @@ _INTEGER_LITERALS = (
 _REAL_LITERALS = (
     "1.5 0.1f .5 5. 1e-3 0x1p-2 2.5e1f -0.0 1e10 16777217.0f 0.30000000000000004".split()
 )
-_UNARY = "sqrt fabs floor ceil trunc sqrtf fabsf floorf ceilf truncf sin cosf cbrt tanhf".split()
+_UNARY = (
+    "sqrt fabs floor ceil trunc rint nearbyint sqrtf fabsf floorf ceilf truncf rintf nearbyintf "
+    "sin cosf cbrt tanhf"
+).split()
 _BINARY = "fmin fmax fminf fmaxf fmod fmodf pow powf atan2 hypotf".split()
 
 
