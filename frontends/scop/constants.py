@@ -63,6 +63,8 @@ _MATH = {
     "M_SQRT1_2": "0.70710678118654752440",
     "INFINITY": "1e999f",
     "HUGE_VAL": "1e999",
+    "HUGE_VALF": "1e999f",
+    "NAN": '__builtin_nanf("")',
 }
 _FLOAT = {
     "FLT_MIN": "1.17549435082228750796873653722224568e-38F",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from polysched.ir.dtypes import DType, f32, f64, i32, i64
+from polysched.ir.expressions import Constant
 from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
 
 
@@ -49,6 +51,15 @@ FUNCTIONS: Mapping[str, MathFunction] = MappingProxyType(
 """By name. ``exp`` differs from the C library's by at most one unit in the last place, since whole
 vectors of it are computed at once; all others are equal to the C library's, bit for bit.
 """
+
+BUILTIN: Mapping[str, Constant] = MappingProxyType(
+    {
+        f"__builtin_{name}{suffix}": Constant(value, dtype)
+        for name, value in (("inf", math.inf), ("huge_val", math.inf), ("nan", math.nan))
+        for suffix, dtype in (("", f64), ("f", f32))
+    }
+)
+"""What gcc's and clang's headers make of INFINITY, HUGE_VAL and NAN."""
 
 KNOWN = tuple(sorted({*_REAL, "abs"}))
 """The functions of which messages tell, those of ``float`` and of ``long`` apart."""

@@ -12,7 +12,7 @@ from pycparser import c_ast
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine import COMPARISONS, EXTREMA, affine
 from polysched.frontends.scop.choices import Choice
-from polysched.frontends.scop.functions import FUNCTIONS, KNOWN
+from polysched.frontends.scop.functions import BUILTIN, FUNCTIONS, KNOWN
 from polysched.frontends.scop.literals import literal
 from polysched.frontends.scop.places import Places
 from polysched.frontends.scop.scope import ArrayBinding, Scope
@@ -237,6 +237,8 @@ class Values:
         if name in ("floord", "ceild"):
             found = affine(self.scope, node)
             return converted(found.value, found.dtype)
+        if name in BUILTIN and all(getattr(one, "value", None) == '""' for one in arguments):
+            return BUILTIN[name]
         function = FUNCTIONS.get(name)
         if function is None:
             near = difflib.get_close_matches(name, FUNCTIONS, n=1)
