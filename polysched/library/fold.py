@@ -57,12 +57,13 @@ def fold_kernel(extents: Sequence[int], kept: Sequence[bool], dtype: DType) -> K
     return build.kernel()
 
 
-def fold_schedule(kernel: Kernel, machine: Machine) -> Schedule:
+def fold_schedule(kernel: Kernel, machine: Machine, threads: int = 1) -> Schedule:
     """Schedule a kernel of :func:`fold_kernel`.
 
     Args:
         kernel: the sums.
         machine: whose vectors are used.
+        threads: for how many threads; they share the outermost loop over tiles.
     """
     out = kernel.arrays["out"]
     lanes = machine.lanes(out.dtype.bits)
@@ -87,4 +88,4 @@ def fold_schedule(kernel: Kernel, machine: Machine) -> Schedule:
         within = around[around.index(tiles[-1]) + 1 :]
         loops = [f"{statement}.{loop}" for loop in within if loop not in terms]
         schedule = schedule.vectorize(loops[-1], lanes).unroll(*loops)
-    return schedule
+    return schedule.parallel(f"update.{tiles[0]}") if threads > 1 else schedule

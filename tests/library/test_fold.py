@@ -34,7 +34,8 @@ def test_sums(extents: tuple[int, ...], kept: tuple[bool, ...], dtype: DType) ->
 @pytest.mark.parametrize("name", ["haswell-avx2", "generic", "skylake-avx512"])
 def test_scheduled(name: str) -> None:
     kernel = fold_kernel((5, 3, 21), (True, False, True), f32)
-    assert_agrees(fold_schedule(kernel, load_machine(name)), {})
+    for threads in (1, 2):
+        assert_agrees(fold_schedule(kernel, load_machine(name), threads), {})
 
 
 @pytest.mark.parametrize(

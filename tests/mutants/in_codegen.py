@@ -217,8 +217,8 @@ MUTANTS = (
         "terms-anywhere",
         "products are added at one go whose factors do not lie side by side",
         "polysched/codegen/dot_products.py",
-        "one.is_constant and one.constant == (distance if at == along else 0)",
-        "one.is_constant",
+        "apart.is_constant and apart.constant == distance",
+        "apart.is_constant",
         ("tests/codegen/test_dot_products.py",),
     ),
     Mutant(
