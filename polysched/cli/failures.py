@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from enum import IntEnum
 from io import UnsupportedOperation
-from typing import Any
+from typing import Any, TextIO
 
 import click
 from click.exceptions import Exit
@@ -70,17 +70,17 @@ def _failures_told() -> Iterator[None]:
         finally:
             _flush_output()
     except RefusedScheduleError as refusal:
-        with suppress(OSError):
+        with _written_if_possible():
             print_verdict(refusal.verdict, "the schedule", to_errors=True)
         raise Exit(VERDICT_CODES[refusal.verdict.kind]) from None
     except BrokenPipeError:  # the reader has seen enough
-        _give_output_up()
+        _give_up(sys.stdout)
         raise Exit(ExitCode.OUTPUT_CLOSED) from None
     except OSError as error:  # mostly the output's disk is full
-        _give_output_up()
+        _give_up(sys.stdout)
         raise _told(str(error), ExitCode.BAD_INPUT) from None
     except click.ClickException as misuse:
-        with suppress(OSError):
+        with _written_if_possible():
             misuse.show()
         raise Exit(misuse.exit_code) from None
     except PolyschedError as error:
@@ -91,23 +91,36 @@ def _failures_told() -> Iterator[None]:
 
 def _told(message: str, code: ExitCode) -> Exit:
     """Write the message, where that is possible; the exception that ends the command."""
-    with suppress(OSError):
+    with _written_if_possible():
         print_error(message)
     return Exit(code)
 
 
+@contextmanager
+def _written_if_possible() -> Iterator[None]:
+    """Do without what the error output does not take."""
+    try:
+        yield
+        if sys.stderr is not None:  # it may have been closed from the start
+            sys.stderr.flush()
+    except OSError:
+        _give_up(sys.stderr)
+
+
 def _flush_output() -> None:
-    if sys.stdout is not None:  # the output may have been closed from the start
+    if sys.stdout is not None:
         sys.stdout.flush()
 
 
-def _give_output_up() -> None:
+def _give_up(stream: TextIO | None) -> None:
     """Have what cannot be written go nowhere: Python tries again when it ends."""
+    if stream is None:
+        return
     try:
-        _flush_output()
+        stream.flush()
     except OSError:
         with suppress(UnsupportedOperation):
-            lost = sys.stdout.fileno()
+            lost = stream.fileno()
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, lost)
             os.close(nowhere)
