@@ -155,27 +155,22 @@ def test_a_loop_of_known_length_is_checked_by_the_interpreter_too() -> None:
         assert_agrees(in_vectors(rows_by_columns(*form), 16), {})
 
 
-def test_terms_that_are_no_neighbours() -> None:
-    """The same sums, of terms that lie columns apart."""
+@pytest.mark.parametrize(
+    ("shape", "terms", "by_columns"),
+    [
+        pytest.param((4, 16), 4, True, id="terms a row apart"),
+        pytest.param((16, 8), 2, False, id="lanes in rows of eight"),
+    ],
+)
+def test_what_does_not_lie_as_a_group(shape: tuple[int, int], terms: int, by_columns: bool) -> None:
+    """Computed term by term."""
     build = ps.KernelBuilder("dots")
-    x = build.input("x", ps.i16, (4,))
-    y = build.input("y", ps.i16, (4, 16))
+    x = build.input("x", ps.i16, (terms,))
+    y = build.input("y", ps.i16, shape)
     s = build.inout("s", ps.i32, (16,))
-    with build.loops(n=16, r=4) as (column, r):
-        s[column] += ps.cast(x[r], ps.i32) * ps.cast(y[r, column], ps.i32)
-    schedule = ps.Schedule(build.kernel()).vectorize("n", 16).unroll("r")
-    assert not dots(schedule, VNNI_MACHINE)
-    assert_agrees(schedule, {})
-
-
-def test_lanes_that_do_not_follow_one_another() -> None:
-    """Neighbouring terms, but rows of eight: computed term by term."""
-    build = ps.KernelBuilder("dots")
-    x = build.input("x", ps.i16, (2,))
-    y = build.input("y", ps.i16, (16, 8))
-    s = build.inout("s", ps.i32, (16,))
-    with build.loops(n=16, r=2) as (column, r):
-        s[column] += ps.cast(x[r], ps.i32) * ps.cast(y[column, r], ps.i32)
+    with build.loops(n=16, r=terms) as (column, r):
+        factor = y[r, column] if by_columns else y[column, r]
+        s[column] += ps.cast(x[r], ps.i32) * ps.cast(factor, ps.i32)
     schedule = ps.Schedule(build.kernel()).vectorize("n", 16).unroll("r")
     assert not dots(schedule, VNNI_MACHINE)
     assert_agrees(schedule, {})
