@@ -23,6 +23,7 @@ from polysched.fuzz.sketch import (
     AssignSketch,
     KernelSketch,
     PartSketch,
+    WhereSketch,
     assignments,
 )
 from polysched.fuzz.values import converted, number, reduction, value
@@ -91,7 +92,12 @@ def _nest(draft: Draft, last: int, depth: int) -> PartSketch:
             if len(draft.scope) < depth and chance(integers, 3, 5):
                 body.append(_nest(draft, last, depth))
             else:
-                body.append(guarded(draft, _statement(draft)))
+                part = guarded(draft, _statement(draft))
+                body.append(part)
+                if not isinstance(part, WhereSketch) or draft.statements == last:
+                    continue
+                if chance(integers, 1, 2):
+                    body.append(WhereSketch(~part.condition, (_statement(draft),)))
         return closed(*body)
 
 

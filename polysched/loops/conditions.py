@@ -13,6 +13,10 @@ def range_conditions(loop: For) -> tuple[Expression, ...]:
     """What holds of a loop's variable in its body."""
     index = Index(loop.variable)
     ends = (*at_least(index, loop.lower), *at_most(index, loop.upper - 1))
+    if not (isinstance(loop.lower, Constant) and isinstance(loop.upper, Constant)):
+        first, last = loop.values
+        ends += () if first is None else (first <= index,)
+        ends += () if last is None else (index <= last,)
     return ends if loop.step == 1 else (*ends, equal((index - loop.lower) % loop.step, 0))
 
 

@@ -22,7 +22,7 @@ from polysched.ir.linear import (
 )
 from polysched.ir.operators import Operator
 from polysched.ir.traversal import transform
-from polysched.ir.tree import LoopKind
+from polysched.ir.tree import Loop, LoopKind
 from polysched.loops.isl_ast import (
     AND,
     BLOCK,
@@ -35,7 +35,7 @@ from polysched.loops.isl_ast import (
     operator_kind,
 )
 from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode, block
-from polysched.loops.requests import Request
+from polysched.loops.requests import Request, value_below
 from polysched.loops.schedule_tree import BufferLifetime, Nest, mark_number
 from polysched.schedule.program import Program, value_range
 
@@ -71,12 +71,14 @@ class _Scope:
         known: intervals of the loop variables in scope.
         nest: the innermost mark of a band around; None outside of all.
         steps: of the iterators that have a loop, from one iteration to the next.
+        shifted: the loops of the tree whose values isl's iterators may be less than a step off.
     """
 
     values: Mapping[str, Expression]
     known: Intervals
     nest: Nest | None
     steps: Mapping[str, int] = field(default_factory=dict)
+    shifted: Mapping[str, Loop] = field(default_factory=dict)
 
 
 class _Reader:
@@ -114,8 +116,11 @@ class _Reader:
         what = self.marks[mark_number(node.mark_get_id())]
         inner = node.mark_get_node()
         if isinstance(what, BufferLifetime):
-            iteration = tuple(scope.values.get(name) for name in self.iterators[: what.depth])
-            return Allocate(what.array, self.node(inner, scope), iteration)
+            body = self.node(inner, scope)
+            iteration = (
+                self._loop_value(name, scope, body) for name in self.iterators[: what.depth]
+            )
+            return Allocate(what.array, body, tuple(iteration))
         return self.node(inner, replace(scope, nest=what))
 
     def _for(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
@@ -124,7 +129,7 @@ class _Reader:
         loop = scope.nest.loops[self.iterators.index(iterator) - scope.nest.depth]
         lower = simplify(self.expression(node.for_get_init(), scope), scope.known)
         if node.for_is_degenerate():
-            return self.node(node.for_get_body(), self._bound(scope, iterator, lower))
+            return self.node(node.for_get_body(), self._bound(scope, iterator, lower, loop))
         step = int(node.for_get_inc().get_val().to_python())
         variable = self._fresh(loop.name, scope)
         upper = simplify(self._upper(node.for_get_cond(), iterator, scope), scope.known)
@@ -133,20 +138,44 @@ class _Reader:
         last: Interval = (low, None if high is None else high - 1)
         if loop.kind is LoopKind.VECTOR:
             last = intersection(last, (0, loop.lanes - 1))
-        inner = self._bound(scope, iterator, Index(variable))
+        inner = self._bound(scope, iterator, Index(variable), loop if step > 1 else None)
         known, steps = {**inner.known, variable: last}, {**scope.steps, iterator: step}
         inner = replace(inner, known=known, steps=steps)
         body = self.node(node.for_get_body(), inner)
         unrolled = loop.kind is LoopKind.UNROLLED
-        values = value_range(self.program, loop) if unrolled else UNBOUNDED
+        values = self._values(loop, step) if unrolled else UNBOUNDED
         kind, lanes, strategy = loop.kind, loop.lanes, loop.transposition
         made = For(variable, loop.name, lower, upper, step, kind, body, lanes, values, strategy)
         asked = self.requests.get(id(loop), ())
         requests = tuple(one.made(made, scope.values, scope.steps, known) for one in asked)
         return replace(made, prefetches=requests) if requests else made
 
-    def _bound(self, scope: _Scope, iterator: str, value: Expression) -> _Scope:
-        return replace(scope, values={**scope.values, iterator: value})
+    def _values(self, loop: Loop, step: int) -> Interval:
+        """Literal bounds of isl's iterator.
+
+        Statements that run at different remainders of the step may share an iterator, to which
+        they then add less than a step.
+        """
+        first, last = value_range(self.program, loop)
+        return (
+            None if first is None else first - (step - 1),
+            None if last is None else last + (step - 1),
+        )
+
+    def _bound(
+        self, scope: _Scope, iterator: str, value: Expression, shifted: Loop | None
+    ) -> _Scope:
+        values = {**scope.values, iterator: value}
+        if shifted is None or len(shifted.values) == 1:
+            return replace(scope, values=values)
+        return replace(scope, values=values, shifted={**scope.shifted, iterator: shifted})
+
+    def _loop_value(self, iterator: str, scope: _Scope, body: LoopNode) -> Expression | None:
+        """The value of a loop of the tree for what is below; None if it is not the iterator's."""
+        value, loop = scope.values.get(iterator), scope.shifted.get(iterator)
+        if loop is None or value == value_below(loop, body, scope.known):
+            return value
+        return None
 
     def _fresh(self, name: str, scope: _Scope) -> str:
         used = {value.name for value in scope.values.values() if isinstance(value, Index)}

@@ -61,7 +61,7 @@ class Request:
         for name in used & {*outer}:
             found = values.get(name)
             if found is None:
-                found = _value(self.around[name], loop.body, known)
+                found = value_below(self.around[name], loop.body, known)
             if found is None:
                 raise LoweringError(
                     f"loop '{self.around[own].name}' prefetches array '{self.ahead.array}', but "
@@ -76,8 +76,12 @@ class Request:
         return Prefetch(self.ahead.array, start, self.extents, self.ahead.level)
 
 
-def _value(loop: Loop, node: LoopNode, known: Intervals) -> Expression | None:
-    """The value that a loop of the tree has for all that is below a node, over ``known``."""
+def value_below(loop: Loop, node: LoopNode, known: Intervals) -> Expression | None:
+    """The value that a loop of the tree has for what is below a node, over ``known``.
+
+    It is found from the first assignment there: isl's loops run the parts of a block that differ
+    in it one behind the other.
+    """
     intervals = dict(known)
     while not isinstance(node, Assign):
         if isinstance(node, For):

@@ -6,7 +6,7 @@ from polysched.codegen.expand import expand
 from polysched.errors import LoweringError
 from polysched.ir.dtypes import i32
 from polysched.ir.expressions import Index, Operand, Parameter, as_expression
-from polysched.ir.functions import minimum
+from polysched.ir.functions import equal, minimum
 from polysched.ir.kernel import Role
 from polysched.ir.linear import UNBOUNDED, Interval
 from polysched.ir.tree import LoopKind
@@ -130,3 +130,21 @@ def test_a_bound_that_only_a_minimum_tells_is_found_for_limited_sizes() -> None:
         between = values[:-2] + values[2:]
         wanted = between[:, :-2] + between[:, 1:-1] + between[:, 2:]
         np.testing.assert_allclose(run(values)[1:-1, 1:-1], wanted)
+
+
+@pytest.mark.parametrize("period", [2, 3])
+@pytest.mark.parametrize("factor", [2, 3, 5])
+def test_statements_at_other_remainders_of_a_step(period: int, factor: int) -> None:
+    """isl has them share a loop, whose variable then is less than a step off for one of them."""
+    build = ps.KernelBuilder("remainders")
+    n = build.parameter("n", minimum=0)
+    y = build.inout("y", i32, [n])
+    with build.loops(i=n) as at:
+        for remainder in range(period):
+            turn = equal(at % period, (remainder + 1) % period)
+            with build.where(turn), build.statement(f"S{remainder}"):
+                y[at] = remainder + 1
+    schedule = ps.Schedule(build.kernel()).split("i", factor, into=("io", "ii")).unroll("ii")
+    result = np.zeros(23, np.int32)
+    ps.compile(schedule)(result)
+    np.testing.assert_array_equal(result, (np.arange(23) - 1) % period + 1)
