@@ -13,7 +13,13 @@ from polysched.library.transpose.axes import Movement
 from polysched.library.transpose.kernel import transpose_kernel
 from polysched.library.transpose.plain import copy_kernel, copy_schedule
 from polysched.library.transpose.rows import rows_kernel, rows_schedule
-from polysched.library.transpose.schedule import Visit, shared, transpose_schedule, visit_of
+from polysched.library.transpose.schedule import (
+    Visit,
+    collecting,
+    shared,
+    transpose_schedule,
+    visit_of,
+)
 from polysched.library.transpose.thin import (
     ThinVisit,
     thin_kernel,
@@ -27,6 +33,8 @@ from polysched.runtime.kernel import CompiledKernel
 
 _WORTH_THREADS = 1 << 20
 """Bytes from which on a second thread gains more than its start costs."""
+_COLLECTED = 3 / 8
+"""Of the last cache: what blocks are collected of; of more, lines come from memory by then."""
 _LEAST_COLUMNS: Mapping[int, int] = MappingProxyType({1: 2, 2: 3, 4: 7, 8: 3})
 """Elements of a row of x, by their bytes, below which numpy's loop over single ones is faster."""
 _FEWEST_THIN = 512
@@ -80,20 +88,32 @@ def compiled_for(movement: Movement, dtype: DType, team: int, machine: Machine) 
         return Compiled(kernel, thin.source, thin.target, (thin.images, thin.rows))
     if count >= _FEWEST_THIN and movement.shape[-1] < _LEAST_COLUMNS[dtype.bytes]:
         return None
-    kernel = transposing(movement.order, dtype, _visit(movement, dtype, team, machine), machine)
+    kernel = transposing(movement.order, dtype, visit_for(movement, dtype, team, machine), machine)
     target_shape = tuple(movement.shape[axis] for axis in movement.order)
     return Compiled(kernel, movement.shape, target_shape, movement.shape)
 
 
-def _visit(movement: Movement, dtype: DType, team: int, machine: Machine) -> Visit:
-    """How the tiles are visited, by so many threads."""
+def visit_for(movement: Movement, dtype: DType, team: int, machine: Machine) -> Visit:
+    """How the tiles of a movement are visited.
+
+    Args:
+        movement: of the elements; the last axis does not stay the last.
+        dtype: of the elements.
+        team: how many threads run.
+        machine: what the copy is compiled for.
+    """
     size = math.prod(movement.shape) * dtype.bytes
     tile = machine.lanes(dtype.bits)
     target_shape = [movement.shape[axis] for axis in movement.order]
     rows, columns = movement.shape[movement.order[-1]] // tile, movement.shape[-1] // tile
+    pitch = _pitch(target_shape, movement.order.index(len(target_shape) - 1)) * dtype.bytes
+    if _collects(tile, pitch, machine) and 2 * size <= _COLLECTED * _last_cache(machine):
+        collected = collecting(tile, dtype.bytes)
+        if rows >= collected.rows and columns >= collected.columns:
+            return shared(collected, rows, team) if team > 1 else collected
     visit = visit_of(
         tile,
-        _pitch(target_shape, movement.order.index(len(target_shape) - 1)) * dtype.bytes,
+        pitch,
         is_large=2 * size >= _last_cache(machine),
         is_near=2 * size <= _second_cache(machine),
         diagonal=min(rows // team, columns),
@@ -101,6 +121,14 @@ def _visit(movement: Movement, dtype: DType, team: int, machine: Machine) -> Vis
         page_bytes=machine.page_bytes,
     )
     return shared(visit, rows, team) if team > 1 else visit
+
+
+def _collects(tile: int, pitch: int, machine: Machine) -> bool:
+    """Whether the lines that a tile writes share a set of the first cache, which has fewer ways."""
+    if not machine.caches:
+        return False
+    first = machine.caches[0]
+    return tile > first.associativity and pitch % (first.bytes // first.associativity) == 0
 
 
 def _of_rows(movement: Movement, dtype: DType, team: int, machine: Machine) -> Compiled:

@@ -22,6 +22,7 @@ class Visit:
         along_output: whether tiles follow the rows of y, blocks and those in a block; otherwise
             those of x.
         diagonal: whether the tiles of a block follow its diagonals, whatever the blocks do.
+        collected: whether a block of the output is collected in a buffer and then written by rows.
         streamed: whether the output is written past the caches.
         threaded: whether blocks are shared among threads.
         strategy: how tiles are transposed.
@@ -31,6 +32,7 @@ class Visit:
     columns: int
     along_output: bool = False
     diagonal: bool = False
+    collected: bool = False
     streamed: bool = False
     threaded: bool = False
     strategy: TransposeStrategy = TransposeStrategy.NETWORK
@@ -63,6 +65,12 @@ LEAST_DIAGONAL = 16
 CROWDING = 1024
 """Bytes: rows of the output apart by multiples of it fall into few sets."""
 
+COLLECTED_BYTES = 512
+"""Of a row of the output in a block that is collected: eight lines, one behind the other."""
+
+COLLECTED_COLUMNS = 64
+"""Rows of the output in such a block; with rows so long it takes 32 KiB, of the first cache."""
+
 BLOCK_ROWS = 512
 """Rows of x in a block of what goes past the caches."""
 
@@ -70,6 +78,21 @@ BLOCK_ROWS = 512
 def past_cache(tile: int) -> Visit:
     """Four tiles of each row at a time, in blocks of rows that a cache of 256 KiB holds."""
     return Visit(rows=max(1, BLOCK_ROWS // tile), columns=4, streamed=True)
+
+
+def collecting(tile: int, element_bytes: int) -> Visit:
+    """Blocks of the output that are collected first.
+
+    Where the rows of the output lie apart by a multiple of what a way of the first cache holds, the
+    lines that a tile writes share a set. Tiles of more rows than the set has ways then drive out
+    lines that are about to be written; lines of one row, one behind the other, each have their set.
+
+    Args:
+        tile: rows and columns of a tile.
+        element_bytes: of an element.
+    """
+    rows = max(1, COLLECTED_BYTES // (tile * element_bytes))
+    return Visit(rows=rows, columns=max(1, COLLECTED_COLUMNS // tile), collected=True)
 
 
 def visit_of(
@@ -140,6 +163,8 @@ def transpose_schedule(kernel: Kernel, tile: int, visit: Visit) -> Schedule:
     if visit.along_output:
         order = ["column_block", "row_block", "column_tile", "row_tile"]
     schedule = schedule.reorder(*order)
+    if visit.collected:
+        schedule = _collected(schedule, tile)
     if visit.diagonal:
         outer, inner = order[2:]
         schedule = schedule.skew(inner, by=outer, factor=-1, into="diagonal")
@@ -163,3 +188,11 @@ def transpose_schedule(kernel: Kernel, tile: int, visit: Visit) -> Schedule:
     if visit.threaded:
         schedule = schedule.parallel(order[0])
     return schedule
+
+
+def _collected(schedule: Schedule, tile: int) -> Schedule:
+    """The tiles of a block go to a buffer, which is then written row by row."""
+    schedule = schedule.promote("y", at="column_block", into="block")
+    along = f"block_out.d{len(schedule.kernel.arrays['y'].shape) - 1}"
+    schedule = schedule.split(along, tile, into=("out_vector", "out_lane"))
+    return schedule.unroll("out_vector").vectorize("out_lane", tile)

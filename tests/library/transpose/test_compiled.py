@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from polysched.ir.dtypes import f32
+from polysched.ir.dtypes import DType, f32, f64, u8
 from polysched.library.transpose.axes import simplest
-from polysched.library.transpose.compiled import compiled_for
+from polysched.library.transpose.compiled import compiled_for, visit_for
 from polysched.machine.load import load_machine
 
 
@@ -40,3 +40,28 @@ def test_threads_share_what_is_large() -> None:
     made = compiled_for(simplest((1024, 1024), (1, 0)), f32, 2, load_machine())
     assert made is not None
     assert made.kernel.is_threaded
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "rows", "columns"),
+    [
+        ((1024, 512), f32, 8, 4),
+        ((4096, 100), u8, 8, 1),
+        ((1024, 512), f64, None, None),  # as many rows as ways
+        ((512, 1024), f32, None, None),  # 2 KiB apart: two sets
+        ((1024, 60), f32, None, None),  # too narrow
+        ((1024, 4096), f32, None, None),  # from memory
+    ],
+)
+def test_tiles_that_overfill_a_set_are_collected(
+    shape: tuple[int, ...], dtype: DType, rows: int | None, columns: int | None
+) -> None:
+    """A way of the preset's first cache holds 4 KiB, a set of it 8 lines."""
+    machine = load_machine("skylake-avx512")
+    visit = visit_for(simplest(shape, (1, 0)), dtype, 1, machine)
+    assert visit.collected is (rows is not None)
+    if visit.collected:
+        assert (visit.rows, visit.columns) == (rows, columns)
+        assert replace(visit, threaded=True) == visit_for(
+            simplest(shape, (1, 0)), dtype, 2, machine
+        )
