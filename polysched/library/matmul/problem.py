@@ -70,6 +70,11 @@ class Problem:
         return _leading(self.b, self.sizes.n, self.sizes.k)
 
     @property
+    def leading_out(self) -> int:
+        """Elements from one row of the result to the next."""
+        return self.sizes.n if self.strides_out is None else self.strides_out[-2]
+
+    @property
     def flops(self) -> int:
         """Multiplications and additions."""
         return 2 * self.sizes.batch * self.sizes.m * self.sizes.n * self.sizes.k

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import ceil
+from math import ceil, gcd
 
 from polysched.ir.cache_lines import LINE_BYTES
 from polysched.ir.dtypes import DType
@@ -22,6 +22,11 @@ cache: the rows of a tile are so many short streams.
 
 TOLERANCE = 0.02
 """Tiles whose modelled cycles differ by less are taken to be equally fast."""
+
+CROWDED_ROW = 40
+"""Cycles to write a line of sums where others wait for the same set of a cache, one after the
+other, while the next tile is computed.
+"""
 
 TILE_OVERHEAD = 24
 """Cycles to start and end a register tile: loop control, one mispredicted branch."""
@@ -51,7 +56,8 @@ def with_register_tile(config: Config, problem: Problem, machine: Machine) -> Co
         if (candidate := replace(config, inner_m=height, inner_n=width * lanes))
         and registers_needed(candidate, machine, total) <= machine.vector_registers
     ]
-    cycles = [tile_cycles(candidate, sizes, total, machine) for candidate in candidates]
+    places = row_places(problem, machine)
+    cycles = [tile_cycles(one, sizes, total, machine, places) for one in candidates]
     few = min(cycles) * (1 + TOLERANCE)
 
     def rank(candidate: Config) -> tuple[int, float]:
@@ -63,8 +69,25 @@ def with_register_tile(config: Config, problem: Problem, machine: Machine) -> Co
     return min((c for c, taken in zip(candidates, cycles, strict=True) if taken <= few), key=rank)
 
 
-def tile_cycles(config: Config, sizes: Sizes, total: DType, machine: Machine) -> int:
-    """Cycles for all register tiles of a thread: what its FMAs, their operands or the latency take.
+def row_places(problem: Problem, machine: Machine) -> int | None:
+    """How many sets of the first cache the starts of rows of the result fall into.
+
+    None if they are spread, or all of the result has its place in that cache.
+    """
+    first = machine.cache(1)
+    if first is None:
+        return None
+    element, sizes = problem.total.bytes, problem.sizes
+    way = first.bytes // first.associativity
+    places = way // gcd(problem.leading_out * element, way)
+    return places if places <= 4 and sizes.m * sizes.n * element > first.bytes else None
+
+
+def tile_cycles(
+    config: Config, sizes: Sizes, total: DType, machine: Machine, places: int | None = None
+) -> int:
+    """Cycles for all register tiles of a thread: what its FMAs, their operands or the latency take,
+    or to write the sums where rows of the result meet in so many ``places`` of the first cache.
 
     A machine with so many FMA units is taken to load as many vectors a cycle from the nearest
     cache; a panel of ``b`` that does not fit there comes at a fraction of that, while the rest is
@@ -85,7 +108,10 @@ def tile_cycles(config: Config, sizes: Sizes, total: DType, machine: Machine) ->
             busiest = max(sums, loads, machine.fma_latency * machine.fma_units)
             far = rows * row_lines * FAR_LINE * machine.fma_units
             once = TILE_OVERHEAD * machine.fma_units + sums
-            cycles += row_count * column_count * (part.k * (busiest + far) + once)
+            meeting = 0 if places is None else -(-rows // places)
+            writing = meeting * CROWDED_ROW * machine.fma_units
+            computing = part.k * (busiest + far) + once
+            cycles += row_count * column_count * max(computing, writing)
     return ceil(cycles / machine.fma_units)
 
 

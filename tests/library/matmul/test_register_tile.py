@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from polysched.errors import ScheduleError
@@ -8,6 +10,7 @@ from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.register_tile import (
     cache_bytes,
     part_sizes,
+    row_places,
     tile_cycles,
     with_register_tile,
 )
@@ -43,6 +46,24 @@ def test_no_more_rows_than_a_set_of_the_cache_has_ways() -> None:
     assert nearest is not None
     config = with_register_tile(Config(), Problem(Sizes(1000, 16, 1000)), AVX512)
     assert config.inner_m <= nearest.associativity
+
+
+@pytest.mark.parametrize(
+    ("n", "leading", "places"), [(1024, 1024, 1), (100, 1024, 1), (512, 512, 2), (1000, 1000, None)]
+)
+def test_rows_of_the_result_that_meet_in_a_cache(n: int, leading: int, places: int | None) -> None:
+    """A way of this cache holds 4 KiB."""
+    problem = Problem(Sizes(298, n, 2), strides_out=(leading, 1))
+    assert row_places(problem, AVX512) == places
+    assert row_places(replace(problem, sizes=Sizes(3, n, 2)), AVX512) is None
+
+
+def test_few_terms_are_multiplied_in_flat_tiles_where_rows_meet() -> None:
+    heights = [
+        with_register_tile(Config(), Problem(Sizes(298, *sizes)), AVX512).inner_m
+        for sizes in ((1024, 2), (1000, 2), (1024, 200))
+    ]
+    assert heights[0] <= 2 < min(heights[1:])
 
 
 def test_parts() -> None:
