@@ -10,14 +10,21 @@ from polysched.loops.nodes import For
 
 
 def range_conditions(loop: For) -> tuple[Expression, ...]:
-    """What holds of a loop's variable in its body."""
+    """What holds of a loop's variable in its body; outside of its literal bounds nothing runs."""
     index = Index(loop.variable)
     ends = (*at_least(index, loop.lower), *at_most(index, loop.upper - 1))
-    if not (isinstance(loop.lower, Constant) and isinstance(loop.upper, Constant)):
-        first, last = loop.values
-        ends += () if first is None else (first <= index,)
-        ends += () if last is None else (index <= last,)
+    first, last = loop.values
+    if first is not None and not _is_at_least(loop.lower, first):
+        ends += (first <= index,)
+    if last is not None and not _is_at_least(-loop.upper, -last - 1):
+        ends += (index <= last,)
     return ends if loop.step == 1 else (*ends, equal((index - loop.lower) % loop.step, 0))
+
+
+def _is_at_least(bound: Expression, number: int) -> bool:
+    """Whether a bound is a literal, and no less than a number."""
+    form = linear_form(bound, {})
+    return form.is_constant and form.constant >= number
 
 
 def at_most(index: Index, bound: Expression) -> tuple[Expression, ...]:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import islpy as isl
 import pytest
 
@@ -16,6 +18,15 @@ def test_the_range_of_a_loop() -> None:
     for condition in range_conditions(loop("i", 2, 12, step=3)):
         values = values.intersect(to_set(condition, space))
     assert values.is_equal(isl.Set("{ [2]; [5]; [8]; [11] }"))
+
+
+def test_literal_bounds_are_conditions() -> None:
+    space = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=["i"])
+    for claimed, expected in (((2, 5), "2 <= i <= 5"), ((-1, 11), "0 <= i < 12")):
+        values = isl.Set.universe(space)
+        for condition in range_conditions(replace(loop("i", 0, 12), values=claimed)):
+            values = values.intersect(to_set(condition, space))
+        assert values.is_equal(isl.Set(f"{{ [i] : {expected} }}"))
 
 
 @pytest.mark.parametrize(
