@@ -29,8 +29,9 @@ demo: $(VENV)/.installed
 
 test: lint check
 
+# worksteal: a process keeps the tests of a file, whose kernels it has, until the other has none left.
 check: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n $(TEST_PROCESSES) $(ARGS)
+	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist worksteal $(ARGS)
 
 lint: format-check types
 	$(BIN)/ruff check .

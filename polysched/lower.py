@@ -26,6 +26,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from weakref import WeakKeyDictionary
 
 from polysched.codegen.c_function import CFunction
 from polysched.codegen.module import emit_module
@@ -51,9 +52,16 @@ from polysched.runtime.export import export_files, write_export
 from polysched.runtime.jit import emit_assembly
 from polysched.runtime.kernel import CompiledKernel, compile_kernel
 from polysched.schedule.printing import format_schedule
+from polysched.schedule.program import Program
 from polysched.schedule.schedule import Schedule
 
 DEBUG_VARIABLE = "POLYSCHED_DEBUG"
+
+
+_LOOPS: WeakKeyDictionary[Program, LoopProgram] = WeakKeyDictionary()
+"""The loops of programs that are still held: a stage that is shown, code for a second machine and
+what a machine fits are of the same loops, which take isl longer than the rest of the flow.
+"""
 
 
 def lower(schedule: Schedule) -> LoopProgram:
@@ -62,7 +70,11 @@ def lower(schedule: Schedule) -> LoopProgram:
     Raises:
         LoweringError: the schedule cannot be turned into loops.
     """
-    return generate_loops(schedule.program)
+    program = schedule.program
+    loops = _LOOPS.get(program)
+    if loops is None:
+        loops = _LOOPS[program] = generate_loops(program)
+    return loops
 
 
 def compile(

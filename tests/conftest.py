@@ -1,7 +1,9 @@
 """What holds for all tests: a home of their own, and no deadline on a machine others use too."""
 
+import gc
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -12,15 +14,24 @@ from tests.golden import compare_with_golden
 settings.register_profile("polysched", deadline=None, print_blob=True)
 settings.load_profile("polysched")
 
+_NUMBERS = count()
+
 
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give each test a home, and so caches and settings, of its own."""
-    home: Path = tmp_path_factory.mktemp("home")
+    # Numbered here: to find a free number pytest reads the names of all homes before.
+    home: Path = tmp_path_factory.mktemp(f"home-{next(_NUMBERS)}", numbered=False)
     for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, str(home))
     for name in ("POLYSCHED_DEBUG", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
+
+
+def pytest_collection_finish() -> None:
+    """Have the collector leave alone what lives until the end: ten thousand tests and more."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,3 +1,5 @@
+import gc
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -5,6 +7,7 @@ import pytest
 
 import polysched as ps
 from polysched.errors import ExportError, PolyschedError
+from polysched.legality.check import check
 from polysched.legality.verdict import IllegalScheduleError
 from polysched.lower import STAGES, compile, lower, show
 from polysched.runtime.cache import ObjectCache
@@ -119,3 +122,26 @@ def test_export_looks_at_the_path_before_the_schedule(tmp_path: Path) -> None:
     with pytest.raises(IllegalScheduleError):
         ps.export(ps.Schedule(kernels.prefix()).reverse("i"), tmp_path / "a.o")
     assert not list(tmp_path.iterdir())
+
+
+def test_what_was_found_legal_is_not_proved_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule = Schedule(kernels.scale()).vectorize("i", 4)
+    verdict = check(schedule)
+    with monkeypatch.context() as patched:
+        patched.delattr("polysched.legality.check.find_violation")
+        assert check(schedule) is verdict
+        compile(schedule, cache=NO_CACHE)
+        with pytest.raises(NameError):
+            check(Schedule(schedule.kernel))
+    assert not check(Schedule(kernels.prefix()).reverse("i")).is_legal
+
+
+def test_loops_are_made_once_and_kept_no_longer_than_their_program() -> None:
+    schedule = Schedule(kernels.scale())
+    made = lower(schedule)
+    assert lower(schedule) is made
+    assert lower(schedule.vectorize("i", 4)) is not made
+    held = weakref.ref(made)
+    del schedule, made
+    gc.collect()
+    assert held() is None

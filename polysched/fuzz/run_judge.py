@@ -12,7 +12,7 @@ from polysched.ir.tree import LoopKind, loops
 from polysched.legality.verdict import Cause, Verdict
 from polysched.loops.execution import IterationOrder, ascending, descending, shuffled
 from polysched.loops.generate import generate_loops
-from polysched.loops.interpreter import interpret
+from polysched.loops.interpreter import interpreter
 from polysched.loops.last_writer import last_writer_errors
 from polysched.loops.nodes import LoopProgram
 from polysched.schedule.program import Program
@@ -66,6 +66,7 @@ def _wrong(subject: Subject, scheduled: Program, program: LoopProgram) -> str:
     orders: list[IterationOrder] = [ascending]
     if _is_parallel(scheduled):
         orders += [descending, shuffled(len(scheduled.statements))]
+    interpreters = [interpreter(program, order=order) for order in orders]
     for sizes in subject.affordable(SIZES, MOST_INSTANCES, RUNS):
         run = subject.run(sizes)
         try:
@@ -74,8 +75,8 @@ def _wrong(subject: Subject, scheduled: Program, program: LoopProgram) -> str:
             )
             if errors:
                 return f"at {sizes}: {errors[0]}"
-            for order in orders:
-                got = interpret(program, run.arguments, sizes, order=order)
+            for interpreted in interpreters:
+                got = interpreted(run.arguments, sizes)
                 for name, expected in run.results.items():
                     if not np.array_equal(expected, got[name], equal_nan=True):
                         return f"at {sizes}: array '{name}' differs"

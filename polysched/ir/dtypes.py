@@ -21,6 +21,8 @@ from polysched.errors import KernelError, suggestion
 class NumberKind(Enum):
     """What the bits of an element mean."""
 
+    __hash__ = object.__hash__  # as that of operators
+
     FLOAT = "f"
     SIGNED = "i"
     UNSIGNED = "u"

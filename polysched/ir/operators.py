@@ -8,6 +8,9 @@ from enum import Enum
 class Operator(Enum):
     """The operations of expressions; the value is the spelling used in messages and printouts."""
 
+    # A member is itself alone. Enum's own hash is a method in Python, and terms are found by it.
+    __hash__ = object.__hash__
+
     ADD = "+"
     SUBTRACT = "-"
     MULTIPLY = "*"

@@ -8,6 +8,7 @@ declared kernel it proves that it stays inside its arrays and reads nothing unde
 from __future__ import annotations
 
 from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 import islpy as isl
 
@@ -37,11 +38,17 @@ from polysched.schedule.schedule import Schedule
 DEFAULT_QUOTA = 2_000_000
 """Operations of isl for one check."""
 
+_LEGAL: WeakKeyDictionary[Schedule, Verdict] = WeakKeyDictionary()
+"""The verdicts on schedules that are legal: no schedule changes, so they stay it."""
+
 
 def check(
     schedule: Schedule, *, quota: int = DEFAULT_QUOTA, seconds: float = DEFAULT_SECONDS
 ) -> Verdict:
     """Judge a schedule.
+
+    What was found legal is remembered as long as it is held, so that compiling it after a check
+    takes no second proof, and has no limit to keep.
 
     Args:
         quota: what isl may spend, in operations; when it is spent the verdict is unknown. 0: no
@@ -57,6 +64,9 @@ def check(
             "Schedule(kernel)"
         )
     spending = budget(quota, seconds)
+    known = _LEGAL.get(schedule)
+    if known is not None:
+        return known
     try:
         with spending.question():
             violation = kernel_violation(schedule.programs[0]) or find_violation(schedule.program)
@@ -65,7 +75,9 @@ def check(
     except isl.Error as error:
         return Verdict(VerdictKind.UNKNOWN, reason=f"isl gave up: {error}")
     if violation is None:
-        return Verdict(VerdictKind.LEGAL, checked=_counts(schedule.program))
+        legal = Verdict(VerdictKind.LEGAL, checked=_counts(schedule.program))
+        _LEGAL[schedule] = legal
+        return legal
     if not violation.in_kernel:
         violation = replace(violation, guilty=_guilty_step(schedule, spending))
     return Verdict(VerdictKind.ILLEGAL, violation, explain(violation), _counts(schedule.program))

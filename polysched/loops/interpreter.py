@@ -24,6 +24,8 @@ from polysched.loops.execution import Around, IterationOrder, ascending, compile
 from polysched.loops.nodes import Allocate, Assign, LoopProgram, walk
 
 Observer: TypeAlias = Callable[[str, tuple[int, ...]], None]
+Interpreter: TypeAlias = Callable[[Mapping[str, AnyArray], Mapping[str, int]], dict[str, AnyArray]]
+"""From arrays and parameters to what :func:`interpret` returns."""
 
 
 def interpret(
@@ -54,13 +56,34 @@ def interpret(
         KernelError: an access outside its array or outside the lifetime of a buffer.
         LoweringError: a vector loop whose body has no vector meaning.
     """
-    check_parameters(program.context, parameters)
-    lasting = lasting_arrays(program)
-    memory = argument_memory(lasting, arrays, parameters)
+    return interpreter(program, observer, order=order)(arrays, parameters)
+
+
+def interpreter(
+    program: LoopProgram, observer: Observer | None = None, *, order: IterationOrder = ascending
+) -> Interpreter:
+    """:func:`interpret` of one program, to be run several times.
+
+    Reading the loops of tiles that are written out takes longer than a small run of them.
+
+    Raises:
+        LoweringError: a vector loop whose body has no vector meaning.
+    """
+    lasting, memory = lasting_arrays(program), Memory({})
     run = compile_loops(program.body, _Values(program, memory, observer), order)
-    with np.errstate(all="ignore"):
-        run(dict(parameters))
-    return results(lasting, memory)
+
+    def interpreted(
+        arrays: Mapping[str, AnyArray], parameters: Mapping[str, int]
+    ) -> dict[str, AnyArray]:
+        check_parameters(program.context, parameters)
+        given = argument_memory(lasting, arrays, parameters)
+        memory.arrays.clear()
+        memory.arrays.update(given.arrays)
+        with np.errstate(all="ignore"):
+            run(dict(parameters))
+        return results(lasting, Memory(memory.arrays, given.buffers))
+
+    return interpreted
 
 
 def lasting_arrays(program: LoopProgram) -> dict[str, Array]:

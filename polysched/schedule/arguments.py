@@ -6,6 +6,7 @@ import reprlib
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
+from functools import cache
 from operator import is_
 from types import MappingProxyType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -34,7 +35,7 @@ def with_checked_arguments(name: str, record: _Record) -> _Record:
     Raises:
         StepError: an argument is of another type.
     """
-    hints = get_type_hints(type(record))
+    hints = _hints(type(record))  # type: ignore[arg-type]
     changed = {}
     for one in fields(record):  # type: ignore[arg-type]
         given = getattr(record, one.name)
@@ -45,6 +46,12 @@ def with_checked_arguments(name: str, record: _Record) -> _Record:
         if value is not given:
             changed[one.name] = value
     return replace(record, **changed) if changed else record  # type: ignore[type-var]
+
+
+@cache
+def _hints(record: type) -> Mapping[str, Any]:
+    """The types of the fields of a step's record; reading them takes longer than many steps."""
+    return get_type_hints(record)
 
 
 def _plain(given: object) -> object:

@@ -12,6 +12,10 @@ from polysched.bench.legality import (
 )
 from polysched.errors import BenchError
 from polysched.fuzz.campaign import Plan
+from polysched.legality import check as checker
+from polysched.legality.check import check, find_violation
+from polysched.legality.verdict import Violation
+from polysched.schedule.program import Program
 from polysched.schedule.split import Split
 
 
@@ -23,6 +27,20 @@ def test_full_schedules_are_legal_and_quick(name: str) -> None:
     # Aimed at are 0.05; this bound only tells minutes from moments on a machine that is busy.
     assert measured.cpu_seconds < 1
     assert measured.wall_seconds >= 0
+
+
+def test_what_was_found_legal_is_judged_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = []
+
+    def counted(program: Program) -> Violation | None:
+        judged.append(program)
+        return find_violation(program)
+
+    monkeypatch.setattr(checker, "find_violation", counted)
+    schedule = packed_matmul()
+    assert check(schedule).is_legal
+    assert time_check("again", schedule, 2).verdict == "legal"
+    assert len(judged) == 3
 
 
 def test_the_matmul_packs_and_keeps_a_tile_in_registers() -> None:

@@ -1,17 +1,21 @@
 """Programs meant to harm: each asks everything of polysched, in a process of its own.
 
 Run as ``python -m tests.errors.hostile NAME``: it prints the errors that polysched raised, and
-takes no notice of them; whatever else happens is a defect.
+takes no notice of them; whatever else happens is a defect. ``python -m tests.errors.hostile NAME
+0.1`` takes a tenth of each time that isl is given; the operations stay.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial, reduce
 from typing import Any
 
 import polysched as ps
+from polysched.ir import quota
+from polysched.ir.deadline import deadline
 from polysched.ir.expressions import Expression, Index
 
 
@@ -124,13 +128,23 @@ def attempt(action: Callable[[], object]) -> object:
         return None
 
 
-def main(name: str) -> None:
-    """Ask everything of one case."""
+def shorten(share: float) -> None:
+    """Have isl take a share of each time that it is given for one question."""
+
+    def shorter(seconds: float, *, of_processor: bool = False) -> AbstractContextManager[None]:
+        return deadline(share * seconds, of_processor=of_processor)
+
+    quota.deadline = shorter
+
+
+def main(name: str, share: float = 1.0) -> None:
+    """Ask everything of one case, with a share of the time."""
+    shorten(share)
     schedule = attempt(CASES[name])
     if isinstance(schedule, ps.Schedule):
         verdict = ps.check(schedule)
         print(verdict.kind.value)
-        attempt(lambda: ps.explain_loops(schedule))
+        attempt(lambda: ps.explain_loops(schedule, seconds=share * quota.DEFAULT_SECONDS))
         for stage in ("domain", "deps", "schedule", "llvm"):
             attempt(partial(ps.show, schedule, stage))
         if verdict.is_legal:
@@ -138,5 +152,5 @@ def main(name: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], *map(float, sys.argv[2:]))
     print("alive")

@@ -1,3 +1,5 @@
+import pickle
+
 from polysched.ir.operators import (
     COMPARISONS,
     FLOAT_ONLY,
@@ -22,3 +24,9 @@ def test_calls_of_the_c_library_are_of_floats() -> None:
 def test_a_spelling_means_one_operation() -> None:
     assert Operator("<=") is Operator.LESS_EQUAL
     assert len({one.value for one in Operator}) == len(Operator)
+
+
+def test_they_are_found_by_identity() -> None:
+    """Expressions that are keys are hashed some hundred thousand times in a compilation."""
+    assert hash(Operator.ADD) == object.__hash__(Operator.ADD)
+    assert pickle.loads(pickle.dumps(Operator.ADD)) is Operator.ADD

@@ -8,7 +8,7 @@ from polysched.ir.dtypes import f32, i32
 from polysched.ir.expressions import Constant
 from polysched.ir.kernel import Role
 from polysched.ir.tree import LoopKind
-from polysched.loops.interpreter import interpret
+from polysched.loops.interpreter import interpret, interpreter
 from polysched.loops.nodes import Allocate, Block, If
 from tests.loops.programs import array, assign, i, j, load, loop, matmul_relu, n, program, vector
 
@@ -144,6 +144,16 @@ def test_arguments_are_checked_and_not_changed() -> None:
         interpret(made, {"x": given}, {"n": 4})
     with pytest.raises(CallError, match="n = -1 violates the context"):
         interpret(made, {"x": given}, {"n": -1})
+
+
+def test_a_program_is_run_again() -> None:
+    y = array("y", (4,), Role.OUTPUT)
+    run = interpreter(program([y], loop("i", 0, n, assign("y", (i,), Constant(1.0, f32)))))
+    for size in (4, 2, 0):
+        written = run({"y": np.zeros(4, np.float32)}, {"n": size})["y"]
+        assert written.tolist() == [1] * size + [0] * (4 - size)
+        with pytest.raises(KernelError, match="outside array 'y'"):
+            run({}, {"n": 5})
 
 
 def test_a_loop_variable_ends_with_its_loop() -> None:

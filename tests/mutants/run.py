@@ -128,6 +128,8 @@ class Workshop:
             f"-n{jobs}",
             "--ignore=tests/mutants",
             *("-p", "no:cacheprovider"),
+            # Alone of the plugins: importing the others takes longer than many of the hinted tests.
+            *("-p", "xdist.plugin"),
             *chosen,
         )
         if ended is None:
@@ -178,7 +180,12 @@ class Workshop:
         process = subprocess.Popen(
             [sys.executable, *arguments],
             cwd=self.tree,
-            env={**os.environ, "PYTHONPATH": str(self.tree), "PYTHONDONTWRITEBYTECODE": "1"},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(self.tree),
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

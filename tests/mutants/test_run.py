@@ -58,7 +58,7 @@ def test_what_notices_a_mutant(
 
 
 def test_a_run_that_does_not_end_is_noticed(workshop: Workshop) -> None:
-    slow = Workshop(workshop.tree, 0, 0.2, 1)
+    slow = Workshop(workshop.tree, 0, 0.01, 1)
     assert slow.outcome(mutant("a + b", "a - b")).killed_by == "time"
 
 

@@ -79,3 +79,9 @@ def test_members_of_enumerations_become_what_they_stand_for() -> None:
     )
     found = with_checked_arguments("step", given)
     assert repr(found) == repr(Everything("i", 4, names=("i",), numbers=(4,)))
+
+
+def test_the_types_of_a_step_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_checked_arguments("step", Everything())
+    monkeypatch.delattr("polysched.schedule.arguments.get_type_hints")
+    with_checked_arguments("step", Everything(number=2))

@@ -27,7 +27,7 @@ from polysched.ir.packing import byte_shape
 from polysched.ir.reference import run_reference
 from polysched.ir.strides import concrete_strides
 from polysched.loops.generate import parameter_intervals
-from polysched.loops.interpreter import interpret
+from polysched.loops.interpreter import interpreter
 from polysched.loops.nodes import LoopProgram
 from polysched.lower import compile, lower
 from polysched.machine.description import Machine
@@ -90,14 +90,15 @@ def assert_agrees(
     """
     kernel = schedule.kernel
     compiled = compile(schedule, machine, cache=NO_CACHE)
-    loops = lower(schedule)
-    registers = in_registers(loops)
+    runs = []
+    if interpreted:
+        loops = lower(schedule)
+        runs = [(interpreter(loops), "loops"), (interpreter(in_registers(loops)), "registers")]
     for size in sizes or ({},):
         called = {**arguments(kernel, size, seed=math.prod(size.values())), **(given or {})}
         expected = run_reference(kernel, called, size)
-        if interpreted:
-            assert_equal(interpret(loops, called, size), expected, f"loops at {size}")
-            assert_equal(interpret(registers, called, size), expected, f"registers at {size}")
+        for run, what in runs:
+            assert_equal(run(called, size), expected, f"{what} at {size}")
         strides = {
             name: concrete_strides(kernel.arrays[name], array.shape, size)
             for name, array in called.items()

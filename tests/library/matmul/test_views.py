@@ -86,13 +86,18 @@ def assert_written(a: AnyArray, b: AnyArray, out: AnyArray, **options: Any) -> N
     assert (around == PATTERN).all()
 
 
-@pytest.mark.parametrize("sizes", [(7, 19, 5), (1, 33, 40), (33, 1, 40), (40, 70, 33), (1, 1, 9)])
-@pytest.mark.parametrize("make_out", RESULTS)
-def test_views_everywhere(sizes: tuple[int, int, int], make_out: Callable[..., AnyArray]) -> None:
+EVERYWHERE = ((7, 19, 5), (1, 33, 40), (33, 1, 40), (40, 70, 33), (1, 1, 9))
+
+
+@pytest.mark.parametrize("sizes", EVERYWHERE)
+@pytest.mark.parametrize("number", range(len(RESULTS)))
+def test_views_everywhere(sizes: tuple[int, int, int], number: int) -> None:
+    """All pairs of two of the three views at all sizes, and all three together at one of them."""
     m, n, k = sizes
-    for make_a in OPERANDS:
-        for make_b in OPERANDS:
-            assert_written(make_a(m, k), make_b(k, n), make_out(m, n), threads=1)
+    turn = number + EVERYWHERE.index(sizes)
+    for place, make_a in enumerate(OPERANDS):
+        for make_b in OPERANDS[(turn - place) % len(RESULTS) :: len(RESULTS)]:
+            assert_written(make_a(m, k), make_b(k, n), RESULTS[number](m, n), threads=1)
 
 
 @settings(deadline=None, max_examples=40)
@@ -140,19 +145,28 @@ def test_rows_of_a_stack() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "dtype"),
-    [((300, 3, 100), "f4"), ((90, 7, 200), "i1"), ((40, 2, 64), "f8"), ((130, 5, 20), "f4")],
+    ("sizes", "dtype", "turn"),
+    [
+        ((300, 3, 100), "f4", 0),
+        ((90, 7, 200), "i1", 0),
+        ((40, 2, 64), "f8", 1),
+        ((130, 5, 20), "f4", 1),
+    ],
 )
-def test_few_columns(sizes: tuple[int, int, int], dtype: str) -> None:
-    """Computed as rows of the transposed product, and written as columns."""
+def test_few_columns(sizes: tuple[int, int, int], dtype: str, turn: int) -> None:
+    """Computed as rows of the transposed product, and written as columns: of each pair of operands
+    the product alone, or what follows it.
+    """
     m, n, k = sizes
     total = matmul(filled(1, 1, dtype=dtype), filled(1, 1, dtype=dtype)).dtype
     bias = filled(n, dtype=total.str)
-    for make_a in IN_PLACE:
-        for make_b in IN_PLACE:
+    for place, make_a in enumerate(IN_PLACE):
+        for other, make_b in enumerate(IN_PLACE):
             a, b = make_a(m, k, dtype=dtype), make_b(k, n, dtype=dtype)
             expected = a.astype(total) @ b.astype(total)
-            np.testing.assert_array_equal(matmul(a, b, threads=1), expected)
+            if (place + other + turn) % 2:
+                np.testing.assert_array_equal(matmul(a, b, threads=1), expected)
+                continue
             out = np.full((m, n + 4), PATTERN, total)
             matmul(a, b, out[:, 1 : 1 + n], bias=bias, activation="relu", threads=1)
             np.testing.assert_array_equal(out[:, 1 : 1 + n], np.maximum(expected + bias, 0))
