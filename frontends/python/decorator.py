@@ -13,8 +13,9 @@
 What the function does to its arguments the kernel does: an array that it writes to is updated in
 place. A local array made by ``np.empty`` or ``np.zeros`` is an output if the function returns it,
 else a temporary. Values have the types that numpy 2 gives them, and the same bits, with three
-exceptions: ``x ** 2`` is ``x * x``, as numpy has it of arrays; ``exp`` and numpy's own versions of
-C's functions may differ in the last place; of zeros of both signs numpy's extrema give either one.
+exceptions: ``x ** 2`` is ``x * x``, as numpy has it of arrays; functions such as ``exp`` and
+numpy's own versions of C's may differ in the last place; of zeros of both signs numpy's extrema
+give either one.
 """
 
 import ast

@@ -49,7 +49,9 @@ FUNCTIONS: Mapping[str, MathFunction] = MappingProxyType(
     }
 )
 """By name. ``exp`` differs from the C library's by at most one unit in the last place, since whole
-vectors of it are computed at once; all others are equal to the C library's, bit for bit.
+vectors of it are computed at once (`polysched/codegen/elementary`); all others are equal to the C
+library's, bit for bit, unless ``--fast-math`` or ``FP_CONTRACT`` asks for speed: then most are
+computed so.
 """
 
 BUILTIN: Mapping[str, Constant] = MappingProxyType(

@@ -138,6 +138,10 @@ class FunctionBuilder(ir.IRBuilder):  # type: ignore[misc]
         )
         return self._line(lhs.type, text)
 
+    def freeze(self, value: Any) -> Any:
+        """The value; anything, but one thing for all who use it, where it is not defined."""
+        return self._line(value.type, f"freeze {value.type} {value.get_reference()}")
+
     def _of_two(self, word: str, lhs: Any, rhs: Any, flags: Sequence[str]) -> Any:
         words = " ".join([word, *flags])
         text = f"{words} {lhs.type} {lhs.get_reference()}, {rhs.get_reference()}"

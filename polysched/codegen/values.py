@@ -14,7 +14,15 @@ from typing import Any, TypeAlias
 from llvmlite import ir
 
 from polysched.codegen.c_library import library_call
-from polysched.codegen.exponential import exponential
+from polysched.codegen.elementary.arc_tangent import arc_tangent
+from polysched.codegen.elementary.exponentials import exponential, exponential_2
+from polysched.codegen.elementary.hyperbolic import (
+    hyperbolic_cosine,
+    hyperbolic_sine,
+    hyperbolic_tangent,
+)
+from polysched.codegen.elementary.logarithms import logarithm, logarithm_2, logarithm_10
+from polysched.codegen.elementary.trigonometric import cosine, sine, tangent
 from polysched.codegen.extrema import maximum, minimum
 from polysched.codegen.intrinsics import Splat, constant, free, intrinsic, shuffled, vector_type
 from polysched.errors import LoweringError
@@ -108,6 +116,28 @@ def _call(operator: Operator) -> Emission:
     return lambda b, v: library_call(b, operator.value, v)
 
 
+def _own(function: Callable[[ir.IRBuilder, Any], Any]) -> Emission:
+    return lambda b, v: function(b, v[0])
+
+
+_OWN: Mapping[Operator, Callable[[ir.IRBuilder, Any], Any]] = MappingProxyType(
+    {
+        Operator.EXPONENTIAL: exponential,
+        Operator.EXPONENTIAL_2: exponential_2,
+        Operator.LOGARITHM: logarithm,
+        Operator.LOGARITHM_2: logarithm_2,
+        Operator.LOGARITHM_10: logarithm_10,
+        Operator.SINE: sine,
+        Operator.COSINE: cosine,
+        Operator.TANGENT: tangent,
+        Operator.ARC_TANGENT: arc_tangent,
+        Operator.HYPERBOLIC_SINE: hyperbolic_sine,
+        Operator.HYPERBOLIC_COSINE: hyperbolic_cosine,
+        Operator.HYPERBOLIC_TANGENT: hyperbolic_tangent,
+    }
+)
+"""Functions that are not called but computed, so that whole vectors are."""
+
 _FLOAT: Mapping[Operator, Emission] = MappingProxyType(
     {
         Operator.ADD: lambda b, v: b.fadd(v[0], v[1], flags=CONTRACT),
@@ -120,7 +150,6 @@ _FLOAT: Mapping[Operator, Emission] = MappingProxyType(
         Operator.FMA: lambda b, v: intrinsic(b, "fma", v),
         Operator.ABSOLUTE: lambda b, v: intrinsic(b, "fabs", v),
         Operator.SQUARE_ROOT: lambda b, v: intrinsic(b, "sqrt", v),
-        Operator.EXPONENTIAL: lambda b, v: exponential(b, v[0]),
         Operator.NUMBER_MINIMUM: lambda b, v: _number_minimum(b, v[0], v[1]),
         Operator.NUMBER_MAXIMUM: lambda b, v: _number_maximum(b, v[0], v[1]),
         Operator.FLOOR: lambda b, v: intrinsic(b, "floor", v),
@@ -128,6 +157,7 @@ _FLOAT: Mapping[Operator, Emission] = MappingProxyType(
         Operator.TRUNCATE: lambda b, v: intrinsic(b, "trunc", v),
         Operator.ROUND_TO_EVEN: lambda b, v: intrinsic(b, "rint", v),
         **{operator: _call(operator) for operator in LIBRARY_UNARY | LIBRARY_BINARY},
+        **{operator: _own(function) for operator, function in _OWN.items()},
         Operator.LESS: _float_compare("<"),
         Operator.LESS_EQUAL: _float_compare("<="),
         Operator.EQUAL: _float_compare("=="),
@@ -135,9 +165,11 @@ _FLOAT: Mapping[Operator, Emission] = MappingProxyType(
     }
 )
 
+# Who asks for the bits of what is written has those of the C library's functions too.
 _UNCONTRACTED: Mapping[Operator, Emission] = MappingProxyType(
     {
         **_FLOAT,
+        **{operator: _call(operator) for operator in LIBRARY_UNARY},
         Operator.ADD: lambda b, v: b.fadd(v[0], v[1]),
         Operator.SUBTRACT: lambda b, v: b.fsub(v[0], v[1]),
         Operator.MULTIPLY: lambda b, v: b.fmul(v[0], v[1]),

@@ -10,7 +10,7 @@ import numpy as np
 
 
 def library_function(name: str, operands: int) -> Callable[..., Any]:
-    """The function of the C library that machine code calls too, so that both agree bit for bit.
+    """The function of the C library, which machine code calls too unless it computes it itself.
 
     It takes and gives float32 values (by the function whose name ends in ``f``) or float64 values.
     """

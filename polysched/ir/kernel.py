@@ -161,7 +161,8 @@ class Kernel:
     """A kernel as declared: what is computed, and the order in which the program says it.
 
     ``contract`` says whether ``a * b + c`` of floating-point numbers may round once; else machine
-    code rounds each operation by itself, as a C compiler does with ``-ffp-contract=off``.
+    code rounds each operation by itself, as a C compiler does with ``-ffp-contract=off``, and calls
+    the C library's functions, but for ``exp``, where it would compute whole vectors of them.
     """
 
     name: str

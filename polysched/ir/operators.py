@@ -84,7 +84,10 @@ LIBRARY_UNARY = frozenset(
         Operator.CUBE_ROOT,
     }
 )
-"""Functions of one operand that are calls of the C library's; the value is the C name."""
+"""Functions of one operand that the C library has; the value is the C name.
+
+Most of them are computed by own operations (`polysched/codegen/elementary`), others are called.
+"""
 FLOAT_ONLY = (
     frozenset(
         {

@@ -46,7 +46,8 @@ _PROLOGUE = """\
 def print_c(program: LoopProgram) -> str:
     """The text of a C99 file that defines the program as a function.
 
-    The arithmetic is that of :mod:`polysched.ir.scalar`, except that ``exp`` is the C library's.
+    The arithmetic is that of :mod:`polysched.ir.scalar`, except that functions
+    such as ``exp`` are the C library's.
 
     Raises:
         LoweringError: a vector loop whose body has no vector meaning, or integers of a width that

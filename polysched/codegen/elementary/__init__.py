@@ -1,0 +1,1 @@
+"""Elementary functions as operations on whole vectors, in place of calls lane by lane."""
