@@ -23,7 +23,7 @@ from polysched.frontends.python.scope import (
     TypeLearntError,
 )
 from polysched.frontends.python.source import FunctionSource
-from polysched.frontends.python.values import Value, chosen, combine, number, require_kept
+from polysched.frontends.python.values import Value, chosen, combine, number, power, require_kept
 from polysched.ir.affine import instance_space
 from polysched.ir.array_handle import ArrayHandle
 from polysched.ir.builder import KernelBuilder
@@ -41,6 +41,11 @@ BINARY: Mapping[type[ast.operator], Operator] = MappingProxyType(
         ast.FloorDiv: Operator.FLOOR_DIVIDE,
         ast.Mod: Operator.MODULO,
         ast.Pow: Operator.POWER,
+        ast.BitAnd: Operator.BIT_AND,
+        ast.BitOr: Operator.BIT_OR,
+        ast.BitXor: Operator.BIT_XOR,
+        ast.LShift: Operator.SHIFT_LEFT,
+        ast.RShift: Operator.SHIFT_RIGHT,
     }
 )
 _COMPARISONS: Mapping[type[ast.cmpop], tuple[Operator, bool]] = MappingProxyType(
@@ -56,8 +61,8 @@ _COMPARISONS: Mapping[type[ast.cmpop], tuple[Operator, bool]] = MappingProxyType
 """The operation of a comparison, and whether its sides are exchanged."""
 
 _SUPPORTED = (
-    "supported are numbers, names, elements such as a[i, j], + - * / // % **, comparisons, and, "
-    "or, not, 'x if c else y', min, max and functions of math and numpy"
+    "supported are numbers, names, elements such as a[i, j], + - * / // % ** & | ^ ~ << >>, "
+    "comparisons, and, or, not, 'x if c else y', min, max and functions of math and numpy"
 )
 
 
@@ -93,6 +98,8 @@ class Reader:
             FrontendError: it is no condition.
         """
         found = self.value(node)
+        if found.dtype.is_integer:
+            return combine(Operator.NOT_EQUAL, found, number(0))
         if found.dtype != boolean:
             raise self.source.error(
                 node, f"this is {found.dtype}; expected a condition, such as x > 0"
@@ -263,6 +270,8 @@ class Reader:
 
     def _joined(self, node: ast.expr) -> Value:
         match node:
+            case ast.UnaryOp(op=ast.Invert(), operand=operand):
+                return combine(Operator.BIT_NOT, self.value(operand))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return combine(Operator.NEGATE, self.value(operand))
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
@@ -298,9 +307,7 @@ class Reader:
         )
 
     def _binary(self, operator: Operator, left: Value, right: Value) -> Value:
-        if operator is Operator.POWER and right.literal == 2 and left.literal is None:
-            return combine(Operator.MULTIPLY, left, left)
-        return combine(operator, left, right)
+        return power(left, right) if operator is Operator.POWER else combine(operator, left, right)
 
     def _comparison(self, node: ast.Compare) -> Value:
         sides = [self.value(one) for one in (node.left, *node.comparators)]

@@ -20,6 +20,8 @@ from polysched.frontends.python.values import (
     combine,
     common_type,
     converted,
+    number,
+    power,
     require_kept,
 )
 from polysched.ir.dtypes import DType, as_dtype, boolean, f64, i64
@@ -84,6 +86,12 @@ def call(function: Any, arguments: list[Value]) -> Value:
     if function is np.where:
         _require_count(arguments, 3)
         return chosen(*arguments)
+    if function is pow or function is np.square:
+        _require_count(arguments, 2 if function is pow else 1)
+        return power(arguments[0], arguments[1] if function is pow else number(2))
+    if function is np.isnan:
+        _require_count(arguments, 1)
+        return combine(Operator.NOT_EQUAL, arguments[0], arguments[0])
     if function is abs:
         _require_count(arguments, 1)
         (only,) = arguments

@@ -18,7 +18,7 @@ from polysched.errors import KernelError
 from polysched.ir.dtypes import DType, boolean, f64, i64, u64
 from polysched.ir.expressions import Constant, Expression, as_expression, operation, typed
 from polysched.ir.functions import cast, select
-from polysched.ir.operators import COMPARISONS, Operator
+from polysched.ir.operators import COMPARISONS, SHIFTS, Operator
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,9 @@ def number(value: float | bool) -> Value:
     return Value(as_expression(value), is_weak=not isinstance(value, bool))
 
 
+LARGEST_MASK = 2**62
+LARGEST_SHIFT = 62
+"""Up to which operations on bits of Python's integers are products and remainders."""
 LARGEST_POWER_BITS = 2048
 """Of a power of two literals, whose digits may still go together to a number that fits."""
 
@@ -67,8 +70,18 @@ _ON_NUMBERS: Mapping[Operator, Callable[..., Any]] = MappingProxyType(
         Operator.LESS_EQUAL: python.le,
         Operator.EQUAL: python.eq,
         Operator.NOT_EQUAL: python.ne,
+        Operator.BIT_AND: python.and_,
+        Operator.BIT_OR: python.or_,
+        Operator.BIT_XOR: python.xor,
+        Operator.BIT_NOT: python.invert,
+        Operator.SHIFT_LEFT: python.lshift,
+        Operator.SHIFT_RIGHT: python.rshift,
     }
 )
+_OF_CONDITIONS: Mapping[Operator, Operator] = MappingProxyType(
+    {Operator.BIT_AND: Operator.AND, Operator.BIT_OR: Operator.OR}
+)
+"""What operations on bits are of two conditions."""
 
 
 def combine(operator: Operator, *values: Value) -> Value:
@@ -90,6 +103,14 @@ def combine(operator: Operator, *values: Value) -> Value:
     if operator is Operator.DIVIDE:
         values = tuple(_as_float(value) for value in values)
     dtype, is_weak = common_type(*values)
+    if dtype == boolean and operator in _OF_CONDITIONS:
+        return Value(operation(_OF_CONDITIONS[operator], *(one.expression for one in values)))
+    if dtype == boolean and operator is Operator.BIT_NOT:
+        raise KernelError("'~' of a condition, of which Python makes -1 or -2; write 'not'")
+    if is_weak and not dtype.is_float:
+        affine = _as_affine(operator, *values)
+        if affine is not None:
+            return affine
     if operator in COMPARISONS and dtype.is_integer and not is_weak:
         return _compared(operator, dtype, *values)
     if operator is Operator.POWER and not dtype.is_float:
@@ -98,11 +119,34 @@ def combine(operator: Operator, *values: Value) -> Value:
     return Value(result, is_weak and operator not in COMPARISONS)
 
 
+def power(base: Value, exponent: Value) -> Value:
+    """``base ** exponent``; a square is a product."""
+    if exponent.literal == 2 and base.literal is None:
+        return combine(Operator.MULTIPLY, base, base)
+    return combine(Operator.POWER, base, exponent)
+
+
+def _as_affine(operator: Operator, first: Value, *rest: Value) -> Value | None:
+    """Python integers shifted by a literal, or their lowest bits, as products and remainders."""
+    known = rest[0].literal if rest else None
+    if not isinstance(known, int) or not 0 <= known < LARGEST_MASK:
+        return None
+    if operator is Operator.BIT_AND and not known & (known + 1):
+        return combine(Operator.MODULO, first, number(known + 1))
+    if operator in SHIFTS and known < LARGEST_SHIFT:
+        is_left = operator is Operator.SHIFT_LEFT
+        factor = number(1 << known)
+        return combine(Operator.MULTIPLY if is_left else Operator.FLOOR_DIVIDE, first, factor)
+    return None
+
+
 def _require_small_power(operator: Operator, numbers: list[int | float | None]) -> None:
     """Check that a power of integers is none that Python would compute for hours."""
-    if operator is not Operator.POWER:
+    if operator not in (Operator.POWER, Operator.SHIFT_LEFT):
         return
     base, exponent = numbers
+    if operator is Operator.SHIFT_LEFT and isinstance(base, int):
+        base = 2 * abs(base)
     if not isinstance(base, int) or not isinstance(exponent, int):
         return
     if exponent * (abs(base).bit_length() - 1) > LARGEST_POWER_BITS:

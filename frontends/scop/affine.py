@@ -58,7 +58,7 @@ ABSOLUTE_VALUES: Mapping[str, DType] = MappingProxyType({"abs": i32, "labs": i64
 """Functions of stdlib.h, and the type that each takes and gives."""
 
 _CONDITIONS = frozenset({*COMPARISONS, "&&", "||"})
-_ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "<<", ">>"})
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "<<", ">>", "&"})
 
 _WHAT_IS_AFFINE = (
     "affine are loop variables, sizes and integers joined by + - min max, and by * / % with an "
@@ -257,6 +257,8 @@ def _named(scope: Scope, node: c_ast.ID) -> Integer:
             f"'{node.name}' is data: the region writes it, or it is no integer; expected loop "
             "variables, sizes and integers here",
         )
+    if not found.is_affine:
+        raise not_affine(scope, node, f": it is {found.value}")
     return Integer(found.value, found.dtype)
 
 
@@ -284,6 +286,8 @@ def _binary(scope: Scope, node: c_ast.BinaryOp) -> Integer:
                 raise not_affine(scope, node, why)
             divide = quotient if node.op == "/" else remainder
             result = divide(scope, left.value, number)
+        case "&":
+            result = _masked(scope, node, left, right)
         case _:
             if number is None or not 0 <= number < dtype.bits - 1:
                 raise not_affine(scope, node, ": it shifts by what is no small literal")
@@ -294,6 +298,16 @@ def _binary(scope: Scope, node: c_ast.BinaryOp) -> Integer:
                 else floor(left.value, factor)
             )
     return in_range(scope, node, Integer(result, dtype))
+
+
+def _masked(scope: Scope, node: c_ast.BinaryOp, left: Integer, right: Integer) -> Expression:
+    """The lowest bits of a number, which are a remainder that is not negative."""
+    value, mask = (left.value, right.number) if left.number is None else (right.value, left.number)
+    if isinstance(value, Constant) and mask is not None:
+        return Constant(int(value.value) & mask)
+    if mask is None or mask < 0 or mask & (mask + 1):
+        raise not_affine(scope, node, ": it works on bits, and is no x & 1, x & 3, x & 7 ...")
+    return value % (mask + 1)
 
 
 def _cast(scope: Scope, node: c_ast.Cast, type_: c_ast.Node, operand: c_ast.Node) -> Integer:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from functools import reduce
+from operator import add, mul
 from typing import TypeAlias
 
 from pycparser import c_ast
@@ -31,13 +32,19 @@ product is the constant. The factors of a product are in the order of their text
 """
 
 
-def split_subscript(scope: Scope, node: c_ast.Node, array: Array) -> tuple[Expression, ...]:
-    """The subscripts, one a dimension, that a linearised one stands for.
+NOTHING = Constant(0)
+"""The offset of what is no pointer into an array."""
+
+
+def split_subscript(
+    scope: Scope, node: c_ast.Node, array: Array, offset: Expression = NOTHING
+) -> tuple[Expression, ...]:
+    """The subscripts, one a dimension, that a linearised one and an offset to it stand for.
 
     Raises:
         FrontendError: it is no polynomial, or its parts are not affine.
     """
-    rest = _polynomial(scope, node)
+    rest = _plus(_polynomial(scope, node), _of_expression(offset), 1)
     parts = []
     for position in range(1, len(array.shape)):
         extents = [_of_expression(extent) for extent in array.shape[position:]]
@@ -64,6 +71,21 @@ def split_subscript(scope: Scope, node: c_ast.Node, array: Array) -> tuple[Expre
     return tuple(_affine_part(scope, node, array, part) for part in parts)
 
 
+def polynomial_value(scope: Scope, node: c_ast.Node) -> Expression:
+    """The value of a polynomial, such as the ``i * m`` of a row's first subscript.
+
+    Raises:
+        FrontendError: it is none.
+    """
+    terms = [
+        reduce(mul, monomial if coefficient == 1 else (Constant(coefficient), *monomial))
+        if monomial
+        else Constant(coefficient)
+        for monomial, coefficient in _polynomial(scope, node).items()
+    ]
+    return reduce(add, terms) if terms else Constant(0)
+
+
 def _polynomial(scope: Scope, node: c_ast.Node) -> Polynomial:
     match node:
         case c_ast.BinaryOp(op="+", left=left, right=right):
@@ -79,6 +101,9 @@ def _polynomial(scope: Scope, node: c_ast.Node) -> Polynomial:
             return _polynomial(scope, operand)
         case c_ast.ID():
             _require_exact(scope, node)
+            found = scope.find(node.name)
+            if isinstance(found, IntegerBinding):
+                return _of_expression(found.value)
     return _of_expression(affine(scope, node).value)
 
 

@@ -12,6 +12,7 @@ from polysched.codegen.c_function import CArgument, CFunction
 from polysched.errors import KernelError
 from polysched.frontends.reductions import with_order
 from polysched.frontends.scop.choices import choices_of
+from polysched.frontends.scop.inlining import Inliner, formulas_of
 from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.parse import ParsedSource, parse
 from polysched.frontends.scop.pragmas import pragmas_of
@@ -28,6 +29,7 @@ from polysched.frontends.scop.variables import (
     Variable,
     bind_enumerators,
     declare_outside,
+    is_table,
     own_functions,
     typedefs_of,
     variables_of,
@@ -173,11 +175,20 @@ def _program(source: SourceText, function: str | None) -> CProgram:
 
 
 def _declared(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> CProgram:
+    choices = choices_of(parsed.tree, typedefs, parsed.places)
+    formulas = formulas_of(parsed.tree, typedefs, parsed.places)
+    if typedefs != typedefs_of(parsed.tree):
+        formulas = {}  # a name of a type may mean another one there
+    inlined = Inliner(
+        {name: one for name, one in formulas.items() if name not in choices}, parsed.places
+    )
+    region = replace(region, items=tuple(map(inlined, region.items)))
     items, returned = _without_return(region)
     usage = usage_of(items if returned is None else (*items, returned))
     pragmas = pragmas_of(parsed, region.function)
-    variables = variables_of(parsed, region, typedefs, usage.used)
-    choices = choices_of(parsed.tree, typedefs, parsed.places)
+    around = variables_of(parsed, region, typedefs, usage.used)
+    tables = [one.node for one in around.values() if is_table(one.node)]
+    variables = {name: one for name, one in around.items() if one.node not in tables}
     functions = own_functions(parsed.tree) - set(choices)
     scope = Scope(parsed.places, typedefs, frozenset(variables), functions, choices)
     bind_enumerators(scope, (*parsed.tree.ext, *region.before), usage.used)
@@ -188,7 +199,9 @@ def _declared(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> CProg
     if returned is not None:
         result = names.fresh("result")
         items = (*items, _result(scope, build, region, returned, result))
-    Statements(scope, build, usage, names).all_of(items)
+    statements = Statements(scope, build, usage, names)
+    statements.tables(tables)
+    statements.all_of(items)
     with build.located(parsed.places.location(region.node)):
         kernel = build.kernel()
     kernel = replace(

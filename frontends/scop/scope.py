@@ -30,12 +30,14 @@ from polysched.ir.source import SourceLocation
 class ArrayBinding:
     """A name that stands for an array of the kernel; a scalar is one without dimensions.
 
-    ``is_flat``: it has one subscript in C, over all elements of its declared shape.
+    ``is_flat``: it has one subscript in C, over all elements of its declared shape. ``guards``:
+    the conditions on data around its declaration.
     """
 
     handle: ArrayHandle
     is_flat: bool = False
     is_const: bool = False
+    guards: int = 0
 
     @property
     def array(self) -> Array:
@@ -61,10 +63,13 @@ class ArrayBinding:
 class IntegerBinding:
     """A name that stands for an integer known before the statements: a size, an index, or affine
     in those.
+
+    ``is_affine``: if not, it is a polynomial in those, which linearised subscripts may use.
     """
 
     value: Expression
     dtype: DType
+    is_affine: bool = True
 
     @property
     def is_index(self) -> bool:
@@ -175,9 +180,9 @@ class Scope:
         if node.name in self._functions:
             raise self.error(
                 node,
-                f"'{node.name}' is a function of this file, which kernels cannot call unless it is "
-                "'return a < b ? a : b;' or the like, of one type; make it a macro, or write what "
-                "it computes",
+                f"'{node.name}' is a function of this file, which kernels cannot call unless all "
+                "it does is to return an expression of its numbers; make it a macro, or write "
+                "what it computes",
             )
 
     def error(self, node: c_ast.Node, reason: str) -> FrontendError:

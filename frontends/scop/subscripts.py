@@ -6,7 +6,9 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.affine import affine, require_signed
-from polysched.frontends.scop.linearised import split_subscript
+from polysched.frontends.scop.integers import plus
+from polysched.frontends.scop.linearised import NOTHING, split_subscript
+from polysched.frontends.scop.rows import RowBinding
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.ir.affine import instance_space, to_pw_aff
 from polysched.ir.expressions import Constant, Expression
@@ -32,9 +34,14 @@ def element_of(scope: Scope, node: c_ast.Node) -> tuple[ArrayBinding, tuple[Expr
         raise scope.error(node, f"'{name.name}' is an integer; expected an array or a pointer")
     if len(given) != binding.rank:
         raise scope.error(node, _wrong_rank(name.name, binding.rank, len(given)))
-    if binding.is_flat and given[0] is not None:
-        return binding, split_subscript(scope, given[0], binding.array)
+    offset = binding.offset if isinstance(binding, RowBinding) else NOTHING
+    if binding.is_flat and (given[0] is not None or offset != NOTHING):
+        first = given[0] or c_ast.Constant("int", "0", node.coord)
+        return binding, split_subscript(scope, first, binding.array, offset)
     subscripts = tuple(_subscript(scope, one) for one in given)
+    if isinstance(binding, RowBinding):
+        first, *others = subscripts
+        return binding, (*binding.prefix, plus(offset, first), *others)
     return binding, subscripts + (Constant(0),) * (len(binding.array.shape) - binding.rank)
 
 

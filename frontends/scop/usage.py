@@ -48,6 +48,17 @@ def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
             elif changed and header is not None and not isinstance(header.init, c_ast.DeclList):
                 counted.add(changed)
         elsewhere |= set(_beyond_first(item))
+    pointers = {
+        node.name: pointed_name(node.init)
+        for item in items
+        for node, _ in _walk(item, None)
+        if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.PtrDecl)
+    }
+    for changed in sorted(assigned):
+        target = changed
+        while pointers.get(target, target) not in assigned:
+            target = pointers[target]
+            assigned.add(target)
     return Usage(
         tuple(used), frozenset(assigned), frozenset(counted), frozenset(set(used) - elsewhere)
     )
@@ -60,6 +71,16 @@ def base_name(node: c_ast.Node) -> str:
             return name
         case c_ast.ArrayRef(name=inner) | c_ast.UnaryOp(op="*", expr=inner):
             return base_name(inner)
+    return ""
+
+
+def pointed_name(node: c_ast.Node | None) -> str:
+    """The array in ``A + e``, ``&A[i][j]`` or ``A[i]``; empty where there is none."""
+    match node:
+        case c_ast.BinaryOp(op="+", left=inner) | c_ast.UnaryOp(op="&", expr=inner):
+            return pointed_name(inner)
+        case c_ast.Node():
+            return base_name(node)
     return ""
 
 

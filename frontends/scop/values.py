@@ -17,7 +17,7 @@ from polysched.frontends.scop.literals import literal
 from polysched.frontends.scop.places import Places
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.frontends.scop.subscripts import element_of
-from polysched.frontends.scop.types import common_type, declared_type, promoted
+from polysched.frontends.scop.types import c_name, common_type, declared_type, promoted
 from polysched.ir.dtypes import DType, NumberKind, boolean, i32, i64, u64
 from polysched.ir.expressions import Cast, Constant, Expression, Operation, operation, typed
 from polysched.ir.functions import absolute, not_equal, select
@@ -34,8 +34,12 @@ _ARITHMETIC: Mapping[str, Operator] = MappingProxyType(
         "-": Operator.SUBTRACT,
         "*": Operator.MULTIPLY,
         "%": Operator.REMAINDER,
+        "&": Operator.BIT_AND,
+        "|": Operator.BIT_OR,
+        "^": Operator.BIT_XOR,
     }
 )
+_BITS = frozenset({"&", "|", "^"})
 
 
 @dataclass(frozen=True)
@@ -126,9 +130,24 @@ class Values:
                 what = "changes a variable inside an expression; make it a statement of its own"
             case "&":
                 what = "takes an address; expected a value"
+            case "~":
+                return self._complement(node)
             case _:
-                what = "works on bits, which is not supported; expected arithmetic"
+                what = "is nothing that a kernel can compute"
         raise self.scope.error(node, f"'{self.places.source_of(node)}' {what}")
+
+    def _complement(self, node: c_ast.UnaryOp) -> Expression:
+        operand = self._promoted(node.expr)
+        self._require_bits(node, c_type_of(operand))
+        if isinstance(operand, Constant):
+            return folded(Constant(~int(operand.value), operand.type))
+        return ~operand
+
+    def _require_bits(self, node: c_ast.Node, dtype: DType) -> None:
+        if not dtype.is_integer:
+            shown = self.places.source_of(node)
+            what = f"'{shown}' works on bits of {c_name(dtype)}; expected integers"
+            raise self.scope.error(node, what)
 
     def _size(self, node: c_ast.UnaryOp) -> Expression:
         if not isinstance(node.expr, c_ast.Typename):
@@ -140,7 +159,7 @@ class Values:
 
     def _promoted(self, node: c_ast.Node) -> Expression:
         value = self.value(node)
-        return converted(value, promoted(_type(value)))
+        return converted(value, promoted(c_type_of(value)))
 
     def _binary(self, node: c_ast.BinaryOp) -> Expression:
         if node in self.decisions:  # a condition whose left side is known
@@ -162,60 +181,65 @@ class Values:
         Raises:
             FrontendError: it is none that a kernel can compute.
         """
-        dtype = common_type(_type(left), _type(right))
+        if symbol in ("&", "|") and _own_type(left) == _own_type(right) == boolean:
+            return left & right if symbol == "&" else left | right
+        dtype = common_type(c_type_of(left), c_type_of(right))
         left, right = converted(left, dtype), converted(right, dtype)
         if symbol in COMPARISONS:
             return COMPARISONS[symbol](left, right)
         if symbol == "%" and dtype.is_float:
             raise self.scope.error(node, "'%' of floating-point numbers; use fmod")
+        if symbol in _BITS:
+            self._require_bits(node, dtype)
         if symbol == "/":
             operator = Operator.QUOTIENT if dtype.is_integer else Operator.DIVIDE
-        elif symbol in _ARITHMETIC:
-            operator = _ARITHMETIC[symbol]
         else:
-            raise self.scope.error(
-                node,
-                f"'{self.places.source_of(node)}' works on bits, which is not supported; expected "
-                "arithmetic, or && and ||",
-            )
+            operator = _ARITHMETIC[symbol]
         return operation(operator, left, right)
 
     def shifted(
         self, node: c_ast.Node, symbol: str, left: Expression, right: c_ast.Node
     ) -> Expression:
-        """A shift by a literal: a product, or a quotient that is rounded down.
+        """A shift; one by a literal is a product, or a quotient that is rounded down.
 
         Raises:
-            FrontendError: it is by something else.
+            FrontendError: it is of or by a real number, or by a literal that C has no meaning for.
         """
-        dtype = promoted(_type(left))
+        dtype = promoted(c_type_of(left))
         left = converted(left, dtype)
-        amount = affine(self.scope, right).number
-        if not dtype.is_integer or amount is None or not 0 <= amount < dtype.bits - 1:
+        by = self.value(right)
+        self._require_bits(node, dtype)
+        self._require_bits(node, c_type_of(by))
+        amount = self._known_amount(right)
+        if amount is not None and not 0 <= amount < dtype.bits:
             raise self.scope.error(
-                node, "a shift by what is no small literal; expected one such as x << 2"
+                node, f"a shift by {amount} of {c_name(dtype)}; expected 0 to {dtype.bits - 1}"
             )
+        if amount is None or amount == dtype.bits - 1:
+            operator = Operator.SHIFT_LEFT if symbol == "<<" else Operator.SHIFT_RIGHT
+            return operation(operator, left, converted(by, dtype))
         factor = Constant(1 << amount, dtype)
         return left * factor if symbol == "<<" else left // factor
+
+    def _known_amount(self, node: c_ast.Node) -> int | None:
+        try:
+            return affine(self.scope, node).number
+        except FrontendError:  # it depends on data
+            return None
 
     def _ternary(self, node: c_ast.TernaryOp) -> Expression:
         if node in self.decisions:
             chosen = node.iftrue if self.decisions[node] else node.iffalse
             other = node.iffalse if self.decisions[node] else node.iftrue
             value = self.value(chosen)
-            return converted(value, common_type(_type(value), self._type_of(other)))
+            return converted(value, common_type(c_type_of(value), self._type_of(other)))
         holds = self.truth(node.cond)
         if_true, if_false = self.value(node.iftrue), self.value(node.iffalse)
-        dtype = common_type(_type(if_true), _type(if_false))
-        if_true, if_false = converted(if_true, dtype), converted(if_false, dtype)
-        if dtype.is_integer:
-            extremum = _extremum(holds, if_true, if_false)
-            if extremum is not None:
-                return extremum
-        return select(holds, if_true, if_false)
+        dtype = common_type(c_type_of(if_true), c_type_of(if_false))
+        return selected(holds, converted(if_true, dtype), converted(if_false, dtype))
 
     def _type_of(self, node: c_ast.Node) -> DType:
-        return _type(self.value(node))
+        return c_type_of(self.value(node))
 
     def _cast(self, node: c_ast.Cast) -> Expression:
         target = declared_type(node.to_type.type, self.scope.typedefs, self.places, node)
@@ -275,7 +299,7 @@ class Values:
     def _extremum_call(self, operator: Operator, arguments: list[c_ast.Node]) -> Expression:
         """``min(a, b)`` is ``a < b ? a : b``, ``max(a, b)`` is ``a > b ? a : b``."""
         left, right = map(self.value, arguments)
-        dtype = common_type(_type(left), _type(right))
+        dtype = common_type(c_type_of(left), c_type_of(right))
         left, right = converted(left, dtype), converted(right, dtype)
         if dtype.is_integer:
             return operation(operator, left, right)
@@ -316,7 +340,7 @@ def folded(constant: Constant) -> Constant:
     return Constant(bool(scalar) if dtype == boolean else int(scalar), dtype)
 
 
-def _type(value: Expression) -> DType:
+def c_type_of(value: Expression) -> DType:
     """The type in C: a comparison gives an int."""
     dtype = _own_type(value)
     return i32 if dtype.kind is NumberKind.BOOLEAN else dtype
@@ -327,15 +351,16 @@ def _own_type(value: Expression) -> DType:
     return value.dtype
 
 
-def _extremum(holds: Expression, if_true: Expression, if_false: Expression) -> Expression | None:
-    """The minimum or maximum of integers that a selection is."""
-    if not isinstance(holds, Operation) or holds.operator not in (
+def selected(holds: Expression, if_true: Expression, if_false: Expression) -> Expression:
+    """A selection; one of integers that is a minimum or a maximum is said to be one."""
+    is_ordered = isinstance(holds, Operation) and holds.operator in (
         Operator.LESS,
         Operator.LESS_EQUAL,
-    ):
-        return None
-    if holds.operands == (if_true, if_false):
-        return operation(Operator.MINIMUM, if_true, if_false)
-    if holds.operands == (if_false, if_true):
-        return operation(Operator.MAXIMUM, if_true, if_false)
-    return None
+    )
+    if is_ordered and _own_type(if_true).is_integer:
+        assert isinstance(holds, Operation)
+        if holds.operands == (if_true, if_false):
+            return operation(Operator.MINIMUM, if_true, if_false)
+        if holds.operands == (if_false, if_true):
+            return operation(Operator.MAXIMUM, if_true, if_false)
+    return select(holds, if_true, if_false)

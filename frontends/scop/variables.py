@@ -109,6 +109,15 @@ def variables_of(
     return found
 
 
+def is_table(node: c_ast.Decl) -> bool:
+    """Whether a declaration is of an array of constants with their values."""
+    inner = node.type
+    while isinstance(inner, c_ast.ArrayDecl):
+        inner = inner.type
+    is_const = isinstance(inner, c_ast.TypeDecl) and "const" in (inner.quals or ())
+    return is_const and isinstance(node.init, c_ast.InitList)
+
+
 def _is_variable(node: c_ast.Decl) -> bool:
     return node.name is not None and not isinstance(node.type, c_ast.FuncDecl | c_ast.Struct)
 

@@ -258,6 +258,28 @@ def _absolute(builder: ir.IRBuilder, operand: Any) -> Any:
     return builder.select(negative, builder.neg(operand), operand)
 
 
+def _in_range(builder: ir.IRBuilder, amount: Any) -> Any:
+    """Whether an amount is one that a machine shifts by; negative ones are large without a sign."""
+    bits = getattr(amount.type, "element", amount.type).width
+    return builder.icmp_unsigned("<", amount, constant(amount.type, bits))
+
+
+def _shift_left(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    shifted = builder.shl(left, right)
+    return builder.select(_in_range(builder, right), shifted, constant(left.type, 0))
+
+
+def _signed_shift_right(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    bits = getattr(left.type, "element", left.type).width
+    last = constant(right.type, bits - 1)
+    return builder.ashr(left, builder.select(_in_range(builder, right), right, last))
+
+
+def _unsigned_shift_right(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    shifted = builder.lshr(left, right)
+    return builder.select(_in_range(builder, right), shifted, constant(left.type, 0))
+
+
 _SHARED_INTEGER: Mapping[Operator, Emission] = MappingProxyType(
     {
         Operator.ADD: lambda b, v: b.add(v[0], v[1]),
@@ -269,6 +291,11 @@ _SHARED_INTEGER: Mapping[Operator, Emission] = MappingProxyType(
         Operator.AND: lambda b, v: b.and_(v[0], v[1]),
         Operator.OR: lambda b, v: b.or_(v[0], v[1]),
         Operator.NOT: lambda b, v: b.not_(v[0]),
+        Operator.BIT_AND: lambda b, v: b.and_(v[0], v[1]),
+        Operator.BIT_OR: lambda b, v: b.or_(v[0], v[1]),
+        Operator.BIT_XOR: lambda b, v: b.xor(v[0], v[1]),
+        Operator.BIT_NOT: lambda b, v: b.not_(v[0]),
+        Operator.SHIFT_LEFT: lambda b, v: _shift_left(b, v[0], v[1]),
     }
 )
 
@@ -279,6 +306,7 @@ _SIGNED: Mapping[Operator, Emission] = MappingProxyType(
         Operator.MODULO: lambda b, v: _modulo(b, v[0], v[1]),
         Operator.QUOTIENT: lambda b, v: _quotient(b, v[0], v[1]),
         Operator.REMAINDER: lambda b, v: _remainder(b, v[0], v[1]),
+        Operator.SHIFT_RIGHT: lambda b, v: _signed_shift_right(b, v[0], v[1]),
         Operator.MINIMUM: lambda b, v: intrinsic(b, "smin", v),
         Operator.MAXIMUM: lambda b, v: intrinsic(b, "smax", v),
         Operator.ABSOLUTE: lambda b, v: _absolute(b, v[0]),
@@ -294,6 +322,7 @@ _UNSIGNED: Mapping[Operator, Emission] = MappingProxyType(
         Operator.MODULO: lambda b, v: _unsigned_modulo(b, v[0], v[1]),
         Operator.QUOTIENT: lambda b, v: _unsigned_divide(b, v[0], v[1]),
         Operator.REMAINDER: lambda b, v: _unsigned_modulo(b, v[0], v[1]),
+        Operator.SHIFT_RIGHT: lambda b, v: _unsigned_shift_right(b, v[0], v[1]),
         Operator.MINIMUM: lambda b, v: intrinsic(b, "umin", v),
         Operator.MAXIMUM: lambda b, v: intrinsic(b, "umax", v),
         Operator.ABSOLUTE: lambda b, v: v[0],

@@ -30,9 +30,14 @@ _INFIX: Mapping[Operator, str] = MappingProxyType(
         Operator.LESS_EQUAL: "<=",
         Operator.AND: "&",
         Operator.OR: "|",
+        Operator.BIT_AND: "&",
+        Operator.BIT_OR: "|",
+        Operator.BIT_XOR: "^",
+        Operator.SHIFT_LEFT: "<<",
+        Operator.SHIFT_RIGHT: ">>",
     }
 )
-_PREFIX = MappingProxyType({Operator.NEGATE: "-", Operator.NOT: "~"})
+_PREFIX = MappingProxyType({Operator.NEGATE: "-", Operator.NOT: "~", Operator.BIT_NOT: "~"})
 _FUNCTIONS: Mapping[Operator, str] = MappingProxyType(
     {
         Operator.EQUAL: "equal",

@@ -57,6 +57,8 @@ def _computed(
         ]
         if draft.limits.others:
             options += [select(one < other, index, one), minimum(absolute(one), other)]
+            options += [(one & other) ^ index, one | number(5, dtype), ~one, one << index]
+            options += [one >> number(draft.integers(0, dtype.bits - 1), dtype), one >> other]
     elif draft.limits.exact:
         options = [0.5 * one - 0.25 * other, one * other + 0.125, maximum(one, other) - index]
         options += [minimum(one, -other), one / other, select(one < other, index, 3.0 * one)]
@@ -107,6 +109,7 @@ def reduction(
     options += [maximum(target, contribution), minimum(contribution, target)]
     if target.dtype.is_integer:
         options += [target - contribution, target * contribution]
+        options += [target ^ contribution, target | contribution, contribution & target]
     chosen = draft.integers(0, len(options) - 1)
     if draft.limits.exact and target.dtype.is_float and chosen < 3:
         order = Order.EXACT

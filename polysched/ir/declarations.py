@@ -21,13 +21,14 @@ from polysched.ir.expressions import (
 )
 from polysched.ir.integers import as_integer
 from polysched.ir.kernel import Access, Order, Reduction
-from polysched.ir.operators import Operator
+from polysched.ir.operators import BITWISE, Operator
 from polysched.ir.traversal import depth, loads, node_count
 
 Bound: TypeAlias = Operand | tuple[Operand, Operand] | tuple[Operand, Operand, int]
 
 _REDUCIBLE = frozenset(
     {Operator.ADD, Operator.MULTIPLY, Operator.MINIMUM, Operator.MAXIMUM, Operator.SUBTRACT}
+    | BITWISE
 )
 
 
@@ -64,7 +65,7 @@ def loop_bounds(name: str, bound: Bound) -> tuple[Expression, Expression, int]:
 def as_reduction(
     target: Access, value: Expression, order: Order | None
 ) -> tuple[Expression, Reduction | None]:
-    """Recognise ``target = target op e`` (for + * min max also ``e op target``).
+    """Recognise ``target = target op e`` (for + * min max & | ^ also ``e op target``).
 
     Args:
         order: by default any for integers, which give the same bits in any order, since sums and

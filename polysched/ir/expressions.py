@@ -110,8 +110,25 @@ class Expression:
     def __rmod__(self, other: Operand) -> Expression:
         return operation(Operator.MODULO, other, self)
 
-    def __pow__(self, exponent: object) -> Expression:
-        if isinstance(exponent, int | float | np.generic) and exponent == 2:
+    def __divmod__(self, other: Operand) -> tuple[Expression, Expression]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Operand) -> tuple[Expression, Expression]:
+        return other // self, other % self
+
+    def __matmul__(self, other: object) -> Expression:
+        raise KernelError(
+            f"'@' of '{self}' and {other}: these are single numbers; write a sum of products in "
+            "loops, as in c[i, j] += a[i, k] * b[k, j]"
+        )
+
+    __rmatmul__ = __matmul__
+
+    def __pow__(self, exponent: object, modulo: object = None) -> Expression:
+        if isinstance(exponent, np.ndarray) and exponent.ndim == 0:
+            exponent = exponent.item()
+        is_square = isinstance(exponent, int | float | np.generic) and exponent == 2
+        if is_square and modulo is None:
             return operation(Operator.MULTIPLY, self, self)
         raise KernelError(
             f"'{self}' to the power of {exponent}: there are no powers in a kernel but squares; "
@@ -126,6 +143,20 @@ class Expression:
 
     def __neg__(self) -> Expression:
         return operation(Operator.NEGATE, self)
+
+    def __pos__(self) -> Expression:
+        return self
+
+    def round(self, decimals: int | None = None, out: object = None) -> Expression:
+        """The nearest whole number, of two the even one, as `round` and ``np.round`` ask for it."""
+        if decimals or out is not None:
+            raise KernelError(
+                f"'{self}' rounded to {decimals} digits; expected a whole number, round(x)"
+            )
+        is_whole = self.dtype is not None and self.dtype.is_integer
+        return self if is_whole else operation(Operator.ROUND_TO_EVEN, self)
+
+    __round__ = round
 
     def __abs__(self) -> Expression:
         return operation(Operator.ABSOLUTE, self)
@@ -143,13 +174,37 @@ class Expression:
         return operation(Operator.LESS_EQUAL, other, self)
 
     def __and__(self, other: Operand) -> Expression:
-        return operation(Operator.AND, self, other)
+        return operation(_of_kind(Operator.AND, Operator.BIT_AND, self, other), self, other)
+
+    def __rand__(self, other: Operand) -> Expression:
+        return operation(_of_kind(Operator.AND, Operator.BIT_AND, other, self), other, self)
 
     def __or__(self, other: Operand) -> Expression:
-        return operation(Operator.OR, self, other)
+        return operation(_of_kind(Operator.OR, Operator.BIT_OR, self, other), self, other)
+
+    def __ror__(self, other: Operand) -> Expression:
+        return operation(_of_kind(Operator.OR, Operator.BIT_OR, other, self), other, self)
+
+    def __xor__(self, other: Operand) -> Expression:
+        return operation(Operator.BIT_XOR, self, other)
+
+    def __rxor__(self, other: Operand) -> Expression:
+        return operation(Operator.BIT_XOR, other, self)
+
+    def __lshift__(self, other: Operand) -> Expression:
+        return operation(Operator.SHIFT_LEFT, self, other)
+
+    def __rlshift__(self, other: Operand) -> Expression:
+        return operation(Operator.SHIFT_LEFT, other, self)
+
+    def __rshift__(self, other: Operand) -> Expression:
+        return operation(Operator.SHIFT_RIGHT, self, other)
+
+    def __rrshift__(self, other: Operand) -> Expression:
+        return operation(Operator.SHIFT_RIGHT, other, self)
 
     def __invert__(self) -> Expression:
-        return operation(Operator.NOT, self)
+        return operation(_of_kind(Operator.NOT, Operator.BIT_NOT, self), self)
 
     def __bool__(self) -> bool:
         raise KernelError(
@@ -171,7 +226,7 @@ class Expression:
             "converts"
         )
 
-    __int__ = __float__
+    __int__ = __trunc__ = __float__
 
     def __array_ufunc__(
         self, function: np.ufunc, method: str, *inputs: Any, **options: Any
@@ -179,6 +234,10 @@ class Expression:
         """What one of numpy's functions makes of expressions; its numbers call them too."""
         operands = [as_expression(one) for one in inputs]
         if method == "__call__" and not options:
+            if function is np.positive:
+                return operands[0]
+            if function is np.square:
+                return operation(Operator.MULTIPLY, *operands, *operands)
             if function in EXCHANGED:
                 return operation(EXCHANGED[function], *reversed(operands))
             meant = _of_numpy(function, operands)
@@ -304,6 +363,15 @@ class Cast(Expression):
 
 
 Operand: TypeAlias = Expression | Number | np.generic
+
+
+def _of_kind(of_conditions: Operator, of_integers: Operator, *operands: Operand) -> Operator:
+    """Which of two operations is meant: that of integers if there is one among the operands."""
+    is_integer = any(
+        isinstance(one, Expression) and one.dtype is not None and one.dtype.is_integer
+        for one in operands
+    )
+    return of_integers if is_integer else of_conditions
 
 
 def _of_numpy(function: np.ufunc, operands: list[Expression]) -> Operator | None:

@@ -13,7 +13,7 @@ def neutral_element(operator: Operator, dtype: DType) -> Constant:
     """The value ``e`` with ``e operator x == x`` for every number ``x`` of a type, bit for bit.
 
     Args:
-        operator: that of a reduction: ``+``, ``*``, ``min`` or ``max``.
+        operator: that of a reduction: ``+``, ``*``, ``min``, ``max``, ``&``, ``|`` or ``^``.
 
     Raises:
         ValueError: another operator.
@@ -32,6 +32,10 @@ def _value(operator: Operator, dtype: DType) -> Number:
             return math.inf if dtype.is_float else _lowest(dtype) + (1 << dtype.bits) - 1
         case Operator.MAXIMUM:
             return -math.inf if dtype.is_float else _lowest(dtype)
+        case Operator.BIT_AND:
+            return -1 if dtype.is_signed else (1 << dtype.bits) - 1
+        case Operator.BIT_OR | Operator.BIT_XOR:
+            return 0
         case _:
             raise ValueError(f"'{operator.value}' is no operator of reductions")
 

@@ -47,11 +47,17 @@ OF_NUMPY: Mapping[Callable[..., Any], Operator] = MappingProxyType(
 OF_NUMPYS_INTEGERS: Mapping[Callable[..., Any], Operator] = MappingProxyType(
     {
         np.absolute: Operator.ABSOLUTE,
+        np.bitwise_and: Operator.BIT_AND,
+        np.bitwise_or: Operator.BIT_OR,
+        np.bitwise_xor: Operator.BIT_XOR,
         np.fmax: Operator.MAXIMUM,
         np.fmin: Operator.MINIMUM,
         np.fmod: Operator.REMAINDER,
+        np.invert: Operator.BIT_NOT,
+        np.left_shift: Operator.SHIFT_LEFT,
         np.maximum: Operator.MAXIMUM,
         np.minimum: Operator.MINIMUM,
+        np.right_shift: Operator.SHIFT_RIGHT,
     }
 )
 """What is another operation where the operands are integers."""

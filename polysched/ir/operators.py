@@ -57,6 +57,12 @@ class Operator(Enum):
     AND = "and"
     OR = "or"
     NOT = "not"
+    BIT_AND = "&"
+    BIT_OR = "|"
+    BIT_XOR = "^"
+    BIT_NOT = "~"
+    SHIFT_LEFT = "<<"
+    SHIFT_RIGHT = ">>"
     SELECT = "select"
 
 
@@ -106,8 +112,21 @@ FLOAT_ONLY = (
     | LIBRARY_UNARY
     | LIBRARY_BINARY
 )
-INTEGER_ONLY = frozenset(
-    {Operator.FLOOR_DIVIDE, Operator.MODULO, Operator.QUOTIENT, Operator.REMAINDER}
+SHIFTS = frozenset({Operator.SHIFT_LEFT, Operator.SHIFT_RIGHT})
+BITWISE = frozenset({Operator.BIT_AND, Operator.BIT_OR, Operator.BIT_XOR})
+"""Operations on the bits of two integers; of conditions there are others."""
+INTEGER_ONLY = (
+    frozenset(
+        {
+            Operator.FLOOR_DIVIDE,
+            Operator.MODULO,
+            Operator.QUOTIENT,
+            Operator.REMAINDER,
+            Operator.BIT_NOT,
+        }
+    )
+    | BITWISE
+    | SHIFTS
 )
 INFIX = frozenset(
     {
@@ -121,4 +140,6 @@ INFIX = frozenset(
         Operator.OR,
     }
     | COMPARISONS
+    | BITWISE
+    | SHIFTS
 )

@@ -24,10 +24,14 @@ class Precedence(IntEnum):
     AND = 2
     NOT = 3
     COMPARISON = 4
-    SUM = 5
-    PRODUCT = 6
-    SIGN = 7
-    ATOM = 8
+    BIT_OR = 5
+    BIT_XOR = 6
+    BIT_AND = 7
+    SHIFT = 8
+    SUM = 9
+    PRODUCT = 10
+    SIGN = 11
+    ATOM = 12
 
 
 INFIX_PRECEDENCE: Mapping[Operator, Precedence] = MappingProxyType(
@@ -38,6 +42,11 @@ INFIX_PRECEDENCE: Mapping[Operator, Precedence] = MappingProxyType(
         Operator.LESS_EQUAL: Precedence.COMPARISON,
         Operator.EQUAL: Precedence.COMPARISON,
         Operator.NOT_EQUAL: Precedence.COMPARISON,
+        Operator.BIT_OR: Precedence.BIT_OR,
+        Operator.BIT_XOR: Precedence.BIT_XOR,
+        Operator.BIT_AND: Precedence.BIT_AND,
+        Operator.SHIFT_LEFT: Precedence.SHIFT,
+        Operator.SHIFT_RIGHT: Precedence.SHIFT,
         Operator.ADD: Precedence.SUM,
         Operator.SUBTRACT: Precedence.SUM,
         Operator.MULTIPLY: Precedence.PRODUCT,
@@ -51,6 +60,7 @@ _PREFIX = MappingProxyType(
     {
         Operator.NEGATE: ("-", Precedence.SIGN),
         Operator.NOT: ("not ", Precedence.NOT),
+        Operator.BIT_NOT: ("~", Precedence.SIGN),
     }
 )
 

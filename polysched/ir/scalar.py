@@ -3,7 +3,9 @@
 Integers and conditions are Python numbers kept in the range of their type (they wrap), floats are
 numpy scalars of their type. What C leaves undefined is defined here: an integer divided by zero
 gives 0 (as in Halide), the remainder too, and a float that fits no integer of the type asked for
-gives the lowest value of that type.
+gives the lowest value of that type. A shift by a negative amount, or by all bits of the type or
+more, shifts all bits out (as in numpy): what is left are zeros, or the sign of what is shifted to
+the right.
 """
 
 from __future__ import annotations
@@ -36,6 +38,9 @@ Scalar: TypeAlias = Any
 """An ``int``, a ``bool``, a ``np.float32`` or a ``np.float64``."""
 
 Read: TypeAlias = Callable[[str, tuple[int, ...]], Any]
+_WIDEST = 64
+"""Bits that an integer has at most."""
+
 Compiled: TypeAlias = Callable[[Mapping[str, int]], Scalar]
 
 
@@ -222,6 +227,14 @@ def _remainder(left: int, right: int) -> int:
     return left - _quotient(left, right) * right if right else 0
 
 
+def _shift_left(left: int, right: int) -> int:
+    return left << right if 0 <= right < _WIDEST else 0
+
+
+def _shift_right(left: int, right: int) -> int:
+    return left >> (right if 0 <= right < _WIDEST else _WIDEST)
+
+
 def _number_minimum(left: Scalar, right: Scalar) -> Scalar:
     return left if left < right or np.isnan(right) else right
 
@@ -261,6 +274,12 @@ _INTEGER: Mapping[Operator, Callable[..., Scalar]] = MappingProxyType(
         Operator.AND: lambda left, right: left and right,
         Operator.OR: lambda left, right: left or right,
         Operator.NOT: python.not_,
+        Operator.BIT_AND: python.and_,
+        Operator.BIT_OR: python.or_,
+        Operator.BIT_XOR: python.xor,
+        Operator.BIT_NOT: python.invert,
+        Operator.SHIFT_LEFT: _shift_left,
+        Operator.SHIFT_RIGHT: _shift_right,
     }
 )
 
@@ -294,5 +313,7 @@ _LEAVES_RANGE = frozenset(
         Operator.ABSOLUTE,
         Operator.FLOOR_DIVIDE,
         Operator.QUOTIENT,
+        Operator.BIT_NOT,
+        Operator.SHIFT_LEFT,
     }
 )

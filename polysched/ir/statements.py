@@ -163,8 +163,8 @@ class Statements:
         if reduction is None and order is Order.ANY:
             raise KernelError(
                 f"statement '{name}' is not a reduction: order='any' needs the form "
-                f"{target} = {target} op e with op one of + - * min max, where e does not read "
-                f"'{target.array}'"
+                f"{target} = {target} op e with op one of + - * min max & | ^, where e does not "
+                f"read '{target.array}'"
             )
         indices = self._nest.indices
         with limited(KernelError, f"the instances of statement '{name}' are too intricate"):

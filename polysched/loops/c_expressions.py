@@ -21,7 +21,7 @@ from polysched.ir.expressions import (
     Parameter,
 )
 from polysched.ir.kernel import Array
-from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
+from polysched.ir.operators import BITWISE, LIBRARY_BINARY, LIBRARY_UNARY, Operator
 from polysched.ir.printing import INFIX_PRECEDENCE, Precedence
 from polysched.ir.scalar import Scalar, as_scalar, evaluate, wrapper
 from polysched.ir.traversal import walk
@@ -106,6 +106,9 @@ class CExpressions:
 
     def _operation(self, expression: Operation) -> tuple[str, Precedence]:
         operator, operands = expression.operator, expression.operands
+        if operator in BITWISE:  # which bind less tightly in C than comparisons
+            left, right = (self._within(operand, Precedence.SUM) for operand in operands)
+            return f"({left} {operator.value} {right})", Precedence.ATOM
         if operator in INFIX_PRECEDENCE:
             return self._infix(operator, *operands)
         if operator in (Operator.NEGATE, Operator.NOT):

@@ -49,6 +49,9 @@ _WORDS: Mapping[Operator, str] = MappingProxyType(
         Operator.REMAINDER: "remainder",
         Operator.MINIMUM: "minimum",
         Operator.MAXIMUM: "maximum",
+        Operator.BIT_NOT: "bit_not",
+        Operator.SHIFT_LEFT: "shift_left",
+        Operator.SHIFT_RIGHT: "shift_right",
         Operator.NUMBER_MINIMUM: "number_minimum",
         Operator.NUMBER_MAXIMUM: "number_maximum",
     }
@@ -63,6 +66,9 @@ _ALWAYS = frozenset(
         Operator.REMAINDER,
         Operator.MINIMUM,
         Operator.MAXIMUM,
+        Operator.BIT_NOT,
+        Operator.SHIFT_LEFT,
+        Operator.SHIFT_RIGHT,
         Operator.NUMBER_MINIMUM,
         Operator.NUMBER_MAXIMUM,
     }
@@ -164,7 +170,7 @@ def helper_text(helper: Helper) -> str:
     if helper.operator is None:
         return _conversion(helper)
     kind = c_type(helper.dtype)
-    unary = helper.operator in (Operator.NEGATE, Operator.ABSOLUTE)
+    unary = helper.operator in (Operator.NEGATE, Operator.ABSOLUTE, Operator.BIT_NOT)
     arguments = f"{kind} a" if unary else f"{kind} a, {kind} b"
     bodies = _FLOAT_BODIES if helper.dtype.is_float else _INTEGER_BODIES
     return _function(kind, helper.name, arguments, bodies[helper.operator](helper.dtype))
@@ -255,6 +261,22 @@ def _remainder(dtype: DType) -> list[str]:
     return [f"return b == 0 || b == -1 ? 0 : ({c_type(dtype)})(a % b);"]
 
 
+def _shift_left(dtype: DType) -> list[str]:
+    shifted = f"({c_type(dtype)})(({_modular(dtype)})a << b)"
+    above = "b >= 0 && " if dtype.is_signed else ""
+    return [f"return {above}b < {dtype.bits} ? {shifted} : 0;"]
+
+
+def _shift_right(dtype: DType) -> list[str]:
+    if not dtype.is_signed:
+        return [f"return b < {dtype.bits} ? ({c_type(dtype)})(a >> b) : 0;"]
+    # C leaves it to the compiler what a negative number shifted to the right is.
+    return [
+        f"int amount = b >= 0 && b < {dtype.bits} ? (int)b : {dtype.bits - 1};",
+        f"return ({c_type(dtype)})(a < 0 ? ~(~a >> amount) : a >> amount);",
+    ]
+
+
 def _smallest(left: str, right: str) -> Callable[[DType], list[str]]:
     return lambda dtype: [f"return a < b ? {left} : {right};"]
 
@@ -283,6 +305,9 @@ _INTEGER_BODIES: Mapping[Operator, Callable[[DType], list[str]]] = MappingProxyT
         Operator.MODULO: _modulo,
         Operator.QUOTIENT: _quotient,
         Operator.REMAINDER: _remainder,
+        Operator.BIT_NOT: lambda dtype: [f"return ({c_type(dtype)})~a;"],
+        Operator.SHIFT_LEFT: _shift_left,
+        Operator.SHIFT_RIGHT: _shift_right,
         Operator.MINIMUM: _smallest("a", "b"),
         Operator.MAXIMUM: _smallest("b", "a"),
     }

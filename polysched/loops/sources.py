@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from polysched.ir.dtypes import DType
 from polysched.ir.expressions import Number
+from polysched.ir.neutral import neutral_element
 from polysched.ir.operators import Operator
 
 Instance: TypeAlias = tuple[int, ...]
@@ -150,6 +151,8 @@ def is_neutral(operator: Operator, value: Number, dtype: DType) -> bool:
             return value == _bound(dtype, largest=True)
         case Operator.MAXIMUM:
             return value == _bound(dtype, largest=False)
+        case Operator.BIT_AND | Operator.BIT_OR | Operator.BIT_XOR:
+            return value == neutral_element(operator, dtype).value
         case _:
             return False
 

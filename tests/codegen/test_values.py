@@ -97,6 +97,14 @@ def test_division_of_integers_that_truncates(operator: Operator, dtype: DType) -
     assert_all_forms_agree(binary(lambda x, y: operation(operator, x, 7), dtype), dtype)
 
 
+@pytest.mark.parametrize("dtype", INTEGER_DTYPES, ids=str)
+def test_bits(dtype: DType) -> None:
+    def mixed(x: Expression, y: Expression) -> Expression:
+        return (((x & y) ^ (x | 5)) + (x << y)) ^ (~y >> x) ^ (y >> 3)
+
+    assert_all_forms_agree(binary(mixed, dtype), dtype)
+
+
 ROUNDING = (Operator.FLOOR, Operator.CEILING, Operator.TRUNCATE)
 UNARY_FUNCTIONS = (*ROUNDING, *LIBRARY_UNARY)
 BINARY_FUNCTIONS = (Operator.NUMBER_MINIMUM, Operator.NUMBER_MAXIMUM, *LIBRARY_BINARY)

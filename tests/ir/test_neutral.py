@@ -3,14 +3,14 @@ import pytest
 
 from polysched.ir.dtypes import DType, f32, f64, i8, i64, u8, u64
 from polysched.ir.neutral import neutral_element
-from polysched.ir.operators import Operator
+from polysched.ir.operators import BITWISE, Operator
 from polysched.ir.scalar import as_scalar, scalar_function
 
 OPERATORS = (Operator.ADD, Operator.MULTIPLY, Operator.MINIMUM, Operator.MAXIMUM)
 FLOATS = (0.0, -0.0, 1.5, -3.0, np.inf, -np.inf, np.nan)
 
 
-@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("operator", [*OPERATORS, *BITWISE])
 @pytest.mark.parametrize("dtype", [i8, u8, i64, u64], ids=str)
 def test_integers(operator: Operator, dtype: DType) -> None:
     limits = np.iinfo(np.dtype(dtype.numpy()))

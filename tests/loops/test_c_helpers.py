@@ -24,7 +24,14 @@ from polysched.ir.expressions import Cast, Expression, Index, Parameter, operati
 from polysched.ir.functions import select
 from polysched.ir.kernel import Role
 from polysched.ir.memory import AnyArray
-from polysched.ir.operators import COMPARISONS, FLOAT_ONLY, INTEGER_ONLY, Operator
+from polysched.ir.operators import (
+    BITWISE,
+    COMPARISONS,
+    FLOAT_ONLY,
+    INTEGER_ONLY,
+    SHIFTS,
+    Operator,
+)
 from polysched.loops.c import print_c
 from polysched.loops.c_helpers import Helper, c_type, helper_for, is_index_arithmetic
 from polysched.loops.interpreter import interpret
@@ -38,6 +45,7 @@ UNARY = (
     Operator.FLOOR,
     Operator.CEILING,
     Operator.TRUNCATE,
+    Operator.BIT_NOT,
 )
 BINARY = (
     Operator.ADD,
@@ -52,6 +60,7 @@ BINARY = (
     Operator.REMAINDER,
     Operator.NUMBER_MINIMUM,
     Operator.NUMBER_MAXIMUM,
+    *sorted(BITWISE | SHIFTS, key=lambda operator: operator.value),
     *sorted(COMPARISONS, key=lambda operator: operator.value),
 )
 

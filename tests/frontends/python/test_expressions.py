@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from polysched.errors import FrontendError
@@ -33,6 +34,46 @@ def test_arithmetic() -> None:
         "((k[1] // 2) % 3)",
         str(math.pi),
     ]
+
+
+def test_bits() -> None:
+    def function(k: "i32[n]", x: "f32[n]"):
+        k[0] = k[1] & 3 | ~k[2] ^ k[3] << 2 >> k[4]
+        k[0] ^= 1 << 4
+        for i in range(9):
+            if i & 1 and (k[5] > 0) & (k[6] < 1):
+                x[i & 3] = x[i >> 1]
+
+    assert values(function) == [
+        "((k[1] & 3) | (~(k[2]) ^ ((k[3] << 2) >> k[4])))",
+        "(k[0] ^ 16)",
+        "select((((i % 2) != 0) and ((0 < k[5]) and (k[6] < 1))), x[(i // 2)], x[(i % 4)])",
+    ]
+
+
+def test_squares_and_what_is_no_number() -> None:
+    def function(x: "f32[n]"):
+        x[0] = np.square(x[1]) + pow(x[2], 2) + pow(x[3], 3)
+        x[0] = 0 if np.isnan(x[1]) else x[1]
+
+    assert values(function) == [
+        "(((x[1] * x[1]) + (x[2] * x[2])) + pow(x[3], 3.0))",
+        "select((x[1] != x[1]), 0.0, x[1])",
+    ]
+
+
+def test_bits_of_conditions_and_of_floats_are_refused() -> None:
+    def complement(x: "f32[n]"):
+        if ~(x[0] > 1):
+            x[0] = 0
+
+    def floats(x: "f32[n]"):
+        x[0] = x[1] & 1
+
+    with pytest.raises(FrontendError, match="'~' of a condition"):
+        read_kernel(complement)
+    with pytest.raises(FrontendError, match="'&' takes integer operands"):
+        read_kernel(floats)
 
 
 def test_conditions() -> None:

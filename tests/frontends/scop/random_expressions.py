@@ -96,7 +96,7 @@ class Expressions:
         if choice < 0.1:
             return f"({text} {self.pick(['/', '%'])} {self.pick(['2', '3', '-2', '4'])})"
         if choice < 0.14:
-            return f"({text} {self.pick(['>> 1', '<< 1'])})"
+            return f"({text} {self.pick(['>> 1', '<< 1', '& 3'])})"
         if choice < 0.18:
             return f"abs({text})" if self.only_int(text) else text
         if choice < 0.24:
@@ -181,9 +181,8 @@ class Expressions:
             return Typed(text, left.is_real or right.is_real)
         if choice < 0.68:
             return self.divided(depth)
-        if choice < 0.72:
-            operator, amount = self.pick(["<<", ">>"]), self.random.randint(0, 9)
-            return Typed(f"({self.integer(depth - 1)} {operator} {amount})", is_real=False)
+        if choice < 0.76:
+            return Typed(self.bits(depth), is_real=False)
         if choice < 0.8:
             return self.chosen(depth)
         if choice < 0.88:
@@ -200,6 +199,14 @@ class Expressions:
             return Typed(f"{self.pick(_UNARY)}({self.value(depth - 1).text})", is_real=True)
         arguments = f"{self.value(depth - 1).text}, {self.value(depth - 1).text}"
         return Typed(f"{self.pick(_BINARY)}({arguments})", is_real=True)
+
+    def bits(self, depth: int) -> str:
+        left = self.integer(depth - 1)
+        if self.chance(0.5):
+            amount = f"({self.integer(0)} & 15)" if self.chance(0.3) else self.random.randint(0, 9)
+            return f"({left} {self.pick(['<<', '>>'])} {amount})"
+        sign = self.pick(["", "~"])
+        return f"({sign}({left}) {self.pick('&|^')} {self.integer(depth - 1)})"
 
     def divided(self, depth: int) -> Typed:
         if self.chance(0.4):

@@ -127,6 +127,12 @@ class Writer(Expressions):
 
     def branch(self, depth: int) -> str:
         condition = self.condition(2)
+        if self.chance(0.4):
+            condition = self.test(2)
+            if self.chance(0.4):
+                parts = [condition, self.condition(1)]
+                self.random.shuffle(parts)
+                condition = self.pick(["&&", "||"]).join(parts)
         text = f"if ({condition}) {self.block(depth)}"
         if self.chance(0.5):
             other = self.branch(depth - 1) if depth > 1 and self.chance(0.3) else self.block(depth)
@@ -216,7 +222,7 @@ class Writer(Expressions):
         if kind in REALS:
             return f"{target} {self.pick(['+=', '-=', '*=', '/='])} {self.value(3).text};\n"
         whole = self.integer(2)
-        operator = self.pick(["+=", "-=", "*=", "/=", "%=", "<<=", ">>="])
+        operator = self.pick(["+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^="])
         if operator in ("/=", "%="):
             whole = f"({whole} > 0 ? {whole} : 3)"
         if operator in ("<<=", ">>="):

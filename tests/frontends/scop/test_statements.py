@@ -129,3 +129,48 @@ def test_too_many_statements(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_changes_an_element(text: str, expected: str) -> None:
     (statement,) = kernel(f"{text};").statements.values()
     assert str(statement.value) == expected
+
+
+def test_a_branch_over_data_keeps_what_it_does_not_reach() -> None:
+    found = kernel("for (int i = 0; i < n; i++) if (x[i] < 0) x[i] = 0;")
+    assert str(found.statements["x"].value) == "select((x[i] < 0.0), 0.0, x[i])"
+
+
+def test_both_sides_of_a_branch_over_data_are_one_selection() -> None:
+    found = kernel(
+        "for (int i = 0; i < n; i++) { if (y[i] > 0) x[i] = y[i]; else x[i] = 0; }",
+        "int n, double x[restrict n], const double y[n]",
+    )
+    assert str(found.statements["x"].value) == "select((0.0 < y[i]), y[i], 0.0)"
+    assert found.arrays["x"].role is Role.OUTPUT
+
+
+@pytest.mark.parametrize(
+    ("update", "operator"), [("s++", "+"), ("s -= k[i]", "+"), ("s *= 3", "*"), ("s = k[i]", "max")]
+)
+def test_a_reduction_under_a_condition_is_one(update: str, operator: str) -> None:
+    test = "k[i] > s" if operator == "max" else "x[i] > 0"
+    found = kernel(
+        f"int s = 0; for (int i = 0; i < n; i++) if ({test}) {update}; x[0] = s;",
+        "int n, double x[restrict n], const int k[n]",
+    )
+    reduction = found.statements["s_2"].reduction
+    assert reduction is not None
+    assert reduction.operator.value == operator
+
+
+def test_a_condition_that_its_branch_changes_is_kept() -> None:
+    found = kernel("for (int i = 1; i < n; i++) if (x[i] < 0) { x[i] = 0; x[i - 1] = 1; }")
+    assert list(found.statements) == ["condition", "x", "x_2"]
+
+
+def test_the_affine_part_of_a_condition_guards_reads() -> None:
+    found = kernel("for (int i = 0; i < n; i++) if (i > 0 && x[i - 1] < 0) x[i] = 0;")
+    (only,) = found.statements.values()
+    assert "0 < i < n" in domain(found, only.name)
+
+
+def test_too_many_parts_of_a_condition() -> None:
+    parts = " && ".join(f"(x[{k}] > 0 || i > {k})" for k in range(5))
+    with pytest.raises(FrontendError, match="more than 16 cases of a condition"):
+        kernel(f"for (int i = 0; i < n; i++) if ({parts}) x[i] = 0;")

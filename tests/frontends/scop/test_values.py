@@ -37,6 +37,10 @@ TYPED = (
         ("sqrt(f[i])", "sqrt(f64(f[i]))"),
         ("pow(x[i], 2)", "pow(x[i], 2.0)"),
         ("abs(k[i])", "f64(abs(k[i]))"),
+        ("~k[i]", "f64(~(k[i]))"),
+        ("k[i] & 3u", "f64((u32(k[i]) & 3))"),
+        ("k[i] >> k[i]", "f64((k[i] >> k[i]))"),
+        ("(x[i] > 0) & (x[i] < 1)", "f64(((0.0 < x[i]) and (x[i] < 1.0)))"),
         ("sizeof(double)", "8.0"),
         ("(unsigned char)300", "44.0"),
     ],
@@ -46,7 +50,7 @@ def test_every_conversion_is_written_out(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["g(1)", "x", "k[i]++", "1 + (x[0] = 1)", "&x[0]", "x[i] % 2.0", "~k[i]"]
+    "text", ["g(1)", "x", "k[i]++", "1 + (x[0] = 1)", "&x[0]", "x[i] % 2.0", "~x[i]", "k[i] << 1.0"]
 )
 def test_what_no_kernel_computes_is_refused(text: str) -> None:
     with pytest.raises(FrontendError):

@@ -1,3 +1,4 @@
-void f(int n, int x[n]) {
-  x[0] |= 4;
+void f(int n, float x[n]) {
+  for (int i = 0; i < n; i++)
+    x[i] &= 1;
 }

@@ -1,4 +1,4 @@
-void f(int n, int x[n]) {
+void f(int n, const double x[n], int k[restrict n]) {
   for (int i = 0; i < n; i++)
-    x[i] = x[i] & 3;
+    k[i] = 3 | (x[i] ^ 1);
 }

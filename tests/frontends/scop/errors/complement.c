@@ -1,3 +1,4 @@
-void f(int n, int x[n]) {
-  x[0] = ~x[1];
+void f(int n, double x[n]) {
+  for (int i = 0; i < n; i++)
+    x[i] = ~x[i];
 }

@@ -1,4 +1,4 @@
 void f(int n, double x[n]) {
-  double *p = x;
+  float *p = x;
   p[0] = 1;
 }

@@ -1,3 +1,4 @@
-void f(int n, int x[n]) {
-  x[0] = 1 << x[1];
+void f(int n, int k[n]) {
+  for (int i = 0; i < n; i++)
+    k[i] = k[i] << 32;
 }

@@ -312,3 +312,153 @@ void functions_of_the_file(int n, int m, int x[restrict n], float y[restrict n],
         y[i] = larger(y[i], z[i]) + narrower(x[i] + 200, i + 250);
     }
 }
+
+void branches_over_data(int n, int m, int x[restrict n], float y[restrict n], double z[restrict n])
+{
+#pragma polysched assume n >= 1
+    int largest = -1000, positive = 0, at = 0;
+    float total = -0.0f, top = -1e30f;
+    for (int i = 0; i < n; i++) {
+        if (x[i] > largest)
+            largest = x[i];
+        if (y[i] >= top)
+            top = y[i], at = i;
+        if (y[i] > 0)
+            positive++;
+        else if (z[i] > 0 || i % 3 == 0)
+            total += y[i];
+        if (i > 0 && x[i - 1] > x[i])
+            x[i] -= x[i - 1];
+        else
+            z[i] *= -1;
+        if (z[i] < 0.5)
+            y[i] = x[i];
+        else
+            y[i] = z[i] + 16777217;
+    }
+    x[0] = largest;
+    y[n - 1] = total + top;
+    z[0] = positive * 100 + at;
+}
+
+void bits(int n, int b, int x[restrict n], unsigned char u[restrict n], int64_t q[restrict n])
+{
+#pragma polysched assume n >= 1
+    unsigned all = ~0u, any = 0, odd = 0;
+    for (int i = 0; i < n; i++) {
+        x[i] = (x[i] & 0x55) | (x[i] ^ u[i]) << 3 | ~i;
+        u[i] = u[i] >> (i & 7) ^ (x[i] > 0 & u[i] < 9);
+        q[i] ^= (q[i] << u[i] % 60) + (x[i] >> (b & 31)) + (1u << 31) + (x[i] >> 31);
+        u[i] &= ~x[i];
+        if (i & 1)
+            x[i] |= 64;
+        if (q[i] & 1)
+            all &= x[i];
+        else
+            odd ^= x[i], any |= u[i];
+    }
+    q[0] = all + any + odd;
+}
+
+static const float binomial[3] = {0.25f, 0.5, 0.25f};
+const int sobel[][3] = {{-1, 0, 1}, {-2, 0, 2}, {-1, 0}};
+
+void tables(int n, int m, float *restrict A, float x[restrict n])
+{
+#pragma polysched shape A[n][m]
+    static const double taps[2][2] = {1, -0.5, 3};
+    int order[3] = {2, 1 + n};
+    for (int i = 1; i < n - 1; i++) {
+        float sum = 0, edges = 0;
+        for (int k = 0; k < 3; k++)
+            sum += binomial[k] * x[i + k - 1] + order[k];
+        for (int j = 1; j < m - 1; j++) {
+            for (int k = 0; k < 3; k++)
+                for (int l = 0; l < 3; l++)
+                    edges += sobel[k][l] * A[(i + k - 1) * m + (j + l - 1)];
+            A[(i - 1) * m + j] = edges + taps[1][0] * taps[0][1] + taps[1][1];
+        }
+        x[i] = sum;
+    }
+}
+
+void first_of_rows(int n, int m, int k, float *restrict A, int64_t y[restrict n])
+{
+#pragma polysched shape A[n][m][3]
+    for (int i = 0; i < n; i++) {
+        const int row = i * m;
+        long all = row * 3L - 1;
+        for (int j = 0; j < m; j++) {
+            int at = (row + j) * 3;
+            A[at] += row;
+            for (int c = 1; c < 3; c++)
+                A[at + c] = A[at] * A[c + at];
+        }
+        y[i] = all;
+    }
+}
+
+void pointers_to_rows(int n, int m, int k, float *restrict A, float B[restrict n][m])
+{
+#pragma polysched shape A[n][m][2]
+#pragma polysched assume n >= 2 && m >= 1
+    for (int i = 0; i < n; i++) {
+        float *row = A + i * m * 2;
+        const float *other = B[i], *last = &B[n - 1][m - 1];
+        float *restrict element = &A[(i * m + m - 1) * 2] + 1;
+        for (int j = 0; j < m; j++) {
+            float *pair = row + 2 * j;
+            pair[1] += other[j] * *last;
+            *pair = pair[1] * 2;
+        }
+        *element -= 1;
+        if (other[0] > 0)
+            element[-1] = 3;
+    }
+}
+
+static inline unsigned char sat(int v) { return v < 0 ? 0 : v > 255 ? 255 : v; }
+static float squared(float v) { return v * v; }
+static double distance(double a, float b) { return sqrt(squared(a) + squared(b) + sat(a * 100)); }
+static int shifted(int i, int by) { return i - by; }
+
+void written_out(int n, int k, unsigned char u[restrict n], double z[restrict n])
+{
+    for (int i = 1; i < n; i++) {
+        z[i] = distance(z[i], z[shifted(i, 1)]) + sat(u[i] * k + 100);
+        u[i] = sat(shifted(sat(u[i] + 50), i * 30));
+    }
+}
+
+void exchanged(int n, float y[restrict n])
+{
+    for (int i = 1; i < n - 1; i++) {
+        float a = y[i - 1], b = y[i], t;
+        if (a > b) {
+            t = a;
+            a = b;
+            b = t;
+        }
+        if (!(a < 0)) {
+            float u = b * 2;
+            for (int k = 0; k < 3; k++)
+                if (u > k)
+                    a += u - k;
+        }
+        y[i] = a;
+    }
+}
+
+void continued(int n, int m, double z[restrict n])
+{
+    for (int i = 0; i < n; i++) {
+        z[i] += 1;
+        if (i == m)
+            continue;
+        if (z[i] > 0.5) {
+            z[i] = 0.25;
+            continue;
+        }
+        z[i] -= 3;
+    }
+}

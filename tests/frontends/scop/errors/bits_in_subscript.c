@@ -1,0 +1,4 @@
+void f(int n, int x[n]) {
+  for (int i = 0; i < n; i++)
+    x[i & 6] = i;
+}

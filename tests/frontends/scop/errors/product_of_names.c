@@ -1,0 +1,6 @@
+void f(int n, int m, double x[n]) {
+  for (int i = 0; i < n; i++) {
+    int row = i * m;
+    x[row] = 1;
+  }
+}
