@@ -27,6 +27,7 @@ from polysched.codegen.intrinsics import (
     vector_type,
     zeros,
 )
+from polysched.codegen.loaded import Loaded
 from polysched.codegen.memory import (
     BYTE,
     Addresses,
@@ -100,6 +101,7 @@ class Accesses:
         self.value_of = value_of
         self.packed = PackedAccesses(builder, addresses, features)
         self.features = features
+        self.loaded = Loaded()
 
     def with_neighbours(self, storages: Mapping[str, Storage], node: Assign, lanes: Lanes) -> Lanes:
         """The lanes for a statement, of whose vectors those that overlap are made of each other."""
@@ -151,6 +153,15 @@ class Accesses:
         builder, dtype = self.builder, storage.array.dtype
         offset = element_offset(storage, subscripts, lanes.variable)
         assert offset.lane in (0, terms)
+        type_ = vector_type(memory_type(dtype), terms * lanes.count)
+        active = None if lanes.mask is None else active_lanes(lanes.mask)
+        is_literal = offset.lane == 0 or lanes.mask is None or active is not None
+        is_kept = is_literal and not offset.is_data_dependent
+        which = None if offset.lane == 0 or active is None else tuple(active)
+        key = (storage.array.name, offset, type_.count, terms, which)
+        found = self.loaded.of(builder.block).get(key) if is_kept else None
+        if found is not None:
+            return found
         whole = ir.IntType(terms * dtype.bits)
         if offset.lane == 0:
             group = builder.load(self.addresses.address(storage, offset), typ=whole)
@@ -158,7 +169,10 @@ class Accesses:
             groups = splat(builder, group, lanes.count)
         else:
             groups = self._load_vector(storage, offset, lanes, whole)
-        return builder.bitcast(groups, vector_type(memory_type(dtype), terms * lanes.count))
+        loaded = builder.bitcast(groups, type_)
+        if is_kept:
+            self.loaded.of(builder.block)[key] = loaded
+        return loaded
 
     def load_wide(
         self,
@@ -183,6 +197,7 @@ class Accesses:
         Raises:
             LoweringError: all lanes write the same element.
         """
+        self.loaded.forget()
         dtype = storage.array.dtype
         offset = element_offset(storage, target.subscripts, lanes.variable if lanes else None)
         if lanes is not None and offset.lane == 0 and lanes.mask is None:

@@ -47,6 +47,16 @@ class Strided:
         place[self.along] = place[self.along] + column
         return tuple(place)
 
+    def element(self, number: Expression, columns: int) -> tuple[Expression, ...]:
+        """The subscripts of an element of rows of so many columns, counted row by row."""
+        lane = number // columns
+        place = [
+            form.expression() + lane * step if step else form.expression()
+            for form, step in zip(self.place, self.steps, strict=True)
+        ]
+        place[self.along] = place[self.along] + number % columns
+        return tuple(place)
+
     def rows_apart(self, columns: int) -> bool:
         """Whether the rows of a tile of so many columns share no element."""
         steps = list(self.steps)

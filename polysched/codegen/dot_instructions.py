@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from polysched.codegen.intrinsics import declared, vector_type
+from polysched.codegen.intrinsics import constant, declared, vector_type
 from polysched.ir.dtypes import DType, i8, i16, u8
 
 _WORDS = (i8, u8, i16)
@@ -55,11 +55,25 @@ def _has_vnni(lanes: int, features: Set[str]) -> bool:
     return "avxvnni" in features or {"avx512vnni", "avx512vl"} <= features
 
 
+def type_of_ones(dtype: DType, terms: int) -> DType:
+    """The type of the ones that terms are multiplied with which are to be added up."""
+    if terms == 4:
+        return i8 if dtype == u8 else u8
+    return i16
+
+
 class Factor(NamedTuple):
     """The elements of a factor, the terms of a lane side by side, and their type."""
 
     vector: Any
     dtype: DType
+
+    @classmethod
+    def ones(cls, other: Factor, terms: int) -> Factor:
+        """Ones to multiply another factor with."""
+        dtype = type_of_ones(other.dtype, terms)
+        type_ = vector_type(ir.IntType(dtype.bits), other.vector.type.count)
+        return cls(constant(type_, 1), dtype)
 
     def words(self, builder: ir.IRBuilder) -> Any:
         """The elements as signed words."""

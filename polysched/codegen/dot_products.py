@@ -8,6 +8,8 @@ consecutive terms to the same sums::
     s[lane] += i32(x[4*q + 2]) * i32(y[q, lane, 2])
     s[lane] += i32(x[4*q + 3]) * i32(y[q, lane, 3])
 
+Terms that are no products are added up in the same way, as products with 1.
+
 The terms of a lane lie side by side, and those of the lanes one behind the other, or all lanes read
 the same. Sums that wrap have the same bits in any order.
 
@@ -17,15 +19,15 @@ done before tiles are looked for, which would transpose ``y``.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Hashable, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from polysched.codegen.dot_instructions import has_dot_product
-from polysched.codegen.memory import Offset, Storage, element_offset, row_major
+from polysched.codegen.dot_instructions import has_dot_product, type_of_ones
+from polysched.codegen.memory import Offset, Storage, element_offset, literal_strides
 from polysched.codegen.registers import PromotedProgram
 from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Cast, Constant, Expression, Load, Operation
+from polysched.ir.expressions import Cast, Expression, Load, Operation
 from polysched.ir.operators import Operator
 from polysched.ir.traversal import loads
 from polysched.ir.tree import LoopKind
@@ -33,10 +35,18 @@ from polysched.loops.nodes import Assign, Block, For, LoopNode, block, map_child
 
 
 class Factors(NamedTuple):
-    """What a statement multiplies: elements, converted to the type of the sums."""
+    """What a statement multiplies: elements, converted to the type of the sums.
+
+    Without a second one the elements of the first are added up as they are.
+    """
 
     first: Load
-    second: Load
+    second: Load | None
+
+    @property
+    def loads(self) -> tuple[Load, ...]:
+        """Those that there are."""
+        return (self.first,) if self.second is None else (self.first, self.second)
 
 
 @dataclass(frozen=True)
@@ -72,6 +82,7 @@ class _Former:
         self.arrays = promoted.program.arrays
         self.registers = frozenset(promoted.registers)
         self.features = features
+        self.places: dict[Hashable, Offset] = {}
 
     def visit(self, node: LoopNode) -> LoopNode:
         if not isinstance(node, Block):
@@ -110,58 +121,75 @@ class _Former:
                     operator=Operator.ADD,
                     operands=(
                         Load(array=array, subscripts=subscripts),
-                        Operation(
-                            operator=Operator.MULTIPLY,
-                            operands=(
-                                Cast(operand=Load() as first, type=type_),
-                                Cast(operand=Load() as second),
-                            ),
-                        ),
+                        term,
                     ),
                 ),
             ) if (array, subscripts) == (target.array, target.subscripts):
-                pass
+                factors = _product(term)
             case _:
                 return None
-        read = {load.array for factor in (first, second) for load in loads(factor)}
-        if type_ != i32 or target.array in read or not read.isdisjoint(self.registers):
+        if factors is None:
             return None
-        return Factors(first, second)
+        read = {load.array for factor in factors.loads for load in loads(factor)}
+        if target.array in read or not read.isdisjoint(self.registers):
+            return None
+        return factors
 
     def _is_group(self, node: LoopNode, factors: list[Factors]) -> bool:
         """Whether there is an instruction for it and terms and lanes are neighbours in memory."""
         assert isinstance(node, For)
         count = len(factors)
-        types = [self.arrays[load.array].dtype for load in factors[0]]
+        leads = factors[0].loads
+        types = [self.arrays[load.array].dtype for load in leads]
+        if len(leads) == 1:
+            types.append(type_of_ones(types[0], count))
         if not has_dot_product(types[0], types[1], count, node.lanes, self.features):
             return False
-        return all(
-            self._place(load, node.variable).lane in (0, count) for load in factors[0]
-        ) and all(
-            self._is_behind(lead, load, number)
-            for number, later in enumerate(factors)
-            for lead, load in zip(factors[0], later, strict=True)
-        )
-
-    def _is_behind(self, lead: Load, load: Load, distance: int) -> bool:
-        """Whether one element lies so many behind another in memory, in every lane."""
-        if load.array != lead.array:
+        if not all(len(later.loads) == len(leads) for later in factors):
             return False
-        before, after = self._place(lead, None), self._place(load, None)
-        apart = after.literal.plus(before.literal, -1)
-        return before.scaled == after.scaled and apart.is_constant and apart.constant == distance
+        loads_of = zip(*(later.loads for later in factors), strict=True)
+        return all(self._are_neighbours(list(one), node.variable) for one in loads_of)
 
-    def _place(self, load: Load, lane: str | None) -> Offset:
+    def _are_neighbours(self, terms: list[Load], lane: str) -> bool:
+        """Whether elements lie one behind the other in memory, and those of the next lane behind
+        them or at the same place.
+        """
+        lead, *later = [self._place(load, lane) for load in terms]
+        if lead.lane not in (0, len(terms)) or any(one.array != terms[0].array for one in terms):
+            return False
+        for distance, one in enumerate(later, 1):
+            apart = one.literal.plus(lead.literal, -1)
+            if (one.scaled, one.lane) != (lead.scaled, lead.lane) or not apart.is_constant:
+                return False
+            if apart.constant != distance:
+                return False
+        return True
+
+    def _place(self, load: Load, lane: str) -> Offset:
         """Where the element of a lane lies, behind the first one of its array."""
-        array = self.arrays[load.array]
-        shape = array.stored_shape if array.strides is None else array.strides
-        literals = tuple(one.value if isinstance(one, Constant) else None for one in shape)
-        strides = row_major(literals, _times) if array.strides is None else literals
-        return element_offset(Storage(array, None, strides, 1), load.subscripts, lane)
+        # By identity, which copies share where they read the same; they outlive this walk.
+        key = (load.array, lane, *map(id, load.subscripts))
+        if key not in self.places:
+            array = self.arrays[load.array]
+            storage = Storage(array, None, literal_strides(array), 1)
+            self.places[key] = element_offset(storage, load.subscripts, lane)
+        return self.places[key]
 
 
-def _times(a: int | None, b: int | None) -> int | None:
-    return None if a is None or b is None else a * b
+def _product(term: Expression) -> Factors | None:
+    """The factors of a term; None if it is of another form."""
+    match term:
+        case Operation(
+            operator=Operator.MULTIPLY,
+            operands=(
+                Cast(operand=Load() as first, type=type_),
+                Cast(operand=Load() as second),
+            ),
+        ) if type_ == i32:
+            return Factors(first, second)
+        case Cast(operand=Load() as first, type=type_) if type_ == i32:
+            return Factors(first, None)
+    return None
 
 
 class _Joined(NamedTuple):

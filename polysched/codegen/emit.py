@@ -252,7 +252,8 @@ class Emitter:
             terms = values.accesses.load_terms(storage, load.subscripts, lanes, node.terms)
             return Factor(terms, storage.array.dtype)
 
-        first, second = map(factor, node.factors)
+        first, *others = map(factor, node.factors.loads)
+        second = others[0] if others else Factor.ones(first, node.terms)
         before = values.value(Load(target.array, target.subscripts, i32), lanes)
         sums = widened(self.builder, before, lanes.count)
         added = emit_dot_product(self.builder, sums, first, second, values.features)

@@ -83,7 +83,7 @@ class _Copy:
         """In the body of a loop that stays one, between these ends."""
         reached = variable_interval(lower, upper, self.known)
         if loop.kind is LoopKind.VECTOR:
-            reached = intersection(reached, (0, loop.lanes - 1))
+            reached = _lanes(intersection(reached, (0, loop.lanes - 1)))
         own = loop.variable
         values = {name: value for name, value in self.values.items() if name != own}
         forms = {name: form for name, form in self.forms.items() if name != own}
@@ -122,6 +122,16 @@ class _Copy:
                 return rebuild(expression, self.integers(subscripts))
         operands = children(expression)
         return rebuild(expression, tuple([self.value(one) for one in operands]))
+
+
+def _lanes(reached: tuple[int | None, int | None]) -> tuple[int | None, int | None]:
+    """The values of a lane variable for all that is simplified: two at least.
+
+    A literal in its place would make one element of a vector of one lane, which no register of the
+    whole vectors beside it holds, and which no vector instruction adds to.
+    """
+    low, high = reached
+    return (low, high + 1) if low is not None and low == high else reached
 
 
 def _expand(node: LoopNode, copy: _Copy) -> LoopNode:

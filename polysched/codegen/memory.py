@@ -16,7 +16,7 @@ from llvmlite import ir
 from polysched.codegen.pacing import Pace
 from polysched.codegen.values import INDEX
 from polysched.ir.data_dependent import is_data_dependent
-from polysched.ir.expressions import Expression, Index
+from polysched.ir.expressions import Constant, Expression, Index
 from polysched.ir.kernel import Array
 from polysched.ir.linear import LinearForm, linear_form
 
@@ -176,3 +176,14 @@ def row_major(extents: tuple[Any, ...], multiply: Callable[[Any, Any], Any]) -> 
         strides.append(stride)
         stride = multiply(stride, extent)
     return tuple(reversed(strides))
+
+
+def literal_strides(array: Array) -> tuple[int | None, ...]:
+    """The strides of an array in elements, those that are literals."""
+    shape = array.stored_shape if array.strides is None else array.strides
+    literals = tuple(int(one.value) if isinstance(one, Constant) else None for one in shape)
+    return row_major(literals, _times) if array.strides is None else literals
+
+
+def _times(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else a * b

@@ -15,10 +15,12 @@ from dataclasses import replace
 
 from polysched.codegen.columns import Column, Strided
 from polysched.codegen.interleaving import Interleaving
+from polysched.codegen.memory import literal_strides
 from polysched.codegen.tile_masks import active_lanes, column_mask
 from polysched.codegen.transposition import LANE, interleaving, transposition
 from polysched.ir.expressions import Constant, Expression, Index, Load
 from polysched.ir.kernel import Access, Array, Role
+from polysched.ir.linear import linear_form
 from polysched.ir.traversal import transform
 from polysched.ir.tree import LoopKind, TransposeStrategy
 from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode
@@ -86,7 +88,7 @@ class TileWriter:
         rows, turned = self._pair(load, columns)
         count, lanes = len(columns), columns[0].loop.lanes
         dtype = self.arrays[load.array].dtype
-        if _is_dense(load, columns):
+        if is_dense(load, columns, self.arrays):
             split = interleaving(rows, turned, count, lanes, dtype, Interleaving.SPLIT)
             return [*self._vectors(load, columns, rows, is_load=True), split], turned
         shape = lanes, _power(count)
@@ -100,7 +102,7 @@ class TileWriter:
         rows, turned = self._pair(store, columns)
         count, lanes = len(columns), columns[0].loop.lanes
         dtype = self.arrays[store.array].dtype
-        if _is_dense(store, columns):
+        if is_dense(store, columns, self.arrays):
             joined = interleaving(turned, rows, count, lanes, dtype, Interleaving.JOIN)
             return [joined, *self._vectors(store, columns, rows, is_load=False)], turned
         shape = _power(count), lanes
@@ -113,7 +115,7 @@ class TileWriter:
         number = len(self.tiles) // 2
         lanes, count = columns[0].loop.lanes, _power(len(columns))
         shapes = (lanes, count), (count, lanes)
-        if _is_dense(access, columns):
+        if is_dense(access, columns, self.arrays):
             shapes = (len(columns), lanes), (len(columns), lanes)
         names = f"tile{number}.rows", f"tile{number}.columns"
         for name, shape in zip(names, shapes, strict=True):
@@ -125,12 +127,13 @@ class TileWriter:
         self, access: Strided, columns: list[Column], rows: str, *, is_load: bool
     ) -> list[LoopNode]:
         """Loads or stores of rows that lie one behind the other: of whole vectors."""
-        lanes = columns[0].loop.lanes
+        lanes, count = columns[0].loop.lanes, len(columns)
+        elements = count * linear_form(columns[0].loop.upper, {}).constant
         made: list[LoopNode] = []
-        for number in range(len(columns)):
-            place = access.row(0, Index(LANE) + number * lanes)
-            body = self._move(access, place, (rows, number), is_load=is_load)
-            made.append(_over_lanes(lanes, body, lanes))
+        for first in range(0, elements, lanes):
+            place = access.element(Index(LANE) + first, count)
+            body = self._move(access, place, (rows, first // lanes), is_load=is_load)
+            made.append(_over_lanes(min(lanes, elements - first), body, lanes))
         return made
 
     def _rows(
@@ -186,14 +189,20 @@ def _with_load(assign: Assign, column: Column, number: int, tile: tuple[Strided,
     return replace(assign, value=transform(assign.value, rule))
 
 
-def _is_dense(access: Strided, columns: list[Column]) -> bool:
-    """Whether the columns are all of their rows, and these lie one behind the other; all run."""
-    loop, steps = columns[0].loop, list(access.steps)
-    ends = loop.lower, loop.upper, loop.step
+def is_dense(access: Strided, columns: list[Column], arrays: Mapping[str, Array]) -> bool:
+    """Whether the columns are all of their rows, and these lie one behind the other in memory; all
+    columns run, and the first so many rows.
+    """
+    loop, strides = columns[0].loop, literal_strides(arrays[access.array])
+    steps = [pair for pair in zip(access.steps, strides, strict=True) if pair[0]]
+    if strides[access.along] != 1 or any(stride is None for _, stride in steps):
+        return False
     return (
-        1 < len(columns) == steps.pop(access.along)
-        and not any(steps)
-        and ends == (Constant(0), Constant(loop.lanes), 1)
+        1 < len(columns) == sum(step * (stride or 0) for step, stride in steps)
+        and min(access.steps) >= 0
+        and (loop.lower, loop.step) == (Constant(0), 1)
+        and isinstance(loop.upper, Constant)
+        and 0 < loop.upper.value <= loop.lanes
         and all(column.guard is None for column in columns)
     )
 

@@ -18,7 +18,8 @@ touched: lanes that do not run are rows left out, copies that do not run are lan
 Here tiles are found; :mod:`polysched.codegen.tile_writing` writes them down.
 
 What the schedule says of a vector loop (``transpose``) is done or an error. Of the others, a tile
-is made by a network where it has at least :data:`LEAST_COLUMNS` copies and as many lanes. With n
+is made by a network where it has at least :data:`LEAST_COLUMNS` copies and as many lanes, and of
+fewer copies where they store whole rows that lie one behind the other. With n
 copies and w lanes it then costs w loads, w - n joins and n log n shuffles instead of n gathers of w
 elements. A tile has as many columns as fit half the registers: wider ones are cut.
 """
@@ -31,7 +32,7 @@ from dataclasses import replace
 from polysched.codegen.columns import Column, Strided, column_of
 from polysched.codegen.registers import PromotedProgram
 from polysched.codegen.shuffles import BLOCK_BITS
-from polysched.codegen.tile_writing import TileWriter
+from polysched.codegen.tile_writing import TileWriter, is_dense
 from polysched.errors import LoweringError
 from polysched.ir.expressions import Constant
 from polysched.ir.tree import LoopKind, TransposeStrategy
@@ -100,7 +101,7 @@ class _Former:
 
     def _run(self, run: list[Column], nodes: list[LoopNode], *, elsewhere: bool) -> list[LoopNode]:
         """Copies of one statement, cut into tiles; ``elsewhere``: there are others, further on."""
-        if run[0].strategy is None and len(run) < LEAST_COLUMNS:
+        if run[0].strategy is None and len(run) == 1:
             return nodes
         made: list[LoopNode] = []
         while run:
@@ -145,12 +146,16 @@ class _Former:
         strategy, lanes = columns[0].strategy, columns[0].loop.lanes
         if strategy is TransposeStrategy.GATHER:
             return block(nodes)
-        if strategy is None and (reason or min(len(columns), lanes) < LEAST_COLUMNS):
+        if strategy is None and reason:
             return block(nodes)
         if reason is None and len(columns) == 1:
             return block(nodes)  # one column has nothing to be exchanged with
         if reason is None:
             found, store = self._loads(columns), self._store(columns)
+            if strategy is None and min(len(columns), lanes) < LEAST_COLUMNS:
+                # Whole vectors that lie one behind the other take a shuffle each.
+                store = self._densely(store, columns)
+                found = found if store else []
             if found or store:
                 return self.writer.tile(
                     columns, found, store, strategy or TransposeStrategy.NETWORK
@@ -173,6 +178,12 @@ class _Former:
                 for number, loads in enumerate(lists)
             )
         ]
+
+    def _densely(self, store: Strided | None, columns: list[Column]) -> Strided | None:
+        """A store of few columns, if it is one of whole vectors."""
+        if store is None or columns[0].loop.lanes < LEAST_COLUMNS:
+            return None
+        return store if is_dense(store, columns, self.arrays) else None
 
     def _store(self, columns: list[Column]) -> Strided | None:
         store = columns[0].store

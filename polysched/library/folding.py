@@ -27,6 +27,7 @@ def in_vectors(
     lanes: int,
     vectors: int = VECTORS,
     rows: tuple[str, ...] = (),
+    terms: tuple[str, ...] = (),
 ) -> Schedule:
     """Run a reduction's innermost loop in vectors of partial results.
 
@@ -53,8 +54,10 @@ def in_vectors(
         vectors: how many vectors.
         rows: the loops next around it that are written out inside of it, so that several results
             share what they read; they hold the statement only, and the dimensions of its array.
+        terms: loops that are written out inside of ``loop``, the innermost but for them: what one
+            instruction adds to a lane.
     """
-    schedule, found = _one_vector(schedule, statement, loop, lanes, vectors, rows)
+    schedule, found = _one_vector(schedule, statement, loop, lanes, vectors, rows, terms)
     return schedule.unroll(f"{found.combine}.{found.each}")
 
 
@@ -138,21 +141,23 @@ def _one_vector(
     lanes: int,
     vectors: int,
     rows: tuple[str, ...],
+    terms: tuple[str, ...] = (),
 ) -> tuple[Schedule, _Vector]:
     """What :func:`in_vectors` does, but for the order in which the last vector is combined."""
     lane, count = f"{loop}_lane", f"{loop}_vectors"
     at, first, combine = f"{statement}.{lane}", f"{statement}_init", f"{statement}_combine"
     inner = [f"{statement}.{row}" for row in rows]
+    written = [f"{statement}.{term}" for term in terms]
     array = schedule.program.statements[statement].target.array
     schedule = (
         schedule.split(f"{statement}.{loop}", lanes * vectors, into=(count, lane))
-        .reorder(at, f"{statement}.{count}", *inner)
+        .reorder(at, f"{statement}.{count}", *inner, *written)
         .rfactor(statement, lane, order=_contiguous(schedule, statement, lane))
         .distribute(at, after=first)
-        .reorder(f"{statement}.{count}", *inner, at)
+        .reorder(f"{statement}.{count}", *inner, at, *written)
         .vectorize(f"{first}.{lane}", lanes)
         .vectorize(at, lanes)
-        .unroll(*inner, f"{first}.{lane}", at)
+        .unroll(*inner, f"{first}.{lane}", at, *written)
     )
     partials = f"each_{lane}"
     dimensions = _dimensions(schedule, combine) if rows else ()

@@ -266,3 +266,80 @@ def test_terms_on_the_stack_are_read_whole_within_their_array() -> None:
     text = schedule.show("llvm", VNNI_MACHINE)
     assert text.count('call <16 x i32> @"llvm.masked.load') == 3
     assert_agrees(schedule, {}, machine=VNNI_MACHINE)
+
+
+def test_one_column_beside_whole_vectors() -> None:
+    """Its sum is a lane of a register as those of the others are."""
+    schedule = in_vectors(rows_by_columns(ps.u8, ps.i8, 4, n=33), 16).unroll("add.n")
+    assert dots(schedule, VNNI_MACHINE) == {"vpdp": 3}
+    assert_agrees(schedule, {}, machine=VNNI_MACHINE)
+
+
+@pytest.mark.parametrize("together", [2, 4])
+def test_groups_are_copied_by_whole_vectors(together: int) -> None:
+    """Rows of a few elements that lie one behind the other, up to a part of a vector of rows."""
+    build = ps.KernelBuilder("copy")
+    x = build.input("x", ps.i16, (together * GROUPS, N))
+    y = build.output("y", ps.i16, (GROUPS, N, together))
+    with build.loops(g=GROUPS, n=N, r=together) as (group, n, r):
+        y[group, n, r] = x[together * group + r, n] + 1
+    schedule = ps.Schedule(build.kernel()).vectorize("n", 16).unroll("r")
+    text = schedule.show("llvm", VNNI_MACHINE)
+    assert not re.search(r"scatter|masked\.store|store <[248] x", text)
+    assert_agrees(schedule, {}, machine=VNNI_MACHINE)
+
+
+def test_few_columns_of_an_array_of_a_size_known_at_the_call_only() -> None:
+    build = ps.KernelBuilder("copy")
+    size = build.parameter("size", minimum=1)
+    x, y = build.input("x", ps.i16, (4, 2, 16)), build.output("y", ps.i16, (4, 32 * size))
+    with build.loops(g=4, n=32 * size) as (group, n), build.statement("clear"):
+        y[group, n] = 0
+    with build.loops(g=4, n=16, r=2) as (group, n, r), build.statement("copy"):
+        y[group, 2 * n + r] = x[group, r, n]
+    schedule = ps.Schedule(build.kernel()).vectorize("copy.n", 16).unroll("r")
+    assert not re.search(r"scatter|masked\.store", schedule.show("llvm", VNNI_MACHINE))
+    assert_agrees(schedule, {"size": 1}, {"size": 3}, machine=VNNI_MACHINE)
+
+
+@pytest.mark.parametrize(("dtype", "together"), [(ps.i8, 4), (ps.u8, 4), (ps.i16, 2), (ps.u8, 2)])
+def test_terms_that_are_no_products(dtype: ps.DType, together: int) -> None:
+    build = ps.KernelBuilder("sums")
+    x, s = build.input("x", dtype, (20, together)), build.inout("s", ps.i32, (20,))
+    with build.loops(n=20, r=together) as (n, r):
+        s[n] += ps.cast(x[n, r], ps.i32)
+    schedule = ps.Schedule(build.kernel()).vectorize("n", 16).unroll("r")
+    assert dots(schedule, VNNI_MACHINE) == {"vpdp": 2}
+    ends = np.resize(np.array([dtype.lowest, dtype.highest, 1]), (20, together))
+    given = {"x": ends.astype(dtype.numpy())}
+    for machine in (VNNI_MACHINE, "haswell-avx2"):
+        assert_agrees(schedule, {}, given=given, machine=machine)
+
+
+def test_products_and_other_terms_are_no_group() -> None:
+    build = ps.KernelBuilder("sums")
+    x, s = build.input("x", ps.i16, (16, 2)), build.inout("s", ps.i32, (16,))
+    with build.loops(n=16) as n:
+        s[n] += ps.cast(x[n, 0], ps.i32)
+        s[n] += ps.cast(x[n, 1], ps.i32) * ps.cast(x[n, 1], ps.i32)
+    schedule = ps.Schedule(build.kernel()).vectorize("n", 16)
+    assert not dots(schedule, VNNI_MACHINE)
+    assert_agrees(schedule, {})
+
+
+def test_terms_that_are_shared_are_read_once_until_something_is_written() -> None:
+    build = ps.KernelBuilder("dots")
+    x, y = build.inout("x", ps.i16, (2,)), build.input("y", ps.i16, (16, 2))
+    s = build.inout("s", ps.i32, (3, 16))
+    for row in range(3):
+        with build.loops(n=16, r=2) as (n, r), build.statement(f"row_{row}"):
+            s[row, n] += ps.cast(x[r], ps.i32) * ps.cast(y[n, r], ps.i32)
+    with build.loops(i=2) as i, build.statement("change"):
+        x[i] = x[i] + 1
+    with build.loops(n=16, r=2) as (n, r), build.statement("row_3"):
+        s[0, n] += ps.cast(x[r], ps.i32) * ps.cast(y[n, r], ps.i32)
+    schedule = ps.Schedule(build.kernel()).unroll("i")
+    for row in range(4):
+        schedule = schedule.vectorize(f"row_{row}.n", 16).unroll(f"row_{row}.r")
+    assert dots(schedule, VNNI_MACHINE) == {"vpdp": 4}
+    assert_agrees(schedule, {}, machine=VNNI_MACHINE)

@@ -21,8 +21,8 @@ from polysched.machine.description import Machine
 FEWEST_ROWS = 8
 """Rows of the product for which copying ``b`` pays; each element is used so often."""
 
-FEWEST_ROWS_IN_PAIRS = 64
-"""The same for pairs, which are copied element by element."""
+FEWEST_ROWS_IN_PAIRS = 16
+"""The same for pairs, which save half of what groups of four do."""
 
 SHORTEST = 16
 """Terms of a sum for which it pays."""

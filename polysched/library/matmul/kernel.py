@@ -144,20 +144,20 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
     sums = out if elementwise is None else _declared(build.temporary, "sums", total, around)
 
     rest, shift = None, 0
+    terms = k if grouping is None else grouping.terms * grouping.groups(k)
     if grouping is not None:
         if grouping.copies_a:
             left = _in_rows(build, left, dtype, grouping, _chosen(extents, *of_a, "m", "k"))
         right = _in_groups(build, right, grouping, _chosen(extents, *of_b, "n", "k"))
         shift = grouping.shift
     if shift:
-        rest = _row_sums(build, left, total, _chosen(extents, "m", "k"))
+        rest = _row_sums(build, left, total, {"m": m, "k": terms})
     starts_anew = sums is not out or not accumulate
     if starts_anew or rest is not None:
         with build.loops(**around) as at, build.statement("init"):
             place = dict(zip(around, at, strict=True))
             off = 0 if rest is None else rest[place["m"]] * -shift
             sums[at] = off if starts_anew else sums[at] + off
-    terms = k if grouping is None else grouping.terms * grouping.groups(k)
     with build.loops(**around, k=terms) as (*at_stack, row, column, term):
         place = dict(zip(names, at_stack, strict=True))
         of_left = left(row, term, *(place[name] for name in of_a))

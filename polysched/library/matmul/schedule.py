@@ -19,7 +19,8 @@ from polysched.errors import ScheduleError
 from polysched.ir.cache_lines import LINE_BYTES
 from polysched.ir.expressions import Index
 from polysched.ir.kernel import Kernel
-from polysched.library.folding import folded_together, vectors_for
+from polysched.ir.linear import linear_form
+from polysched.library.folding import in_vectors, vectors_for
 from polysched.library.matmul.chains import chained_schedule
 from polysched.library.matmul.config import Config, fitted, require_registers, unit_of
 from polysched.library.matmul.dot import dot_schedule
@@ -35,6 +36,9 @@ from polysched.library.matmul.tiling import (
 )
 from polysched.machine.description import Machine
 from polysched.user import Schedule
+
+LANES_OF_ROW = 4
+"""Partial sums of a row of groups in a vector."""
 
 
 def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedule:
@@ -178,9 +182,12 @@ def _in_groups(schedule: Schedule, place: str, lanes: int) -> Schedule:
             schedule = schedule.vectorize("turn_a.k", lanes)
     if "rows" not in schedule.program.statements:
         return schedule
-    sizes = sizes_of(schedule.kernel)
-    vectors = vectors_for(sizes.k, lanes)
-    return folded_together(schedule, "rows", "k", lanes, vectors, row="m", block=lanes)
+    # One instruction adds all terms of a group, so few lanes are enough, which are soon added up.
+    *_, together = schedule.kernel.arrays["b_groups"].shape
+    terms = linear_form(together, {}).constant
+    schedule = schedule.split("rows.k", terms, into=("k_group", "k_term"))
+    vectors = vectors_for(-(-sizes_of(schedule.kernel).k // terms), LANES_OF_ROW) // 2
+    return in_vectors(schedule, "rows", "k_group", LANES_OF_ROW, max(1, vectors), terms=("k_term",))
 
 
 def _asked_ahead(schedule: Schedule, config: Config) -> Schedule:
