@@ -10,7 +10,7 @@ OPERATORS = (Operator.ADD, Operator.MULTIPLY, Operator.MINIMUM, Operator.MAXIMUM
 FLOATS = (0.0, -0.0, 1.5, -3.0, np.inf, -np.inf, np.nan)
 
 
-@pytest.mark.parametrize("operator", [*OPERATORS, *BITWISE])
+@pytest.mark.parametrize("operator", [*OPERATORS, *sorted(BITWISE, key=str)])
 @pytest.mark.parametrize("dtype", [i8, u8, i64, u64], ids=str)
 def test_integers(operator: Operator, dtype: DType) -> None:
     limits = np.iinfo(np.dtype(dtype.numpy()))
