@@ -11,7 +11,8 @@ import numpy as np
 
 from polysched.errors import CallError, KernelError, suggestion
 from polysched.ir.dtypes import DType, as_dtype
-from polysched.library.matmul.finish import ACTIVATIONS, Factor, Finish
+from polysched.library.matmul.activations import ACTIVATIONS, OF_INTEGERS
+from polysched.library.matmul.finish import Factor, Finish
 from polysched.library.matmul.shapes import NumpyArray
 
 _FINISHES = 64
@@ -56,6 +57,19 @@ def require_activation(activation: object) -> None:
     if not isinstance(activation, str) or activation not in ACTIVATIONS:
         known = suggestion(str(activation), ACTIVATIONS)
         raise CallError(f"matmul: there is no activation {activation!r}{known}")
+
+
+def require_activation_of(activation: str | None, total: np.dtype[Any]) -> None:
+    """Check that sums of a type have an activation.
+
+    Raises:
+        CallError: they are integers, which do not have it.
+    """
+    if total.kind != "f" and not (activation is None or activation in OF_INTEGERS):
+        raise CallError(
+            f"matmul: activation {activation!r} of sums of type {total}; integers have "
+            f"{', '.join(map(repr, OF_INTEGERS))} only: convert the operands to float32"
+        )
 
 
 def number(name: str, value: Any) -> int | float:

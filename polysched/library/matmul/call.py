@@ -65,7 +65,8 @@ def matmul(
         beta: the factor of what ``out`` holds before.
         bias: an array of the type of the result, added to it: with one element for each column, or
             of shape ``(m, 1)`` with one for each row, the same for all matrices of a stack.
-        activation: what is applied to each element at last: ``"relu"``, or nothing.
+        activation: what is applied to each element at last: ``"relu"``, of floating-point numbers
+            also ``"gelu_tanh"``, ``"sigmoid"``, ``"silu"`` and ``"tanh"``; or nothing.
         threads: how many threads may run; by default as many as there are usable cores.
 
     Returns:

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from functools import partial
-from types import MappingProxyType
 
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType
 from polysched.ir.expressions import Constant, Expression
-from polysched.ir.functions import maximum
 from polysched.ir.kernel import Kernel
+from polysched.library.matmul.activations import ACTIVATIONS
 from polysched.library.matmul.kernel import Elementwise, Epilogue, Finished, Sizes
-
-ACTIVATIONS: Mapping[str, Callable[[Expression], Expression]] = MappingProxyType(
-    {
-        "relu": lambda value: maximum(value, 0),
-    }
-)
-"""The functions that may be applied to every element at the end, by name."""
 
 
 class Factor(IntEnum):

@@ -12,6 +12,7 @@ from polysched.library.matmul.arguments import (
     finish_of,
     number,
     require_activation,
+    require_activation_of,
     scalar,
 )
 from polysched.library.matmul.finish import PLAIN, Factor, Finish
@@ -68,6 +69,7 @@ def _request(
 ) -> Request:
     finish = finish_of(alpha, beta, activation)
     total = accumulator_of(element_type(*types)).numpy()
+    require_activation_of(activation, total)
     given = {"alpha": (finish.alpha, alpha), "beta": (finish.beta, beta)}
     factors = tuple(
         scalar(name, value, total)

@@ -8,6 +8,7 @@ from polysched.library.matmul.arguments import (
     finish_of,
     number,
     require_activation,
+    require_activation_of,
     require_bias,
     scalar,
     spread,
@@ -35,8 +36,15 @@ def test_finish() -> None:
 
 def test_activation() -> None:
     require_activation("relu")
-    with pytest.raises(CallError, match="there is no activation 'tanh'; known are 'relu'"):
-        require_activation("tanh")
+    with pytest.raises(CallError, match="there is no activation 'mish'; known are 'gelu_tanh', "):
+        require_activation("mish")
+
+
+def test_activations_of_integers() -> None:
+    require_activation_of("relu", np.dtype("int32"))
+    require_activation_of("tanh", np.dtype("float64"))
+    with pytest.raises(CallError, match="'tanh' of sums of type int32; integers have 'relu' only"):
+        require_activation_of("tanh", np.dtype("int32"))
 
 
 @pytest.mark.parametrize("value", [2, 2.0, np.int8(2), np.float32(2), np.array(2)])

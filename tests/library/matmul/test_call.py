@@ -376,6 +376,7 @@ WRONG_FINISHES = [
     ((A[0], some(3)), {"bias": some(1)}, "bias has shape (1,); expected (): the result has shape"),
     ((A, B), {"activation": "rely"}, "there is no activation 'rely'; did you mean 'relu'?"),
     ((A, B), {"activation": ["relu"]}, "there is no activation ['relu']"),
+    (I8, {"activation": "silu"}, "activation 'silu' of sums of type int32; integers have 'relu'"),
     ((A, B, [0]), {"beta": 1}, "out is of type list; expected a numpy array"),
     ((A, B), {"bias": some(4), "threads": 0}, "threads=0; expected an integer >= 1"),
 ]

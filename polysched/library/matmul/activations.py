@@ -1,0 +1,42 @@
+"""The functions that may be applied to every element of a product at the end, by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TypeAlias
+
+from polysched.ir.expressions import Expression, operation
+from polysched.ir.functions import exp, maximum
+from polysched.ir.operators import Operator
+
+Activation: TypeAlias = Callable[[Expression], Expression]
+
+
+def _sigmoid_times(factor: float | Expression, exponent: Expression) -> Expression:
+    """``factor * sigmoid(exponent)``; where ``exp`` is infinite it is 0, as it should be."""
+    return factor / (exp(-exponent) + 1)
+
+
+def _gelu_tanh(value: Expression) -> Expression:
+    # (1 + tanh(u)) / 2 is sigmoid(2 u), which takes less.
+    return _sigmoid_times(value, value * (value * value * (_GELU * 0.044715) + _GELU))
+
+
+_GELU = 2 * math.sqrt(2 / math.pi)
+"""D. Hendrycks and K. Gimpel, "Gaussian error linear units" (2016), section 2."""
+
+OF_INTEGERS: Mapping[str, Activation] = MappingProxyType({"relu": lambda value: maximum(value, 0)})
+"""Those that integers have too."""
+
+ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
+    {
+        **OF_INTEGERS,
+        "gelu_tanh": _gelu_tanh,
+        "sigmoid": lambda value: _sigmoid_times(1, value),
+        "silu": lambda value: _sigmoid_times(value, value),
+        "tanh": lambda value: operation(Operator.HYPERBOLIC_TANGENT, value),
+    }
+)
+"""``gelu_tanh`` is GELU by a hyperbolic tangent, ``silu`` is ``x * sigmoid(x)``."""
