@@ -13,7 +13,7 @@ def range_conditions(loop: For) -> tuple[Expression, ...]:
     """What holds of a loop's variable in its body; outside of its literal bounds nothing runs."""
     index = Index(loop.variable)
     ends = (*at_least(index, loop.lower), *at_most(index, loop.upper - 1))
-    first, last = loop.values
+    first, last = loop.bounds
     if first is not None and not _is_at_least(loop.lower, first):
         ends += (first <= index,)
     if last is not None and not _is_at_least(-loop.upper, -last - 1):

@@ -62,6 +62,11 @@ class For:
     transposition: TransposeStrategy | None = None
     prefetches: tuple[Prefetch, ...] = ()
 
+    @property
+    def bounds(self) -> Interval:
+        """Literal bounds of the variable outside of which nothing runs."""
+        return (0, self.lanes - 1) if self.kind is LoopKind.VECTOR else self.values
+
 
 @dataclass(frozen=True)
 class If:

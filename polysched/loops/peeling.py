@@ -32,7 +32,6 @@ from operator import and_
 from polysched.ir.expressions import Constant, Expression, Index, Operation, Parameter
 from polysched.ir.functions import maximum, minimum
 from polysched.ir.linear import (
-    Interval,
     Intervals,
     LinearForm,
     intersection,
@@ -70,7 +69,7 @@ class _Place:
         """In the body of a loop."""
         reached = variable_interval(loop.lower, loop.upper, self.known)
         if not loop.kind.is_loop_in_code:
-            reached = intersection(reached, _extent(loop))
+            reached = intersection(reached, loop.bounds)
         return _Place({**self.known, loop.variable: reached}, (*self.loops, loop))
 
 
@@ -105,7 +104,7 @@ def _peeled(node: LoopNode, place: _Place, holding: frozenset[LinearForm], ends:
     if isinstance(node, For | If) and _holds(node, place, holding):
         if isinstance(node, If):
             return _peeled(node.then, place, holding, ends)
-        first, last = _extent(node)
+        first, last = node.bounds
         assert first is not None
         assert last is not None
         whole = replace(node, lower=Constant(first), upper=Constant(last + 1))
@@ -178,14 +177,9 @@ def _decided(node: For | If, place: _Place) -> tuple[_Decided, ...] | None:
     return tuple(found)
 
 
-def _extent(loop: For) -> Interval:
-    """The first and last value of a fixed loop that runs its whole extent."""
-    return (0, loop.lanes - 1) if loop.kind is LoopKind.VECTOR else loop.values
-
-
 def _whole_extent(loop: For) -> list[LinearForm] | None:
     """Forms that are all at most 0 where a fixed loop runs its whole extent."""
-    first, last = _extent(loop)
+    first, last = loop.bounds
     if loop.kind.is_loop_in_code or loop.step != 1 or first is None or last is None:
         return None
     start = linear_form(loop.lower, {}).plus(LinearForm((), first), -1)
