@@ -57,6 +57,7 @@ from polysched.ir.functions import (
     sqrt,
 )
 from polysched.ir.kernel import Kernel
+from polysched.ir.numpy_functions import OF_NUMPY
 from polysched.ir.saturation import saturate
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
@@ -104,7 +105,14 @@ def __getattr__(name: str) -> Any:
         # From now on it is found without asking here, which takes a microsecond.
         globals()[name] = found
         return found
-    raise AttributeError(f"module 'polysched' has no attribute '{name}'")
+    of_numpy = {function.__name__ for function in OF_NUMPY}
+    hint = f"; numpy's functions stand for operations: np.{name}(x[i])" if name in of_numpy else ""
+    raise AttributeError(f"module 'polysched' has no attribute '{name}'{hint}")
+
+
+def __dir__() -> list[str]:
+    """The names for users, those too that are loaded later."""
+    return [*__all__]
 
 
 __all__ = [

@@ -43,6 +43,14 @@ def test_the_kernels_and_schedules() -> None:
         assert f"\ntry: {repair}\n" in TEXT
 
 
+def test_the_function_is_a_kernel(tmp_path: Path) -> None:
+    path = tmp_path / "planes.py"
+    path.write_text(f"import numpy as np\nimport polysched as ps\n\n{PYTHON[4]}", encoding="utf-8")
+    sizes = [word for one in ("h=3", "w=5") for word in ("--size", one)]
+    result = CliRunner().invoke(main, ["run", str(path), "--repeat", "1", *sizes])
+    assert result.exit_code == 0, result.output
+
+
 def test_what_is_ready_to_call() -> None:
     random = np.random.default_rng(0)
 

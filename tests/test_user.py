@@ -57,3 +57,14 @@ def test_the_picture() -> None:
     schedule = ps.Schedule(kernels.seidel()).tile(("s", "i"), (4, 8))
     assert schedule.plot().axes
     assert "<svg" in schedule._repr_html_()
+
+
+def test_names_that_are_loaded_later_are_listed() -> None:
+    assert {"Schedule", "compile", "matmul"} <= set(dir(ps))
+    assert [name for name in dir(ps) if not hasattr(ps, name)] == []
+
+
+def test_a_function_that_numpy_has() -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'tanh'; .*: np\.tanh\(x\[i\]\)$"):
+        _ = ps.tanh  # type: ignore[attr-defined]
+    assert not hasattr(ps, "tan_h")

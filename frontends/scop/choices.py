@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
+from polysched.frontends.scop.definitions import meanings_of
 from polysched.frontends.scop.places import Places
 from polysched.frontends.scop.types import Typedefs, declared_type
 from polysched.ir.dtypes import DType
@@ -46,13 +46,7 @@ class Choice:
 
 def choices_of(tree: c_ast.FileAST, typedefs: Typedefs, places: Places) -> Mapping[str, Choice]:
     """The functions of that kind that a file defines, by name."""
-    found = {}
-    for node in tree.ext:
-        if isinstance(node, c_ast.FuncDef):
-            choice = _choice(node, typedefs, places)
-            if choice is not None:
-                found[node.decl.name] = choice
-    return MappingProxyType(found)
+    return meanings_of(tree, lambda node: _choice(node, typedefs, places))
 
 
 def _choice(node: c_ast.FuncDef, typedefs: Typedefs, places: Places) -> Choice | None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
+from polysched.frontends.scop.definitions import meanings_of
 from polysched.frontends.scop.places import Places
 from polysched.frontends.scop.types import Typedefs, declared_type
 
@@ -43,13 +44,7 @@ class Formula:
 
 def formulas_of(tree: c_ast.FileAST, typedefs: Typedefs, places: Places) -> Mapping[str, Formula]:
     """The functions of that kind that a file defines, by name."""
-    found = {}
-    for node in tree.ext:
-        if isinstance(node, c_ast.FuncDef):
-            formula = _formula(node, typedefs, places)
-            if formula is not None:
-                found[node.decl.name] = formula
-    return found
+    return meanings_of(tree, lambda node: _formula(node, typedefs, places))
 
 
 def _formula(node: c_ast.FuncDef, typedefs: Typedefs, places: Places) -> Formula | None:

@@ -162,7 +162,7 @@ def parse_c(text: str, function: str | None = None, *, path: str = "<text>") -> 
 
 def _program(source: SourceText, function: str | None) -> CProgram:
     parsed = parse(source)
-    region = find_region(parsed, function)
+    region = find_region(parsed, function, _returning_numbers)
     typedefs = typedefs_of(parsed.tree, region.before)
     try:
         return _declared(parsed, region, typedefs)
@@ -172,6 +172,13 @@ def _program(source: SourceText, function: str | None) -> CProgram:
         raise parsed.places.error(
             region.node, "an expression or a nest is too deep; expected it simpler"
         ) from None
+
+
+def _returning_numbers(parsed: ParsedSource) -> frozenset[str]:
+    """The functions that only return an expression of numbers: regions may call them."""
+    typedefs = typedefs_of(parsed.tree)
+    formulas = formulas_of(parsed.tree, typedefs, parsed.places)
+    return frozenset(formulas).union(choices_of(parsed.tree, typedefs, parsed.places))
 
 
 def _declared(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> CProgram:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from pycparser import c_ast
@@ -36,8 +36,17 @@ class Region:
         return name
 
 
-def find_region(parsed: ParsedSource, function: str | None) -> Region:
+def find_region(
+    parsed: ParsedSource,
+    function: str | None,
+    only_called: Callable[[ParsedSource], Collection[str]] = lambda _: (),
+) -> Region:
     """The region that a file holds, or that the named function holds or is.
+
+    Args:
+        parsed: the file.
+        function: the name, if one is given.
+        only_called: finds functions that are not meant where there is one other.
 
     Raises:
         FrontendError: there is no such function, or the choice is not clear.
@@ -61,7 +70,9 @@ def find_region(parsed: ParsedSource, function: str | None) -> Region:
         )
     if not functions:
         raise FrontendError(f"{path} defines no function; expected one with loops in it")
-    chosen = functions if function is None else {function: functions[function]}
+    chosen: Mapping[str, c_ast.FuncDef] = (
+        functions if function is None else {function: functions[function]}
+    )
     regions = [region for node in chosen.values() for region in _regions(parsed, node)]
     if len(regions) == 1:
         return regions[0]
@@ -76,6 +87,10 @@ def find_region(parsed: ParsedSource, function: str | None) -> Region:
         raise FrontendError(
             f"which region of {path}? Name its function: {', '.join(map(repr, names))}"
         )
+    if len(chosen) > 1:
+        called = only_called(parsed)
+        others = {name: node for name, node in chosen.items() if name not in called}
+        chosen = others if len(others) == 1 else chosen
     if len(chosen) > 1:
         raise FrontendError(
             f"which function of {path}? Name one of {', '.join(map(repr, chosen))}, or put one "

@@ -70,7 +70,9 @@ def reading_options(command: _Command) -> Callable[..., Any]:
         "--fast-math",
         is_flag=True,
         help="Of a C file: reductions of floating-point numbers may be combined in any order, as "
-        "those of integers may, and a*b+c may round once, as -ffast-math lets C compilers do.",
+        "those of integers may, a*b+c may round once, and functions such as log, sin and tanh are "
+        "computed by whole vectors, as -ffast-math lets C compilers do. Without it they are calls "
+        "of the C library, one for each element.",
     )
     return schedule(chosen(relaxed(machine_option(with_reading))))
 

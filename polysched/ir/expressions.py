@@ -12,6 +12,7 @@ them.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
@@ -27,11 +28,13 @@ from polysched.ir.numpy_functions import (
     OF_NUMPYS_OPERATORS,
 )
 from polysched.ir.operators import (
+    BITWISE,
     COMPARISONS,
     FLOAT_ONLY,
     INFIX,
     INTEGER_ONLY,
     LOGICAL,
+    SHIFTS,
     Operator,
 )
 from polysched.ir.source import SourceLocation
@@ -211,6 +214,12 @@ class Expression:
             f"'{self}' has no truth value while the kernel is declared; write select(condition, a, "
             "b), minimum(a, b) or maximum(a, b), join conditions with & and |, and compare with "
             "equal(a, b)"
+        )
+
+    def __iter__(self) -> Iterator[Expression]:
+        raise KernelError(
+            f"'{self}' is one value and cannot be taken apart; one loop gives one index: 'with "
+            "build.loops(i=n) as i:'"
         )
 
     def __index__(self) -> int:
@@ -458,20 +467,33 @@ def operation(operator: Operator, *operands: Operand) -> Expression:
         return Operation(operator, (condition, *branches), dtype)
     dtype, given = _unified(operator, given)
     if operator in LOGICAL:
-        _require(dtype == boolean, operator, "conditions", given)
+        _require(dtype == boolean, operator, _OF_CONDITIONS[operator], given)
         return Operation(operator, given, boolean)
     if dtype is not None:
         _require(dtype != boolean, operator, "numbers", given)
         if operator in FLOAT_ONLY:
             _require(dtype.is_float, operator, "floating-point operands (for integers: //)", given)
         if operator in INTEGER_ONLY:
-            _require(
-                dtype.is_integer,
-                operator,
-                "integer operands (for floating point: /, np.floor, np.fmod)",
-                given,
-            )
+            _require(dtype.is_integer, operator, _of_integers(operator), given)
     return Operation(operator, given, boolean if operator in COMPARISONS else dtype)
+
+
+_OF_CONDITIONS: Mapping[Operator, str] = MappingProxyType(
+    {
+        Operator.AND: "conditions, or integers as &",
+        Operator.OR: "conditions, or integers as |",
+        Operator.NOT: "conditions, or integers as ~",
+    }
+)
+"""What logical operations take. Python writes them with the signs of those of bits."""
+
+
+def _of_integers(operator: Operator) -> str:
+    is_of_bits = operator in BITWISE | SHIFTS or operator is Operator.BIT_NOT
+    instead = (
+        "convert floating-point ones" if is_of_bits else "for floating point: /, np.floor, np.fmod"
+    )
+    return f"integer operands ({instead})"
 
 
 def _unified(

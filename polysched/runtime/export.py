@@ -98,10 +98,15 @@ def write_export(
     signature = signature_of(program)
     if c_function is None:
         require_c_names(signature)
-    elif files.format is ExportFormat.C or files.header is not None:
+    elif files.format is ExportFormat.C:
         raise ExportError(
-            f"the C program has the text and the declaration of '{c_function.name}' already; "
-            "expected a file ending in .o, .so, .ll or .s, and no header"
+            f"the C program has the text of '{c_function.name}' already; expected a file ending in "
+            ".o, .so, .ll or .s"
+        )
+    elif files.header is not None:
+        raise ExportError(
+            f"the C program has the declaration of '{c_function.name}' already, with the signature "
+            "that the code has; leave out the header"
         )
     writing: list[tuple[Path, Callable[[Path], None]]] = [
         (files.code, _code(program, machine, files.format, c_function))

@@ -79,12 +79,18 @@ def test_a_function_whose_code_calls_its_own_name(tmp_path: Path) -> None:
         export(Schedule(program.kernel), tmp_path / "k.o", c_function=program.c_function())
 
 
-@pytest.mark.parametrize("name", ["k.c", "k.h"])
-def test_the_program_has_its_text_already(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("k.c", "has the text of 'f' already; expected a file ending in .o"),
+        ("k.h", "has the declaration of 'f' already, .*; leave out the header"),
+    ],
+)
+def test_the_program_has_its_text_already(name: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "kernel.c"
     path.write_text("void f(double x[restrict 1]) { x[0] = 1; }")
     program = load_c(path)
     header = tmp_path / name if name.endswith(".h") else None
     code = tmp_path / ("k.o" if header else name)
-    with pytest.raises(ExportError, match="the C program has the text and the declaration of 'f'"):
+    with pytest.raises(ExportError, match=message):
         export(Schedule(program.kernel), code, header=header, c_function=program.c_function())

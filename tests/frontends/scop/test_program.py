@@ -172,6 +172,18 @@ def test_one_of_several_functions_is_named() -> None:
         parse_c(text, "h")
 
 
+def test_functions_that_only_return_a_number_are_no_choice() -> None:
+    text = """
+    static double square(double v) { return v * v; }
+    static double most(double v, double w) { return v > w ? v : w; }
+    void f(double x[1]) { x[0] = square(x[0]); }
+    """
+    assert parse_c(text).kernel.name == "f"
+    assert parse_c(text, "square").kernel.name == "square"
+    with pytest.raises(FrontendError, match="Name one of 'square', 'most', 'f', 'g'"):
+        parse_c(text + "void g(double y[1]) { y[0] = 2; }")
+
+
 def test_no_file_of_the_frontend_stands_in_a_message(tmp_path: Path) -> None:
     """Places are the user's, and never those of the frontend itself."""
     kernel = parse_c("void f(int n, double x[n]) { x[n] = 1; }", path="mine.c").kernel
