@@ -12,6 +12,10 @@ class KernelError(PolyschedError):
     """A kernel declaration that is malformed: types, shapes, subscripts, bounds."""
 
 
+class NoAttributeError(KernelError, AttributeError):
+    """An expression is asked for what it does not have, such as ``x[i].sum()``."""
+
+
 class EmptyDomainError(KernelError):
     """A statement that never runs, whatever the parameters are."""
 

@@ -111,6 +111,11 @@ def combine(operator: Operator, *values: Value) -> Value:
         affine = _as_affine(operator, *values)
         if affine is not None:
             return affine
+        if operator is Operator.SHIFT_LEFT:
+            raise KernelError(
+                "a Python integer that is shifted to the left may get longer than 64 bits; convert "
+                "it, as in np.int64(x) << y"
+            )
     if operator in COMPARISONS and dtype.is_integer and not is_weak:
         return _compared(operator, dtype, *values)
     if operator is Operator.POWER and not dtype.is_float:

@@ -165,6 +165,12 @@ class Scope:
                 raise self.error(
                     node, f"'{node.name}' is not declared; write '#include <{header}>'"
                 )
+            if node.name in names:  # its turn is after the sizes and what is promised of them
+                raise self.error(
+                    node,
+                    f"'{node.name}' is an array, or a number that is no size; expected sizes and "
+                    "integers here",
+                )
             macro = f"; CPPFLAGS=-D{node.name}=... makes it a macro" if node.name.isupper() else ""
             raise self.error(
                 node, f"'{node.name}' is not declared{suggestion(node.name, names)}{macro}"

@@ -3,43 +3,32 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import reduce
-from operator import and_
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from pycparser import c_ast
 
-from polysched.errors import FrontendError, KernelError
+from polysched.errors import FrontendError
 from polysched.frontends.limits import MOST_STATEMENTS, TOO_MANY_STATEMENTS
-from polysched.frontends.scop.affine import affine, condition, in_type
-from polysched.frontends.scop.branches import (
-    affine_part,
-    as_choice,
-    decided,
-    only_assignment,
-    without_continue,
-)
+from polysched.frontends.scop.affine import affine, in_type
+from polysched.frontends.scop.branches import without_continue
 from polysched.frontends.scop.cases import MOST_CASES, next_case
 from polysched.frontends.scop.initial_values import completed, initial_values
 from polysched.frontends.scop.linearised import polynomial_value
 from polysched.frontends.scop.loops import loop_header, loop_start
-from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.pragmas import REASSOCIATE, pragma_of
 from polysched.frontends.scop.rows import row_of
-from polysched.frontends.scop.scope import ArrayBinding, EndedBinding, IntegerBinding, Scope
+from polysched.frontends.scop.scope import ArrayBinding, EndedBinding, IntegerBinding
+from polysched.frontends.scop.sides import Branches
 from polysched.frontends.scop.stores import Store, stored
 from polysched.frontends.scop.subscripts import element_of, is_element
 from polysched.frontends.scop.types import CType, declared_type
-from polysched.frontends.scop.usage import Usage, base_name, usage_of
+from polysched.frontends.scop.usage import base_name
 from polysched.frontends.scop.values import Decisions, Values, c_type_of
 from polysched.frontends.scop.variables import bind_enumerators, is_table
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, NumberKind, boolean
-from polysched.ir.expressions import Expression, Index, Load
+from polysched.ir.dtypes import DType
+from polysched.ir.expressions import Expression, Index
 from polysched.ir.kernel import Order
-from polysched.ir.traversal import walk
 
 _REFUSED: Mapping[type[c_ast.Node], str] = {
     c_ast.While: "a while loop; expected a for loop whose bounds are affine",
@@ -55,25 +44,8 @@ _CHANGES = {"p++": "+=", "++": "+=", "p--": "-=", "--": "-="}
 _SUPPORTED = "expected assignments, for loops and ifs"
 
 
-@dataclass(frozen=True)
-class Statements:
-    """Declares the statements of a region.
-
-    Attributes:
-        scope: what names mean; the nest that is open in `build` too.
-        usage: of the region's names.
-        arrays: names of arrays, `labels`: of statements.
-        guards: the conditions on data around.
-        unset: local variables that nothing has been assigned to, with the loops around them.
-    """
-
-    scope: Scope
-    build: KernelBuilder
-    usage: Usage
-    arrays: Names
-    labels: Names = field(default_factory=Names)
-    guards: tuple[Expression, ...] = ()
-    unset: dict[str, tuple[str, ...]] = field(default_factory=dict)
+class Statements(Branches):
+    """Declares the statements of a region."""
 
     def all_of(self, nodes: tuple[c_ast.Node, ...]) -> None:
         """Declare statements, in a block of their own.
@@ -107,7 +79,7 @@ class Statements:
             case c_ast.For():
                 self._loop(node)
             case c_ast.If():
-                self._branch(node)
+                self.branch(node)
             case c_ast.Assignment():
                 self._assignment(node, node.lvalue, node.op, node.rvalue, label, order)
             case c_ast.UnaryOp(op=operator, expr=target) if operator in _CHANGES:
@@ -128,7 +100,7 @@ class Statements:
                 what = _REFUSED.get(type(node), f"a statement without effect; {_SUPPORTED}")
                 raise self.scope.error(node, what)
 
-    # -- loops and conditions --------------------------------------------------------------------
+    # -- loops -----------------------------------------------------------------------------------
 
     def _loop(self, node: c_ast.For) -> None:
         start = loop_start(self.scope, node)
@@ -137,94 +109,13 @@ class Statements:
         bounds = (header.first, header.end, header.step)
         with contextlib.ExitStack() as stack:
             if header.guard is not None:
-                stack.enter_context(self._where(node, header.guard))
-            with self._reported(node):
+                stack.enter_context(self.where(node, header.guard))
+            with self.reported(node):
                 stack.enter_context(self.build.loops(**{index: bounds}))
             stack.enter_context(self.scope.loop(index, *bounds))
             stack.enter_context(self.scope.block())
             self.scope.bind(start.name, IntegerBinding(Index(index), start.dtype))
             self.all_of((without_continue(node.stmt),))
-
-    def _branch(self, node: c_ast.If, parts: int = 0) -> None:
-        """Declare both sides; `parts` of the condition are known by now."""
-        try:
-            holds = condition(self.scope, node.cond)
-        except FrontendError as error:
-            part = affine_part(self.scope, node.cond)
-            if part is None:
-                self._branch_over_data(node, error)
-                return
-            if 2 ** (parts + 1) > MOST_CASES:
-                raise self.scope.error(
-                    node.cond,
-                    f"more than {MOST_CASES} cases of a condition that depends on data in part; "
-                    "expected fewer in one if",
-                ) from None
-            for outcome in (True, False):
-                with self._where(part.node, part.condition if outcome else ~part.condition):
-                    if self.scope.is_reached():
-                        self._decided(node, decided(node.cond, part.node, outcome), parts + 1)
-            return
-        for branch, taken in ((node.iftrue, holds), (node.iffalse, ~holds)):
-            if branch is not None:
-                with self._where(node.cond, taken):
-                    self.all_of((branch,))
-
-    def _decided(self, node: c_ast.If, rest: c_ast.Node | bool, parts: int) -> None:
-        """An if whose condition is what is left of it where a part is known."""
-        if not isinstance(rest, bool):
-            self._branch(c_ast.If(rest, node.iftrue, node.iffalse, node.coord), parts)
-            return
-        branch = node.iftrue if rest else node.iffalse
-        if branch is not None:
-            self.all_of((branch,))
-
-    def _branch_over_data(self, node: c_ast.If, not_affine: FrontendError) -> None:
-        """Both sides are computed; what they assign to stays as it is where they are not taken."""
-        holds = Values(self.scope).truth(node.cond)
-        nodes = list(walk(holds))
-        reads = {one.array for one in nodes if isinstance(one, Load)}
-        if not reads and any(one.dtype and one.dtype.kind is NumberKind.UNSIGNED for one in nodes):
-            raise not_affine
-        first, second = only_assignment(node.iftrue), only_assignment(node.iffalse)
-        if first is not None and second is not None and self._is_same_target(first, second):
-            binding, _ = element_of(self.scope, first.lvalue)
-            self._statement(as_choice(node, first, second, binding.dtype), None, None)
-            return
-        is_only = first is not None and node.iffalse is None
-        if not is_only and reads & self._assigned_in(node):
-            holds = self._kept(node.cond, holds)
-        for branch, taken in ((node.iftrue, holds), (node.iffalse, ~holds)):
-            if branch is not None:
-                replace(self, guards=(*self.guards, taken)).all_of((branch,))
-
-    def _is_same_target(self, first: c_ast.Assignment, second: c_ast.Assignment) -> bool:
-        """Whether two assignments without an operator are to one element."""
-        texts = {self.scope.places.source_of(one.lvalue) for one in (first, second)}
-        return first.op == second.op == "=" and len(texts) == 1
-
-    def _assigned_in(self, node: c_ast.If) -> set[str]:
-        """The arrays of the kernel that an if may assign to."""
-        found = map(self.scope.find, usage_of((node,)).assigned)
-        return {one.array.name for one in found if isinstance(one, ArrayBinding)}
-
-    def _kept(self, node: c_ast.Node, holds: Expression) -> Expression:
-        """A condition as it is before the branch changes what it reads."""
-        name = self.arrays.fresh("condition", self.scope.indices)
-        with self._reported(node), self.build.located(self.scope.places.location(node)):
-            handle = self.build.temporary(name, boolean, ())
-            with self.build.statement(self.labels.fresh(name)):
-                handle[()] = holds
-            return handle[()]
-
-    @contextmanager
-    def _where(self, node: c_ast.Node, holds: Expression) -> Iterator[None]:
-        """The inside of a condition."""
-        with contextlib.ExitStack() as stack:
-            with self._reported(node):
-                stack.enter_context(self.build.where(holds))
-            stack.enter_context(self.scope.assuming(holds))
-            yield
 
     # -- assignments -----------------------------------------------------------------------------
 
@@ -250,18 +141,9 @@ class Statements:
         binding, _ = element_of(self.scope, target)
         if binding.is_const:
             raise self.scope.error(target, f"'{base_name(target)}' is const")
-        guard = self._guard(binding)
+        guard = self.guard(binding)
         operator = operator.removesuffix("=")
         self._by_cases(Store(node, target, operator, value, label, order, guard), {})
-
-    def _guard(self, binding: ArrayBinding) -> Expression | None:
-        """The condition on data under which an assignment counts.
-
-        None: it may be done anyway, since nothing else can see the value that is lost.
-        """
-        is_first = self.unset.pop(binding.array.name, None) == self.scope.indices
-        guards = self.guards[binding.guards :]
-        return None if is_first or not guards else reduce(and_, guards)
 
     def _by_cases(self, store: Store, decisions: Decisions) -> None:
         """Declare a statement once for each outcome of the conditions that guard its reads."""
@@ -279,7 +161,7 @@ class Statements:
             )
         for outcome in (True, False):
             holds = case.condition if outcome else ~case.condition
-            with self._where(case.node, holds):
+            with self.where(case.node, holds):
                 self._by_cases(store, {**decisions, case.node: outcome})
 
     def _store(self, store: Store, decisions: Decisions) -> None:
@@ -291,19 +173,11 @@ class Statements:
             raise self.scope.error(store.node, TOO_MANY_STATEMENTS)
         name = self.labels.fresh(store.label or binding.array.name)
         with (
-            self._reported(store.node),
+            self.reported(store.node),
             self.build.located(location),
             self.build.statement(name, order=store.order),
         ):
             binding.handle[subscripts] = value
-
-    @contextmanager
-    def _reported(self, node: c_ast.Node) -> Iterator[None]:
-        """What the builder refuses is an error at a node."""
-        try:
-            yield
-        except KernelError as error:
-            raise self.scope.error(node, str(error)) from None
 
     # -- declarations ----------------------------------------------------------------------------
 
@@ -386,7 +260,7 @@ class Statements:
         """Declare a variable of a block; its name in the kernel."""
         name = self.arrays.fresh(node.name, self.scope.indices)
         location = self.scope.places.location(node)
-        with self._reported(node), self.build.located(location):
+        with self.reported(node), self.build.located(location):
             handle = self.build.temporary(name, dtype, extents)
         self.scope.bind(node.name, ArrayBinding(handle, guards=len(self.guards)))
         return name

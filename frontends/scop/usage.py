@@ -48,17 +48,16 @@ def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
             elif changed and header is not None and not isinstance(header.init, c_ast.DeclList):
                 counted.add(changed)
         elsewhere |= set(_beyond_first(item))
-    pointers = {
-        node.name: pointed_name(node.init)
-        for item in items
-        for node, _ in _walk(item, None)
-        if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.PtrDecl)
-    }
-    for changed in sorted(assigned):
-        target = changed
-        while pointers.get(target, target) not in assigned:
-            target = pointers[target]
-            assigned.add(target)
+    pointers: dict[str, set[str]] = {}  # blocks may each have a pointer of one name
+    for item in items:
+        for node, _ in _walk(item, None):
+            if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.PtrDecl):
+                pointers.setdefault(node.name, set()).add(pointed_name(node.init))
+    changing = list(assigned)
+    while changing:
+        reached = pointers.get(changing.pop(), set()) - assigned
+        assigned |= reached
+        changing += reached
     return Usage(
         tuple(used), frozenset(assigned), frozenset(counted), frozenset(set(used) - elsewhere)
     )

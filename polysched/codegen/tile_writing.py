@@ -5,7 +5,8 @@ statement the loads of all rows and a transposition; one of a store has the same
 
 Where the columns are all of their rows, and these lie one behind the other, as channels of pixels
 do, the rows are loaded as whole vectors, which are split into columns
-(:mod:`polysched.codegen.interleaving`), or joined before they are stored.
+(:mod:`polysched.codegen.interleaving`), or joined before they are stored, unless they are so many
+that a network of their rows takes fewer shuffles.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from polysched.codegen.columns import Column, Strided
-from polysched.codegen.interleaving import Interleaving
+from polysched.codegen.interleaving import Interleaving, is_cheapest
 from polysched.codegen.memory import literal_strides
 from polysched.codegen.tile_masks import active_lanes, column_mask
 from polysched.codegen.transposition import LANE, interleaving, transposition
@@ -88,7 +89,7 @@ class TileWriter:
         rows, turned = self._pair(load, columns)
         count, lanes = len(columns), columns[0].loop.lanes
         dtype = self.arrays[load.array].dtype
-        if is_dense(load, columns, self.arrays):
+        if self._is_interleaved(load, columns):
             split = interleaving(rows, turned, count, lanes, dtype, Interleaving.SPLIT)
             return [*self._vectors(load, columns, rows, is_load=True), split], turned
         shape = lanes, _power(count)
@@ -102,7 +103,7 @@ class TileWriter:
         rows, turned = self._pair(store, columns)
         count, lanes = len(columns), columns[0].loop.lanes
         dtype = self.arrays[store.array].dtype
-        if is_dense(store, columns, self.arrays):
+        if self._is_interleaved(store, columns):
             joined = interleaving(turned, rows, count, lanes, dtype, Interleaving.JOIN)
             return [joined, *self._vectors(store, columns, rows, is_load=False)], turned
         shape = _power(count), lanes
@@ -115,13 +116,18 @@ class TileWriter:
         number = len(self.tiles) // 2
         lanes, count = columns[0].loop.lanes, _power(len(columns))
         shapes = (lanes, count), (count, lanes)
-        if is_dense(access, columns, self.arrays):
+        if self._is_interleaved(access, columns):
             shapes = (len(columns), lanes), (len(columns), lanes)
         names = f"tile{number}.rows", f"tile{number}.columns"
         for name, shape in zip(names, shapes, strict=True):
             extents = tuple(map(Constant, shape))
             self.tiles[name] = Array(name, dtype, extents, Role.TEMPORARY, ("vector", "lane"))
         return names
+
+    def _is_interleaved(self, access: Strided, columns: list[Column]) -> bool:
+        """Whether whole vectors are split or joined; otherwise rows are transposed."""
+        lanes = columns[0].loop.lanes
+        return is_dense(access, columns, self.arrays) and is_cheapest(len(columns), lanes)
 
     def _vectors(
         self, access: Strided, columns: list[Column], rows: str, *, is_load: bool

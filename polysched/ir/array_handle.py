@@ -37,7 +37,7 @@ class ArrayHandle:
     def __repr__(self) -> str:
         return f"array '{self.array.name}'"
 
-    def _as_a_whole(self, *_: object) -> NoReturn:
+    def _as_a_whole(self, *_: object, **__: object) -> NoReturn:
         """Refuse operations on all elements at once."""
         element = f"{self.array.name}[{', '.join(self.array.dimensions)}]"
         raise KernelError(
@@ -49,6 +49,7 @@ class ArrayHandle:
     __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = _as_a_whole
     __lt__ = __le__ = __gt__ = __ge__ = __and__ = __or__ = __matmul__ = _as_a_whole
     __neg__ = __invert__ = __abs__ = __float__ = __array_ufunc__ = _as_a_whole
+    __len__ = __contains__ = _as_a_whole
 
     def __setitem__(self, subscripts: Operand | tuple[Operand, ...], value: Operand) -> None:
         self.statements.add(self.array, subscripts, value)

@@ -12,6 +12,7 @@ import re
 import warnings
 from dataclasses import dataclass
 from enum import Enum
+from typing import NoReturn
 
 import numpy as np
 
@@ -40,6 +41,14 @@ class DType:
     def name(self) -> str:
         """The short name: ``f32``, ``i64``, ``u8``, ``bool``."""
         return "bool" if self.kind is NumberKind.BOOLEAN else f"{self.kind.value}{self.bits}"
+
+    @property
+    def type(self) -> NoReturn:
+        """What np.mean asks of the type of a sum."""
+        raise KernelError(
+            f"numpy takes values of {self.name} for its own; write what it computes, (x + y) * 0.5 "
+            "for a mean"
+        )
 
     @property
     def is_float(self) -> bool:

@@ -15,11 +15,11 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 
-from polysched.errors import KernelError
+from polysched.errors import KernelError, NoAttributeError
 from polysched.ir.dtypes import DType, boolean, i64
 from polysched.ir.numpy_functions import (
     EXCHANGED,
@@ -228,6 +228,15 @@ class Expression:
             "lists want it; loops are 'with build.loops(i=n) as i:'"
         )
 
+    def _as_an_array(self, *_: object) -> NoReturn:
+        raise KernelError(
+            f"'{self}' is a single number: it has no elements, and no length; write loops over "
+            "those of arrays, 'with build.loops(i=n) as i:'"
+        )
+
+    # No __getitem__: by that numpy would take expressions for sequences.
+    __len__ = __contains__ = __reversed__ = _as_an_array
+
     def __float__(self) -> float:
         raise KernelError(
             f"'{self}' has no value while the kernel is declared, as float(), int() and the "
@@ -236,6 +245,16 @@ class Expression:
         )
 
     __int__ = __trunc__ = __float__
+
+    if not TYPE_CHECKING:  # which is to know of every attribute whether there is one
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):  # Python and numpy ask for those by themselves
+                raise AttributeError(name)
+            raise NoAttributeError(
+                f"'{self}' has no '{name}': it is a number, not an array; functions of numpy may "
+                "be called, np.sqrt(x), and cast(x, f32) converts"
+            )
 
     def __array_ufunc__(
         self, function: np.ufunc, method: str, *inputs: Any, **options: Any

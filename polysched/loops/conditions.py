@@ -10,15 +10,22 @@ from polysched.loops.nodes import For
 
 
 def range_conditions(loop: For) -> tuple[Expression, ...]:
-    """What holds of a loop's variable in its body; outside of its literal bounds nothing runs."""
+    """What holds of a loop's variable in its body, by its ends and its step."""
     index = Index(loop.variable)
     ends = (*at_least(index, loop.lower), *at_most(index, loop.upper - 1))
-    first, last = loop.bounds
-    if first is not None and not _is_at_least(loop.lower, first):
-        ends += (first <= index,)
-    if last is not None and not _is_at_least(-loop.upper, -last - 1):
-        ends += (index <= last,)
     return ends if loop.step == 1 else (*ends, equal((index - loop.lower) % loop.step, 0))
+
+
+def bound_conditions(loop: For) -> tuple[Expression, ...]:
+    """What is claimed of the variable by literal bounds, where literal ends do not imply it."""
+    index = Index(loop.variable)
+    first, last = loop.bounds
+    claims: tuple[Expression, ...] = ()
+    if first is not None and not _is_at_least(loop.lower, first):
+        claims += (first <= index,)
+    if last is not None and not _is_at_least(-loop.upper, -last - 1):
+        claims += (index <= last,)
+    return claims
 
 
 def _is_at_least(bound: Expression, number: int) -> bool:

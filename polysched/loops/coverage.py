@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 import islpy as isl
 
 from polysched.ir.kernel import Statement
+from polysched.loops.conditions import bound_conditions
 from polysched.loops.instances import instance_map
 from polysched.loops.nodes import Assign, LoopNode
 from polysched.loops.places import Place, walk_places
@@ -35,7 +37,16 @@ def miscovered(
     runs: dict[str, list[isl.Map]] = {name: [] for name in statements}
     for node, place in walk_places(body, Place()):
         if isinstance(node, Assign):
-            runs[node.statement].append(instance_map(node, place, context))
+            instances = instance_map(node, place, context)
+            bounds = [one for loop in place.loops for one in bound_conditions(loop)]
+            if bounds:
+                # Written-out copies and vectors heed them, the interpreter and printed C do not.
+                within = instance_map(node, reduce(Place.where, bounds, place), context)
+                beyond = instances.subtract(within)
+                if not beyond.is_empty():
+                    what = f"run {beyond.range().sample_point()} outside of literal bounds"
+                    return Miscovered(node.statement, what)
+            runs[node.statement].append(instances)
     for name, statement in statements.items():
         wrong = _wrong(statement.domain, runs[name])
         if wrong is not None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from llvmlite import ir
 
-from polysched.codegen.interleaving import Interleaving, emit_interleaving, origin
+from polysched.codegen.interleaving import Interleaving, emit_interleaving, is_cheapest, origin
 from polysched.machine.detect import detect_host
 from polysched.runtime.jit import Entry, compile_once
 from polysched.runtime.pipeline import CompileOptions
@@ -64,3 +64,20 @@ def test_origins_are_inverse(count: int, lanes: int) -> None:
     split, join = (origin(kind, count, lanes) for kind in Interleaving)
     places = [(number, lane) for number in range(count) for lane in range(lanes)]
     assert [join(*split(*place)) for place in places] == places
+
+
+@pytest.mark.parametrize(
+    ("count", "lanes", "is_cheaper"),
+    [
+        (3, 4, True),
+        (5, 8, True),
+        (7, 8, False),
+        (7, 64, True),
+        (9, 16, True),
+        (13, 32, False),
+    ],
+)
+def test_many_vectors_of_a_large_prime_are_dearer_than_rows(
+    count: int, lanes: int, is_cheaper: bool
+) -> None:
+    assert is_cheapest(count, lanes) == is_cheaper

@@ -70,3 +70,12 @@ def test_rows_without_gaps_are_whole_vectors() -> None:
     assert node.interleaving is Interleaving.SPLIT
     loaded = [one for one in walk(loop) if isinstance(one, Assign) and one.statement == "load"]
     assert len(loaded) == 3  # vectors, where there are 8 rows
+
+
+def test_rows_without_gaps_are_transposed_where_that_takes_fewer_shuffles() -> None:
+    writer, copies = columns(7, is_dense=True)
+    loop = writer.tile(copies, copies[0].loads, None, TransposeStrategy.NETWORK)
+    (node,) = (one for one in walk(loop) if isinstance(one, Transposition))
+    assert node.interleaving is None
+    loaded = [one for one in walk(loop) if isinstance(one, Assign) and one.statement == "load"]
+    assert len(loaded) == LANES

@@ -1,4 +1,6 @@
+import copy
 import math
+import pickle
 from collections.abc import Callable
 
 import numpy as np
@@ -133,12 +135,25 @@ def test_trees_compare_by_structure() -> None:
         (lambda: np.sqrt(x, dtype="f4"), r"np.sqrt of x\[.* is no operation of kernels; they have"),
         (lambda: np.add.reduce(x), r"np.add of x\[i, \(j \+ 1\)\] is no operation of kernels"),
         (lambda: np.isnan(x), r"np.isnan of x\[i, \(j \+ 1\)\] is no operation of kernels"),
+        (lambda: len(x), r"'x\[.*' is a single number: it has no elements, and no length"),
+        (lambda: list(x), "is one value and cannot be taken apart; one loop gives one index"),
+        (lambda: 1 in x, "is a single number: it has no elements"),
+        (lambda: x.sqrt() + 1, r"has no 'sqrt': it is a number, .* may be called, np.sqrt\(x\)"),
+        (lambda: np.mean([x, y]), r"numpy takes values of f32 for its own; .*, \(x \+ y\) \* 0.5"),
         (lambda: np.array([1, 2]) + x, r"array\(\[1, 2\]\) of type ndarray cannot stand in an"),
     ],
 )
 def test_wrong_operands(build: object, message: str) -> None:
     with pytest.raises(KernelError, match=message):
         build()  # type: ignore[operator]
+
+
+def test_expressions_are_still_what_python_copies_and_numpy_collects() -> None:
+    assert copy.deepcopy(x) == pickle.loads(pickle.dumps(x)) == x
+    assert not hasattr(x, "sqrt")
+    assert np.sum([x, y]) == x + y
+    with pytest.raises(KernelError, match="has no truth value"):
+        np.where(x < y, x, y)
 
 
 def test_typed_decides_literals_only() -> None:

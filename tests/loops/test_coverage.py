@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import islpy as isl
 
 from polysched.ir.expressions import Constant, Expression, Index
@@ -66,3 +68,14 @@ def test_an_instance_run_twice_by_one_loop() -> None:
 def test_a_statement_that_is_nowhere() -> None:
     assert verdict(block([])) is not None
     assert miscovered(block([]), statement("{ S[i] : false }"), CONTEXT) is None
+
+
+def test_literal_bounds_cut_nothing_off() -> None:
+    """The interpreter and printed C run what the ends say, written-out copies often less."""
+    within = loop(0, N, run(INDEX))
+    assert verdict(replace(within, values=(-1, N))) is None
+    beyond = "outside of literal bounds"
+    assert verdict(replace(loop(0, N + 1, run(INDEX)), values=(0, N - 1))) == (
+        f"S: run {{ S[12] }} {beyond}"
+    )
+    assert verdict(replace(within, values=(1, N))) == f"S: run {{ S[0] }} {beyond}"

@@ -122,7 +122,7 @@ MUTANTS = (
     Mutant(
         "c-else-of-its-own-condition",
         "else runs under the condition of its if",
-        f"{SCOP}/statements.py",
+        f"{SCOP}/sides.py",
         "~holds)):\n            if branch is not None:\n                with",
         "holds)):\n            if branch is not None:\n                with",
         AGAINST_GCC,
@@ -146,7 +146,7 @@ MUTANTS = (
     Mutant(
         "c-condition-read-late",
         "a condition is read after its branch has changed it",
-        f"{SCOP}/statements.py",
+        f"{SCOP}/sides.py",
         "if not is_only and reads & self._assigned_in(node):",
         "if False:",
         AGAINST_GCC,

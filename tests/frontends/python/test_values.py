@@ -164,3 +164,11 @@ def test_powers_that_take_hours() -> None:
     assert combine(Operator.POWER, number(-1), number(10**9)).literal == 1
     with pytest.raises(KernelError, match="this does not fit 64 bits; expected a smaller power"):
         combine(Operator.POWER, number(9), number(10**9))
+
+
+def test_a_python_integer_that_may_get_too_long() -> None:
+    for value, by in ((number(1), INDEX), (INDEX, number(62)), (INDEX, INDEX)):
+        with pytest.raises(KernelError, match="longer than 64 bits; convert it, as in np.int64"):
+            combine(Operator.SHIFT_LEFT, value, by)
+    assert str(combine(Operator.SHIFT_LEFT, INDEX, number(61)).expression) == f"(i * {1 << 61})"
+    assert combine(Operator.SHIFT_LEFT, element(i64), INDEX).dtype == i64

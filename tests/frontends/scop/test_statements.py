@@ -164,6 +164,33 @@ def test_a_condition_that_its_branch_changes_is_kept() -> None:
     assert list(found.statements) == ["condition", "x", "x_2"]
 
 
+def test_a_condition_is_kept_that_pointers_of_one_name_change() -> None:
+    found = kernel(
+        "x[0] += 1; if (x[0] > 0) { { double *p = x; p[0] = 0; } { double *p = y; p[0] = 1; } }",
+        "int n, double x[restrict n], double y[restrict n]",
+    )
+    assert list(found.statements) == ["x", "condition", "x_2", "y"]
+
+
+def test_each_side_of_an_affine_condition_assigns_for_the_first_time() -> None:
+    found = kernel(
+        "for (int i = 0; i < n; i++) { double t; if (i > 2) t = 1;"
+        " else { if (x[i] > 0) { t = 2; x[i] = 0; } else t = 3; } x[i] += t;"
+        " { double u; if (i > 2) u = 1; if (x[i] > 0) u = 2; if (i > 2) x[i] = u; } }"
+    )
+    assert [str(found.statements[name].value) for name in ("t", "t_2", "u", "u_2")] == [
+        "1.0",
+        "2.0",
+        "1.0",
+        "select((0.0 < x[i]), 2.0, u[])",
+    ]
+
+
+def test_a_branch_over_data_that_is_never_reached_is_left_out() -> None:
+    found = kernel("x[0] = 1; if (n < 0) { if (x[0] > 0) { x[0] = 2; x[1] = 3; } }")
+    assert list(found.statements) == ["x"]
+
+
 def test_the_affine_part_of_a_condition_guards_reads() -> None:
     found = kernel("for (int i = 0; i < n; i++) if (i > 0 && x[i - 1] < 0) x[i] = 0;")
     (only,) = found.statements.values()

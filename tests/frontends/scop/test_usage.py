@@ -17,3 +17,10 @@ def test_what_a_region_does_with_names() -> None:
     assert usage.assigned == {"x", "p", "k"}
     assert usage.loop_variables == {"i"}
     assert usage.only_first == {"p", "q"}
+
+
+def test_pointers_of_one_name_change_each_what_they_lead_to() -> None:
+    body = "{ float *p = x; p[0] = 1; } { float *q = &y[1]; { float *p = q; *p = 2; } }"
+    parsed = parse(source_text(f"void f(void) {{ {body} }}", "a.c"))
+    usage = usage_of(tuple(parsed.tree.ext[-1].body.block_items))
+    assert usage.assigned == {"p", "q", "x", "y"}

@@ -1,0 +1,170 @@
+"""Ifs over sizes, indices and data to statements of a kernel."""
+
+from __future__ import annotations
+
+import contextlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import and_
+from typing import Self
+
+from pycparser import c_ast
+
+from polysched.errors import FrontendError, KernelError
+from polysched.frontends.scop.affine import condition
+from polysched.frontends.scop.branches import affine_part, as_choice, decided, only_assignment
+from polysched.frontends.scop.cases import MOST_CASES
+from polysched.frontends.scop.names import Names
+from polysched.frontends.scop.scope import ArrayBinding, Scope
+from polysched.frontends.scop.subscripts import element_of
+from polysched.frontends.scop.usage import Usage, usage_of
+from polysched.frontends.scop.values import Values
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import NumberKind, boolean
+from polysched.ir.expressions import Expression, Load
+from polysched.ir.traversal import walk
+
+
+@dataclass(frozen=True)
+class Branches(ABC):
+    """Declares the two sides of ifs; what the sides hold is declared by a class made of this one.
+
+    Attributes:
+        scope: what names mean; the nest that is open in `build` too.
+        usage: of the region's names.
+        arrays: names of arrays, `labels`: of statements.
+        guards: the conditions on data around.
+        unset: local variables that nothing has been assigned to, with the loops around them.
+    """
+
+    scope: Scope
+    build: KernelBuilder
+    usage: Usage
+    arrays: Names
+    labels: Names = field(default_factory=Names)
+    guards: tuple[Expression, ...] = ()
+    unset: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @abstractmethod
+    def all_of(self, nodes: tuple[c_ast.Node, ...]) -> None:
+        """Declare statements, in a block of their own."""
+
+    def branch(self, node: c_ast.If, parts: int = 0) -> None:
+        """Declare both sides; `parts` of the condition are known by now."""
+        try:
+            holds = condition(self.scope, node.cond)
+        except FrontendError as error:
+            part = affine_part(self.scope, node.cond)
+            if part is None:
+                self._branch_over_data(node, error)
+                return
+            if 2 ** (parts + 1) > MOST_CASES:
+                raise self.scope.error(
+                    node.cond,
+                    f"more than {MOST_CASES} cases of a condition that depends on data in part; "
+                    "expected fewer in one if",
+                ) from None
+            unset = dict(self.unset)
+            for outcome in (True, False):
+                with (
+                    self.where(part.node, part.condition if outcome else ~part.condition),
+                    self._side(unset) as side,
+                ):
+                    if self.scope.is_reached():
+                        side._decided(node, decided(node.cond, part.node, outcome), parts + 1)
+            return
+        unset = dict(self.unset)
+        for branch, taken in ((node.iftrue, holds), (node.iffalse, ~holds)):
+            if branch is not None:
+                with self.where(node.cond, taken), self._side(unset) as side:
+                    side.all_of((branch,))
+
+    @contextmanager
+    def _side(self, unset: Mapping[str, tuple[str, ...]]) -> Iterator[Self]:
+        """One side of an affine condition, which what the other side assigns to does not reach.
+
+        Args:
+            unset: before the condition.
+        """
+        side = replace(self, unset=dict(unset))
+        yield side
+        for name in unset.keys() - side.unset.keys():
+            self.unset.pop(name, None)
+
+    def _decided(self, node: c_ast.If, rest: c_ast.Node | bool, parts: int) -> None:
+        """An if whose condition is what is left of it where a part is known."""
+        if not isinstance(rest, bool):
+            self.branch(c_ast.If(rest, node.iftrue, node.iffalse, node.coord), parts)
+            return
+        branch = node.iftrue if rest else node.iffalse
+        if branch is not None:
+            self.all_of((branch,))
+
+    def _branch_over_data(self, node: c_ast.If, not_affine: FrontendError) -> None:
+        """Both sides are computed; what they assign to stays as it is where they are not taken."""
+        holds = Values(self.scope).truth(node.cond)
+        nodes = list(walk(holds))
+        reads = {one.array for one in nodes if isinstance(one, Load)}
+        if not reads and any(one.dtype and one.dtype.kind is NumberKind.UNSIGNED for one in nodes):
+            raise not_affine
+        first, second = only_assignment(node.iftrue), only_assignment(node.iffalse)
+        if first is not None and second is not None and self._is_same_target(first, second):
+            binding, _ = element_of(self.scope, first.lvalue)
+            self.all_of((as_choice(node, first, second, binding.dtype),))
+            return
+        is_only = first is not None and node.iffalse is None
+        if not is_only and reads & self._assigned_in(node):
+            holds = self._kept(node.cond, holds)
+        for branch, taken in ((node.iftrue, holds), (node.iffalse, ~holds)):
+            if branch is not None:
+                replace(self, guards=(*self.guards, taken)).all_of((branch,))
+
+    def _is_same_target(self, first: c_ast.Assignment, second: c_ast.Assignment) -> bool:
+        """Whether two assignments without an operator are to one element."""
+        texts = {self.scope.places.source_of(one.lvalue) for one in (first, second)}
+        return first.op == second.op == "=" and len(texts) == 1
+
+    def _assigned_in(self, node: c_ast.If) -> set[str]:
+        """The arrays of the kernel that an if may assign to."""
+        found = map(self.scope.find, usage_of((node,)).assigned)
+        return {one.array.name for one in found if isinstance(one, ArrayBinding)}
+
+    def _kept(self, node: c_ast.Node, holds: Expression) -> Expression:
+        """A condition as it is before the branch changes what it reads."""
+        if not self.scope.is_reached():
+            return holds
+        name = self.arrays.fresh("condition", self.scope.indices)
+        with self.reported(node), self.build.located(self.scope.places.location(node)):
+            handle = self.build.temporary(name, boolean, ())
+            with self.build.statement(self.labels.fresh(name)):
+                handle[()] = holds
+            return handle[()]
+
+    @contextmanager
+    def where(self, node: c_ast.Node, holds: Expression) -> Iterator[None]:
+        """The inside of a condition."""
+        with contextlib.ExitStack() as stack:
+            with self.reported(node):
+                stack.enter_context(self.build.where(holds))
+            stack.enter_context(self.scope.assuming(holds))
+            yield
+
+    def guard(self, binding: ArrayBinding) -> Expression | None:
+        """The condition on data under which an assignment counts.
+
+        None: it may be done anyway, since nothing else can see the value that is lost.
+        """
+        is_first = self.unset.pop(binding.array.name, None) == self.scope.indices
+        guards = self.guards[binding.guards :]
+        return None if is_first or not guards else reduce(and_, guards)
+
+    @contextmanager
+    def reported(self, node: c_ast.Node) -> Iterator[None]:
+        """What the builder refuses is an error at a node."""
+        try:
+            yield
+        except KernelError as error:
+            raise self.scope.error(node, str(error)) from None
