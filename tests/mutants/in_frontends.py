@@ -350,7 +350,7 @@ MUTANTS = (
         "frontends/einsum/steps.py",
         "labels = (*outer, *rows.inner, *columns.inner)",
         "labels = (*outer, *columns.inner, *rows.inner)",
-        (f"{TESTS}/einsum/test_steps.py",),
+        (f"{TESTS}/einsum/test_call.py",),
     ),
     Mutant(
         "linalg-ceiling-is-floor",
