@@ -12,14 +12,14 @@ them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from polysched.errors import KernelError, NoAttributeError
+from polysched.errors import KernelError
 from polysched.ir.dtypes import DType, boolean, i64
 from polysched.ir.numpy_functions import (
     EXCHANGED,
@@ -38,6 +38,7 @@ from polysched.ir.operators import (
     Operator,
 )
 from polysched.ir.source import SourceLocation
+from polysched.ir.undecided import Undecided
 
 Number: TypeAlias = int | float | bool
 ExpressionT = TypeVar("ExpressionT", bound="Expression")
@@ -69,7 +70,7 @@ def _unlike_numbers(node: type[ExpressionT]) -> type[ExpressionT]:
 
 
 @dataclass(frozen=True)
-class Expression:
+class Expression(Undecided):
     """Base of all nodes. ``dtype`` is None only for a literal that takes its neighbour's type."""
 
     @property
@@ -118,14 +119,6 @@ class Expression:
 
     def __rdivmod__(self, other: Operand) -> tuple[Expression, Expression]:
         return other // self, other % self
-
-    def __matmul__(self, other: object) -> Expression:
-        raise KernelError(
-            f"'@' of '{self}' and {other}: these are single numbers; write a sum of products in "
-            "loops, as in c[i, j] += a[i, k] * b[k, j]"
-        )
-
-    __rmatmul__ = __matmul__
 
     def __pow__(self, exponent: object, modulo: object = None) -> Expression:
         if isinstance(exponent, np.ndarray) and exponent.ndim == 0:
@@ -208,53 +201,6 @@ class Expression:
 
     def __invert__(self) -> Expression:
         return operation(_of_kind(Operator.NOT, Operator.BIT_NOT, self), self)
-
-    def __bool__(self) -> bool:
-        raise KernelError(
-            f"'{self}' has no truth value while the kernel is declared; write select(condition, a, "
-            "b), minimum(a, b) or maximum(a, b), join conditions with & and |, and compare with "
-            "equal(a, b)"
-        )
-
-    def __iter__(self) -> Iterator[Expression]:
-        raise KernelError(
-            f"'{self}' is one value and cannot be taken apart; one loop gives one index: 'with "
-            "build.loops(i=n) as i:'"
-        )
-
-    def __index__(self) -> int:
-        raise KernelError(
-            f"'{self}' has no value while the kernel is declared, as range() and subscripts of "
-            "lists want it; loops are 'with build.loops(i=n) as i:'"
-        )
-
-    def _as_an_array(self, *_: object) -> NoReturn:
-        raise KernelError(
-            f"'{self}' is a single number: it has no elements, and no length; write loops over "
-            "those of arrays, 'with build.loops(i=n) as i:'"
-        )
-
-    # No __getitem__: by that numpy would take expressions for sequences.
-    __len__ = __contains__ = __reversed__ = _as_an_array
-
-    def __float__(self) -> float:
-        raise KernelError(
-            f"'{self}' has no value while the kernel is declared, as float(), int() and the "
-            "functions of math want it; those of numpy may be called, np.sqrt(x), and cast(x, f32) "
-            "converts"
-        )
-
-    __int__ = __trunc__ = __float__
-
-    if not TYPE_CHECKING:  # which is to know of every attribute whether there is one
-
-        def __getattr__(self, name: str) -> NoReturn:
-            if name.startswith("_"):  # Python and numpy ask for those by themselves
-                raise AttributeError(name)
-            raise NoAttributeError(
-                f"'{self}' has no '{name}': it is a number, not an array; functions of numpy may "
-                "be called, np.sqrt(x), and cast(x, f32) converts"
-            )
 
     def __array_ufunc__(
         self, function: np.ufunc, method: str, *inputs: Any, **options: Any
