@@ -10,6 +10,7 @@ properties loop tree + dependences -> what loops could be  :mod:`polysched.legal
 (check)    loop tree + dependences -> verdict              :mod:`polysched.legality`
 loops      loop tree -> imperative loops, by isl's AST     :mod:`polysched.loops`
 c          loops -> C99 text                               :mod:`polysched.loops.c`
+unroll ... loops -> loops, one stage a pass                :mod:`polysched.codegen.passes`
 llvm       loops -> LLVM IR text                           :mod:`polysched.codegen`
 asm        LLVM IR -> assembly                             :mod:`polysched.runtime`
 ========== =============================================== ========================================
@@ -24,12 +25,14 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from weakref import WeakKeyDictionary
 
 from polysched.codegen.c_function import CFunction
 from polysched.codegen.module import emit_module
+from polysched.codegen.passes import PASSES, run_passes
 from polysched.dependence.printing import format_dependences
 from polysched.errors import PolyschedError, suggestion
 from polysched.ir.printing import format_kernel
@@ -193,6 +196,10 @@ def show_dependences(
     )
 
 
+def _show_pass(name: str, schedule: Schedule, machine: Machine) -> str:
+    return print_loops(run_passes(lower(schedule), machine, last=name))
+
+
 STAGES: Mapping[str, Callable[[Schedule, Machine], str]] = MappingProxyType(
     {
         "domain": lambda schedule, machine: format_kernel(schedule.kernel),
@@ -201,6 +208,7 @@ STAGES: Mapping[str, Callable[[Schedule, Machine], str]] = MappingProxyType(
         "properties": lambda schedule, machine: format_loop_reports(explain_loops(schedule)),
         "loops": lambda schedule, machine: print_loops(lower(schedule)),
         "c": lambda schedule, machine: print_c(lower(schedule)),
+        **{one.name: partial(_show_pass, one.name) for one in PASSES},
         "llvm": lambda schedule, machine: emit_module(lower(schedule), machine),
         "asm": lambda schedule, machine: emit_assembly(
             emit_module(lower(schedule), machine), machine

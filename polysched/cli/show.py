@@ -54,6 +54,10 @@ def show_command(
     properties  which loops could be parallel, vectors or permuted
     loops       the loops in pseudo-code
     c           the loops in C99
+    unroll      the loops after each pass for the machine: unrolled loops written out,
+    promote     accumulators and small buffers in registers,
+    dot-product terms of sums of small integers joined,
+    transpose-tiles  strided accesses as transpositions in registers
     llvm        the LLVM IR that is emitted
     asm         the assembly that LLVM makes of it
 

@@ -25,13 +25,12 @@ from typing import NamedTuple
 
 from polysched.codegen.dot_instructions import has_dot_product, type_of_ones
 from polysched.codegen.memory import Offset, Storage, element_offset, literal_strides
-from polysched.codegen.registers import PromotedProgram
 from polysched.ir.dtypes import i32
 from polysched.ir.expressions import Cast, Expression, Load, Operation
 from polysched.ir.operators import Operator
 from polysched.ir.traversal import loads
 from polysched.ir.tree import LoopKind
-from polysched.loops.nodes import Assign, Block, For, LoopNode, block, map_children
+from polysched.loops.nodes import Assign, Block, For, LoopNode, LoopProgram, block, map_children
 
 
 class Factors(NamedTuple):
@@ -63,24 +62,22 @@ class DotProduct(Assign):
     terms: int
 
 
-def form_dot_products(promoted: PromotedProgram, features: Set[str]) -> PromotedProgram:
+def form_dot_products(program: LoopProgram, features: Set[str]) -> LoopProgram:
     """Join copies of statements that add consecutive terms to the same sums.
 
     Args:
-        promoted: loops without unrolled ones.
+        program: loops without unrolled ones.
         features: the instruction sets of the machine, by LLVM's names.
     """
-    former = _Former(promoted, features)
-    program = promoted.program
-    return replace(promoted, program=replace(program, body=former.visit(program.body)))
+    return replace(program, body=_Former(program, features).visit(program.body))
 
 
 class _Former:
     """One walk over a program."""
 
-    def __init__(self, promoted: PromotedProgram, features: Set[str]) -> None:
-        self.arrays = promoted.program.arrays
-        self.registers = frozenset(promoted.registers)
+    def __init__(self, program: LoopProgram, features: Set[str]) -> None:
+        self.arrays = program.arrays
+        self.registers = frozenset(program.registers)
         self.features = features
         self.places: dict[Hashable, Offset] = {}
 

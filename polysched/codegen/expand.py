@@ -27,12 +27,18 @@ from polysched.loops.nodes import (
     For,
     If,
     LoopNode,
+    LoopProgram,
     block,
     variable_interval,
 )
 
 MOST_COPIES = 2**16
 """Iterations of a loop that is written out: more is code that nothing compiles."""
+
+
+def unroll_loops(program: LoopProgram) -> LoopProgram:
+    """Replace every unrolled loop of a program by copies of its body, as :func:`expand` does."""
+    return replace(program, body=expand(program.body, program.ranges))
 
 
 def expand(node: LoopNode, known: Intervals) -> LoopNode:

@@ -10,13 +10,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from polysched.codegen.expand import expand
-from polysched.codegen.registers import PromotedProgram, promote_registers
+from polysched.codegen.passes import run_passes
 from polysched.ir.dtypes import DType
 from polysched.ir.kernel import Array
 from polysched.ir.memory import concrete_shape
 from polysched.ir.tree import LoopKind
-from polysched.loops.generate import parameter_intervals
 from polysched.loops.nodes import Allocate, For, LoopNode, LoopProgram, children, walk
 from polysched.loops.usage import accessed_arrays
 from polysched.machine.description import Machine
@@ -107,10 +105,10 @@ def fit(program: LoopProgram, machine: Machine) -> Fit:
     Raises:
         LoweringError: the program has no machine code.
     """
-    known = parameter_intervals(program.context, program.parameters)
-    expanded = replace(program, body=expand(program.body, known))
-    inside = _kept(promote_registers(expanded, known, machine.vector_registers), machine)
-    wished = _kept(promote_registers(expanded, known, MOST_VALUES), machine)
+    roomy = replace(machine, vector_registers=MOST_VALUES)
+    inside, wished = (
+        _kept(run_passes(program, target, last="promote"), machine) for target in (machine, roomy)
+    )
     fullest = max(inside, key=_registers, default={})
     found, hoped = _most(inside), _most(wished)
     outside = [
@@ -118,7 +116,7 @@ def fit(program: LoopProgram, machine: Machine) -> Fit:
         for name, one in hoped.items()
         if name not in found or one.values > found[name].values
     ]
-    vectors = tuple(_unfitting(expanded, machine))
+    vectors = tuple(_unfitting(run_passes(program, machine, last="unroll"), machine))
     return Fit(machine, vectors, (*fullest.values(), *outside))
 
 
@@ -136,9 +134,9 @@ def _most(regions: list[dict[str, Kept]]) -> dict[str, Kept]:
     return most
 
 
-def _kept(promoted: PromotedProgram, machine: Machine) -> list[dict[str, Kept]]:
+def _kept(promoted: LoopProgram, machine: Machine) -> list[dict[str, Kept]]:
     """What each innermost region keeps in registers, by the array that it comes from."""
-    arrays, names = promoted.program.arrays, frozenset(promoted.registers)
+    arrays, names = promoted.arrays, frozenset(promoted.registers)
     found: list[dict[str, Kept]] = []
 
     def visit(node: LoopNode, around: dict[str, Kept]) -> None:
@@ -150,7 +148,7 @@ def _kept(promoted: PromotedProgram, machine: Machine) -> list[dict[str, Kept]]:
         if not below and around:
             found.append(around)
 
-    visit(promoted.program.body, {})
+    visit(promoted.body, {})
     return found
 
 

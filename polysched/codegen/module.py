@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from llvmlite import ir
 
-from polysched.codegen.dot_products import form_dot_products
 from polysched.codegen.emit import Emitter
 from polysched.codegen.evaluation import Evaluator
-from polysched.codegen.expand import expand
 from polysched.codegen.functions import new_function
 from polysched.codegen.intrinsics import declared
 from polysched.codegen.lane_ranges import of_one_range
 from polysched.codegen.memory import Storage
 from polysched.codegen.nesting import require_shallow
+from polysched.codegen.passes import run_passes
 from polysched.codegen.placement import PAGE, Placement
 from polysched.codegen.regions import Regions, Team, private_bytes, shared_arrays
-from polysched.codegen.registers import promote_registers
 from polysched.codegen.streamed_arrays import require_streams
 from polysched.codegen.streaming import emit_fence
-from polysched.codegen.tiles import form_tiles
 from polysched.codegen.values import INDEX
 from polysched.errors import LoweringError
 from polysched.ir.kernel import Role
-from polysched.ir.linear import Intervals
 from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY
-from polysched.loops.generate import parameter_intervals
 from polysched.loops.nodes import LoopProgram
 from polysched.loops.parallel import parallel_loops, without_parallel_loops
 from polysched.loops.usage import accessed_arrays
@@ -65,26 +59,17 @@ def build_module(program: LoopProgram, machine: Machine) -> ir.Module:
             f"a kernel cannot be named '{program.name}': its code may call the C library's "
             "function of that name; choose another name"
         )
-    known = parameter_intervals(program.context, program.parameters)
-    expanded = replace(program, body=expand(program.body, known))
-    require_shallow(expanded)
-    promoted = promote_registers(expanded, known, machine.vector_registers)
-    promoted = form_dot_products(promoted, machine.enabled_features)
-    promoted = form_tiles(promoted, machine.vector_registers)
-    require_streams(promoted.program)
+    rewritten = run_passes(program, machine)
+    require_shallow(rewritten)
+    require_streams(rewritten)
     module = ir.Module(name=program.name)
     module.triple = machine.triple
-    _emit_function(module, promoted.program, promoted.registers, known, machine.enabled_features)
+    _emit_function(module, rewritten, machine.enabled_features)
     return module
 
 
-def _emit_function(
-    module: ir.Module,
-    program: LoopProgram,
-    registers: tuple[str, ...],
-    known: Intervals,
-    features: frozenset[str],
-) -> None:
+def _emit_function(module: ir.Module, program: LoopProgram, features: frozenset[str]) -> None:
+    registers, known = program.registers, program.ranges
     arguments = [array for array in program.arrays.values() if array.role is not Role.TEMPORARY]
     is_threaded = bool(parallel_loops(program.body))
     types = [_POINTER] * (len(arguments) + is_threaded)

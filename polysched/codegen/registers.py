@@ -7,7 +7,7 @@ LLVM keeps such values in registers; here is where it is decided.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polysched.codegen.slots import (
     Region,
@@ -36,27 +36,18 @@ from polysched.loops.nodes import (
 from polysched.loops.nodes import walk as walk_nodes
 
 
-@dataclass(frozen=True)
-class PromotedProgram:
-    """A program together with the names of its register arrays."""
-
-    program: LoopProgram
-    registers: tuple[str, ...]
-
-
-def promote_registers(program: LoopProgram, known: Intervals, budget: int) -> PromotedProgram:
+def promote_registers(program: LoopProgram, budget: int) -> LoopProgram:
     """Move the slots of every region, outermost first, into register arrays.
 
     Args:
         program: loops without unrolled ones.
-        known: intervals of the parameters.
         budget: the machine's number of vector registers; a region with more slots of one array
             keeps it in memory.
     """
     promoter = _Promoter(program, budget)
-    body = promoter.visit(program.body, known)
+    body = promoter.visit(program.body, program.ranges)
     arrays = {**program.arrays, **promoter.registers}
-    return PromotedProgram(replace(program, arrays=arrays, body=body), tuple(promoter.registers))
+    return replace(program, arrays=arrays, body=body, registers=tuple(promoter.registers))
 
 
 class _Promoter:

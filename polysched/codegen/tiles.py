@@ -30,40 +30,43 @@ from collections import Counter
 from dataclasses import replace
 
 from polysched.codegen.columns import Column, Strided, column_of
-from polysched.codegen.registers import PromotedProgram
 from polysched.codegen.shuffles import BLOCK_BITS
 from polysched.codegen.tile_writing import TileWriter, is_dense
 from polysched.errors import LoweringError
 from polysched.ir.expressions import Constant
 from polysched.ir.tree import LoopKind, TransposeStrategy
-from polysched.loops.nodes import Block, For, LoopNode, block, map_children
+from polysched.loops.nodes import Block, For, LoopNode, LoopProgram, block, map_children
 
 LEAST_COLUMNS = 4
 """Copies from which on a tile is made without being asked for."""
 
 
-def form_tiles(promoted: PromotedProgram, vector_registers: int) -> PromotedProgram:
+def form_tiles(program: LoopProgram, vector_registers: int) -> LoopProgram:
     """Transpose tiles in registers where the schedule says so, or where it surely pays.
 
     Args:
-        promoted: loops without unrolled ones.
+        program: loops without unrolled ones.
         vector_registers: of the machine.
 
     Raises:
         LoweringError: the schedule asks for tiles where none can be formed.
     """
-    former = _Former(promoted, vector_registers)
-    body = former.visit(promoted.program.body)
+    former = _Former(program, vector_registers)
+    body = former.visit(program.body)
     tiles = former.writer.tiles
-    program = replace(promoted.program, arrays={**promoted.program.arrays, **tiles}, body=body)
-    return PromotedProgram(program, (*promoted.registers, *tiles))
+    return replace(
+        program,
+        arrays={**program.arrays, **tiles},
+        body=body,
+        registers=(*program.registers, *tiles),
+    )
 
 
 class _Former:
     """One walk over a program, which finds the tiles."""
 
-    def __init__(self, promoted: PromotedProgram, vector_registers: int) -> None:
-        self.arrays = promoted.program.arrays
+    def __init__(self, program: LoopProgram, vector_registers: int) -> None:
+        self.arrays = program.arrays
         self.vector_registers = vector_registers
         self.writer = TileWriter(self.arrays)
 

@@ -78,6 +78,7 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
                 kernel.name,
                 kernel.parameters,
                 kernel.context,
+                parameter_intervals(kernel.context, kernel.parameters),
                 program.arrays,
                 body,
                 kernel.contract,

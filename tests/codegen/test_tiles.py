@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polysched.codegen.registers import PromotedProgram
 from polysched.codegen.tiles import form_tiles
 from polysched.codegen.transposition import Transposition
 from polysched.errors import LoweringError
@@ -50,13 +49,13 @@ def square(*body: LoopNode, context: str = "{ : }") -> LoopProgram:
 
 
 def tiles(made: LoopProgram, registers: int = 32) -> list[Transposition]:
-    formed = form_tiles(PromotedProgram(made, ()), registers)
-    return [node for node in walk(formed.program.body) if isinstance(node, Transposition)]
+    formed = form_tiles(made, registers)
+    return [node for node in walk(formed.body) if isinstance(node, Transposition)]
 
 
 def assert_same(made: LoopProgram, **parameters: int) -> None:
     """Loops, tiles and machine code agree; the interpreter refuses what lies outside of arrays."""
-    formed = form_tiles(PromotedProgram(made, ()), 32).program
+    formed = form_tiles(made, 32)
     given = {
         name: np.random.default_rng(5).integers(-9, 9, [int(str(e)) for e in one.shape], np.int32)
         for name, one in made.arrays.items()

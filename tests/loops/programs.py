@@ -18,6 +18,7 @@ from polysched.ir.expressions import (
 from polysched.ir.functions import maximum
 from polysched.ir.kernel import Access, Array, Role
 from polysched.ir.tree import LoopKind
+from polysched.loops.generate import parameter_intervals
 from polysched.loops.nodes import Allocate, Assign, For, If, LoopNode, LoopProgram, block
 
 n, i, j, k = Parameter("n"), Index("i"), Index("j"), Index("k")
@@ -65,7 +66,8 @@ def program(
 ) -> LoopProgram:
     promised = isl.Set(context)
     parameters = tuple(promised.get_var_names(isl.dim_type.param))
-    return LoopProgram(name, parameters, promised, _by_name(arrays), block(body))
+    ranges = parameter_intervals(promised, parameters)
+    return LoopProgram(name, parameters, promised, ranges, _by_name(arrays), block(body))
 
 
 def _by_name(arrays: Sequence[Array]) -> Mapping[str, Array]:

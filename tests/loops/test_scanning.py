@@ -41,7 +41,7 @@ def scanned(schedule: Schedule) -> LoopProgram:
     body = merge_lifetimes(body, timing(program, tree, {}))
     kernel = program.kernel
     assert miscovered(body, program.statements, kernel.context) is None
-    return LoopProgram(kernel.name, (), kernel.context, program.arrays, body, kernel.contract)
+    return LoopProgram(kernel.name, (), kernel.context, {}, program.arrays, body, kernel.contract)
 
 
 def in_order(schedule: Schedule) -> list[Instance]:

@@ -9,15 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from polysched.codegen.dot_products import form_dot_products
-from polysched.codegen.expand import expand
-from polysched.codegen.registers import promote_registers
-from polysched.codegen.tiles import form_tiles
+from polysched.codegen.passes import run_passes
 from polysched.fuzz.placement import placed
 from polysched.ir.dtypes import DType, boolean
 from polysched.ir.evaluate import evaluate
@@ -26,7 +22,6 @@ from polysched.ir.memory import AnyArray, concrete_shape
 from polysched.ir.packing import byte_shape
 from polysched.ir.reference import run_reference
 from polysched.ir.strides import concrete_strides
-from polysched.loops.generate import parameter_intervals
 from polysched.loops.interpreter import interpreter
 from polysched.loops.nodes import LoopProgram
 from polysched.lower import compile, lower
@@ -35,7 +30,6 @@ from polysched.machine.load import load_machine
 from polysched.runtime.cache import ObjectCache
 from polysched.schedule.schedule import Schedule
 
-VECTOR_REGISTERS = 32
 NO_CACHE = ObjectCache(None)
 
 Sizes = Mapping[str, int]
@@ -115,14 +109,8 @@ def assert_agrees(
 
 
 def in_registers(loops: LoopProgram) -> LoopProgram:
-    """The loops as the emitter gets them: unrolled loops written out, accumulators and tiles in
-    registers.
-    """
-    known = parameter_intervals(loops.context, loops.parameters)
-    expanded = replace(loops, body=expand(loops.body, known))
-    promoted = promote_registers(expanded, known, VECTOR_REGISTERS)
-    joined = form_dot_products(promoted, load_machine("sapphirerapids").enabled_features)
-    return form_tiles(joined, VECTOR_REGISTERS).program
+    """The loops as the emitter gets them: after all passes, for a machine with AVX-512."""
+    return run_passes(loops, load_machine("sapphirerapids"))
 
 
 def assert_equal(
