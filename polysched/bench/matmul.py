@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polysched.bench.contestant import Contestant, Runner, named, optional_module, warm
+from polysched.bench.contestant import Contestant, Runner, optional_module, warm
+from polysched.bench.peer_libraries import blas_kernels
 from polysched.bench.race import Result
+from polysched.bench.torch_libraries import torch_kernels
 from polysched.errors import BenchError
 from polysched.library.matmul.call import matmul
 from polysched.library.matmul.routing import route
@@ -132,11 +134,10 @@ def contestants(
         threads: how many may run.
         machine: what polysched's code is made for; None for this one.
     """
-    own = partial(prepare_own, data, threads, machine)
-    torch = partial(prepare_torch, data, threads)
-    if _is_integer(data.a.dtype):
-        return named(polysched=own, torch=torch)
-    return named(polysched=own, numpy=partial(prepare_numpy, data, threads), torch=torch)
+    own = Contestant(OWN, partial(prepare_own, data, threads, machine))
+    numpy = Contestant("numpy", partial(prepare_numpy, data, threads), blas_kernels)
+    torch = Contestant("torch", partial(prepare_torch, data, threads), torch_kernels)
+    return (own, torch) if _is_integer(data.a.dtype) else (own, numpy, torch)
 
 
 def prepare_own(data: MatmulData, threads: int, machine: Machine | None = None) -> Runner:
@@ -186,15 +187,24 @@ def prepare_torch(data: MatmulData, threads: int) -> Runner:
 
 @dataclass(frozen=True)
 class Ratio:
-    """polysched's rate by that of the fastest peer, for one product."""
+    """polysched's rate divided by that of the fastest peer, for one product.
+
+    `is_bound`: the fastest peer is held back and could be faster still, so the ratio is at most
+    that.
+    """
 
     kernel: str
     peer: str
     ratio: float
+    is_bound: bool = False
 
 
 def ratios(results: Iterable[Result]) -> tuple[Ratio, ...]:
-    """How polysched stands to the fastest of its peers; products without a peer are left out."""
+    """How polysched stands to the fastest of its peers.
+
+    Products are left out that were raced without a peer, or with held back peers only. Where a held
+    back peer is the fastest, it counts: to leave it out would make the ratio larger.
+    """
     by_kernel: dict[str, list[Result]] = {}
     for result in results:
         by_kernel.setdefault(result.kernel, []).append(result)
@@ -202,10 +212,11 @@ def ratios(results: Iterable[Result]) -> tuple[Ratio, ...]:
     for kernel, group in by_kernel.items():
         own = [one for one in group if one.contestant == OWN]
         peers = [one for one in group if one.contestant != OWN]
-        if own and peers:
+        if own and any(one.held_back is None for one in peers):
             best = max(peers, key=lambda one: one.fraction_of_peak)
             ratio = own[0].fraction_of_peak / best.fraction_of_peak
-            found.append(Ratio(kernel, best.contestant, ratio))
+            is_bound = best.held_back is not None
+            found.append(Ratio(kernel, best.contestant, ratio, is_bound))
     return tuple(found)
 
 
