@@ -17,12 +17,15 @@ def print_peers(context: click.Context, peers: Iterable[PeerKernels], *, as_reco
 
     Args:
         context: of a subcommand of ``polysched bench``, which keeps there what it cleared.
-        peers: of all races; what is said of one twice is printed once.
+        peers: of all races; what is said of one twice is printed once. If there are none, nothing
+            is printed.
         as_records: print a JSON object a line.
     """
     host = detect_host()
     cleared: tuple[str, ...] = context.obj or ()
     distinct = tuple(dict.fromkeys(peers))
+    if not distinct:
+        return
     if as_records:
         about = {"processor": host.name, "vector_bits": host.vector_bits, "cleared": cleared}
         for record in (about, *map(asdict, distinct)):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -79,6 +81,17 @@ def test_ratios_are_to_the_fastest_peer() -> None:
         result("y", "polysched", 0.5),
     ]
     assert ratios(results) == (Ratio("x", "torch", 0.5 / 0.4),)
+
+
+def test_ratios_to_peers_that_are_held_back() -> None:
+    own, numpy = result("x", "polysched", 0.6), result("x", "numpy", 0.3)
+    slow, fast = (
+        replace(result("x", "torch", rate), held_back="its kernels are narrow")
+        for rate in (0.2, 0.4)
+    )
+    assert ratios([own, numpy, slow]) == (Ratio("x", "numpy", 0.6 / 0.3),)
+    assert ratios([own, numpy, fast]) == (Ratio("x", "torch", 0.6 / 0.4, is_bound=True),)
+    assert ratios([own, fast]) == ()
 
 
 def test_geometric_mean() -> None:
