@@ -12,7 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polysched.bench.contestant import Contestant, Runner, optional_module, warm
+from polysched.bench.contestant import (
+    Contestant,
+    Runner,
+    UnavailableError,
+    optional_module,
+    warm,
+)
 from polysched.bench.peer_libraries import blas_kernels
 from polysched.bench.race import Result
 from polysched.bench.torch_libraries import torch_kernels
@@ -127,7 +133,9 @@ def contestants(
 ) -> tuple[Contestant, ...]:
     """polysched, numpy and torch, each called as users do, with an output to write into.
 
-    Numpy is left out of products of integers: it sums them in their own type, by plain loops.
+    Products of float32 are also raced by oneDNN, as torch gives those of floating-point numbers to
+    MKL, which is held back on processors of other makers. Numpy is left out of products of
+    integers: it sums them in their own type, by plain loops.
 
     Args:
         data: the operands.
@@ -137,7 +145,10 @@ def contestants(
     own = Contestant(OWN, partial(prepare_own, data, threads, machine))
     numpy = Contestant("numpy", partial(prepare_numpy, data, threads), blas_kernels)
     torch = Contestant("torch", partial(prepare_torch, data, threads), torch_kernels)
-    return (own, torch) if _is_integer(data.a.dtype) else (own, numpy, torch)
+    onednn = Contestant("oneDNN", partial(prepare_onednn, data, threads), torch_kernels)
+    if _is_integer(data.a.dtype):
+        return own, torch
+    return (own, numpy, torch, onednn) if data.a.dtype == np.float32 else (own, numpy, torch)
 
 
 def prepare_own(data: MatmulData, threads: int, machine: Machine | None = None) -> Runner:
@@ -183,6 +194,35 @@ def prepare_torch(data: MatmulData, threads: int) -> Runner:
     operands = torch.from_numpy(data.a), torch.from_numpy(data.b)
     multiply = torch._int_mm if _is_integer(data.a.dtype) else torch.mm
     return warm(Runner(partial(multiply, *operands, out=torch.from_numpy(out)), lambda: out))
+
+
+def prepare_onednn(data: MatmulData, threads: int) -> Runner:
+    """oneDNN's inner product, the operator that ``torch.compile`` puts in for a frozen layer.
+
+    ``b`` is not packed beforehand. The operator has no parameter for the output: it takes memory
+    from torch's allocator, which hands out what the call before gave back. torch is held to so many
+    threads for the rest of the process.
+
+    Raises:
+        UnavailableError: torch is not installed, or is one without oneDNN or this operator.
+    """
+    torch: Any = optional_module("torch")
+    multiply = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
+    if multiply is None or not torch.backends.mkldnn.is_available():
+        raise UnavailableError(f"torch {torch.__version__} has no inner product of oneDNN")
+    torch.set_num_threads(threads)
+    a, b = torch.from_numpy(data.a), torch.from_numpy(data.b).t()
+    latest: list[Any] = []
+
+    def run() -> None:
+        latest.clear()
+        latest.append(multiply(a, b, None, "none", [], ""))
+
+    def output() -> npt.NDArray[Any]:
+        array: npt.NDArray[Any] = latest[0].numpy()
+        return array
+
+    return warm(Runner(run, output))
 
 
 @dataclass(frozen=True)

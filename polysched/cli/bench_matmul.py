@@ -82,7 +82,8 @@ def matmul(
 ) -> None:
     """Race ps.matmul with numpy and, where installed, torch.
 
-    Each is called as users do, packing and checks included, with an output to write into. Every run
+    Each is called as users do, packing and checks included, with an output to write into. Products
+    of f32 are also raced by oneDNN, which torch brings along. Every run
     stands between two bursts of one core's peak in that type; that of i8 is four times that of f32,
     as four products of bytes fit one of 32 bits. After the table: how many times as
     fast as the fastest peer polysched is on each shape, and the geometric mean; with several

@@ -1,8 +1,10 @@
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from polysched.bench import matmul
 from polysched.bench.contestant import UnavailableError
 from polysched.bench.matmul import (
     SUITE,
@@ -10,6 +12,7 @@ from polysched.bench.matmul import (
     Ratio,
     contestants,
     geometric_mean,
+    prepare_onednn,
     random_data,
     ratios,
     reference,
@@ -65,12 +68,24 @@ def test_contestants_are_right(threads: int, dtype: type) -> None:
         try:
             runner = contestant.prepare()
         except UnavailableError:
-            assert contestant.name == "torch"
+            assert contestant.name in {"torch", "oneDNN"}
             continue
         runner.output().fill(0)
         runner.run()
         error = np.abs(runner.output() - reference(data)).max()
         assert error <= tolerance(TINY, dtype)
+
+
+def test_onednn_races_products_of_float32() -> None:
+    names = [[one.name for one in contestants(random_data(TINY, t), 1)] for t in ("f4", "f8")]
+    assert names == [["polysched", "numpy", "torch", "oneDNN"], ["polysched", "numpy", "torch"]]
+
+
+def test_a_torch_without_onednn_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = SimpleNamespace(__version__="9.9", ops=SimpleNamespace(mkldnn=None))
+    monkeypatch.setattr(matmul, "optional_module", lambda name: torch)
+    with pytest.raises(UnavailableError, match=r"torch 9\.9 has no inner product of oneDNN"):
+        prepare_onednn(random_data(TINY), 1)
 
 
 def test_ratios_are_to_the_fastest_peer() -> None:
