@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polysched.bench.race import Result
+from polysched.bench.table import contestant_cell
 from polysched.runtime.memory import aligned_zeros
 
 BURST = 0.002
@@ -32,6 +33,8 @@ class Moved:
         copy_gigabytes_per_second: median of the copies beside the runs.
         runs: number of timed runs.
         max_abs_err: largest absolute difference of the output from the reference.
+        held_back: why the contestant's kernels are not the best that this processor could run; None
+            if that is not known.
     """
 
     work: str
@@ -41,6 +44,7 @@ class Moved:
     copy_gigabytes_per_second: float
     runs: int
     max_abs_err: float
+    held_back: str | None = None
 
 
 def moved(result: Result) -> Moved:
@@ -53,6 +57,7 @@ def moved(result: Result) -> Moved:
         result.peak_gflops,
         result.runs,
         result.max_abs_err,
+        result.held_back,
     )
 
 
@@ -87,7 +92,10 @@ class Speedup:
 
 
 def speedups(results: Iterable[Moved], own: str, others: Collection[str]) -> tuple[Speedup, ...]:
-    """The contestant ``own`` beside each of those named ``others`` at the same work."""
+    """The contestant ``own`` beside each of those named ``others`` at the same work.
+
+    Peers that are held back are left out.
+    """
     by_work: dict[str, list[Moved]] = {}
     for result in results:
         by_work.setdefault(result.work, []).append(result)
@@ -97,7 +105,7 @@ def speedups(results: Iterable[Moved], own: str, others: Collection[str]) -> tup
         for mine in group
         if mine.contestant == own
         for peer in group
-        if peer.contestant in others
+        if peer.contestant in others and peer.held_back is None
     )
 
 
@@ -110,7 +118,7 @@ def bandwidth_table(results: Sequence[Moved]) -> str:
     ]
     ordered = sorted(results, key=lambda r: (works.index(r.work), -r.fraction_of_copy))
     lines += [
-        f"| {one.work} | {one.contestant} | {one.fraction_of_copy:.3f} | "
+        f"| {one.work} | {contestant_cell(one)} | {one.fraction_of_copy:.3f} | "
         f"{one.gigabytes_per_second:.1f} | {one.copy_gigabytes_per_second:.1f} | {one.runs} |"
         for one in ordered
     ]

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
 import numpy.typing as npt
 
 from polysched.bench.contestant import Contestant, Runner, warm
+from polysched.bench.peer_libraries import numpy_kernels
+from polysched.bench.peers import PeerKernels
 from polysched.codegen.bits.contributions import contributions
 from polysched.codegen.bits.conversion import Conversion, Direction
 from polysched.codegen.bits.probe import probe_module
@@ -142,8 +145,10 @@ def contestants(
     return (
         Contestant(OWN, partial(prepare_own, data, target)),
         Contestant(CODE, partial(prepare_code, data, target)),
-        Contestant("numpy", partial(prepare_numpy, data)),
-        Contestant(LLVM, partial(prepare_strategy, data, "native", target)),
+        Contestant("numpy", partial(prepare_numpy, data), numpy_kernels),
+        Contestant(
+            LLVM, partial(prepare_strategy, data, "native", target), partial(_llvm_kernels, target)
+        ),
         *named,
     )
 
@@ -200,6 +205,12 @@ def prepare_strategy(data: BitcastData, name: str, machine: Machine) -> Runner:
 
 def _called(call: Callable[..., int], *arguments: int) -> None:
     call(*arguments)
+
+
+def _llvm_kernels(machine: Machine, name: str, _: Callable[[], None]) -> PeerKernels:
+    """LLVM compiles for the machine that polysched's own code is for, so nothing holds it back."""
+    version = ".".join(map(str, llvm.llvm_version_info))
+    return PeerKernels(name, "LLVM", version, f"compiled for {machine.cpu}")
 
 
 def prepare_numpy(data: BitcastData) -> Runner:

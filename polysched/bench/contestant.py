@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polysched.bench.peers import PeerKernels
 from polysched.errors import BenchError
 from polysched.runtime.memory import aligned_zeros
 
@@ -39,15 +40,14 @@ class Contestant:
     """A name and how to get ready: compile, pack constant operands, allocate. Not timed.
 
     `prepare` may raise `UnavailableError`; the contestant is then withdrawn and the race goes on.
+
+    `kernels` finds out, after the race, which kernels of which library a peer ran on. Its arguments
+    are the contestant's name and the prepared `run`. None: the code is polysched's own.
     """
 
     name: str
     prepare: Callable[[], Runner]
-
-
-def named(**prepare: Callable[[], Runner]) -> tuple[Contestant, ...]:
-    """Contestants from their names and how each gets ready, in this order."""
-    return tuple(Contestant(name, one) for name, one in prepare.items())
+    kernels: Callable[[str, Callable[[], None]], PeerKernels] | None = None
 
 
 def warm(runner: Runner) -> Runner:

@@ -20,8 +20,10 @@ from polysched.bench.gallery_code import (
     Program,
     compiled_by,
     compiled_by_polysched,
+    compiler_kernels,
 )
 from polysched.bench.gallery_works import Make, uniform
+from polysched.bench.peers import PeerKernels
 from polysched.bench.race import Result
 from polysched.codegen.c_function import CFunction
 from polysched.ir.kernel import Array, Role
@@ -207,8 +209,12 @@ def contestants(
     return (
         Contestant(OWN, partial(own, program.schedule, OWN)),
         Contestant(PLAIN, partial(own, plain, PLAIN)),
-        *(Contestant(one.name, partial(other, one)) for one in compilers),
+        *(Contestant(one.name, partial(other, one), partial(_kernels, one)) for one in compilers),
     )
+
+
+def _kernels(compiler: CCompiler, *_: object) -> PeerKernels:
+    return compiler_kernels(compiler)
 
 
 def _runner(calls: Calls, expected: Expected, library: ctypes.CDLL) -> Runner:
@@ -235,7 +241,7 @@ class Speedup:
 
 
 def speedups(program: str, results: Iterable[Result]) -> tuple[Speedup, ...]:
-    """polysched beside each other contestant of one program's race."""
+    """polysched beside each other contestant of one program's race that is not held back."""
     by_name = {result.contestant: result for result in results}
     own = by_name.get(OWN) or by_name.get(PLAIN)
     if own is None:
@@ -243,7 +249,7 @@ def speedups(program: str, results: Iterable[Result]) -> tuple[Speedup, ...]:
     return tuple(
         Speedup(program, own.contestant, name, own.fraction_of_peak / one.fraction_of_peak)
         for name, one in by_name.items()
-        if name not in {OWN, own.contestant}
+        if name not in {OWN, own.contestant} and one.held_back is None
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import functools
+import re
 import shlex
 import shutil
 import subprocess
@@ -11,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polysched.bench.contestant import UnavailableError
+from polysched.bench.peers import PeerKernels, peer_kernels
 from polysched.codegen.c_function import CFunction
 from polysched.ir.kernel import Kernel
 from polysched.lower import export
@@ -20,6 +23,15 @@ from polysched.schedule.schedule import Schedule
 
 C_FLAGS = ("-O3", "-march=native", "-ffast-math")
 """What C compilers may do: as much as they can for this processor, sums in any order."""
+
+_MACROS = {"__AVX512F__": 512, "__AVX__": 256, "__SSE2__": 128}
+"""What compilers define where they may use vectors of so many bits; the widest first."""
+_REGISTERS = {"%zmm": 512, "%ymm": 256, "%xmm": 128}
+_PLAIN_LOOP = """
+void add(float *restrict x, const float *restrict y) {
+  for (int i = 0; i < 4096; i++) x[i] += y[i];
+}
+"""
 
 
 @dataclass(frozen=True)
@@ -96,11 +108,42 @@ def compiled_by(compiler: CCompiler, source: Path, folder: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(library))
 
 
-def _run(command: Sequence[str]) -> None:
+@functools.cache
+def compiler_kernels(compiler: CCompiler) -> PeerKernels:
+    """A compiler's version and flags, the processor that it tunes for, and its vectors' width.
+
+    It is held back if the flags do not switch on this processor's widest vectors. Whether it uses
+    them is its own choice, which the vectors of a plain loop show.
+
+    Raises:
+        UnavailableError: there is no such compiler, or it refuses.
+    """
+    flags = (*compiler.command, *C_FLAGS, "-x", "c", "-")
+    macros = _run((*flags, "-dM", "-E"))
+    code = _run((*flags, "-S", "-o", "-"), _PLAIN_LOOP)
+    version = re.search(r"#define __VERSION__ \"(.*?)\"", macros)
+    tuned = re.search(r"#define __tune_(\w+?)__ ", macros)
+    enabled = next((bits for macro, bits in _MACROS.items() if f"#define {macro} " in macros), None)
+    used = next((bits for register, bits in _REGISTERS.items() if register in code), None)
+    return peer_kernels(
+        compiler.name,
+        shlex.join(compiler.command),
+        version[1] if version else "of an unknown version",
+        f"{' '.join(C_FLAGS)}, tuned for {tuned[1] if tuned else 'an unknown processor'}, a plain "
+        f"loop has {f'vectors of {used} bits' if used else 'unknown vectors'}",
+        enabled,
+    )
+
+
+def _run(command: Sequence[str], text: str | None = None) -> str:
+    """What a command prints that is given some text."""
     try:
-        subprocess.run(command, check=True, capture_output=True, text=True, errors="replace")
+        done = subprocess.run(
+            command, input=text, check=True, capture_output=True, text=True, errors="replace"
+        )
     except OSError as error:
         raise UnavailableError(f"cannot run '{command[0]}': {error.strerror}") from error
     except subprocess.CalledProcessError as error:
         last = error.stderr.strip().splitlines()[-1:] or ["no message"]
         raise UnavailableError(f"'{shlex.join(command)}' failed: {last[0]}") from error
+    return done.stdout

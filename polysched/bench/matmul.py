@@ -12,8 +12,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polysched.bench.contestant import Contestant, Runner, named, optional_module, warm
+from polysched.bench.contestant import (
+    Contestant,
+    Runner,
+    UnavailableError,
+    optional_module,
+    warm,
+)
+from polysched.bench.peer_libraries import blas_kernels
 from polysched.bench.race import Result
+from polysched.bench.torch_libraries import torch_kernels
 from polysched.errors import BenchError
 from polysched.library.matmul.call import matmul
 from polysched.library.matmul.routing import route
@@ -125,18 +133,22 @@ def contestants(
 ) -> tuple[Contestant, ...]:
     """polysched, numpy and torch, each called as users do, with an output to write into.
 
-    Numpy is left out of products of integers: it sums them in their own type, by plain loops.
+    Products of float32 are also raced by oneDNN, as torch gives those of floating-point numbers to
+    MKL, which is held back on processors of other makers. Numpy is left out of products of
+    integers: it sums them in their own type, by plain loops.
 
     Args:
         data: the operands.
         threads: how many may run.
         machine: what polysched's code is made for; None for this one.
     """
-    own = partial(prepare_own, data, threads, machine)
-    torch = partial(prepare_torch, data, threads)
+    own = Contestant(OWN, partial(prepare_own, data, threads, machine))
+    numpy = Contestant("numpy", partial(prepare_numpy, data, threads), blas_kernels)
+    torch = Contestant("torch", partial(prepare_torch, data, threads), torch_kernels)
+    onednn = Contestant("oneDNN", partial(prepare_onednn, data, threads), torch_kernels)
     if _is_integer(data.a.dtype):
-        return named(polysched=own, torch=torch)
-    return named(polysched=own, numpy=partial(prepare_numpy, data, threads), torch=torch)
+        return own, torch
+    return (own, numpy, torch, onednn) if data.a.dtype == np.float32 else (own, numpy, torch)
 
 
 def prepare_own(data: MatmulData, threads: int, machine: Machine | None = None) -> Runner:
@@ -184,17 +196,55 @@ def prepare_torch(data: MatmulData, threads: int) -> Runner:
     return warm(Runner(partial(multiply, *operands, out=torch.from_numpy(out)), lambda: out))
 
 
+def prepare_onednn(data: MatmulData, threads: int) -> Runner:
+    """oneDNN's inner product, the operator that ``torch.compile`` puts in for a frozen layer.
+
+    ``b`` is not packed beforehand. The operator has no parameter for the output: it takes memory
+    from torch's allocator, which hands out what the call before gave back. torch is held to so many
+    threads for the rest of the process.
+
+    Raises:
+        UnavailableError: torch is not installed, or is one without oneDNN or this operator.
+    """
+    torch: Any = optional_module("torch")
+    multiply = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
+    if multiply is None or not torch.backends.mkldnn.is_available():
+        raise UnavailableError(f"torch {torch.__version__} has no inner product of oneDNN")
+    torch.set_num_threads(threads)
+    a, b = torch.from_numpy(data.a), torch.from_numpy(data.b).t()
+    latest: list[Any] = []
+
+    def run() -> None:
+        latest.clear()
+        latest.append(multiply(a, b, None, "none", [], ""))
+
+    def output() -> npt.NDArray[Any]:
+        array: npt.NDArray[Any] = latest[0].numpy()
+        return array
+
+    return warm(Runner(run, output))
+
+
 @dataclass(frozen=True)
 class Ratio:
-    """polysched's rate by that of the fastest peer, for one product."""
+    """polysched's rate divided by that of the fastest peer, for one product.
+
+    `is_bound`: the fastest peer is held back and could be faster still, so the ratio is at most
+    that.
+    """
 
     kernel: str
     peer: str
     ratio: float
+    is_bound: bool = False
 
 
 def ratios(results: Iterable[Result]) -> tuple[Ratio, ...]:
-    """How polysched stands to the fastest of its peers; products without a peer are left out."""
+    """How polysched stands to the fastest of its peers.
+
+    Products are left out that were raced without a peer, or with held back peers only. Where a held
+    back peer is the fastest, it counts: to leave it out would make the ratio larger.
+    """
     by_kernel: dict[str, list[Result]] = {}
     for result in results:
         by_kernel.setdefault(result.kernel, []).append(result)
@@ -202,10 +252,11 @@ def ratios(results: Iterable[Result]) -> tuple[Ratio, ...]:
     for kernel, group in by_kernel.items():
         own = [one for one in group if one.contestant == OWN]
         peers = [one for one in group if one.contestant != OWN]
-        if own and peers:
+        if own and any(one.held_back is None for one in peers):
             best = max(peers, key=lambda one: one.fraction_of_peak)
             ratio = own[0].fraction_of_peak / best.fraction_of_peak
-            found.append(Ratio(kernel, best.contestant, ratio))
+            is_bound = best.held_back is not None
+            found.append(Ratio(kernel, best.contestant, ratio, is_bound))
     return tuple(found)
 
 

@@ -21,8 +21,10 @@ from polysched.bench.contestant import (
     optional_module,
 )
 from polysched.bench.convolution import WINDOW, ConvolutionData
+from polysched.bench.peer_libraries import blas_kernels, halide_kernels
 from polysched.bench.peers_conv_halide import prepare_halide
 from polysched.bench.peers_conv_torch import prepare_onednn, prepare_torch
+from polysched.bench.torch_libraries import torch_kernels
 from polysched.runtime.memory import aligned_zeros
 
 ROWS_PER_PANEL = 8
@@ -32,10 +34,10 @@ ROWS_PER_PANEL = 8
 def convolution_peers(data: ConvolutionData) -> tuple[Contestant, ...]:
     """All peers for these operands; none is imported or compiled before it is prepared."""
     return (
-        Contestant("numpy", partial(prepare_numpy, data)),
-        Contestant("torch conv2d", partial(prepare_torch, data)),
-        Contestant("oneDNN fused", partial(prepare_onednn, data)),
-        Contestant("Halide, tutorial", partial(prepare_halide, data)),
+        Contestant("numpy", partial(prepare_numpy, data), blas_kernels),
+        Contestant("torch conv2d", partial(prepare_torch, data), torch_kernels),
+        Contestant("oneDNN fused", partial(prepare_onednn, data), torch_kernels),
+        Contestant("Halide, tutorial", partial(prepare_halide, data), halide_kernels),
     )
 
 

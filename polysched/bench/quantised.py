@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from polysched.bench.contestant import Contestant, Runner, optional_module, warm
+from polysched.bench.peer_libraries import blas_kernels
+from polysched.bench.torch_libraries import torch_kernels
 from polysched.errors import BenchError
 from polysched.ir.bit_packing import pack_bits
 from polysched.library.quantised import quantised_gemv_kernel, quantised_gemv_schedule
@@ -86,10 +88,8 @@ def contestants(data: GemvData, machine: Machine | None = None) -> tuple[Contest
     """
     return (
         Contestant(OWN, partial(prepare_own, data, machine or load_machine())),
-        *(
-            Contestant(name, partial(prepare, data))
-            for name, prepare in zip(PEERS, (prepare_numpy, prepare_torch), strict=True)
-        ),
+        Contestant(PEERS[0], partial(prepare_numpy, data), blas_kernels),
+        Contestant(PEERS[1], partial(prepare_torch, data), torch_kernels),
     )
 
 

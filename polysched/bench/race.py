@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polysched.bench.contestant import Contestant, Runner, UnavailableError
+from polysched.bench.peers import PeerKernels
 from polysched.bench.running_order import running_order
 from polysched.bench.settling import settle
 from polysched.errors import BenchError
@@ -37,6 +38,8 @@ class Result:
         peak_gflops: median of the peaks beside the runs, in 1e9 flops a second.
         runs: number of timed runs.
         max_abs_err: largest absolute difference of the output from the reference.
+        held_back: why the contestant's kernels are not the best that this processor could run; None
+            if that is not known. No ratio is formed with such a result.
     """
 
     kernel: str
@@ -46,6 +49,7 @@ class Result:
     peak_gflops: float
     runs: int
     max_abs_err: float
+    held_back: str | None = None
 
     def as_json(self) -> str:
         """The fields as a JSON object on one line."""
@@ -65,10 +69,14 @@ class Withdrawn:
 
 @dataclass(frozen=True)
 class Outcome:
-    """All of a race: the results in the order of the contestants, and who did not race."""
+    """All of a race: the results in the order of the contestants, and who did not race.
+
+    `peers` are the kernels on which those results were computed that are not polysched's own.
+    """
 
     results: tuple[Result, ...]
     withdrawn: tuple[Withdrawn, ...]
+    peers: tuple[PeerKernels, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -107,10 +115,19 @@ class Rules:
 class _Entry:
     """A contestant on the start line."""
 
-    name: str
+    contestant: Contestant
     runner: Runner
     calls: int
     max_abs_err: float
+
+    @property
+    def name(self) -> str:
+        return self.contestant.name
+
+    def kernels(self) -> PeerKernels | None:
+        """What a peer computes with; None of polysched's own."""
+        find = self.contestant.kernels
+        return None if find is None else find(self.name, self.runner.run)
 
 
 @dataclass(frozen=True)
@@ -178,8 +195,12 @@ def race(
             entries.append(candidate)
 
     runs = _rounds(entries, flops, peak_burst, rules, clock, report)
-    results = (_result(kernel, entry, own) for entry, own in zip(entries, runs, strict=True))
-    return Outcome(tuple(results), tuple(withdrawn))
+    peers = {entry.name: found for entry in entries if (found := entry.kernels()) is not None}
+    results = (
+        _result(kernel, entry, own, peers.get(entry.name))
+        for entry, own in zip(entries, runs, strict=True)
+    )
+    return Outcome(tuple(results), tuple(withdrawn), tuple(peers.values()))
 
 
 def max_abs_err(output: npt.NDArray[Any], reference: npt.NDArray[Any]) -> float:
@@ -221,7 +242,7 @@ def _enter(
             f"at most {rules.tolerance:.3g} is allowed",
             is_wrong=True,
         )
-    return _Entry(contestant.name, runner, _calls(runner, seconds, rules, clock), error)
+    return _Entry(contestant, runner, _calls(runner, seconds, rules, clock), error)
 
 
 _MOST_CALLS = 1 << 20
@@ -303,7 +324,7 @@ def _seconds(runner: Runner, calls: int, clock: Clock) -> float:
     return clock() - start
 
 
-def _result(kernel: str, entry: _Entry, runs: Sequence[_Run]) -> Result:
+def _result(kernel: str, entry: _Entry, runs: Sequence[_Run], peer: PeerKernels | None) -> Result:
     """The medians over an entry's runs."""
     return Result(
         kernel=kernel,
@@ -313,6 +334,7 @@ def _result(kernel: str, entry: _Entry, runs: Sequence[_Run]) -> Result:
         peak_gflops=statistics.median(run.peak for run in runs) / 1e9,
         runs=len(runs),
         max_abs_err=entry.max_abs_err,
+        held_back=None if peer is None else peer.held_back,
     )
 
 

@@ -3,8 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from polysched.bench.race import Result, Withdrawn
+
+
+class RacedContestant(Protocol):
+    """A result of any race."""
+
+    @property
+    def contestant(self) -> str:
+        """The contestant's name."""
+
+    @property
+    def held_back(self) -> str | None:
+        """Why its kernels are not the best for this processor."""
+
 
 HEADINGS = ("kernel", "contestant", "of peak", "GFLOP/s", "peak GFLOP/s", "runs", "max abs error")
 IS_NUMBER = (False, False, True, True, True, True, True)
@@ -38,13 +52,18 @@ def _cells(result: Result) -> tuple[str, ...]:
     """A result as text, with as many digits as a shared machine gives reason to print."""
     return (
         _escaped(result.kernel),
-        _escaped(result.contestant),
+        _escaped(contestant_cell(result)),
         f"{result.fraction_of_peak:.3f}",
         f"{result.gflops:.1f}",
         f"{result.peak_gflops:.1f}",
         str(result.runs),
         f"{result.max_abs_err:.1e}",
     )
+
+
+def contestant_cell(result: RacedContestant) -> str:
+    """The contestant's name, marked if its kernels are not the best for this processor."""
+    return result.contestant if result.held_back is None else f"{result.contestant} (held back)"
 
 
 def _escaped(text: str) -> str:

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polysched.bench.contestant import Contestant, Runner, named, optional_module, warm
+from polysched.bench.contestant import Contestant, Runner, optional_module, warm
+from polysched.bench.peer_libraries import numpy_kernels
+from polysched.bench.torch_libraries import torch_kernels
 from polysched.errors import BenchError
 from polysched.library.transpose.call import route, transpose
 from polysched.machine.description import Machine
@@ -81,10 +83,10 @@ def contestants(
         threads: how many may run.
         machine: what polysched's code is made for; None for this one.
     """
-    return named(
-        polysched=partial(prepare_own, data, threads, machine),
-        numpy=partial(prepare_numpy, data),
-        torch=partial(prepare_torch, data, threads),
+    return (
+        Contestant(OWN, partial(prepare_own, data, threads, machine)),
+        Contestant("numpy", partial(prepare_numpy, data), numpy_kernels),
+        Contestant("torch", partial(prepare_torch, data, threads), torch_kernels),
     )
 
 

@@ -9,12 +9,14 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from polysched.bench.compile_time import Delay, measure_delays
+from polysched.bench.environment import clear_environment
 from polysched.cli.bench_bitcast import bitcast
 from polysched.cli.bench_conv import conv
 from polysched.cli.bench_gallery import gallery
 from polysched.cli.bench_legality import legality
 from polysched.cli.bench_matmul import matmul
 from polysched.cli.bench_transpose import transpose
+from polysched.cli.commands import Invocation
 from polysched.cli.options import racing_machine_option
 from polysched.cli.terminal import output, progress
 from polysched.machine.description import Machine
@@ -62,5 +64,15 @@ def _delays_table(delays: Sequence[Delay]) -> Table:
     "bench",
     commands=[bitcast, compile_command, conv, gallery, legality, matmul, transpose],
 )
-def bench() -> None:
-    """Measure speed, beside the machine's peak in the same run, and compile time."""
+@click.pass_context
+def bench(context: click.Context) -> None:
+    """Measure speed, beside the machine's peak in the same run, and compile time.
+
+    Variables that tune the libraries of peers, such as OPENBLAS_CORETYPE, MKL_* and OMP_*, are
+    cleared from the environment first. After its results each race prints which kernels its peers
+    ran on. No ratio is formed with a peer that is known to be held back: one whose kernels have
+    narrower vectors than this processor.
+    """
+    invocation = context.obj
+    is_process = isinstance(invocation, Invocation) and invocation.is_process
+    context.obj = clear_environment() if is_process else ()

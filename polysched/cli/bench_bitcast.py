@@ -10,9 +10,11 @@ from polysched.bench import bitcast as works
 from polysched.bench import quantised
 from polysched.bench.bandwidth import Moved, copy_burst, moved, speedups
 from polysched.bench.contestant import Contestant
+from polysched.bench.peers import PeerKernels
 from polysched.bench.race import Outcome, Progress, Withdrawn, race
 from polysched.cli.bandwidth import end_race, print_bandwidths
 from polysched.cli.options import Racing, race_options
+from polysched.cli.peers import print_peers
 from polysched.cli.terminal import progress
 from polysched.codegen.bits.conversion import Direction
 from polysched.errors import KernelError
@@ -82,6 +84,7 @@ def bitcast(
     Exit codes: 0 success, 1 one of polysched's own results is wrong, 2 bad input.
     """
     results: list[Moved] = []
+    peers: list[PeerKernels] = []
     withdrawn: list[Withdrawn] = []
     chosen = types or tuple(map(as_dtype, works.TYPES))
     with progress() as tell:
@@ -100,13 +103,16 @@ def bitcast(
                         progress=_told(tell, str(data.work)),
                     )
                     results += map(moved, outcome.results)
+                    peers += outcome.peers
                     withdrawn += outcome.withdrawn
         if gemv:
             outcome = _gemv(gemv, racing, tell)
             results += map(moved, outcome.results)
+            peers += outcome.peers
             withdrawn += outcome.withdrawn
     found = speedups(results, works.OWN, (*works.PEERS, *quantised.PEERS))
     print_bandwidths(results, found, as_records=as_records)
+    print_peers(context, peers, as_records=as_records)
     end_race(context, withdrawn, lambda name: name.startswith((works.OWN, "strategy")))
 
 

@@ -13,9 +13,10 @@ from polysched.bench.convolution import ConvolutionSize, random_data, reference,
 from polysched.bench.convolution_own import SCHEDULES, own_contestants
 from polysched.bench.peers_conv import convolution_peers
 from polysched.bench.race import Outcome, Rules, race
-from polysched.bench.table import HEADINGS, IS_NUMBER, markdown_table
+from polysched.bench.table import HEADINGS, IS_NUMBER, contestant_cell, markdown_table
 from polysched.cli.failures import ExitCode
 from polysched.cli.options import racing_machine_option
+from polysched.cli.peers import print_peers
 from polysched.cli.terminal import errors, output, print_error, progress
 from polysched.errors import BenchError, suggestion
 from polysched.machine.description import Machine
@@ -117,6 +118,7 @@ def conv(
         output().print(_results_table(outcome), soft_wrap=False)
     elif outcome.results:
         click.echo(markdown_table(outcome.results), nl=False)
+    print_peers(context, outcome.peers, as_records=as_records)
     for one in outcome.withdrawn:
         errors().print(f"not raced: {one.contestant}: {one.reason}")
     own = [one for one in outcome.withdrawn if one.contestant in SCHEDULES and one.is_wrong]
@@ -152,7 +154,7 @@ def _results_table(outcome: Outcome) -> Table:
         table.add_column(heading, justify="right" if is_number else "left", no_wrap=not is_number)
     for result in sorted(outcome.results, key=lambda one: -one.fraction_of_peak):
         table.add_row(
-            result.contestant,
+            contestant_cell(result),
             f"{result.fraction_of_peak:.3f}",
             f"{result.gflops:.1f}",
             f"{result.peak_gflops:.1f}",

@@ -23,9 +23,11 @@ from polysched.bench.gallery import (
 )
 from polysched.bench.gallery_code import CCompiler, Program, installed_compilers
 from polysched.bench.gallery_works import WORKS
+from polysched.bench.peers import PeerKernels
 from polysched.bench.race import Outcome, Result, Withdrawn, race
 from polysched.cli.bandwidth import end_race
 from polysched.cli.options import Racing, race_options
+from polysched.cli.peers import print_peers
 from polysched.cli.terminal import progress
 from polysched.errors import BenchError, suggestion
 from polysched.frontends.scop import load_c
@@ -112,6 +114,7 @@ def gallery(
     meter = PeakMeter(load_machine(), 64)
     withdrawn: list[Withdrawn] = []
     found: list[Speedup] = []
+    peers: list[PeerKernels] = []
     with progress() as tell:
         for name in _chosen(folder, names):
             tell(f"{name}: compiling")
@@ -123,12 +126,14 @@ def gallery(
             else:
                 click.echo(_line(outcome.results, ratios))
             found += ratios
+            peers += outcome.peers
             withdrawn += outcome.withdrawn
     for over, mean in geometric_means(found).items():
         if as_records:
             click.echo(json.dumps({"over": over, "geometric_mean": mean}))
         else:
             click.echo(f"geometric mean: {mean:.2f} times {over}")
+    print_peers(context, peers, as_records=as_records)
     end_race(context, withdrawn, lambda name: name in {OWN, PLAIN})
 
 

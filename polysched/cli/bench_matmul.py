@@ -21,11 +21,13 @@ from polysched.bench.matmul import (
     reference,
     tolerance,
 )
+from polysched.bench.peers import PeerKernels
 from polysched.bench.race import Result, Withdrawn, race
 from polysched.bench.region import region_seconds
 from polysched.bench.table import markdown_table
 from polysched.cli.failures import ExitCode
 from polysched.cli.options import Racing, race_options
+from polysched.cli.peers import print_peers
 from polysched.cli.terminal import errors, print_error, progress
 from polysched.errors import BenchError
 from polysched.machine.load import load_machine
@@ -80,7 +82,8 @@ def matmul(
 ) -> None:
     """Race ps.matmul with numpy and, where installed, torch.
 
-    Each is called as users do, packing and checks included, with an output to write into. Every run
+    Each is called as users do, packing and checks included, with an output to write into. Products
+    of f32 are also raced by oneDNN, which torch brings along. Every run
     stands between two bursts of one core's peak in that type; that of i8 is four times that of f32,
     as four products of bytes fit one of 32 bits. After the table: how many times as
     fast as the fastest peer polysched is on each shape, and the geometric mean; with several
@@ -97,6 +100,7 @@ def matmul(
     Exit codes: 0 success, 1 one of polysched's own results is wrong, 2 bad input.
     """
     results: list[Result] = []
+    peers: list[PeerKernels] = []
     withdrawn: list[Withdrawn] = []
     element = _TYPES[dtype]
     host = load_machine()
@@ -118,6 +122,7 @@ def matmul(
                 progress=lambda what, label=label: tell(f"{label}: {what}"),  # type: ignore[misc]
             )
             results += outcome.results
+            peers += outcome.peers
             withdrawn += outcome.withdrawn
     found = ratios(results)
     region = region_seconds(host, threads) if threads > 1 else None
@@ -130,10 +135,10 @@ def matmul(
             click.echo(json.dumps({"threads": threads, "region_microseconds": 1e6 * region}))
     elif results:
         click.echo(markdown_table(results))
-        if found:
-            click.echo(ratio_table(found))
+        click.echo(ratio_table(found))
         if region is not None:
             click.echo(f"a parallel region of {threads} threads: {1e6 * region:.1f} microseconds")
+    print_peers(context, peers, as_records=as_records)
     for one in withdrawn:
         errors().print(f"not raced: {one.contestant} ({one.kernel}): {one.reason}")
     if any(one.contestant == OWN and one.is_wrong for one in withdrawn):
@@ -143,5 +148,13 @@ def matmul(
 
 def ratio_table(found: Sequence[Ratio]) -> str:
     """A line for each shape, and the geometric mean."""
-    lines = [f"{one.kernel}: {one.ratio:.2f} times {one.peer}" for one in found]
-    return "\n".join([*lines, f"geometric mean: {geometric_mean(found):.3f}"])
+    if not found:
+        return "no ratio: no peer was raced that is not held back"
+    lines = [
+        f"{one.kernel}: at most {one.ratio:.2f} times {one.peer}, which is held back"
+        if one.is_bound
+        else f"{one.kernel}: {one.ratio:.2f} times {one.peer}"
+        for one in found
+    ]
+    bound = "at most " if any(one.is_bound for one in found) else ""
+    return "\n".join([*lines, f"geometric mean: {bound}{geometric_mean(found):.3f}"])

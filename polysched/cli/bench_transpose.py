@@ -6,10 +6,12 @@ import click
 
 from polysched.bench import transpose as works
 from polysched.bench.bandwidth import Moved, copy_burst, moved, speedups
+from polysched.bench.peers import PeerKernels
 from polysched.bench.race import Withdrawn, race
 from polysched.bench.transpose import SUITE, TransposeSize
 from polysched.cli.bandwidth import end_race, print_bandwidths
 from polysched.cli.options import Racing, race_options
+from polysched.cli.peers import print_peers
 from polysched.cli.terminal import progress
 
 
@@ -72,6 +74,7 @@ def transpose(
     Exit codes: 0 success, 1 one of polysched's own results is wrong, 2 bad input.
     """
     results: list[Moved] = []
+    peers: list[PeerKernels] = []
     withdrawn: list[Withdrawn] = []
     with progress() as tell:
         for size in _sizes(shapes, types):
@@ -86,9 +89,11 @@ def transpose(
                 progress=lambda what, size=size: tell(f"{size}: {what}"),  # type: ignore[misc]
             )
             results += map(moved, outcome.results)
+            peers += outcome.peers
             withdrawn += outcome.withdrawn
     found = speedups(results, works.OWN, works.PEERS)
     print_bandwidths(results, found, as_records=as_records)
+    print_peers(context, peers, as_records=as_records)
     end_race(context, withdrawn, lambda name: name == works.OWN)
 
 

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 import click
 
 from polysched.cli.failures import ReportingGroup
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """How the command was called; the root context's ``obj``.
+
+    ``is_process``: the command line is the process's own, so the process may be replaced by another
+    that runs it. Otherwise a Python program has called the command.
+    """
+
+    is_process: bool
 
 
 class CommandsByName(ReportingGroup):
@@ -21,6 +33,11 @@ class CommandsByName(ReportingGroup):
     def __init__(self, *given: Any, places: Mapping[str, str], **options: Any) -> None:
         super().__init__(*given, **options)
         self.places = places
+
+    def main(self, *given: Any, **options: Any) -> Any:
+        """Run the command with the arguments given, or else with those of the process."""
+        is_process = not given and options.get("args") is None
+        return super().main(*given, obj=Invocation(is_process), **options)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, none of them imported."""

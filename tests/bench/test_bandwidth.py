@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -26,6 +27,7 @@ def test_a_burst_counts_each_byte_once() -> None:
 def test_results_of_races_become_bandwidths() -> None:
     result = Result("pack u4 256", "numpy", 0.5, 10.0, 20.0, 3, 0.0)
     assert moved(result) == one("pack u4 256", "numpy", 0.5)
+    assert moved(replace(result, held_back="narrow")).held_back == "narrow"
 
 
 def test_speedups_over_the_peers_of_the_same_work() -> None:
@@ -37,6 +39,12 @@ def test_speedups_over_the_peers_of_the_same_work() -> None:
     ]
     (found,) = speedups(results, "own", ("peer",))
     assert found == Speedup("a", "peer", pytest.approx(3.0))
+
+
+def test_there_is_no_ratio_to_a_peer_that_is_held_back() -> None:
+    peer = replace(one("a", "peer", 0.2), held_back="its kernels are narrow")
+    assert speedups([one("a", "own", 0.6), peer], "own", ("peer",)) == ()
+    assert "| a | peer (held back) | 0.200 |" in bandwidth_table([peer])
 
 
 def test_the_table_has_the_fastest_first() -> None:

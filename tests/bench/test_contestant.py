@@ -10,17 +10,9 @@ from polysched.bench.contestant import (
     Runner,
     UnavailableError,
     aligned_copy,
-    named,
     optional_module,
     warm,
 )
-
-
-def test_contestants_have_their_names_and_their_order() -> None:
-    runner = Runner(lambda: None, lambda: np.zeros(1))
-    second, first = named(second=lambda: runner, first=lambda: runner)
-    assert (second.name, first.name) == ("second", "first")
-    assert second.prepare() is runner
 
 
 def test_an_installed_module_is_returned() -> None:

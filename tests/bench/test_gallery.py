@@ -1,6 +1,8 @@
 """Calls of the gallery's programs, and what is said of them; speeds are not asserted."""
 
 import math
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +23,7 @@ from polysched.bench.gallery_code import (
     Program,
     compiled_by,
     compiled_by_polysched,
+    compiler_kernels,
     installed_compilers,
 )
 from polysched.bench.gallery_works import WORKS
@@ -136,6 +139,23 @@ def test_a_program_without_a_schedule_races_as_it_is_written() -> None:
     (found,) = speedups("twice", [result("unscheduled", 0.1), result("gcc", 0.2)])
     assert (found.own, found.over, found.ratio) == ("unscheduled", "gcc", 0.5)
     assert speedups("twice", [result("gcc", 0.2)]) == ()
+
+
+def test_there_is_no_ratio_to_a_compiler_that_is_held_back() -> None:
+    gcc = replace(result("gcc", 0.2), held_back="its kernels are narrow")
+    assert speedups("twice", [result("polysched", 0.6), gcc]) == ()
+
+
+@needs_gcc
+def test_the_kernels_of_a_compiler() -> None:
+    found = compiler_kernels(CCompiler("cc", ("gcc", "-O1")))
+    assert (found.name, found.library) == ("cc", "gcc -O1")
+    assert re.fullmatch(
+        r"-O3 -march=native -ffast-math, tuned for \w+, a plain loop has vectors of \d+ bits",
+        found.architecture,
+    )
+    assert found.version[0].isdigit()
+    assert found.held_back is None
 
 
 def test_means_are_geometric() -> None:

@@ -1,6 +1,10 @@
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from polysched.bench import matmul
 from polysched.bench.contestant import UnavailableError
 from polysched.bench.matmul import (
     SUITE,
@@ -8,6 +12,7 @@ from polysched.bench.matmul import (
     Ratio,
     contestants,
     geometric_mean,
+    prepare_onednn,
     random_data,
     ratios,
     reference,
@@ -63,12 +68,24 @@ def test_contestants_are_right(threads: int, dtype: type) -> None:
         try:
             runner = contestant.prepare()
         except UnavailableError:
-            assert contestant.name == "torch"
+            assert contestant.name in {"torch", "oneDNN"}
             continue
         runner.output().fill(0)
         runner.run()
         error = np.abs(runner.output() - reference(data)).max()
         assert error <= tolerance(TINY, dtype)
+
+
+def test_onednn_races_products_of_float32() -> None:
+    names = [[one.name for one in contestants(random_data(TINY, t), 1)] for t in ("f4", "f8")]
+    assert names == [["polysched", "numpy", "torch", "oneDNN"], ["polysched", "numpy", "torch"]]
+
+
+def test_a_torch_without_onednn_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = SimpleNamespace(__version__="9.9", ops=SimpleNamespace(mkldnn=None))
+    monkeypatch.setattr(matmul, "optional_module", lambda name: torch)
+    with pytest.raises(UnavailableError, match=r"torch 9\.9 has no inner product of oneDNN"):
+        prepare_onednn(random_data(TINY), 1)
 
 
 def test_ratios_are_to_the_fastest_peer() -> None:
@@ -79,6 +96,17 @@ def test_ratios_are_to_the_fastest_peer() -> None:
         result("y", "polysched", 0.5),
     ]
     assert ratios(results) == (Ratio("x", "torch", 0.5 / 0.4),)
+
+
+def test_ratios_to_peers_that_are_held_back() -> None:
+    own, numpy = result("x", "polysched", 0.6), result("x", "numpy", 0.3)
+    slow, fast = (
+        replace(result("x", "torch", rate), held_back="its kernels are narrow")
+        for rate in (0.2, 0.4)
+    )
+    assert ratios([own, numpy, slow]) == (Ratio("x", "numpy", 0.6 / 0.3),)
+    assert ratios([own, numpy, fast]) == (Ratio("x", "torch", 0.6 / 0.4, is_bound=True),)
+    assert ratios([own, fast]) == ()
 
 
 def test_geometric_mean() -> None:

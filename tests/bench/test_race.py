@@ -2,12 +2,14 @@
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
 
 from polysched.bench.contestant import Contestant, Runner, UnavailableError
+from polysched.bench.peers import PeerKernels
 from polysched.bench.race import Outcome, Result, Rules, Withdrawn, max_abs_err, race
 from polysched.errors import BenchError
 
@@ -284,7 +286,25 @@ def test_a_result_is_one_json_line_with_the_agreed_keys() -> None:
         "peak_gflops": 240.0,
         "runs": 15,
         "max_abs_err": 1e-5,
+        "held_back": None,
     }
+
+
+def test_the_kernels_of_peers_are_found_after_the_race() -> None:
+    track = Track()
+
+    def kernels(name: str, run: Callable[[], None]) -> PeerKernels:
+        track.log.append("kernels")
+        run()
+        return PeerKernels(name, "OpenBLAS", "0.3", "Haswell kernels", "too narrow")
+
+    peer = replace(track.contestant("peer", 0.01), kernels=kernels)
+    outcome = track.race(track.contestant("own", 0.01), peer)
+    assert track.log[-2:] == ["kernels", "peer"]
+    assert outcome.peers == (
+        PeerKernels("peer", "OpenBLAS", "0.3", "Haswell kernels", "too narrow"),
+    )
+    assert [one.held_back for one in outcome.results] == [None, "too narrow"]
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from polysched.bench.race import Result, Withdrawn
 from polysched.bench.table import markdown_table
 
@@ -16,6 +18,11 @@ def test_results_are_sorted_within_their_kernel() -> None:
         "| conv   | numpy          |   0.418 |   103.5 |        247.8 |   15 |       2.7e-05 |\n"
         "| matmul | OpenBLAS       |   0.500 |   120.0 |        240.0 |    3 |       0.0e+00 |\n"
     )
+
+
+def test_who_is_held_back_is_marked() -> None:
+    text = markdown_table([replace(RESULTS[0], held_back="its kernels are narrow")])
+    assert "| numpy (held back) |" in text
 
 
 def test_who_did_not_race_is_named_below() -> None:

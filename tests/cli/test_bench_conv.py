@@ -9,13 +9,15 @@ from polysched.cli import bench_conv
 from tests.cli.conftest import Polysched
 
 QUICK = ("bench", "conv", "--sizes", "1,3,7,5,20", "--rounds", "1", "--seconds", "0.2")
-KEYS = "kernel contestant fraction_of_peak gflops peak_gflops runs max_abs_err".split()
+KEYS = "kernel contestant fraction_of_peak gflops peak_gflops runs max_abs_err held_back".split()
 
 
 def test_json_lines(polysched: Polysched) -> None:
     result = polysched(*QUICK, "--json", "--only", "POLYSCHED", "--only", "numpy")
     assert (result.exit_code, result.stderr) == (0, "")
-    records = [json.loads(line) for line in result.stdout.splitlines()]
+    *records, about, peer = [json.loads(line) for line in result.stdout.splitlines()]
+    assert about["cleared"] == []
+    assert peer["name"] == "numpy"
     assert [record["contestant"] for record in records] == [
         "polysched (a) unscheduled",
         "polysched (b) tutorial",

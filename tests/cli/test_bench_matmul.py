@@ -1,10 +1,13 @@
 import json
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from polysched.bench.contestant import Contestant, Runner
-from polysched.bench.matmul import MatmulData
+from polysched.bench.matmul import MatmulData, Ratio
+from polysched.bench.peers import PeerKernels
 from polysched.cli import bench_matmul
 from polysched.machine.description import Machine
 from tests.cli.conftest import Polysched
@@ -12,13 +15,22 @@ from tests.cli.conftest import Polysched
 QUICK = ("bench", "matmul", "--shape", "5x9x7", "--rounds", "1", "--seconds", "0.2")
 
 
-def own_and_numpy(
-    data: MatmulData, threads: int, machine: Machine | None
-) -> tuple[Contestant, ...]:
-    return original(data, threads, machine)[:2]
-
-
 original = bench_matmul.contestants
+
+
+def numpy_with(held_back: str | None) -> Callable[..., tuple[Contestant, ...]]:
+    """polysched and numpy, whatever the environment has made of numpy's kernels."""
+
+    def kernels(name: str, _: Callable[[], None]) -> PeerKernels:
+        return PeerKernels(name, "OpenBLAS", "0.3", "some kernels", held_back)
+
+    def contestants(
+        data: MatmulData, threads: int, machine: Machine | None
+    ) -> tuple[Contestant, ...]:
+        own, numpy = original(data, threads, machine)[:2]
+        return own, replace(numpy, kernels=kernels)
+
+    return contestants
 
 
 def wrong(data: MatmulData, *_: object) -> tuple[Contestant, ...]:
@@ -27,24 +39,51 @@ def wrong(data: MatmulData, *_: object) -> tuple[Contestant, ...]:
 
 
 def test_json_lines(polysched: Polysched, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_matmul, "contestants", own_and_numpy)
+    monkeypatch.setattr(bench_matmul, "contestants", numpy_with(None))
     result = polysched(*QUICK, "--type", "f64", "--json")
     assert (result.exit_code, result.stderr) == (0, "")
-    *records, ratio = [json.loads(line) for line in result.stdout.splitlines()]
+    *records, ratio, about, peer = [json.loads(line) for line in result.stdout.splitlines()]
     assert [record["contestant"] for record in records] == ["polysched", "numpy"]
     assert all(record["kernel"] == "5x9x7 f64" for record in records)
     assert all(record["max_abs_err"] < 1e-13 for record in records)
-    assert list(ratio) == ["kernel", "peer", "ratio"]
+    assert list(ratio) == ["kernel", "peer", "ratio", "is_bound"]
     assert ratio["peer"] == "numpy"
+    assert list(about) == ["processor", "vector_bits", "cleared"]
+    assert list(peer) == ["name", "library", "version", "architecture", "held_back"]
+    assert peer["name"] == "numpy"
 
 
 def test_table_and_mean(polysched: Polysched, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_matmul, "contestants", own_and_numpy)
+    monkeypatch.setattr(bench_matmul, "contestants", numpy_with(None))
     result = polysched(*QUICK, "--shape", "3x4x2")
     assert result.exit_code == 0
     assert result.stdout.startswith("| kernel ")
     assert "5x9x7 f32: " in result.stdout
     assert "geometric mean: " in result.stdout
+    assert "\nprocessor: " in result.stdout
+    assert result.stdout.count("\npeer numpy: OpenBLAS 0.3, some kernels\n") == 1
+
+
+def test_a_peer_that_is_held_back_has_no_ratio(
+    polysched: Polysched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench_matmul, "contestants", numpy_with("they are narrow"))
+    lines = polysched(*QUICK).stdout.splitlines()
+    assert any("| numpy (held back) |" in line for line in lines)
+    assert "no ratio: no peer was raced that is not held back" in lines
+    assert "peer numpy: OpenBLAS 0.3, some kernels; held back: they are narrow" in lines
+    records = [json.loads(line) for line in polysched(*QUICK, "--json").stdout.splitlines()]
+    assert not any("ratio" in one for one in records)
+    assert {one["held_back"] for one in records if "library" in one} == {"they are narrow"}
+
+
+def test_ratios_that_are_bounds() -> None:
+    found = [Ratio("x", "numpy", 2.0), Ratio("y", "torch", 0.5, is_bound=True)]
+    assert bench_matmul.ratio_table(found).splitlines() == [
+        "x: 2.00 times numpy",
+        "y: at most 0.50 times torch, which is held back",
+        "geometric mean: at most 1.000",
+    ]
 
 
 def test_wrong_result_of_our_own_fails(

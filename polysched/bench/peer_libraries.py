@@ -1,0 +1,52 @@
+"""Which kernels numpy and Halide run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polysched.bench.contestant import optional_module
+from polysched.bench.peers import PeerKernels, peer_kernels
+
+_LIBRARIES = {"openblas": "OpenBLAS", "mkl": "MKL", "blis": "BLIS", "flexiblas": "FlexiBLAS"}
+
+
+def blas_kernels(name: str, _: Callable[[], None] | None = None) -> PeerKernels:
+    """The kernels of the BLAS that numpy's products run on, as the loaded library itself says.
+
+    Raises:
+        UnavailableError: threadpoolctl is missing.
+    """
+    loaded: Any = optional_module("threadpoolctl").threadpool_info()
+    found = [one for one in loaded if one["user_api"] == "blas"]
+    if not found:
+        return peer_kernels(name, "numpy's BLAS", np.__version__, "unknown kernels")
+    # Another package may bring a BLAS of its own; numpy's wheels keep theirs beside numpy.
+    found.sort(key=lambda one: not any("numpy" in part for part in Path(one["filepath"]).parts))
+    blas = found[0]
+    library = _LIBRARIES.get(blas["internal_api"], blas["internal_api"])
+    kernels = f"{blas.get('architecture') or 'unknown'} kernels"
+    return peer_kernels(name, library, blas["version"] or "of an unknown version", kernels)
+
+
+def numpy_kernels(name: str, _: Callable[[], None] | None = None) -> PeerKernels:
+    """The instruction sets that numpy's own loops may use."""
+    configuration: Any = np.show_config(mode="dicts")
+    sets = configuration.get("SIMD Extensions", {})
+    found = [*sets.get("baseline", []), *sets.get("found", [])]
+    return peer_kernels(name, "numpy", np.__version__, f"loops for {', '.join(found)}")
+
+
+def halide_kernels(name: str, _: Callable[[], None] | None = None) -> PeerKernels:
+    """The target that Halide compiles for.
+
+    Raises:
+        UnavailableError: Halide is not installed.
+    """
+    halide: Any = optional_module("halide")
+    target = halide.get_host_target().to_string()
+    return peer_kernels(name, "Halide", version("halide"), f"target {target}")
