@@ -14,6 +14,7 @@ from polysched.codegen.expand import expand
 from polysched.codegen.functions import new_function
 from polysched.codegen.intrinsics import declared
 from polysched.codegen.lane_ranges import of_one_range
+from polysched.codegen.latency import latency_bound
 from polysched.codegen.memory import Storage
 from polysched.codegen.nesting import require_shallow
 from polysched.codegen.placement import PAGE, Placement
@@ -74,7 +75,7 @@ def build_module(program: LoopProgram, machine: Machine) -> ir.Module:
     require_streams(promoted.program)
     module = ir.Module(name=program.name)
     module.triple = machine.triple
-    _emit_function(module, promoted.program, promoted.registers, known, machine.enabled_features)
+    _emit_function(module, promoted.program, promoted.registers, known, machine)
     return module
 
 
@@ -83,7 +84,7 @@ def _emit_function(
     program: LoopProgram,
     registers: tuple[str, ...],
     known: Intervals,
-    features: frozenset[str],
+    machine: Machine,
 ) -> None:
     arguments = [array for array in program.arrays.values() if array.role is not Role.TEMPORARY]
     is_threaded = bool(parallel_loops(program.body))
@@ -115,9 +116,15 @@ def _emit_function(
     if not isinstance(shared, int) or not isinstance(private, int):
         workspace = _allocated(place, place.sum(shared, place.product(threads, private)))
         storages |= place.carved(sized, workspace)
-    contract = program.contract
     values = Evaluator(
-        builder, parameters, storages, slots, known, features=features, contract=contract
+        builder,
+        parameters,
+        storages,
+        slots,
+        known,
+        features=machine.enabled_features,
+        contract=program.contract,
+        latency_bound=latency_bound(program.body, set(registers), machine.fma_latency),
     )
     regions = None
     if is_threaded:
