@@ -19,7 +19,7 @@ from polysched.ir.expressions import Expression, Load, Operation
 from polysched.ir.operators import Operator
 from polysched.ir.traversal import loads
 from polysched.ir.tree import LoopKind
-from polysched.loops.nodes import Assign, For, LoopNode, children, walk
+from polysched.loops.nodes import Allocate, Assign, For, LoopNode, children, walk
 
 _SUMS = (Operator.ADD, Operator.SUBTRACT)
 
@@ -35,10 +35,12 @@ def latency_bound(body: LoopNode, registers: Set[str], fma_latency: int) -> froz
     found: set[str] = set()
     for node in walk(body):
         if isinstance(node, For) and node.kind is not LoopKind.VECTOR:
+            # What is born in an iteration does not wait for the iteration before.
+            carried = registers - {one.array for one in walk(node) if isinstance(one, Allocate)}
             own = {
                 one.target.array
                 for one in _own_assignments(node.body)
-                if one.target.array in registers
+                if one.target.array in carried
                 and any(load.array == one.target.array for load in loads(one.value))
             }
             if len(own) <= fma_latency // 2:

@@ -65,3 +65,13 @@ def test_a_product_of_the_accumulator_is_in_the_chain_anyhow() -> None:
     with build.loops(k=n) as k, build.statement("S"):
         s[()] = s[()] * 0.5 + x[k]
     assert additions(Schedule(build.kernel())) == {"fadd contract"}
+
+
+def test_a_chain_that_begins_anew_in_each_iteration_is_none() -> None:
+    build = KernelBuilder("rows")
+    n = build.parameter("n", minimum=1)
+    x, y = build.input("x", f32, (4, n)), build.inout("y", f32, (n,))
+    with build.loops(i=n, k=4) as (i, k), build.statement("S", order="any"):
+        y[i] += x[k, i] * x[k, i]
+    schedule = Schedule(build.kernel()).promote("y", at="i").unroll("k")
+    assert additions(schedule) == {"fadd contract"}
