@@ -39,7 +39,7 @@ _LIBRARY = [operator.value for operator in LIBRARY_UNARY | LIBRARY_BINARY]
 CALLED = frozenset(
     """
     aligned_alloc free memcpy memmove memset exp expf fma fmaf ceil ceilf floor floorf rint rintf
-    trunc truncf
+    round roundf trunc truncf
     """.split()
 ) | {name + suffix for name in _LIBRARY for suffix in ("", "f")}
 """Functions of the C library that the machine code may call: a kernel must not take their place."""

@@ -37,6 +37,7 @@ _LIBRARY: Mapping[Operator, str] = MappingProxyType(
         Operator.CEILING: "ceil",
         Operator.TRUNCATE: "trunc",
         Operator.ROUND_TO_EVEN: "rint",
+        Operator.ROUND_HALF_AWAY: "round",
         **{operator: operator.value for operator in LIBRARY_UNARY | LIBRARY_BINARY},
     }
 )
