@@ -40,16 +40,9 @@ def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
     elsewhere: set[str] = set()
     for item in items:
         for node, header in _walk(item, None):
-            target: c_ast.Node | None = None
-            match node:
-                case c_ast.ID(name=name):
-                    used[name] = None
-                case c_ast.Assignment(lvalue=target):
-                    pass
-                case c_ast.UnaryOp(op=operator, expr=target) if operator in _CHANGES:
-                    pass
-                case _:
-                    target = None
+            if isinstance(node, c_ast.ID):
+                used[node.name] = None
+            target = _changed_by(node)
             changed = "" if target is None else base_name(target)
             if changed and header is None:
                 assigned.add(changed)
@@ -77,6 +70,15 @@ def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
         frozenset(set(used) - elsewhere),
         itself,
     )
+
+
+def _changed_by(node: c_ast.Node) -> c_ast.Node | None:
+    match node:
+        case c_ast.Assignment(lvalue=target):
+            return target
+        case c_ast.UnaryOp(op=operator, expr=target) if operator in _CHANGES:
+            return target
+    return None
 
 
 def base_name(node: c_ast.Node) -> str:

@@ -14,26 +14,49 @@ Measured on Zen 4 with scalar float32 sums, time with FMAs / time with ``vmulss`
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
+from dataclasses import dataclass
 
 from polysched.ir.expressions import Expression, Load, Operation
 from polysched.ir.operators import Operator
 from polysched.ir.traversal import loads
 from polysched.ir.tree import LoopKind
-from polysched.loops.nodes import Allocate, Assign, For, LoopNode, children, walk
+from polysched.loops.nodes import Allocate, Assign, For, LoopNode, LoopProgram, children, walk
 
 _SUMS = (Operator.ADD, Operator.SUBTRACT)
 
 
-def latency_bound(body: LoopNode, registers: Set[str], fma_latency: int) -> frozenset[str]:
-    """The register arrays that accumulate in a loop with too few of them to hide an FMA's latency.
+@dataclass(frozen=True)
+class Contraction:
+    """Which products and sums may become one FMA.
+
+    Attributes:
+        is_allowed: whether any may.
+        latency_bound: the accumulators that products are added to by an addition.
+    """
+
+    is_allowed: bool = True
+    latency_bound: frozenset[str] = frozenset()
+
+    def joins(self, expression: Operation) -> bool:
+        """Whether an operation may be a part of an FMA."""
+        if not self.latency_bound:
+            return self.is_allowed
+        return self.is_allowed and not _adds_to(expression, self.latency_bound)
+
+
+ANYWHERE = Contraction()
+
+
+def contraction(program: LoopProgram, registers: Set[str], fma_latency: int) -> Contraction:
+    """Where FMAs pay in a program.
 
     Args:
-        body: loops without unrolled ones.
+        program: loops without unrolled ones.
         registers: the names of the register arrays.
         fma_latency: in cycles.
     """
     found: set[str] = set()
-    for node in walk(body):
+    for node in walk(program.body) if program.contract else ():
         if isinstance(node, For) and node.kind is not LoopKind.VECTOR:
             # What is born in an iteration does not wait for the iteration before.
             carried = registers - {one.array for one in walk(node) if isinstance(one, Allocate)}
@@ -45,10 +68,10 @@ def latency_bound(body: LoopNode, registers: Set[str], fma_latency: int) -> froz
             }
             if len(own) <= fma_latency // 2:
                 found |= own
-    return frozenset(found)
+    return Contraction(program.contract, frozenset(found))
 
 
-def adds_to(expression: Operation, accumulators: Set[str]) -> bool:
+def _adds_to(expression: Operation, accumulators: Set[str]) -> bool:
     """Whether an operation adds to, or subtracts from, one of some accumulators."""
     return expression.operator in _SUMS and any(
         _is_sum_of(operand, accumulators) for operand in expression.operands
@@ -60,7 +83,7 @@ def _is_sum_of(operand: Expression, accumulators: Set[str]) -> bool:
         case Load(array=array):
             return array in accumulators
         case Operation():
-            return adds_to(operand, accumulators)
+            return _adds_to(operand, accumulators)
     return False
 
 

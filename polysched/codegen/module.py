@@ -14,7 +14,7 @@ from polysched.codegen.expand import expand
 from polysched.codegen.functions import new_function
 from polysched.codegen.intrinsics import declared
 from polysched.codegen.lane_ranges import of_one_range
-from polysched.codegen.latency import latency_bound
+from polysched.codegen.latency import contraction
 from polysched.codegen.memory import Storage
 from polysched.codegen.nesting import require_shallow
 from polysched.codegen.placement import PAGE, Placement
@@ -123,8 +123,7 @@ def _emit_function(
         slots,
         known,
         features=machine.enabled_features,
-        contract=program.contract,
-        latency_bound=latency_bound(program.body, set(registers), machine.fma_latency),
+        contract=contraction(program, set(registers), machine.fma_latency),
     )
     regions = None
     if is_threaded:

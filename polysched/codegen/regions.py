@@ -187,7 +187,6 @@ class Regions:
             variables=variables,
             features=outer.features,
             contract=outer.contract,
-            latency_bound=outer.latency_bound,
         )
         Emitter(values, unmasked=emitter.unmasked).counted(node, lower, upper)
         if any(storage.array.streamed for storage in storages.values()):
