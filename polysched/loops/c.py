@@ -160,8 +160,8 @@ class _Printer:
         ]
         promises = [promise for array in arguments for promise in self.promised_values(array)]
         return [
-            *promises,
             *C_LINKAGE.splitlines(),
+            *promises,
             f"int {name}({signature})",
             "{",
             *_indented(body),

@@ -170,7 +170,7 @@ def _linkage(program: LoopProgram, machine: Machine, files: ExportFiles) -> Link
     code = files.code.name
     if files.format is ExportFormat.C:
         return Linkage(
-            "C99, for any machine; all loops run in order.",
+            "C99 and C++17, for any machine; all loops run in order.",
             _ALONE,
             f"Compile {code} with -ffp-contract=off; link with -lm.",
         )
