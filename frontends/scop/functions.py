@@ -30,6 +30,7 @@ _REAL: Mapping[str, tuple[Operator, int]] = MappingProxyType(
         "ceil": (Operator.CEILING, 1),
         "trunc": (Operator.TRUNCATE, 1),
         "rint": (Operator.ROUND_TO_EVEN, 1),
+        "round": (Operator.ROUND_HALF_AWAY, 1),
         "nearbyint": (Operator.ROUND_TO_EVEN, 1),
         "fmin": (Operator.NUMBER_MINIMUM, 2),
         "fmax": (Operator.NUMBER_MAXIMUM, 2),

@@ -15,6 +15,11 @@ def plus(left: Expression, right: Expression) -> Expression:
     return left + right
 
 
+def moved(value: Expression, by: int) -> Expression:
+    """A sum with a literal, which is left out where it is 0."""
+    return plus(value, Constant(by)) if by else value
+
+
 def minus(left: Expression, right: Expression) -> Expression:
     """A difference, computed if both are literals."""
     if isinstance(left, Constant) and isinstance(right, Constant):

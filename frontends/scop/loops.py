@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pycparser import c_ast
 
@@ -14,8 +14,9 @@ from polysched.frontends.scop.affine import (
     in_type,
     require_signed,
 )
-from polysched.frontends.scop.integers import floor, minus, plus
+from polysched.frontends.scop.integers import floor, minus, moved, plus
 from polysched.frontends.scop.scope import EndedBinding, IntegerBinding, Scope
+from polysched.frontends.scop.stepping import with_step_apart
 from polysched.frontends.scop.types import c_name, common_type, declared_type, type_range
 from polysched.ir.dtypes import DType
 from polysched.ir.expressions import Constant, Expression, Index, Operation
@@ -99,6 +100,8 @@ def loop_header(scope: Scope, node: c_ast.For, start: Start, index: str) -> Head
     Raises:
         FrontendError: the step is no literal, the condition bounds no loop, or the variable wraps.
     """
+    stepped = with_step_apart(scope, node, start.name, start.dtype, start.first)
+    node, start = stepped.node, replace(start, first=moved(start.first, stepped.before))
     step = _step(scope, node, start.name)
     if node.cond is None:
         raise scope.error(node, f"the loop has no condition, so it does not end; {_EXPECTED}")
@@ -127,7 +130,7 @@ def loop_header(scope: Scope, node: c_ast.For, start: Start, index: str) -> Head
     for one in guards:
         guard = one if guard is None else guard & one
     _require_no_wrap(scope, node, start, end, step)
-    return Header(start.first, end, step, guard)
+    return Header(moved(start.first, stepped.inside), moved(end, stepped.inside), step, guard)
 
 
 def _at_first(holds: Expression, index: str, first: Expression) -> Expression:
@@ -300,10 +303,11 @@ class _Ends:
         if relation == "!=":
             reached = self.start.first <= other if up else other <= self.start.first
             if abs(self.step) != 1 or not self.scope.proves(reached):
+                passing = "begin beyond the end" if abs(self.step) == 1 else "step over the end"
                 raise self.scope.error(
                     node,
-                    f"'{self.scope.places.source_of(node)}' may never be reached, so the loop may "
-                    f"not end; expected {'<' if up else '>'}",
+                    f"'{self.scope.places.source_of(node)}' may hold forever: "
+                    f"'{self.start.name}' may {passing}; expected {'<' if up else '>'}",
                 )
             return other
         if (relation in ("<", "<=")) != up:

@@ -21,7 +21,7 @@ from polysched.frontends.scop.rows import row_of
 from polysched.frontends.scop.scope import ArrayBinding, EndedBinding, IntegerBinding
 from polysched.frontends.scop.sides import Branches
 from polysched.frontends.scop.stores import Store, stored
-from polysched.frontends.scop.subscripts import element_of, is_element
+from polysched.frontends.scop.subscripts import element_of, is_element, moved_pointer
 from polysched.frontends.scop.types import CType, declared_type
 from polysched.frontends.scop.usage import base_name
 from polysched.frontends.scop.values import Decisions, Values, c_type_of
@@ -138,6 +138,8 @@ class Statements(Branches):
         if isinstance(name, IntegerBinding) and isinstance(target, c_ast.ID):
             what = "a loop's variable" if name.is_index else "taken for a constant"
             raise self.scope.error(target, f"'{target.name}' is {what}, and cannot be assigned to")
+        if isinstance(target, c_ast.ID) and isinstance(name, ArrayBinding) and name.rank:
+            raise moved_pointer(self.scope, node, target.name)
         binding, _ = element_of(self.scope, target)
         if binding.is_const:
             raise self.scope.error(target, f"'{base_name(target)}' is const")

@@ -22,6 +22,15 @@ def is_element(node: c_ast.Node) -> bool:
     )
 
 
+def moved_pointer(scope: Scope, node: c_ast.Node, name: str) -> FrontendError:
+    """The error about an expression that moves a pointer."""
+    return scope.error(
+        node,
+        f"'{scope.places.source_of(node)}' moves the pointer '{name}', which has to stay where its "
+        f"declaration puts it; write {name}[i] instead, where i is the variable of a loop",
+    )
+
+
 def element_of(scope: Scope, node: c_ast.Node) -> tuple[ArrayBinding, tuple[Expression, ...]]:
     """The array, and the subscripts of the element, that ``A[i][j]``, ``*p`` or ``s`` names.
 
@@ -69,6 +78,11 @@ def _parts(scope: Scope, node: c_ast.Node) -> tuple[c_ast.ID, list[c_ast.Node | 
         case c_ast.UnaryOp(op="*", expr=inner) if is_element(inner):
             name, before = _parts(scope, inner)
             return name, [*before, None]
+        case c_ast.UnaryOp(
+            op="*",
+            expr=c_ast.UnaryOp(op="p++" | "p--" | "++" | "--", expr=c_ast.ID() as moved) as move,
+        ):
+            raise moved_pointer(scope, move, moved.name)
         case c_ast.UnaryOp(op="*"):
             raise scope.error(
                 node,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
@@ -19,32 +19,37 @@ class Usage:
         assigned: those that a statement assigns to, not counting the headers of loops.
         loop_variables: those that loops count and do not declare.
         only_first: those of which every use is ``p[0]`` or ``*p``.
+        changed: where a name itself is assigned to first, ``p++`` or ``p = q``, not ``*p`` or
+            ``p[i]``.
     """
 
     used: tuple[str, ...]
     assigned: frozenset[str]
     loop_variables: frozenset[str]
     only_first: frozenset[str]
+    changed: Mapping[str, c_ast.Node] = field(default_factory=dict)
 
 
 def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
     """What statements do with each name."""
     used: dict[str, None] = {}
     assigned: set[str] = set()
+    through: set[str] = set()
+    itself: dict[str, c_ast.Node] = {}
     counted: set[str] = set()
     elsewhere: set[str] = set()
     for item in items:
         for node, header in _walk(item, None):
-            changed = ""
-            match node:
-                case c_ast.ID(name=name):
-                    used[name] = None
-                case c_ast.Assignment(lvalue=target):
-                    changed = base_name(target)
-                case c_ast.UnaryOp(op=operator, expr=target) if operator in _CHANGES:
-                    changed = base_name(target)
+            if isinstance(node, c_ast.ID):
+                used[node.name] = None
+            target = _changed_by(node)
+            changed = "" if target is None else base_name(target)
             if changed and header is None:
                 assigned.add(changed)
+                if isinstance(target, c_ast.ID):
+                    itself.setdefault(changed, node)
+                else:
+                    through.add(changed)
             elif changed and header is not None and not isinstance(header.init, c_ast.DeclList):
                 counted.add(changed)
         elsewhere |= set(_beyond_first(item))
@@ -53,14 +58,27 @@ def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
         for node, _ in _walk(item, None):
             if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.PtrDecl):
                 pointers.setdefault(node.name, set()).add(pointed_name(node.init))
-    changing = list(assigned)
+    changing = list(through)
     while changing:
-        reached = pointers.get(changing.pop(), set()) - assigned
-        assigned |= reached
+        reached = pointers.get(changing.pop(), set()) - through
+        through |= reached
         changing += reached
     return Usage(
-        tuple(used), frozenset(assigned), frozenset(counted), frozenset(set(used) - elsewhere)
+        tuple(used),
+        frozenset(assigned | through),
+        frozenset(counted),
+        frozenset(set(used) - elsewhere),
+        itself,
     )
+
+
+def _changed_by(node: c_ast.Node) -> c_ast.Node | None:
+    match node:
+        case c_ast.Assignment(lvalue=target):
+            return target
+        case c_ast.UnaryOp(op=operator, expr=target) if operator in _CHANGES:
+            return target
+    return None
 
 
 def base_name(node: c_ast.Node) -> str:
@@ -90,7 +108,7 @@ def _walk(
     yield node, header
     for name, child in node.children():
         if isinstance(node, c_ast.For):
-            yield from _walk(child, node if name in ("init", "next") else None)
+            yield from _walk(child, node if name in ("init", "cond", "next") else None)
         else:
             yield from _walk(child, header)
 

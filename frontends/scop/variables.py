@@ -22,6 +22,7 @@ from polysched.frontends.scop.scope import (
     Scope,
     size,
 )
+from polysched.frontends.scop.subscripts import moved_pointer
 from polysched.frontends.scop.types import CType, Typedefs, declared_type, type_range
 from polysched.frontends.scop.usage import Usage
 from polysched.ir.builder import KernelBuilder
@@ -315,6 +316,8 @@ def _extent(scope: Scope, variable: Variable, dim: c_ast.Node | None, usage: Usa
         return affine(scope, dim).value
     if variable.name in usage.only_first and len(variable.type.dims) == 1:
         return Constant(1)
+    if variable.name in usage.changed:
+        raise moved_pointer(scope, usage.changed[variable.name], variable.name)
     raise scope.error(
         variable.node,
         f"the extent of '{variable.name}' is not declared; write it as in "

@@ -10,6 +10,7 @@ from llvmlite import ir
 
 from polysched.codegen.accesses import Accesses, Lanes
 from polysched.codegen.intrinsics import lane_numbers
+from polysched.codegen.latency import ANYWHERE, Contraction
 from polysched.codegen.memory import Addresses, Storage
 from polysched.codegen.narrowing import narrowed
 from polysched.codegen.register_slots import RegisterSlots
@@ -41,7 +42,7 @@ class Evaluator:
         known: intervals of the parameters.
         variables: LLVM values of the variables of the loops around.
         features: LLVM's names of the instruction sets that may be used by name.
-        contract: whether a product and a sum may become one FMA.
+        contract: which products and sums may become one FMA.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class Evaluator:
         *,
         variables: Mapping[str, Any] | None = None,
         features: Set[str] = frozenset(),
-        contract: bool = True,
+        contract: Contraction = ANYWHERE,
     ) -> None:
         self.builder = builder
         self.parameters = parameters
@@ -135,7 +136,8 @@ class Evaluator:
                 width = next((v.lanes for v in values if v.lanes is not None), None)
                 given = [widened(self.builder, v, width) for v in values]
                 dtype = values[-1].dtype
-                result = emit_operator(self.builder, operator, dtype, given, contract=self.contract)
+                contract = self.contract.joins(expression)
+                result = emit_operator(self.builder, operator, dtype, given, contract=contract)
                 return Value(result, expression.dtype or dtype, width)
         raise LoweringError(f"expression {expression} has no machine code")
 

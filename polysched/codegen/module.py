@@ -11,6 +11,7 @@ from polysched.codegen.evaluation import Evaluator
 from polysched.codegen.functions import new_function
 from polysched.codegen.intrinsics import declared
 from polysched.codegen.lane_ranges import of_one_range
+from polysched.codegen.latency import contraction
 from polysched.codegen.memory import Storage
 from polysched.codegen.nesting import require_shallow
 from polysched.codegen.passes import run_passes
@@ -32,7 +33,7 @@ _LIBRARY = [operator.value for operator in LIBRARY_UNARY | LIBRARY_BINARY]
 CALLED = frozenset(
     """
     aligned_alloc free memcpy memmove memset exp expf fma fmaf ceil ceilf floor floorf rint rintf
-    trunc truncf
+    round roundf trunc truncf
     """.split()
 ) | {name + suffix for name in _LIBRARY for suffix in ("", "f")}
 """Functions of the C library that the machine code may call: a kernel must not take their place."""
@@ -64,11 +65,11 @@ def build_module(program: LoopProgram, machine: Machine) -> ir.Module:
     require_streams(rewritten)
     module = ir.Module(name=program.name)
     module.triple = machine.triple
-    _emit_function(module, rewritten, machine.enabled_features)
+    _emit_function(module, rewritten, machine)
     return module
 
 
-def _emit_function(module: ir.Module, program: LoopProgram, features: frozenset[str]) -> None:
+def _emit_function(module: ir.Module, program: LoopProgram, machine: Machine) -> None:
     registers, known = program.registers, program.ranges
     arguments = [array for array in program.arrays.values() if array.role is not Role.TEMPORARY]
     is_threaded = bool(parallel_loops(program.body))
@@ -100,9 +101,14 @@ def _emit_function(module: ir.Module, program: LoopProgram, features: frozenset[
     if not isinstance(shared, int) or not isinstance(private, int):
         workspace = _allocated(place, place.sum(shared, place.product(threads, private)))
         storages |= place.carved(sized, workspace)
-    contract = program.contract
     values = Evaluator(
-        builder, parameters, storages, slots, known, features=features, contract=contract
+        builder,
+        parameters,
+        storages,
+        slots,
+        known,
+        features=machine.enabled_features,
+        contract=contraction(program, set(registers), machine.fma_latency),
     )
     regions = None
     if is_threaded:

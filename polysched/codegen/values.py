@@ -156,6 +156,7 @@ _FLOAT: Mapping[Operator, Emission] = MappingProxyType(
         Operator.CEILING: lambda b, v: intrinsic(b, "ceil", v),
         Operator.TRUNCATE: lambda b, v: intrinsic(b, "trunc", v),
         Operator.ROUND_TO_EVEN: lambda b, v: intrinsic(b, "rint", v),
+        Operator.ROUND_HALF_AWAY: lambda b, v: intrinsic(b, "round", v),
         **{operator: _call(operator) for operator in LIBRARY_UNARY | LIBRARY_BINARY},
         **{operator: _own(function) for operator, function in _OWN.items()},
         Operator.LESS: _float_compare("<"),

@@ -32,6 +32,7 @@ class Operator(Enum):
     CEILING = "ceil"
     TRUNCATE = "trunc"
     ROUND_TO_EVEN = "rint"
+    ROUND_HALF_AWAY = "round"
     LOGARITHM = "log"
     LOGARITHM_2 = "log2"
     LOGARITHM_10 = "log10"
@@ -107,6 +108,7 @@ FLOAT_ONLY = (
             Operator.CEILING,
             Operator.TRUNCATE,
             Operator.ROUND_TO_EVEN,
+            Operator.ROUND_HALF_AWAY,
         }
     )
     | LIBRARY_UNARY

@@ -298,6 +298,7 @@ _FLOAT: Mapping[Operator, Callable[..., Scalar]] = MappingProxyType(
         Operator.CEILING: np.ceil,
         Operator.TRUNCATE: np.trunc,
         Operator.ROUND_TO_EVEN: np.rint,
+        Operator.ROUND_HALF_AWAY: library_function("round", 1),
         **{operator: library_function(operator.value, 1) for operator in LIBRARY_UNARY},
         **{operator: library_function(operator.value, 2) for operator in LIBRARY_BINARY},
     }

@@ -1,4 +1,4 @@
-"""Loop programs as one self-contained C99 function.
+"""Loop programs as one self-contained function, in what C99 and C++17 have in common.
 
 The function is ``int NAME(arrays..., parameters...)``: the argument arrays in declaration order,
 row-major or with their strides, then the parameters as ``int64_t``. It returns 0, or 1 if its
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from polysched.errors import LoweringError
-from polysched.ir.expressions import Constant, Expression, Index, Load, Operation
+from polysched.ir.expressions import Constant, Expression, Index, Load, Operation, Parameter
 from polysched.ir.kernel import Array, Role
 from polysched.ir.operators import Operator
 from polysched.ir.traversal import children as operands_of
@@ -30,6 +30,13 @@ from polysched.loops.usage import accessed_arrays, lasting_temporaries
 # Buffers of a constant size up to this many bytes stand on the stack.
 _STACK_BYTES = 16 * 1024
 
+C_LINKAGE = """\
+#ifdef __cplusplus
+extern "C"
+#endif
+"""
+"""Before a definition: C++ gives the function the name that it has in C."""
+
 _PROLOGUE = """\
 /* Compile with -ffp-contract=off (the default under -std=c99), link with -lm. */
 #include <math.h>
@@ -37,6 +44,9 @@ _PROLOGUE = """\
 #include <stdint.h>
 #include <stdlib.h>
 
+#ifdef __cplusplus
+#define restrict __restrict__
+#endif
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -44,7 +54,9 @@ _PROLOGUE = """\
 
 
 def print_c(program: LoopProgram) -> str:
-    """The text of a C99 file that defines the program as a function.
+    """The text of a file that defines the program as a function; it is C99, and C++17 as well.
+
+    Compilers do not warn of it, with ``-Wall -Wextra -Wpedantic``.
 
     The arithmetic is that of :mod:`polysched.ir.scalar`, except that functions
     such as ``exp`` are the C library's.
@@ -107,6 +119,11 @@ def _expressions(program: LoopProgram) -> Iterator[tuple[Expression, bool, bool]
     for array in program.arrays.values():
         yield from ((extent, False, False) for extent in array.stored_shape)
         yield from ((stride, True, False) for stride in array.strides or ())
+    yield from _written(program)
+
+
+def _written(program: LoopProgram) -> Iterator[tuple[Expression, bool, bool]]:
+    """The expressions of the loops and their assignments, as in `_expressions`."""
     for node in walk(program.body):
         match node:
             case For(lower=lower, upper=upper):
@@ -131,14 +148,25 @@ class _Printer:
         ]
         signature = ", ".join([*map(self.argument, arguments), *parameters]) or "void"
         heap = [self.expressions.array_names[array.name] for array in self.heap_arrays()]
+        names = [*self.expressions.array_names.items(), *self.expressions.variable_names.items()]
+        given = {*(array.name for array in arguments), *self.program.parameters}
+        used = _used_names(self.program)
         body = [
+            *(f"(void){c_name};" for name, c_name in names if name in given - used),
             *self.workspace(),
             *self.lines(self.program.body),
             *(f"free({name});" for name in reversed(heap)),
             "return 0;",
         ]
         promises = [promise for array in arguments for promise in self.promised_values(array)]
-        return [*promises, f"int {name}({signature})", "{", *_indented(body), "}"]
+        return [
+            *C_LINKAGE.splitlines(),
+            *promises,
+            f"int {name}({signature})",
+            "{",
+            *_indented(body),
+            "}",
+        ]
 
     def promised_values(self, array: Array) -> list[str]:
         """A comment on what the caller has to see to: values of index arrays in their range."""
@@ -171,7 +199,8 @@ class _Printer:
         for array in heap:
             kind, name = c_type(array.dtype), self.expressions.array_names[array.name]
             count = self.element_count(array)
-            lines.append(f"{kind} *restrict {name} = workspace({count}, sizeof({kind}));")
+            memory = f"({kind} *)workspace({count}, sizeof({kind}))"
+            lines.append(f"{kind} *restrict {name} = {memory};")
         if heap:
             names = [self.expressions.array_names[array.name] for array in heap]
             release = [f"free({name});" for name in reversed(names)]
@@ -244,7 +273,7 @@ class _Printer:
             f"if (({lower}) < ({upper})) {{ /* vector: all lanes read before any writes */",
             *_indented(
                 [
-                    f"{kind} lanes[({upper}) - ({lower})];",
+                    f"{kind} lanes[{loop.lanes}];",
                     head,
                     *_indented(self.under_mask(masked, f"{lane} = {result};")),
                     "}",
@@ -260,6 +289,24 @@ class _Printer:
         if not masked.mask:
             return [statement]
         return [self.if_head(masked.mask), *_indented([statement]), "}"]
+
+
+def _used_names(program: LoopProgram) -> set[str]:
+    """The arrays and parameters that the text of the function mentions."""
+    accessed = set(accessed_arrays(program.body))
+    shapes = [
+        extent
+        for array in program.arrays.values()
+        if array.name in accessed
+        for extent in (
+            *array.stored_shape[array.role is not Role.TEMPORARY :],
+            *(array.strides or ()),
+        )
+    ]
+    roots = [*shapes, *(root for root, _, _ in _written(program))]
+    return accessed | {
+        node.name for root in roots for node in walk_expression(root) if isinstance(node, Parameter)
+    }
 
 
 def _indented(lines: Iterable[str]) -> list[str]:

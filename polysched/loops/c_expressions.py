@@ -37,6 +37,7 @@ _LIBRARY: Mapping[Operator, str] = MappingProxyType(
         Operator.CEILING: "ceil",
         Operator.TRUNCATE: "trunc",
         Operator.ROUND_TO_EVEN: "rint",
+        Operator.ROUND_HALF_AWAY: "round",
         **{operator: operator.value for operator in LIBRARY_UNARY | LIBRARY_BINARY},
     }
 )
@@ -107,7 +108,8 @@ class CExpressions:
     def _operation(self, expression: Operation) -> tuple[str, Precedence]:
         operator, operands = expression.operator, expression.operands
         if operator in BITWISE:  # which bind less tightly in C than comparisons
-            left, right = (self._within(operand, Precedence.SUM) for operand in operands)
+            # Compilers warn of sums inside.
+            left, right = (self._within(operand, Precedence.PRODUCT) for operand in operands)
             return f"({left} {operator.value} {right})", Precedence.ATOM
         if operator in INFIX_PRECEDENCE:
             return self._infix(operator, *operands)

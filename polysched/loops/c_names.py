@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY
 from polysched.loops.nodes import For, LoopProgram, walk
 
 KEYWORDS = frozenset(
@@ -16,14 +17,33 @@ KEYWORDS = frozenset(
 )
 """The words of C99 and of its header ``stdbool.h``."""
 
-_RESERVED = KEYWORDS | frozenset(
+CPP_KEYWORDS = frozenset(
     """
-    main
+    alignas alignof and and_eq asm bitand bitor catch char16_t char32_t char8_t class co_await
+    co_return co_yield compl concept const_cast consteval constexpr constinit decltype delete
+    dynamic_cast explicit export friend mutable namespace new noexcept not not_eq nullptr operator
+    or or_eq private protected public reinterpret_cast requires static_assert static_cast template
+    this thread_local throw try typeid typename using virtual wchar_t xor xor_eq
+    """.split()
+)
+"""The words of C++20 that C does not have."""
+
+_LIBRARY = {one.value for one in LIBRARY_UNARY | LIBRARY_BINARY}
+
+_RESERVED = (
+    KEYWORDS
+    | CPP_KEYWORDS
+    | _LIBRARY
+    | {f"{one}f" for one in _LIBRARY}
+    | frozenset(
+        """
+    main linux unix i386
     int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t
     INT8_MIN INT16_MIN INT32_MIN INT64_MIN INT64_MAX INT64_C UINT64_C NAN INFINITY NULL
-    ceil ceilf exp expf fabs fabsf floor floorf fma fmaf free malloc rint rintf signbit sqrt sqrtf
-    trunc truncf elements workspace lanes
+    ceil ceilf exp expf fabs fabsf floor floorf fma fmaf free malloc rint rintf
+    round roundf signbit sqrt sqrtf trunc truncf elements workspace lanes
     """.split()
+    )
 )
 
 

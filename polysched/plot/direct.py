@@ -49,7 +49,7 @@ def direct_pairs(
         domains: the instances between which pairs are wanted, by statement.
 
     Raises:
-        PlotError: there are too many.
+        TooManyInstancesError: there are too many.
     """
     times = timestamps(body, statements)
     groups: dict[tuple[object, ...], list[Dependence]] = {}

@@ -24,6 +24,10 @@ BOX_LIMIT = 4_000_000
 """Points of the box around a domain that are looked through: about a second."""
 
 
+class TooManyInstancesError(PlotError):
+    """A domain has too many points to enumerate."""
+
+
 @dataclass(frozen=True, eq=False)
 class Instances:
     """Instances of one statement, n of them.
@@ -60,7 +64,7 @@ def instances(
         tile: the loops that make a tile; a statement without one of them has 0 for it.
 
     Raises:
-        PlotError: there are too many to enumerate.
+        TooManyInstancesError: there are too many to enumerate.
     """
     rows = {name: enumerated(fixed_domain(program, name, at), name, parameters) for name in shown}
     ranks = _ranks([_times(program, name, rows[name], parameters) for name in shown])
@@ -92,22 +96,19 @@ def enumerated(domain: isl.Set, statement: str, parameters: Mapping[str, int]) -
     """All points of a domain, in lexicographic order: shape (n, indices).
 
     Raises:
-        PlotError: there are too many.
+        TooManyInstancesError: there are too many.
     """
     size = box_size(domain, parameters)
     if size > BOX_LIMIT:
-        raise PlotError(_too_many(statement, f"a box of {size:,} points around it"))
+        raise TooManyInstancesError(_too_many(statement, f"a box of {size:,} points around it"))
     rows = points(domain, parameters)
     if len(rows) > INSTANCE_LIMIT:
-        raise PlotError(_too_many(statement, f"{len(rows):,} instances"))
+        raise TooManyInstancesError(_too_many(statement, f"{len(rows):,} instances"))
     return rows
 
 
 def _too_many(statement: str, what: str) -> str:
-    return (
-        f"the domain of statement '{statement}' is too large to plot: {what}; "
-        "take smaller sizes, or fix a dimension that is no axis (at={'k': 0}, or --at k=0)"
-    )
+    return f"the domain of statement '{statement}' is too large to plot: {what}"
 
 
 def box_size(domain: isl.Set, parameters: Mapping[str, int]) -> int:

@@ -13,6 +13,7 @@ from polysched.ir.quota import QuotaExceededError, operation_quota
 from polysched.ir.tree import LoopKind, path
 from polysched.legality.check import check
 from polysched.legality.verdict import Verdict
+from polysched.plot.advice import ways_to_shrink
 from polysched.plot.arrows import Arrow, arrows
 from polysched.plot.dimensions import (
     chosen_dimensions,
@@ -24,7 +25,7 @@ from polysched.plot.dimensions import (
 )
 from polysched.plot.direct import Pairs, direct_pairs
 from polysched.plot.dots import Dot, dots
-from polysched.plot.instances import fixed_domain, instances
+from polysched.plot.instances import TooManyInstancesError, fixed_domain, instances
 from polysched.plot.marks import Mark, marks
 from polysched.plot.sizes import chosen_sizes
 from polysched.plot.view import Color, View
@@ -100,9 +101,9 @@ def picture(
         with operation_quota(PLOT_QUOTA):
             return _picture(schedule, chosen, judged)
     except (QuotaExceededError, isl.Error) as error:
-        raise PlotError(
-            f"the picture takes too long: {error}. Take smaller sizes, or one statement"
-        ) from None
+        names = chosen.statements or tuple(schedule.program.statements)
+        advice = ways_to_shrink(schedule.program, names, schedule.kernel.parameters)
+        raise PlotError(f"the picture takes too long: {error}; {advice}") from None
 
 
 def _picture(schedule: Schedule, view: View, verdict: Verdict) -> Picture:
@@ -120,17 +121,21 @@ def _picture(schedule: Schedule, view: View, verdict: Verdict) -> Picture:
             "whose values make a tile"
         )
     sizes = chosen_sizes(program, shown, view.at, tile, view.sizes, violation)
-    found = instances(program, shown, dimensions, view.at, loops, sizes)
+    try:
+        found = instances(program, shown, dimensions, view.at, loops, sizes)
+        pairs = _pairs(schedule, view, shown, sizes)
+    except TooManyInstancesError as error:
+        advice = ways_to_shrink(program, shown, sizes, dimensions, view.at)
+        raise PlotError(f"{error}; {advice}") from None
     placed = dots(found)
     if not placed:
         raise PlotError(f"no instance of {_either(shown)} to plot at {_said(sizes, view.at)}")
     if len(placed) > DOT_LIMIT:
         raise PlotError(
-            f"the picture has {len(placed):,} dots; expected at most {DOT_LIMIT:,}: take smaller "
-            "sizes, or fewer statements"
+            f"the picture has {len(placed):,} dots; expected at most {DOT_LIMIT:,}: "
+            f"{ways_to_shrink(program, shown, sizes)}"
         )
     judged = schedule.programs[0] if violation is not None and violation.in_kernel else program
-    pairs = _pairs(schedule, view, shown, sizes)
     drawn, within = arrows(pairs, found)
     marked, missing = marks(judged, violation, found, sizes)
     return Picture(

@@ -15,22 +15,13 @@ from polysched.ir.kernel import Array, Role
 from polysched.ir.packing import Rows
 from polysched.ir.printing import strides_text
 from polysched.loops.c_helpers import c_type
-from polysched.loops.c_names import KEYWORDS
+from polysched.loops.c_names import CPP_KEYWORDS, KEYWORDS
 from polysched.runtime.linear import display
 from polysched.runtime.signature import Signature, shape_text
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _STANDARD_INTEGERS = re.compile(r"u?int\w*_t|size_t|U?INT\w*_(MIN|MAX|C)|SIZE_MAX|NULL")
 
-_CPP_KEYWORDS = frozenset(
-    """
-    alignas alignof and and_eq asm bitand bitor catch char16_t char32_t char8_t class co_await
-    co_return co_yield compl concept const_cast consteval constexpr constinit decltype delete
-    dynamic_cast explicit export friend mutable namespace new noexcept not not_eq nullptr operator
-    or or_eq private protected public reinterpret_cast requires static_assert static_cast template
-    this thread_local throw try typeid typename using virtual wchar_t xor xor_eq
-    """.split()
-)
 
 _STATUS = (
     "Returns 0; 1 if there is no memory for its workspace; 2 if the processor lacks an instruction "
@@ -93,7 +84,7 @@ def require_c_names(signature: Signature) -> None:
                 f"{what} '{name}' has a name that C cannot write; expected the letters A to Z and "
                 "a to z, digits and '_': choose another name"
             )
-        if name in KEYWORDS or name in _CPP_KEYWORDS or _STANDARD_INTEGERS.fullmatch(name):
+        if name in KEYWORDS | CPP_KEYWORDS or _STANDARD_INTEGERS.fullmatch(name):
             raise ExportError(
                 f"{what} '{name}' has the name of a keyword or a standard type of C or C++; choose "
                 "another name"

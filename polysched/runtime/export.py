@@ -12,7 +12,7 @@ from pathlib import Path
 from polysched.codegen.c_function import CFunction, emit_c_function
 from polysched.codegen.exported import emit_exported_module
 from polysched.errors import ExportError, MachineError
-from polysched.loops.c import function_name, print_c
+from polysched.loops.c import C_LINKAGE, function_name, print_c
 from polysched.loops.nodes import LoopProgram
 from polysched.loops.parallel import parallel_loops
 from polysched.machine.cpuid import checkable
@@ -161,7 +161,7 @@ def _c_text(program: LoopProgram) -> str:
         raise ExportError(
             f"kernel '{program.name}' has a name that its own C text uses; choose another name"
         )
-    supported = f"int {name}_supported(void)\n{{\n    return 1;\n}}\n"
+    supported = f"{C_LINKAGE}int {name}_supported(void)\n{{\n    return 1;\n}}\n"
     return f"{print_c(program)}\n{supported}"
 
 
@@ -170,7 +170,7 @@ def _linkage(program: LoopProgram, machine: Machine, files: ExportFiles) -> Link
     code = files.code.name
     if files.format is ExportFormat.C:
         return Linkage(
-            "C99, for any machine; all loops run in order.",
+            "C99 and C++17, for any machine; all loops run in order.",
             _ALONE,
             f"Compile {code} with -ffp-contract=off; link with -lm.",
         )

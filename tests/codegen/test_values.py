@@ -105,7 +105,7 @@ def test_bits(dtype: DType) -> None:
     assert_all_forms_agree(binary(mixed, dtype), dtype)
 
 
-ROUNDING = (Operator.FLOOR, Operator.CEILING, Operator.TRUNCATE)
+ROUNDING = (Operator.FLOOR, Operator.CEILING, Operator.TRUNCATE, Operator.ROUND_HALF_AWAY)
 UNARY_FUNCTIONS = (*ROUNDING, *LIBRARY_UNARY)
 BINARY_FUNCTIONS = (Operator.NUMBER_MINIMUM, Operator.NUMBER_MAXIMUM, *LIBRARY_BINARY)
 

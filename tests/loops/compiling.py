@@ -14,8 +14,21 @@ from polysched.loops.c import print_c
 from polysched.loops.nodes import LoopProgram
 
 # Random programs compare things with themselves; every other warning is an error.
-_WARNINGS = "-Wall -Werror -Wno-tautological-compare"
+_WARNINGS = "-Wall -Wextra -Wpedantic -Werror -Wno-tautological-compare -Wno-type-limits"
 _FLAGS = f"-std=c99 {_WARNINGS} -O1 -ffp-contract=off -shared -fPIC".split()
+_CPP_FLAGS = f"-x c++ -std=c++17 {_WARNINGS} -fsyntax-only".split()
+
+
+def require_c_and_cpp(text: str, folder: Path) -> None:
+    """Check that C99 and C++17 compilers take a text, without a warning; those that are there."""
+    source = folder / "f.c"
+    source.write_text(text, encoding="utf-8")
+    for compiler, flags in (
+        ("cc", f"-std=c99 {_WARNINGS} -fsyntax-only".split()),
+        ("c++", _CPP_FLAGS),
+    ):
+        if shutil.which(compiler) is not None:
+            subprocess.run([compiler, *flags, str(source)], check=True)
 
 
 def run_c(

@@ -1,6 +1,7 @@
 """Loop programs built by hand, small enough to be read."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import islpy as isl
@@ -58,7 +59,8 @@ def loop(
 
 
 def vector(variable: str, lower: Operand, upper: Operand, *body: LoopNode) -> For:
-    return loop(variable, lower, upper, *body, kind=LoopKind.VECTOR)
+    """A loop over at most 20 lanes."""
+    return replace(loop(variable, lower, upper, *body, kind=LoopKind.VECTOR), lanes=20)
 
 
 def program(

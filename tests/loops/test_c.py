@@ -125,8 +125,8 @@ def buffered(extent: int) -> LoopProgram:
 def test_buffers(extent: int, on_heap: bool, tmp_path: Path) -> None:
     made = buffered(extent)
     text = print_c(made)
-    assert ("*restrict small = workspace(" in text) == on_heap
-    assert "*restrict large = workspace(elements(n, 2), sizeof(float));" in text
+    assert ("*restrict small = (float *)workspace(" in text) == on_heap
+    assert "*restrict large = (float *)workspace(elements(n, 2), sizeof(float));" in text
     assert "float lasting[4];" in text
     arrays = {"x": np.arange(6, dtype=np.float32)}
     actual = run_c(made, arrays, {"n": 6}, tmp_path)["y"]

@@ -45,6 +45,7 @@ UNARY = (
     Operator.FLOOR,
     Operator.CEILING,
     Operator.TRUNCATE,
+    Operator.ROUND_HALF_AWAY,
     Operator.BIT_NOT,
 )
 BINARY = (

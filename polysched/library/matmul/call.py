@@ -16,6 +16,7 @@ from polysched.library.matmul.route import Route
 from polysched.library.matmul.shapes import NumpyArray
 from polysched.runtime.door import Door
 from polysched.runtime.numpy_memory import ALIGNED, WRITEABLE
+from polysched.runtime.output_faults import fault_of_output
 from polysched.runtime.threads import number_of_threads
 from polysched.runtime.views import as_array
 
@@ -134,6 +135,5 @@ def _require_output(out: Any, found: Route) -> None:
     if out.dtype != found.dtype:
         raise CallError(f"matmul: out has elements of type {out.dtype}; expected {found.dtype}")
     if out.flags.num & _WRITABLE != _WRITABLE:
-        raise CallError(
-            "matmul: out is read-only or misaligned; multiply into a new array and copy it"
-        )
+        fault = fault_of_output(out.flags.num, out.shape, out.strides, out.itemsize)
+        raise CallError(f"matmul: out {fault}; multiply into a new array and copy it")

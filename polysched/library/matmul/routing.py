@@ -25,6 +25,7 @@ from polysched.machine.description import Machine
 from polysched.runtime.door import Target
 from polysched.runtime.kernel import LARGEST_TEAM, CompiledKernel
 from polysched.runtime.numpy_memory import ALIGNED, C_CONTIGUOUS, WRITEABLE
+from polysched.runtime.output_faults import fault_of_output
 from polysched.runtime.threads import current_team, usable_threads
 
 WORTH_A_STACK = 16
@@ -196,10 +197,8 @@ def _oriented(task: Task, out: Operand, machine: Machine | None) -> tuple[Task, 
     """
     target = form_of(out, task.shape)
     if target.is_copy:
-        raise CallError(
-            "matmul: out cannot be written where it lies: it is misaligned, has a negative or zero "
-            "stride, or elements that share memory; multiply into a new array and copy it"
-        )
+        fault = fault_of_output(out.flags, out.shape, out.strides, out.dtype.itemsize)
+        raise CallError(f"matmul: out {fault}; multiply into a new array and copy it")
     if not target.is_transposed and pays_turned(task.problem, machine or host()):
         target = target.turned(task.shape)
     return (task.turned if target.is_transposed else task), target

@@ -20,6 +20,7 @@ from polysched.machine.load import load_machine
 from polysched.runtime.door import Door, Target
 from polysched.runtime.memory import aligned_copy, aligned_empty
 from polysched.runtime.numpy_memory import ALIGNED, C_CONTIGUOUS, WRITEABLE
+from polysched.runtime.output_faults import fault_of_output
 from polysched.runtime.threads import current_team, number_of_threads, usable_threads
 from polysched.runtime.views import as_array
 
@@ -34,10 +35,6 @@ _SHORT = 1 << 15
 """Bytes that are moved in less time than it takes to hand over Python's lock and get it back."""
 
 _WRITABLE = C_CONTIGUOUS | ALIGNED | WRITEABLE
-_NOT_WRITABLE = (
-    "transpose: out is read-only, misaligned or not contiguous in row-major order; "
-    "transpose into a new array and copy it"
-)
 _ALIGNED_KINDS = frozenset("biufc")
 """Kinds of elements that numpy aligns to their size, or half of it, as code for them expects."""
 
@@ -115,6 +112,12 @@ def _transposed(a: Any, axes: Sequence[int] | None, out: Any, threads: int | Non
     return out  # type: ignore[no-any-return]
 
 
+def _unwritable(out: NumpyArray) -> CallError:
+    """The error about an output that cannot be written where it lies."""
+    fault = fault_of_output(out.flags.num, out.shape, out.strides, out.itemsize, contiguous=True)
+    return CallError(f"transpose: out {fault}; transpose into a new array and copy it")
+
+
 def _misaligned(a: NumpyArray, out: NumpyArray, found: Route) -> NumpyArray:
     """Where the output does not lie as what is moved has to: numpy moves elements, if they do.
 
@@ -122,7 +125,7 @@ def _misaligned(a: NumpyArray, out: NumpyArray, found: Route) -> NumpyArray:
         CallError: they do not.
     """
     if found.bits.itemsize == a.itemsize:
-        raise CallError(_NOT_WRITABLE)
+        raise _unwritable(out.view(found.bits))
     np.copyto(out, a.transpose(found.order))
     return out
 
@@ -248,6 +251,6 @@ def _require_output(out: Any, a: NumpyArray, shape: tuple[int, ...]) -> None:
             f"transpose: out has elements of type {out.dtype}; expected {a.dtype}, as array 'a' has"
         )
     if out.flags.num & _WRITABLE != _WRITABLE:
-        raise CallError(_NOT_WRITABLE)
+        raise _unwritable(out)
     if np.may_share_memory(a, out) and np.shares_memory(a, out):
         raise CallError("transpose: out overlaps array 'a'; transpose into other memory")

@@ -45,6 +45,13 @@ def iterations(header: str) -> list[int]:
         ("int i = m - 4; i < n && i >= 0; i++", range(0)),
         ("int i = n; 2 * i >= n; i--", range(N, 3, -1)),
         ("int i = 10; 3 * i > n; i--", range(10, 2, -1)),
+        ("int i = n; i-- > 0;", range(N - 1, -1, -1)),
+        ("int i = n; m <= i--;", range(N - 1, M - 2, -1)),
+        ("int i = n; i-- != -1;", range(N - 1, -2, -1)),
+        ("int i = n; --i > m;", range(N - 1, M, -1)),
+        ("int i = m; i++ < n;", range(M + 1, N + 1)),
+        ("int i = m; ++i <= n;", range(M + 1, N + 1)),
+        ("unsigned char i = 5; i--;", range(4, -1, -1)),
     ],
 )
 def test_iterations(header: str, expected: range) -> None:
@@ -73,11 +80,12 @@ def test_every_relation_with_every_step(relation: str, step: int) -> None:
         ("unsigned char", "i < 256", "++"),
         ("signed char", "i <= 127", "++"),
         ("size_t", "i >= 0", "--"),
+        ("unsigned", "i-- >= 0", None),
     ],
 )
 def test_a_variable_that_wraps_is_refused(type_: str, condition: str, step: str) -> None:
     with pytest.raises(FrontendError, match="before the loop ends; use a signed type"):
-        kernel(f"for ({type_} i = 5; {condition}; i{step}) x[0] += 1;")
+        kernel(f"for ({type_} i = 5; {condition}; {f'i{step}' if step else ''}) x[0] += 1;")
 
 
 UNSIGNED = "size_t n, unsigned m, double x[restrict 9]"
@@ -95,6 +103,8 @@ UNSIGNED = "size_t n, unsigned m, double x[restrict 9]"
         ("int i = 0; 10 - i >= n; i++", "10 - i"),
         ("long i = 9; i >= n; i--", "i"),
         ("int i = 0; 9 - (3 + 2 * i) > n; i++", "9 - (3 + 2 * i)"),
+        ("int i = -1; i-- > n;", "i"),
+        ("int i = 7; --i >= n;", "i"),  # where n is 0, -1 comes after 0
     ],
 )
 def test_a_variable_that_gets_negative_is_not_compared_with_what_is_unsigned(

@@ -4,6 +4,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#ifdef __cplusplus
+#define restrict __restrict__
+#endif
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -30,6 +33,9 @@ static inline float maximum_f32(float a, float b)
     return a < b ? b : a;
 }
 
+#ifdef __cplusplus
+extern "C"
+#endif
 int matmul_relu(const float *restrict a, const float *restrict b, float *restrict c, int64_t n)
 {
     for (int64_t io = 0; io < floor_divide_i64(n + 1, 2); ++io) {

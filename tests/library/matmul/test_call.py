@@ -190,10 +190,16 @@ WRONG = [
     ((some(0, 2, 2), some(2, 2, 2)), "are stacks of (0,) and (2,) matrices; expected extents"),
     ((A, B, np.empty((2, 5), "f4")), "out has shape (2, 5); expected (2, 4)"),
     ((A, B, np.empty((2, 4))), "out has elements of type float64; expected float32"),
-    ((A, B, np.empty((2, 4), "f4")[:, ::-1]), "out cannot be written where it lies: it is misal"),
-    ((A, B, read_only(np.empty((2, 4), "f4"))), "out is read-only or misaligned; multiply into a"),
-    ((A, B, misaligned(2, 4)), "out is read-only or misaligned; multiply into a new array"),
-    ((A, B, misaligned(2, 8)[:, :4]), "out cannot be written where it lies: it is misaligned, has"),
+    (
+        (A, B, np.empty((2, 4), "f4")[:, ::-1]),
+        "out has a stride of -4 bytes along axis 1; expected a positive one; multiply",
+    ),
+    (
+        (A, B, read_only(np.empty((2, 4), "f4"))),
+        "out is read-only; multiply into a new array and copy it",
+    ),
+    ((A, B, misaligned(2, 4)), "out is misaligned: its address or a stride is not a multiple of 4"),
+    ((A, B, misaligned(2, 8)[:, :4]), "out is misaligned: its address or"),
     ((A, B, [0]), "out is of type list; expected a numpy array"),
 ]
 

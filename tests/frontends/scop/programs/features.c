@@ -462,3 +462,32 @@ void continued(int n, int m, double z[restrict n])
         z[i] -= 3;
     }
 }
+
+void count_down(int n, unsigned m, double x[restrict n], float y[restrict m], long z[restrict n],
+                int w[restrict 6])
+{
+    unsigned i;
+    double last = 0;
+    for (int j = n; j-- > 0;) {
+        last = last * 0.5 + x[j];
+        x[j] = last;
+    }
+    for (i = m; i--;)
+        y[i] += i;
+    for (int j = n - 1; --j >= 0;)
+        z[j] += z[j + 1];
+    for (signed char j = 5; 0 != j--;)
+        w[j] = w[j + 1] * 3 + j;
+    for (int j = -1; ++j < n;)
+        z[j] -= j;
+    for (int j = 0; j++ < n - 1;)
+        z[j] += z[j - 1];
+}
+
+void round_halves(int n, double x[restrict n], float y[restrict n])
+{
+    for (int i = 0; i < n; i++) {
+        x[i] = round(x[i] * 2) + round(i * 0.5 - 1);
+        y[i] = roundf(y[i]) - roundf(0.5f * i);
+    }
+}
