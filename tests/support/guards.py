@@ -33,7 +33,7 @@ from polysched.runtime.door import Door, Target
 from polysched.runtime.door_entrance import Entrance
 from polysched.runtime.kernel import CompiledKernel
 from polysched.runtime.plan import Allocation, Plan
-from tests.support.fenced import PAGE, Fenced
+from tests.library.transpose.fenced import PAGE, Fenced
 
 NumpyArray = np.ndarray[Any, Any]
 

@@ -15,8 +15,8 @@ from polysched.library.transpose.schedule import IN_CACHE, past_cache, transpose
 from polysched.lower import compile
 from polysched.machine.load import load_machine
 from polysched.runtime.kernel import CompiledKernel
+from tests.library.transpose.fenced import fenced
 from tests.support.differential import NO_CACHE
-from tests.support.fenced import fenced
 
 DTYPES = (u8, u16, u32, u64)
 MACHINES = ("host", "haswell-avx2", "generic")

@@ -6,8 +6,8 @@ from polysched.library.transpose.plain import copy_kernel, copy_schedule
 from polysched.lower import compile
 from polysched.machine.load import load_machine
 from tests.library.transpose.copies import MACHINES
+from tests.library.transpose.fenced import fenced
 from tests.support.differential import NO_CACHE, assert_agrees
-from tests.support.fenced import fenced
 
 
 @pytest.mark.parametrize("machine", MACHINES)
