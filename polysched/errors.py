@@ -92,6 +92,10 @@ class ExportError(PolyschedError):
     """An export that cannot be made as asked: its names, its files, its linker."""
 
 
+class CacheWarning(UserWarning):
+    """Compiled code is not kept on disk, or not as asked for; the message says why."""
+
+
 class FrontendError(PolyschedError):
     """A source text of a frontend that is malformed, or says what a kernel cannot say.
 

@@ -17,6 +17,7 @@ from polysched.cli.commands import CommandsByName
         "compile": "polysched.cli.compile:compile_command",
         "bench": "polysched.cli.bench:bench",
         "machine": "polysched.cli.machine:machine_command",
+        "cache": "polysched.cli.cache:cache_command",
     },
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -1,33 +1,59 @@
 """Compiled objects kept on disk between processes.
 
-An entry is a file named by its key: a magic number, the SHA-256 of the payload, the payload. It
-appears whole or not at all, and what does not check is treated as absent. No failure of the file
-system ever reaches the caller: without a usable folder everything works, only slower the next time.
+An entry is a file named by its key: a magic number, the SHA-256 of key and payload, the payload. It
+appears whole or not at all, and a file that does not check is treated as absent: a truncated one,
+one with any bit changed, the entry of another key under this name, one that another user may have
+written (:mod:`polysched.runtime.private_folder`).
+
+A folder that others may write to is not used, with one `CacheWarning`. No other trouble with files
+reaches the caller: without a usable folder everything works, only slower the next time.
 """
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import hashlib
 import logging
 import os
-import tempfile
+import re
+import shlex
+import time
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 import platformdirs
 
+from polysched.errors import CacheWarning
+from polysched.runtime.private_folder import (
+    UNFINISHED,
+    UnsafeFolderError,
+    delete,
+    private_folder,
+    read_private,
+    regular_files,
+    write_private,
+)
+
 ENVIRONMENT_VARIABLE = "POLYSCHED_CACHE"
+LIMIT_VARIABLE = "POLYSCHED_CACHE_LIMIT"
 OFF = "off"
 DEFAULT_LIMIT_BYTES = 512 * 1024**2
 
-_MAGIC = b"polysched object 1\n"
+_MAGIC = b"polysched object 2\n"
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _SUFFIX = ".object"
+_LARGEST_ENTRY = 1024**3
 # One store in so many looks at the whole folder; which ones, the key decides.
 _EVICTION_INTERVAL = 16
+# Seconds after which nobody is writing an unfinished file any more.
+_ABANDONED = 3600.0
+_UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 
 _log = logging.getLogger(__name__)
+_T = TypeVar("_T")
 
 
 def cache_key(*parts: str) -> str:
@@ -40,12 +66,20 @@ def cache_key(*parts: str) -> str:
     return digest.hexdigest()
 
 
+class Usage(NamedTuple):
+    """How many entries there are, and how many bytes they have together."""
+
+    entries: int
+    bytes: int
+
+
 @dataclass(frozen=True)
 class ObjectCache:
     """A folder of compiled objects; without a folder, a cache that keeps nothing.
 
     When the entries grow beyond ``limit_bytes`` the least recently used ones go. Between two looks
-    at the folder the size may exceed the limit by what a few stores add.
+    at the folder the size may exceed the limit by what a few stores add. Processes may load, store
+    and evict at the same time.
     """
 
     folder: Path | None
@@ -53,21 +87,15 @@ class ObjectCache:
 
     def load(self, key: str) -> bytes | None:
         """The payload stored under ``key``; None where there is none, or only a damaged one."""
-        if self.folder is None:
+        name = _name(key)
+        data = self._inside(lambda folder: read_private(folder, name, most_bytes=_LARGEST_ENTRY))
+        if data is None:
             return None
-        path = self._path(self.folder, key)
-        try:
-            payload = _payload(path.read_bytes())
-        except OSError as error:
-            _log.debug("no cache entry %s: %s", path, error)
+        start = len(_MAGIC) + _DIGEST_BYTES
+        if data[:start] != _header(key, data[start:]):
+            _log.debug("ignoring damaged cache entry %s in %s", name, self.folder)
             return None
-        if payload is None:
-            _log.debug("ignoring damaged cache entry %s", path)
-            return None
-        # The order of the modification times is that of use, where the folder lets it.
-        with contextlib.suppress(OSError):
-            os.utime(path)
-        return payload
+        return data[start:]
 
     def store(self, key: str, payload: bytes) -> None:
         """Keep ``payload`` under ``key``, in place of what is there."""
@@ -75,62 +103,112 @@ class ObjectCache:
             return
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _write_atomically(
-                self._path(self.folder, key),
-                _MAGIC + hashlib.sha256(payload).digest() + payload,
-            )
         except OSError as error:
-            _log.debug("cannot store a cache entry in %s: %s", self.folder, error)
+            _log.debug("cannot make the cache folder %s: %s", self.folder, error)
             return
+        data = _header(key, payload) + payload
+        self._inside(lambda folder: write_private(folder, _name(key), data))
         if int(key[:8], 16) % _EVICTION_INTERVAL == 0:
             self.evict()
 
     def evict(self) -> None:
         """Delete the least recently used entries until the rest is within ``limit_bytes``."""
-        if self.folder is None:
-            return
-        try:
-            with os.scandir(self.folder) as found:
-                files = [(entry.path, entry.stat()) for entry in found if entry.is_file()]
-            excess = sum(status.st_size for _, status in files) - self.limit_bytes
-            for path, status in sorted(files, key=lambda file: file[1].st_mtime_ns):
-                if excess <= 0:
-                    break
-                Path(path).unlink(missing_ok=True)
-                excess -= status.st_size
-        except OSError as error:
-            _log.debug("cannot tidy the cache folder %s: %s", self.folder, error)
+        self._inside(lambda folder: _evict(folder, self.limit_bytes))
 
-    def _path(self, folder: Path, key: str) -> Path:
-        return folder / f"{key}{_SUFFIX}"
+    def usage(self) -> Usage | None:
+        """What the folder holds; None if it does not exist or cannot be used."""
+        return self._inside(_usage)
+
+    def clear(self) -> None:
+        """Delete all entries."""
+        self._inside(lambda folder: _evict(folder, 0))
+
+    def _inside(self, action: Callable[[int], _T]) -> _T | None:
+        """The result of an action on the folder's descriptor; None where it fails."""
+        if self.folder is None:
+            return None
+        try:
+            with private_folder(self.folder) as folder:
+                return action(folder)
+        except UnsafeFolderError as error:
+            _warn_once(_unsafe(self.folder, error))
+        except OSError as error:
+            _log.debug("cannot use the cache folder %s: %s", self.folder, error)
+        return None
 
 
 def default_cache() -> ObjectCache:
     """The user's cache folder, or what the environment variable ``POLYSCHED_CACHE`` says.
 
-    Its value is the path of a folder; ``off`` stands for no cache on disk.
+    Its value is the path of a folder; ``off`` stands for no cache on disk. The variable
+    ``POLYSCHED_CACHE_LIMIT`` limits the size, in bytes, or with K, M or G: ``200M``.
     """
     chosen = os.environ.get(ENVIRONMENT_VARIABLE)
     if chosen == OFF:
         return ObjectCache(None)
-    if chosen:
-        return ObjectCache(Path(chosen).expanduser())
-    return ObjectCache(platformdirs.user_cache_path("polysched") / "objects")
+    path = chosen or platformdirs.user_cache_path("polysched") / "objects"
+    folder = Path(os.path.expanduser(path))  # Path's own raises where no home is known
+    if str(folder).startswith("~"):
+        _log.debug("no cache on disk: the home folder of '%s' is not known", folder)
+        return ObjectCache(None)
+    return ObjectCache(folder, _limit())
 
 
-def _payload(data: bytes) -> bytes | None:
-    start = len(_MAGIC) + _DIGEST_BYTES
-    digest, payload = data[len(_MAGIC) : start], data[start:]
-    intact = data.startswith(_MAGIC) and hashlib.sha256(payload).digest() == digest
-    return payload if intact else None
+def _limit() -> int:
+    text = os.environ.get(LIMIT_VARIABLE, "")
+    found = re.fullmatch(r"(\d+) ?([kmg]?)(i?b)?", text.strip(), re.IGNORECASE)
+    if found:
+        return int(found[1]) * _UNITS[found[2].lower()]
+    if text.strip():
+        _warn_once(
+            f"{LIMIT_VARIABLE}={text!r} is no size; expected a number of bytes such as 200M or 2G. "
+            f"The limit is {DEFAULT_LIMIT_BYTES // 1024**2}M"
+        )
+    return DEFAULT_LIMIT_BYTES
 
 
-def _write_atomically(path: Path, data: bytes) -> None:
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        Path(temporary).replace(path)
-    except OSError:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+def _name(key: str) -> str:
+    return f"{key}{_SUFFIX}"
+
+
+def _header(key: str, payload: bytes) -> bytes:
+    """What an entry begins with. The key takes part: the entry of another key is no entry."""
+    digest = hashlib.sha256(f"{len(key)} {key} ".encode())
+    digest.update(payload)
+    return _MAGIC + digest.digest()
+
+
+def _entries(folder: int) -> list[tuple[str, os.stat_result]]:
+    return [(name, status) for name, status in regular_files(folder) if name.endswith(_SUFFIX)]
+
+
+def _usage(folder: int) -> Usage:
+    sizes = [status.st_size for _, status in _entries(folder)]
+    return Usage(len(sizes), sum(sizes))
+
+
+def _evict(folder: int, limit: int) -> None:
+    entries = _entries(folder)
+    excess = sum(status.st_size for _, status in entries) - limit
+    for name, status in sorted(entries, key=lambda entry: entry[1].st_mtime_ns):
+        if excess <= 0:
+            break
+        delete(folder, name)
+        excess -= status.st_size
+    for name, status in regular_files(folder):
+        if name.endswith(UNFINISHED) and status.st_mtime < time.time() - _ABANDONED:
+            delete(folder, name)
+
+
+def _unsafe(folder: Path, error: UnsafeFolderError) -> str:
+    advice = f"run 'chmod 700 {shlex.quote(str(folder))}', or " if error.can_be_closed else ""
+    return (
+        f"the cache folder '{folder}' is not used: {error}, and whoever can write to it chooses "
+        f"the code that runs. Kernels are compiled anew in each process; {advice}name a folder of "
+        f"your own in {ENVIRONMENT_VARIABLE} ('{OFF}' for none)"
+    )
+
+
+@functools.cache
+def _warn_once(message: str) -> None:
+    warnings.warn(message, CacheWarning, stacklevel=2)

@@ -56,6 +56,7 @@ def taught(
     return door
 
 
+@pytest.mark.unguarded
 def test_a_kind_that_was_learnt_runs_with_the_addresses_of_the_call(spy: Spy) -> None:
     a, out = np.zeros((3, 4), np.float32), np.zeros(5)
     door = taught(spy, a, out)
@@ -116,6 +117,7 @@ def test_what_differs_goes_the_long_way(spy: Spy, other: Any) -> None:
     assert not spy.calls
 
 
+@pytest.mark.unguarded
 def test_strides_count_where_the_kind_has_gaps(spy: Spy) -> None:
     memory, out = np.zeros((8, 8), np.float32), np.zeros(5)
     door = taught(spy, memory[::2, :3], out)
@@ -182,6 +184,7 @@ def test_what_is_only_read_may_be_read_only_and_shared() -> None:
     assert door.enter(None, a, a, out) is out
 
 
+@pytest.mark.unguarded
 def test_order_integers_and_result() -> None:
     spy = Spy(5)
     a, b, out = np.zeros(2), np.zeros(3), np.zeros(4)
@@ -192,6 +195,7 @@ def test_order_integers_and_result() -> None:
     assert spy.calls == [(out.ctypes.data, a.ctypes.data, b.ctypes.data, 7, 1 << 40)]
 
 
+@pytest.mark.unguarded
 def test_an_output_that_is_left_out_is_allocated(spy: Spy) -> None:
     a = np.zeros(3)
     door = taught(spy, a, None, allocate=(np.empty, ((2, 2), np.int16)))

@@ -6,11 +6,13 @@ import weakref
 from typing import Any
 
 import numpy as np
+import pytest
 
 from polysched.runtime.door import Door
 from polysched.runtime.door_entrance import NAME, Entrance, entrance
 
 
+@pytest.mark.unguarded
 def test_it_knows_no_call_before_the_door_is_open() -> None:
     door = Door(4)
     kept = door.enter

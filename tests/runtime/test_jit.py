@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.errors import LoweringError, MachineError
+from polysched.errors import CacheWarning, LoweringError, MachineError
 from polysched.machine.description import Machine
 from polysched.machine.presets import PRESETS
 from polysched.runtime import jit
@@ -192,6 +192,31 @@ def test_damaged_entry_is_compiled_again_and_rewritten(
     assert compile_module(ADD, ADD_ENTRY, host, OPTIONS, cache).call(2, 3) == 5
     assert path.read_bytes() == intact
     assert compilations == ["add", "add"]
+
+
+def test_the_entry_of_another_kernel_does_not_run(
+    tmp_path: Path, host: Machine, compilations: list[str]
+) -> None:
+    cache = ObjectCache(tmp_path)
+    compile_module(ADD, ADD_ENTRY, host, OPTIONS, cache)
+    (own,) = tmp_path.iterdir()
+    compile_module(ADD.replace("= add", "= sub"), ADD_ENTRY, host, OPTIONS, cache)
+    (other,) = (path for path in tmp_path.iterdir() if path != own)
+    other.replace(own)
+    assert compile_module(ADD, ADD_ENTRY, host, OPTIONS, cache).call(2, 3) == 5
+    assert compilations == ["add", "add", "add"]
+
+
+def test_a_folder_that_others_may_write_to_only_costs_time(
+    tmp_path: Path, host: Machine, compilations: list[str]
+) -> None:
+    tmp_path.chmod(0o777)
+    cache = ObjectCache(tmp_path)
+    with pytest.warns(CacheWarning, match="is not used: other users may write to it"):
+        assert compile_module(ADD, ADD_ENTRY, host, OPTIONS, cache).call(2, 3) == 5
+    assert compile_module(ADD, ADD_ENTRY, host, OPTIONS, cache).call(2, 3) == 5
+    assert compilations == ["add", "add"]
+    assert not list(tmp_path.iterdir())
 
 
 def test_unwritable_cache_only_costs_time(host: Machine, compilations: list[str]) -> None:

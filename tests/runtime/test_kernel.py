@@ -215,6 +215,7 @@ def test_the_users_cache_is_the_default(
 # -- threads --
 
 
+@pytest.mark.unguarded
 def test_two_threads_are_in_one_kernel_at_once(meet, host: Machine) -> None:
     kernel = meet.compiled(host)
     state = np.array([0, 2, 0])
