@@ -1,4 +1,4 @@
-"""A test campaign of its own: random kernels and C functions, judged without polysched's interpreter.
+"""A campaign of random kernels and C functions, judged without polysched's interpreter.
 
 ``python -m tests.campaign kernels --count 5000 --seed 0`` and ``python -m tests.campaign c``. The
 generators, the arithmetic and the judgement of orders are written apart from `polysched.fuzz` and

@@ -28,7 +28,7 @@ from tests.campaign.modelled_steps import Step
 from tests.campaign.schedules_grown import Steps
 
 GROUP = 10
-_SCHEDULES = 2
+_SCHEDULES = 1
 _HEAD = "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <stdlib.h>\n"
 _GCC = ("gcc", "-std=c11", "-fwrapv", "-ffp-contract=off", "-shared", "-fPIC", "-w")
 _UNDEFINED = "-fsanitize=integer-divide-by-zero,float-cast-overflow,bounds,shift-exponent"
@@ -54,18 +54,14 @@ class Variant:
 def judge_seed(seed: int, at: At) -> Outcome:
     """Judge a group of functions."""
     outcome = Outcome()
-    functions = [
-        grown_function(f"f{number}", seed * GROUP + number) for number in range(GROUP)
-    ]
+    functions = [grown_function(f"f{number}", seed * GROUP + number) for number in range(GROUP)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _judge(functions, seed, folder, outcome, at)
     return outcome
 
 
-def _judge(
-    functions: list[Function], seed: int, folder: Path, outcome: Outcome, at: At
-) -> None:
+def _judge(functions: list[Function], seed: int, folder: Path, outcome: Outcome, at: At) -> None:
     variants: list[Variant] = []
     for function in functions:
         outcome.counts["functions"] += 1
@@ -143,12 +139,11 @@ def _variants(
 
 
 def _shortened(message: str) -> str:
-    return "".join(c for c in message.split(": ", 1)[-1].split("\n")[0] if not c.isdigit())[-90:]
+    line = message.split(": ", maxsplit=1)[-1].partition("\n")[0]
+    return "".join(c for c in line if not c.isdigit())[-90:]
 
 
-def _scheduled(
-    schedule: Any, dice: Dice, outcome: Outcome, at: At
-) -> tuple[Any, tuple[Step, ...]]:
+def _scheduled(schedule: Any, dice: Dice, outcome: Outcome, at: At) -> tuple[Any, tuple[Step, ...]]:
     drawn = Steps(dice, order_only=dice.chance(0.5))
     steps: list[Step] = []
     for _ in range(dice.between(1, 5)):
@@ -159,7 +154,7 @@ def _scheduled(
         try:
             schedule = guarded(
                 f"applying {step}",
-                lambda s=step: getattr(schedule, s.method)(*s.args, **s.options),
+                lambda s=step, one=schedule: getattr(one, s.method)(*s.args, **s.options),
                 ps.ScheduleError,
             )
             steps.append(step)
@@ -287,7 +282,7 @@ class Call:
         }
         if result is not None:
             found["the result"] = np.array([result], _NUMPY[returns])
-        intact = all([guard.is_intact() for guard in guards.values()])
+        intact = all(guard.is_intact() for guard in guards.values())
         for guard in guards.values():
             guard.close()
         return {**found, "intact": intact}
@@ -383,5 +378,3 @@ def _argument(one: Argument, sizes: Mapping[str, int]) -> str:
         return "1"
     count = int(np.prod([_number(extent, sizes) for extent in one.extents]))
     return f"(void *)({one.type}[{max(count, 1)}]){{2}}"
-
-

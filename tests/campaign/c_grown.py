@@ -36,9 +36,7 @@ class Scope:
     is_bare: bool = False  # inside of a helper function, which has numbers alone
 
     def inner(self) -> Scope:
-        return Scope(
-            dict(self.ranges), list(self.numbers), list(self.written), list(self.tables)
-        )
+        return Scope(dict(self.ranges), list(self.numbers), list(self.written), list(self.tables))
 
 
 def kind(ctype: str) -> str:
@@ -212,9 +210,7 @@ class Writer:
                 return X("float", ("(-", left, ")"))
             case "cast":
                 whole = self._int(scope, depth - 1)
-                return X(
-                    "float", (f"({dice.weighted(FLOATS)})(", dice.pick((left, whole)), ")")
-                )
+                return X("float", (f"({dice.weighted(FLOATS)})(", dice.pick((left, whole)), ")"))
             case "choose":
                 right = self._float(scope, depth - 1)
                 condition = self.condition(scope, depth - 1)

@@ -39,7 +39,9 @@ class FunctionWriter:
         result = ""
         if dice.chance(0.25):
             result = dice.pick(writer.types)
-            body.append(S((f"{result} r = ", writer.value(replace(scope, is_bare=True), kind(result), 1))))
+            body.append(
+                S((f"{result} r = ", writer.value(replace(scope, is_bare=True), kind(result), 1)))
+            )
             scope.written.append(("r", kind(result)))
         body += self.nest(scope, dice.weighted({1: 4, 2: 4, 3: 2}), ())
         if result:
@@ -243,5 +245,3 @@ class FunctionWriter:
 def grown_function(name: str, seed: object) -> Function:
     """The function of a seed."""
     return FunctionWriter(name, seed).function()
-
-

@@ -117,7 +117,9 @@ def _nodes(body: tuple[Node, ...], indent: str) -> list[str]:
 def declaration(program: Program) -> str:
     """The text; it defines ``kernel``."""
     lines = ["import numpy as np", "import polysched as ps", "", 'build = ps.KernelBuilder("k")']
-    for one in program.params:
-        lines.append(f'{one.name} = build.parameter("{one.name}", minimum={one.minimum})')
+    lines += [
+        f'{one.name} = build.parameter("{one.name}", minimum={one.minimum})'
+        for one in program.params
+    ]
     lines += [_array(one) for one in program.arrays]
     return "\n".join([*lines, *_nodes(program.body, ""), "kernel = build.kernel()", ""])

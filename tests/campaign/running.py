@@ -26,13 +26,13 @@ def drawn_sizes(program: Program, dice: Dice, count: int) -> list[dict[str, int]
     if not program.params:
         return [{}]
     found = [{one.name: one.minimum for one in program.params}]
-    for _ in range(count - 1):
-        found.append(
-            {
-                one.name: dice.pick([size for size in _SIZES if size >= one.minimum])
-                for one in program.params
-            }
-        )
+    found += [
+        {
+            one.name: dice.pick([size for size in _SIZES if size >= one.minimum])
+            for one in program.params
+        }
+        for _ in range(count - 1)
+    ]
     return found
 
 

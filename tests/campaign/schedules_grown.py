@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, path
@@ -273,7 +274,7 @@ def _neighbours(node: Node) -> Any:
         case Loop(body=body):
             yield from _neighbours(body)
         case Sequence(children=children):
-            for one, other in zip(children, children[1:], strict=False):
+            for one, other in pairwise(children):
                 if isinstance(one, Loop) and isinstance(other, Loop):
                     yield one, other
             for child in children:

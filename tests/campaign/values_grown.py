@@ -84,7 +84,7 @@ class Values:
         if drafts and dice.chance(0.8):
             return grower.load(dice.pick(drafts), self._place)  # type: ignore[no-any-return]
         if len(grower.drafts) < 6 and dice.chance(0.6):
-            draft = grower._array("input", grower._rank(), dtype)
+            draft = grower.array("input", grower._rank(), dtype)
             return grower.load(draft, self._place)  # type: ignore[no-any-return]
         return None
 
