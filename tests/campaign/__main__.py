@@ -16,7 +16,11 @@ from pathlib import Path
 
 from tests.campaign.supervisor import campaign, work
 
-_PARTS = {"kernels": "tests.campaign.kernels", "c": "tests.campaign.c_functions"}
+_PARTS = {
+    "kernels": "tests.campaign.kernels",
+    "c": "tests.campaign.c_functions",
+    "printed": "tests.campaign.printed",
+}
 
 
 def main() -> int:

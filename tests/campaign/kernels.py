@@ -26,6 +26,9 @@ from tests.campaign.witnesses import (
     depends_on_data,
 )
 
+_MACHINES = ("generic", "haswell-avx2", "skylake-avx512", "sapphirerapids")
+"""What code is generated for now and then in place of this machine, which can run all of it."""
+
 At = Callable[[str], None]
 """Told what is done next, so that a crash or a hang can be placed."""
 
@@ -121,9 +124,10 @@ class Case:
 
     def run(self, schedule: Any, what: str) -> None:
         """Compile a legal schedule and compare its results."""
-        self.at(f"compile {what}")
         try:
-            kernel = guarded("compiling", schedule.compile, ps.LoweringError)
+            machine = self.dice.pick(_MACHINES) if self.dice.chance(0.35) else None
+            self.at(f"compile {what} for {machine}")
+            kernel = guarded("compiling", lambda: schedule.compile(machine), ps.LoweringError)
         except ps.LoweringError as error:
             self.outcome.counts["no code for it: " + str(error)[:160]] += 1
             return
@@ -140,7 +144,7 @@ class Case:
                 )
                 self.outcome.counts["runs"] += 1
                 if fault is not None:
-                    raise Finding("wrong values", f"{fault}, threads={threads}")
+                    raise Finding("wrong values", f"{fault}, {threads=}, {machine=}")
 
 
 def check_witness_or_raise(case: Case, tree: Node | None, verdict: Any) -> None:
@@ -238,7 +242,7 @@ class Scheduled:
         case.outcome.counts["guarded"] += 1
 
         class Guarded:
-            compile = staticmethod(lambda: self.schedule.compile(guard=True))
+            compile = staticmethod(lambda machine: self.schedule.compile(machine, guard=True))
 
         case.run(Guarded, "the guarded schedule")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tests.campaign import typed
@@ -65,6 +65,16 @@ class Expected:
 
     def fault(self, kernel: Any, dice: Dice, threads: int | None) -> str | None:
         """What differs when the compiled kernel runs; None if nothing does."""
+        more = {} if threads is None else {"threads": threads}
+
+        def call(arguments: Mapping[str, Argument]) -> None:
+            views = {name: argument.view for name, argument in arguments.items()}
+            kernel(**views, **self.sizes, **more)
+
+        return self.fault_of(call, dice)
+
+    def fault_of(self, call: Callable[[Mapping[str, Argument]], None], dice: Dice) -> str | None:
+        """What differs after a call with arguments in memory of their own."""
         arguments = {
             array.name: Argument(array, self._oracle, self.sizes, at_end=dice.chance(0.7))
             for array in self._program.arrays
@@ -72,9 +82,7 @@ class Expected:
         }
         for name, argument in arguments.items():
             argument.fill(self.before[name])
-        more = {} if threads is None else {"threads": threads}
-        views = {name: argument.view for name, argument in arguments.items()}
-        kernel(**views, **self.sizes, **more)
+        call(arguments)
         fault = None
         for name, argument in arguments.items():
             fault = fault or self._difference(name, argument.values())
