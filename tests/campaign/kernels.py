@@ -26,7 +26,7 @@ from tests.campaign.witnesses import (
     depends_on_data,
 )
 
-_MACHINES = ("generic", "haswell-avx2", "skylake-avx512", "sapphirerapids")
+_MACHINES = ("generic", "haswell-avx2", "skylake-avx512")
 """What code is generated for now and then in place of this machine, which can run all of it."""
 
 At = Callable[[str], None]

@@ -212,15 +212,17 @@ class Steps:
             for reader, other in program.statements.items()
             if writer != reader
             and one.accesses[0].array in {access.array for access in other.accesses[1:]}
+            and one.accesses[0].array != other.accesses[0].array
         ]
         if not pairs:
             return None
         writer, reader = dice.pick(pairs)
-        own = {id(loop) for loop in self._paths(program, writer)}
+        array = program.statements[writer].accesses[0].array
+        writers = [name for name, s in program.statements.items() if s.accesses[0].array == array]
+        own = {id(loop) for name in writers for loop in self._paths(program, name)}
         loops = [one for one in self._paths(program, reader) if id(one) not in own]
         if not loops:
             return None
-        array = program.statements[writer].accesses[0].array
         producer = array if dice.chance(0.7) else writer
         options = {"recompute": True} if dice.chance(0.35) else {}
         return Step("compute_at", (producer, self._reference(reader, dice.pick(loops))), options)
