@@ -29,14 +29,21 @@ from tests.campaign.schedules_grown import Steps
 
 GROUP = 10
 _SCHEDULES = 1
-_HEAD = "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <stdlib.h>\n"
+_HEAD = """#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#define LARGE 123456
+enum { SIX = 6, SEVEN };
+typedef double real;
+"""
 _GCC = ("gcc", "-std=c11", "-fwrapv", "-ffp-contract=off", "-shared", "-fPIC", "-w")
 _UNDEFINED = "-fsanitize=integer-divide-by-zero,float-cast-overflow,bounds,shift-exponent"
 _NUMPY = {
     "int": "i4", "unsigned": "u4", "short": "i2", "unsigned short": "u2", "signed char": "i1",
     "uint8_t": "u1", "long": "i8", "unsigned long": "u8", "int64_t": "i8", "int16_t": "i2",
     "uint32_t": "u4", "long long": "i8", "char": "i1", "int8_t": "i1", "size_t": "u8",
-    "float": "f4", "double": "f8",
+    "float": "f4", "double": "f8", "real": "f8", "_Bool": "?",
 }  # fmt: skip
 _SIZES = (0, 1, 2, 3, 5, 7, 8, 9, 13, 16, 17, 19)
 _BYTES = 1 << 20
@@ -206,6 +213,8 @@ def _differs(
             for one in function.arguments
             if one.role == "size"
         }
+        for name, least in function.widths:
+            sizes[name] = _number(least, sizes) + dice.pick((0, 0, 1, 3))
         call = Call(function, sizes, dice)
         if call.is_large:
             continue
@@ -298,6 +307,8 @@ def _drawn(source: Any, dtype: Any, shape: tuple[int, ...]) -> Any:
         if wide == 0:
             return np.asarray(source.integers(-4, 5, shape), dtype)
         return np.asarray(source.standard_normal(shape) * (1, 3, 1e4)[wide], dtype)
+    if dtype.kind == "b":
+        return source.integers(0, 2, shape).astype(dtype)
     info = np.iinfo(dtype)
     if source.integers(0, 2):
         return source.integers(max(info.min, -9), 9, shape, dtype)
@@ -360,6 +371,7 @@ def _fails(function: Function, one: Variant, seed: int, folder: Path, at: At) ->
 def _is_undefined(function: Function, folder: Path) -> bool:
     """Whether a sanitizer says so, of a program that calls the function on numbers of its own."""
     sizes = {one.name: 3 for one in function.arguments if one.role == "size"}
+    sizes |= {name: _number(least, sizes) for name, least in function.widths}
     names = ", ".join(_argument(one, sizes) for one in function.arguments)
     source = folder / "undefined.c"
     source.write_text(
@@ -373,7 +385,7 @@ def _is_undefined(function: Function, folder: Path) -> bool:
 
 def _argument(one: Argument, sizes: Mapping[str, int]) -> str:
     if one.role == "size":
-        return "3"
+        return str(sizes[one.name])
     if one.role == "number":
         return "1"
     count = int(np.prod([_number(extent, sizes) for extent in one.extents]))

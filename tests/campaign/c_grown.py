@@ -17,9 +17,9 @@ from tests.campaign.drawing import (
 INTS = {
     "int": 6, "unsigned": 3, "short": 2, "unsigned short": 2, "signed char": 2, "uint8_t": 2,
     "long": 2, "unsigned long": 1, "int64_t": 1, "int16_t": 1, "uint32_t": 1, "long long": 0.5,
-    "char": 0.5, "int8_t": 1, "size_t": 0.4,
+    "char": 0.5, "int8_t": 1, "size_t": 0.4, "_Bool": 0.5,
 }  # fmt: skip
-FLOATS = {"float": 5, "double": 4}
+FLOATS = {"float": 5, "double": 4, "real": 1}
 _UNARY_MATH = ("sqrt", "fabs", "floor", "ceil", "trunc", "rint")
 _LIBRARY = ("sin", "cos", "log", "atan", "cbrt", "tanh")
 _BINARY_MATH = ("fmin", "fmax", "fmod", "hypot", "atan2", "pow")
@@ -41,6 +41,11 @@ class Scope:
 
 def kind(ctype: str) -> str:
     return "float" if ctype in FLOATS else "int"
+
+
+def width_of(name: str) -> str:
+    """The size that is the distance of two rows of a flat array."""
+    return f"ld_{name}"
 
 
 class Writer:
@@ -79,7 +84,8 @@ class Writer:
         name = self.fresh("a")
         rank = dice.weighted({1: 5, 2: 4, 3: 0.7})
         role = "inout" if written or dice.chance(0.3) else "const"
-        self.arrays[name] = Argument(name, dice.pick(types), role, flat=False)
+        flat = rank < 3 and dice.chance(0.25)
+        self.arrays[name] = Argument(name, dice.pick(types), role, flat=flat)
         self.ends[name] = [[] for _ in range(rank)]
         return name
 
@@ -107,13 +113,20 @@ class Writer:
             return f"({text}) / 2", highest
         return text, highest
 
-    def element(self, scope: Scope, name: str) -> str:
-        shown = ""
+    def subscripts(self, scope: Scope, name: str) -> list[str]:
+        """Subscripts of an array, which is made large enough for them."""
+        found = []
         for position, ends in enumerate(self.ends[name]):
             text, highest = self._subscript(scope, position)
             ends.append(highest)
-            shown += f"[{text}]"
-        return name + shown
+            found.append(text)
+        return found
+
+    def element(self, scope: Scope, name: str) -> str:
+        subscripts = self.subscripts(scope, name)
+        if self.arrays[name].flat and len(subscripts) == 2:
+            return f"{name}[({subscripts[0]}) * {width_of(name)} + {subscripts[1]}]"
+        return name + "".join(f"[{one}]" for one in subscripts)
 
     # Values
 
@@ -138,7 +151,7 @@ class Writer:
         if wanted == "float":
             return X(wanted, (dice.pick(("0.5f", "1.5", "-2.0f", "0.1", "3.0f", "1e-3f")),))
         literals = ("0", "1", "2", "3", "-1", "7", "100", "255", "1000", "3u", "5L", "0x7f", "-129",
-                    "70000", "'a'", "0x80000000u", "1ul")  # fmt: skip
+                    "70000", "'a'", "0x80000000u", "1ul", "LARGE", "SEVEN")  # fmt: skip
         return X(wanted, (dice.pick(literals),))
 
     def bounded(self, scope: Scope, size: int) -> str:
@@ -173,7 +186,7 @@ class Writer:
                     by = ("((", right, " & 7) + 1)")
                 return X("int", ("(", left, f" {dice.pick('/%')} ", *by, ")"))
             case "unary":
-                return X("int", (f"({dice.pick('-~!+')}", left, ")"))
+                return X("int", (f"({dice.pick('-~!+')} ", left, ")"))
             case "cast":
                 return X("int", (f"({dice.weighted(INTS)})(", left, ")"))
             case "choose":
@@ -207,7 +220,7 @@ class Writer:
                 pair = (left, other) if dice.chance(0.5) else (other, left)
                 return X("float", ("(", pair[0], f" {dice.pick('+-*')} ", pair[1], ")"))
             case "unary":
-                return X("float", ("(-", left, ")"))
+                return X("float", ("(- ", left, ")"))
             case "cast":
                 whole = self._int(scope, depth - 1)
                 return X("float", (f"({dice.weighted(FLOATS)})(", dice.pick((left, whole)), ")"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.campaign.c_grown import FLOATS, INTS, Scope, Writer, kind
+from tests.campaign.c_grown import FLOATS, INTS, Scope, Writer, kind, width_of
 from tests.campaign.c_text import Argument, Function, S, X, affine_text
 from tests.campaign.drawing import (
     constant,
@@ -51,18 +51,31 @@ class FunctionWriter:
             for one in writer.sizes
         ]
         arrays = [self._finished(one) for one in writer.arrays.values()]
+        widths = tuple(
+            (width_of(one.name), one.extents[1])
+            for one in arrays
+            if one.flat and len(one.extents) == 2
+        )
+        sizes += [Argument(name, "int", "size") for name, _ in widths]
+        arrays = [
+            replace(one, extents=(one.extents[0], {width_of(one.name): 1}))
+            if one.flat and len(one.extents) == 2
+            else one
+            for one in arrays
+        ]
         return Function(
             writer.name,
             result or "void",
             (*sizes, *passed, *arrays),
             tuple(writer.before),
             tuple(body),
+            widths,
         )
 
     def _finished(self, one: Argument) -> Argument:
         hulls = [plus(upper_hull(ends), constant(1)) for ends in self.writer.ends[one.name]]
         hulls = [{**hull, "": max(hull[""], 1)} for hull in hulls]
-        return replace(one, extents=tuple(hulls), flat=len(hulls) == 1 and self.dice.chance(0.3))
+        return replace(one, extents=tuple(hulls))
 
     def _table(self, scope: Scope) -> None:
         dice, writer = self.dice, self.writer
@@ -99,7 +112,10 @@ class FunctionWriter:
 
     def _loop(self, scope: Scope, budget: int, names: tuple[str, ...]) -> S:
         head, inner, name = self._head(scope, names)
-        return S((head,), tuple(self.nest(inner, budget, (*names, name))))
+        body = self.nest(inner, budget, (*names, name))
+        if self.dice.chance(0.08):
+            body.insert(0, S(("if (", self.writer.condition(inner, 1), ") continue")))
+        return S((head,), tuple(body))
 
     def _head(self, scope: Scope, names: tuple[str, ...]) -> tuple[str, Scope, str]:
         """The head of a loop, and what is known inside."""
@@ -132,6 +148,12 @@ class FunctionWriter:
             start, end = affine_text(last), affine_text(low)
             return f"for ({ctype} {name} = {start}; {name} >= {end}; {move})", inner, name
         move = dice.pick((f"{name}++", f"++{name}")) if step == 1 else f"{name} += {step}"
+        if low == {"": 0} and high == {self.writer.sizes[0]: 1, "": 0} and dice.chance(0.1):
+            return (
+                f"for ({ctype} {name} = 0; {name} != {self.writer.sizes[0]}; {move})",
+                inner,
+                name,
+            )
         until = f"< {affine_text(high)}" if dice.chance(0.7) else f"<= {affine_text(last)}"
         return f"for ({ctype} {name} = {affine_text(low)}; {name} {until}; {move})", inner, name
 
@@ -175,8 +197,22 @@ class FunctionWriter:
             name, its = dice.pick(scope.written)
             return [*before, self._assigned(scope, name, its)]
         array = writer.array(None, written=True)
-        target = writer.element(scope, array)
-        return [*before, self._assigned(scope, target, kind(writer.arrays[array].type))]
+        its = kind(writer.arrays[array].type)
+        if len(writer.ends[array]) == 2 and dice.chance(0.3):
+            row, target = self._row(scope, array)
+            return [*before, row, self._assigned(scope, target, its)]
+        return [*before, self._assigned(scope, writer.element(scope, array), its)]
+
+    def _row(self, scope: Scope, array: str) -> tuple[S, str]:
+        """A row of an array, by a pointer or by its first position, and an element of it."""
+        writer = self.writer
+        one, (first, second) = writer.arrays[array], writer.subscripts(scope, array)
+        name = writer.fresh("row")
+        if one.flat:
+            return S(
+                (f"int {name} = ({first}) * {width_of(array)}",)
+            ), f"{array}[{name} + {second}]"
+        return S((f"{one.type} *{name} = {array}[{first}]",)), f"{name}[{second}]"
 
     def _assigned(self, scope: Scope, target: str, its: str) -> S:
         dice, writer = self.dice, self.writer
@@ -235,8 +271,9 @@ class FunctionWriter:
         target = writer.element(inner, array)
         read = f"{name}[{index}]"
         second = S((f"{target} = ", read, " + ", writer.value(inner, kind(ctype), 2)))
+        values = " = {1, 2}" if dice.chance(0.3) else ""
         return [
-            S((f"{ctype} {name}[{size}]",)),
+            S((f"{ctype} {name}[{size}]{values}",)),
             S((head,), (S((f"{name}[{index}] = ", value)),)),
             S((head,), (second,)),
         ]

@@ -57,6 +57,8 @@ class Function:
     arguments: tuple[Argument, ...]
     before: tuple[str, ...]
     body: tuple[S, ...]
+    widths: tuple[tuple[str, Affine], ...] = ()
+    """Sizes that are at least so large."""
 
     def text(self) -> str:
         passed = ", ".join(_declared(one) for one in self.arguments)
@@ -65,6 +67,10 @@ class Function:
             f"#pragma polysched shape {one.name}{_brackets(one)}"
             for one in self.arguments
             if one.flat
+        ]
+        lines += [
+            f"#pragma polysched assume {name} >= {affine_text(least)}"
+            for name, least in self.widths
         ]
         for statement in self.body:
             lines += statement.lines("    ")
