@@ -60,6 +60,12 @@ class Function:
     widths: tuple[tuple[str, Affine], ...] = ()
     """Sizes that are at least so large."""
 
+    def sizes(self) -> tuple[str, ...]:
+        widths = dict(self.widths)
+        return tuple(
+            one.name for one in self.arguments if one.role == "size" and one.name not in widths
+        )
+
     def text(self) -> str:
         passed = ", ".join(_declared(one) for one in self.arguments)
         lines = [f"{self.returns} {self.name}({passed})", "{"]
@@ -68,6 +74,8 @@ class Function:
             for one in self.arguments
             if one.flat
         ]
+        if self.widths:
+            lines += [f"#pragma polysched assume {one} >= 0" for one in self.sizes()]
         lines += [
             f"#pragma polysched assume {name} >= {affine_text(least)}"
             for name, least in self.widths

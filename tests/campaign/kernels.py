@@ -280,24 +280,30 @@ def judge_seed(seed: int, at: At, schedules: int = 4) -> Outcome:
     except Finding as error:
         outcome.findings.append((error.title, _text(case, current, error)))
         return outcome
-    runs = 1
+    runs = True
     for number in range(schedules):
         dice = Dice(("schedule", seed, number))
         scheduled = Scheduled(case, base)
-        drawn = Steps(dice, order_only=dice.chance(0.35))
+        before = outcome.counts["compiled"]
         try:
-            for _ in range(dice.weighted({1: 2, 2: 3, 3: 3, 4: 3, 6: 2, 9: 2})):
-                step = drawn.next(scheduled.schedule.program)
-                if step is not None:
-                    scheduled.add(step)
-            if not scheduled.steps:
-                continue
-            before = outcome.counts["compiled"]
-            scheduled.judge(run=runs > 0, ask=dice.chance(0.35))
-            runs -= outcome.counts["compiled"] > before
+            _judge_schedule(scheduled, dice, run=runs)
         except Finding as error:
             outcome.findings.append((error.title, _text(case, scheduled.steps, error)))
+        runs = runs and outcome.counts["compiled"] == before
     return outcome
+
+
+def _judge_schedule(scheduled: Scheduled, dice: Dice, *, run: bool) -> None:
+    drawn = Steps(dice, order_only=dice.chance(0.35))
+    if dice.chance(0.3):
+        for step in drawn.recipe(scheduled.schedule.program):
+            scheduled.add(step)
+    for _ in range(dice.weighted({0: 1, 1: 2, 2: 3, 3: 3, 4: 3, 6: 2, 9: 2})):
+        drawn_step = drawn.next(scheduled.schedule.program)
+        if drawn_step is not None:
+            scheduled.add(drawn_step)
+    if scheduled.steps:
+        scheduled.judge(run=run, ask=dice.chance(0.35))
 
 
 def _text(case: Case, steps: Any, error: Finding) -> str:

@@ -35,6 +35,36 @@ class Steps:
         method = self._dice.weighted(self._weights)
         return getattr(self, f"_{method}")(program)  # type: ignore[no-any-return]
 
+    def recipe(self, program: Any) -> list[Step]:
+        """Steps as people combine them: tiles, vectors inside, unrolled loops, buffers."""
+        dice = self._dice
+        name = self._statement(program)
+        statement, loops = program.statements[name], self._paths(program, name)
+        if len(loops) < 2 or any(one.kind is not LoopKind.SEQUENTIAL for one in loops):
+            return []
+        chosen = dice.some([self._reference(name, one) for one in loops], 2)
+        first, second = chosen
+        lanes = dice.pick((4, 8, 16))
+        found = [
+            Step("split", (first, dice.pick((2, 3, 4, 8, 16)))),
+            Step("split", (second, lanes * dice.pick((1, 1, 2)))),
+            Step("reorder", (f"{first}o", f"{second}o", f"{first}i", f"{second}i")),
+            Step("vectorize", (f"{second}i", lanes)),
+            Step("unroll", (f"{first}i",)),
+            Step("unroll", (f"{second}i",)),
+        ]
+        arrays = [access.array for access in statement.accesses]
+        options: dict[str, Any] = {"lanes": lanes} if dice.chance(0.6) else {}
+        at = dice.pick((f"{first}o", f"{second}o"))
+        found += [
+            Step("promote", (arrays[0], at), options),
+            Step("pack", (dice.pick(arrays), at), self._order(program, dice.pick(arrays))),
+            Step("transpose", (f"{second}iv", f"{first}i")),
+            Step("parallel", (f"{first}o",)),
+            Step("compute_at", (dice.pick(arrays), at)),
+        ]
+        return [one for one in found if dice.chance(0.75)]
+
     # What there is
 
     def _statement(self, program: Any) -> str:
