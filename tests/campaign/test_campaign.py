@@ -1,11 +1,12 @@
 """A small part of the campaign, and that it notices mistakes."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
 import polysched as ps
-from tests.campaign import c_functions, kernels
+from tests.campaign import c_functions, kernels, python_functions
 from tests.campaign.c_statements import grown_function
 from tests.campaign.c_text import smaller
 from tests.campaign.declaring import declaration
@@ -24,6 +25,7 @@ from tests.campaign.drawing import Dice
 from tests.campaign.executing import Oracle
 from tests.campaign.modelled_steps import Step, applied
 from tests.campaign.orders import declared
+from tests.campaign.python_grown import Argument, Function
 from tests.campaign.running import Expected
 from tests.campaign.typed import Inexact, function
 from tests.campaign.witnesses import (
@@ -63,6 +65,32 @@ def test_c_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     outcome = c_functions.judge_seed(1, lambda _: None)
     assert outcome.findings == []
     assert outcome.counts["runs"]
+
+
+def test_python_functions() -> None:
+    outcomes = [python_functions.judge_seed(seed, lambda _: None) for seed in range(5)]
+    assert [one.findings for one in outcomes] == [[]] * 5
+    assert sum(one.counts["programs"] for one in outcomes)
+
+
+def test_wrong_values_of_a_python_function_are_found_and_shrunk(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The compiled program that does nothing is noticed, in the smallest function that assigns."""
+    text = """def f(A: "f32[n]", B: "f32[n]"):
+    n = A.shape[0]
+    for i in range(n):
+        B[i] = A[i] + 2 * A[i]
+        A[i] = 3 * A[i]
+"""
+    arrays = (Argument("A", "f32", ("n",)), Argument("B", "f32", ("n",)))
+    function = Function("f", text, arrays, least=0)
+    assert python_functions.judged(function, 0, tmp_path).outcome == python_functions.EQUAL
+    monkeypatch.setattr(ps, "compile", lambda _: lambda *_: None)
+    assert python_functions.judged(function, 0, tmp_path).outcome == python_functions.DIFFERENT
+    small = python_functions.shrunk(function, 0, tmp_path).text.splitlines()
+    assert len(small) == 4
+    assert len(small[-1].strip()) < len("B[i] = A[i] + 2 * A[i]")
 
 
 def test_model_finds_an_order_that_is_wrong() -> None:
