@@ -10,10 +10,11 @@ from enum import Enum
 import islpy as isl
 
 from polysched.errors import KernelError, LoweringError
+from polysched.ir.budget import time_budget, time_left
 from polysched.ir.extrema import greatest, least
 from polysched.ir.limits import limited
 from polysched.ir.linear import Interval
-from polysched.ir.quota import DEFAULT_SECONDS, QuotaExceededError, operation_quota
+from polysched.ir.quota import QuotaExceededError, operation_quota
 from polysched.ir.tree import executed
 from polysched.loops.coverage import miscovered
 from polysched.loops.lifetimes import merge_lifetimes, timing
@@ -46,13 +47,15 @@ class _Way(Enum):
     TOGETHER = "isl generates whole nests"
 
 
+@time_budget()
 def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgram:
     """Turn a scheduled program into loops with full and partial tiles apart.
 
     Where sizes are literals the loops follow from intervals (:func:`scan`); isl generates the
     others. What comes out is checked to run every instance exactly once. If it does not, or takes
     too long, isl is asked in a simpler way: whole nests at a time, full and partial tiles together,
-    of which the full ones are parted afterwards as far as single loops can (:func:`peel`).
+    of which the full ones are parted afterwards as far as single loops can (:func:`peel`). A way
+    that is not the last one takes at most half of the time that the call has left.
 
     Args:
         quota: twice what isl may spend in each way, in operations. 0: no limit.
@@ -93,7 +96,7 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
 def _limit(way: _Way, operations: int) -> AbstractContextManager[None]:
     if way is _Way.ISOLATED:
         return operation_quota(operations, ISOLATING_SECONDS, of_processor=True)
-    return operation_quota(operations, DEFAULT_SECONDS / 2)
+    return operation_quota(operations, 0 if way is _Way.TOGETHER else time_left() / 2)
 
 
 def _read_back(program: Program, way: _Way) -> LoopNode:

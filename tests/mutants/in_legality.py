@@ -331,7 +331,7 @@ MUTANTS = (
         "condition-not-verified",
         "a condition on the parameters is given without judging the schedule under it",
         "polysched/legality/condition.py",
-        "    if not check(restricted, quota=quota, seconds=seconds).is_legal:\n",
+        "    if not check(restricted, quota=quota).is_legal:\n",
         "    if restricted is schedule:\n",
         ("tests/legality/test_condition.py",),
     ),
