@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import islpy as isl
@@ -28,7 +28,7 @@ _Values: TypeAlias = Mapping[tuple[Reference, Reference], isl.Map]
 
 @time_budget()
 def format_dependences(
-    dependences: tuple[Dependence, ...],
+    dependences: Sequence[Dependence],
     statements: Mapping[str, Statement],
     tree: Node,
     *,
@@ -75,7 +75,7 @@ def format_dependences(
     return "".join(f"{line}\n" for line in lines)
 
 
-def _values(dependences: tuple[Dependence, ...]) -> _Values | None:
+def _values(dependences: Sequence[Dependence]) -> _Values | None:
     """The value-based pairs between references; None if isl needs too long."""
     united: dict[tuple[Reference, Reference], isl.Map] = {}
     try:

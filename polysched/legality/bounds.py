@@ -8,6 +8,7 @@ from functools import reduce
 import islpy as isl
 
 from polysched.dependence.relations import DependenceKind, Reference, timestamps
+from polysched.dependence.table import with_sink
 from polysched.ir.kernel import Access, Role, Statement, access_relation, extent_set
 from polysched.ir.smallest import SmallPoint, smallest_pair
 from polysched.legality.verdict import Cause, Violation, ViolationKind, Witness
@@ -70,10 +71,8 @@ def _read_undefined(
         return relation.subtract(_written_before(program, statement, relation))
     defined = [
         dependence.relation.range()
-        for dependence in program.dependences
-        if dependence.kind is DependenceKind.FLOW
-        and dependence.sink == reference
-        and not dependence.may
+        for dependence in with_sink(program.dependences, reference)
+        if dependence.kind is DependenceKind.FLOW and not dependence.may
     ]
     instances = reduce(isl.Set.subtract, defined, statement.domain)
     return relation.intersect_domain(instances)

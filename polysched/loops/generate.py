@@ -30,6 +30,9 @@ from polysched.schedule.program import Program
 DEFAULT_QUOTA = 4_000_000
 """Operations of isl for one program; they take it a few seconds."""
 
+MANY_STATEMENTS = 100
+"""Programs of more statements than these have limits in proportion to their statements."""
+
 ISOLATING_SECONDS = 0.5
 """Processor time of isl for isolating full tiles and for the proof of what comes out.
 
@@ -58,7 +61,8 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
     that is not the last one takes at most half of the time that the call has left.
 
     Args:
-        quota: twice what isl may spend in each way, in operations. 0: no limit.
+        quota: twice what isl may spend in each way, in operations; a multiple of it for many
+            statements. 0: no limit.
 
     Raises:
         LoweringError: isl gave up, or made something wrong or that the loop IR cannot say.
@@ -67,7 +71,7 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
     reasons = []
     for way in _Way:
         try:
-            with _limit(way, quota // 2):
+            with _limit(way, quota // 2, max(1, len(program.statements) // MANY_STATEMENTS)):
                 body = _read_back(program, way)
                 wrong = miscovered(body, program.statements, kernel.context)
         except NotScannedError:
@@ -93,10 +97,10 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
     )
 
 
-def _limit(way: _Way, operations: int) -> AbstractContextManager[None]:
+def _limit(way: _Way, operations: int, factor: int) -> AbstractContextManager[None]:
     if way is _Way.ISOLATED:
-        return operation_quota(operations, ISOLATING_SECONDS, of_processor=True)
-    return operation_quota(operations, 0 if way is _Way.TOGETHER else time_left() / 2)
+        return operation_quota(factor * operations, factor * ISOLATING_SECONDS, of_processor=True)
+    return operation_quota(factor * operations, 0 if way is _Way.TOGETHER else time_left() / 2)
 
 
 def _read_back(program: Program, way: _Way) -> LoopNode:
