@@ -14,6 +14,9 @@ import islpy as isl
 import numpy as np
 from numpy.typing import NDArray
 
+from polysched.ir.expressions import Expression, Index
+from polysched.ir.kernel import Access, Statement
+from polysched.ir.traversal import transform
 from polysched.ir.tree import Leaf, Loop, Node
 from polysched.ir.tree import Sequence as SequenceNode
 
@@ -91,6 +94,16 @@ def _renumbered(column: Numbers) -> tuple[Numbers, int]:
     """The same equalities in numbers from 0 upwards, and how many there are."""
     values, numbers = np.unique(column, return_inverse=True)
     return numbers, len(values)
+
+
+def by_position(statement: Statement, access: Access) -> tuple[Expression, ...]:
+    """The subscripts of an access, each index under the name of its position."""
+    names = {index: f"{position}" for position, index in enumerate(statement.indices)}
+
+    def numbered(node: Expression) -> Expression | None:
+        return Index(names[node.name]) if isinstance(node, Index) else None
+
+    return tuple(transform(subscript, numbered) for subscript in access.subscripts)
 
 
 def pair_classes(tree: Node, names: Sequence[str], numbers: Numbering) -> Numbers:

@@ -6,14 +6,14 @@ subscripts are equal but for a constant distance, and which the program orders a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import islpy as isl
 import numpy as np
 
-from polysched.dependence.alike import Numbering, Numbers, distinct, pair_classes
+from polysched.dependence.alike import Numbering, Numbers, by_position, distinct, pair_classes
 from polysched.dependence.relations import (
     Dependence,
     DependenceKind,
@@ -62,12 +62,14 @@ class _Analysis:
         self._numbers = Numbering()
         names = tuple(kernel.statements)
         self._columns = {name: time_columns(kernel.body, name) for name in names}
-        domains = np.array([self._numbers.up_to_names(one.domain) for one in self._statements])
+        self._domains = [self._numbers.up_to_names(one.domain) for one in self._statements]
+        domains = np.array(self._domains)
         ordered = pair_classes(kernel.body, names, self._numbers)
         both = np.broadcast_arrays(ordered, domains[:, None], domains[None, :])
         _, orders = distinct(*(one.ravel() for one in both))
         self._orders: Numbers = orders.reshape(ordered.shape)
         """For each pair of statements a number, equal for pairs that the program orders alike."""
+        self._known: dict[Hashable, tuple[Hashable, tuple[int, ...]]] = {}
         self._earlier: dict[int, isl.Map | None] = {}
         self._pairs: dict[tuple[int, ...], isl.Map | None] = {}
 
@@ -105,13 +107,16 @@ class _Analysis:
         statement = self._statements[number]
         access = statement.accesses[position]
         reference = Reference(statement.name, position)
-        touched, offset = self._touched(statement, access)
-        domain = self._numbers.up_to_names(statement.domain)
+        domain = self._domains[number]
+        key = (domain, by_position(statement, access))
+        if key not in self._known:
+            self._known[key] = self._touched(statement, access)
+        touched, offset = self._known[key]
         reduces = _is_reorderable(statement, reference, reference)
         form = self._numbers.of((domain, touched, not position, reduces))
         return _Accessing(reference, access, number, form, offset)
 
-    def _touched(self, statement: Statement, access: Access) -> tuple[object, tuple[int, ...]]:
+    def _touched(self, statement: Statement, access: Access) -> tuple[Hashable, tuple[int, ...]]:
         """The elements of an access without the constant summands of subscripts, and these."""
         if access.is_data_dependent:
             relation = self._numbers.up_to_names(access_relation(statement, access))

@@ -25,6 +25,10 @@ class QuotaExceededError(PolyschedError):
 _TURN = threading.RLock()
 """Held by the thread that asks."""
 _NO_LIMIT = 2**62
+
+MANY_STATEMENTS = 100
+"""Programs of more statements than these are given operations in proportion to their statements."""
+
 _ABSURD = (TypeError, ValueError, AttributeError)
 """What follows where islpy hands on what a stopped isl returned: no name, no text of a number."""
 
@@ -55,6 +59,11 @@ def operation_quota(
         )
     with _TURN:
         yield from _limited(limit, min(seconds or math.inf, time_left()), of_processor)
+
+
+def in_proportion(operations: int, statements: int) -> int:
+    """The operations for so many statements, given those for up to ``MANY_STATEMENTS``."""
+    return operations * max(1, statements // MANY_STATEMENTS)
 
 
 def _limited(operations: int, seconds: float, of_processor: bool) -> Iterator[None]:

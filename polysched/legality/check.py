@@ -15,7 +15,7 @@ import islpy as isl
 from polysched.errors import ScheduleError
 from polysched.ir.budget import DEFAULT_SECONDS, time_budget
 from polysched.ir.kernel import Statement
-from polysched.ir.quota import QuotaExceededError, operation_quota
+from polysched.ir.quota import QuotaExceededError, in_proportion, operation_quota
 from polysched.ir.tree import executed
 from polysched.legality.bounds import bounds_violation, undefined_violation
 from polysched.legality.explain import explain
@@ -51,8 +51,8 @@ def check(
     takes no second proof, and has no limit to keep.
 
     Args:
-        quota: what isl may spend, in operations; when it is spent the verdict is unknown. 0: no
-            limit.
+        quota: what isl may spend, in operations, on up to 100 statements, and in proportion on
+            more; when it is spent the verdict is unknown. 0: no limit.
         seconds: the wall time of the call, the search for the guilty step included; inside a call
             that has a time of its own what that has left. 0: no limit.
 
@@ -70,7 +70,7 @@ def check(
 
 def _judged(schedule: Schedule, quota: int) -> Verdict:
     try:
-        with operation_quota(quota):
+        with operation_quota(in_proportion(quota, len(schedule.program.statements))):
             violation = kernel_violation(schedule.programs[0]) or find_violation(schedule.program)
     except (QuotaExceededError, UndecidedError) as error:
         return Verdict(VerdictKind.UNKNOWN, reason=str(error))
@@ -129,7 +129,7 @@ def _made(program: Program) -> list[Statement]:
 def _guilty_step(schedule: Schedule, quota: int) -> GuiltyStep | None:
     """The step after the last legal prefix; None if the search for it takes too long."""
     try:
-        with operation_quota(quota):
+        with operation_quota(in_proportion(quota, len(schedule.program.statements))):
             for index in reversed(range(len(schedule.steps))):
                 if _is_legal(schedule.programs[index]):
                     step = schedule.steps[index]

@@ -14,7 +14,7 @@ from polysched.ir.budget import time_budget, time_left
 from polysched.ir.extrema import greatest, least
 from polysched.ir.limits import limited
 from polysched.ir.linear import Interval
-from polysched.ir.quota import QuotaExceededError, operation_quota
+from polysched.ir.quota import QuotaExceededError, in_proportion, operation_quota
 from polysched.ir.tree import executed
 from polysched.loops.coverage import miscovered
 from polysched.loops.lifetimes import merge_lifetimes, timing
@@ -29,9 +29,6 @@ from polysched.schedule.program import Program
 
 DEFAULT_QUOTA = 4_000_000
 """Operations of isl for one program; they take it a few seconds."""
-
-MANY_STATEMENTS = 100
-"""Programs of more statements than these have limits in proportion to their statements."""
 
 ISOLATING_SECONDS = 0.5
 """Processor time of isl for isolating full tiles and for the proof of what comes out.
@@ -61,8 +58,8 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
     that is not the last one takes at most half of the time that the call has left.
 
     Args:
-        quota: twice what isl may spend in each way, in operations; a multiple of it for many
-            statements. 0: no limit.
+        quota: twice what isl may spend in each way, in operations, on up to 100 statements. 0: no
+            limit.
 
     Raises:
         LoweringError: isl gave up, or made something wrong or that the loop IR cannot say.
@@ -71,7 +68,7 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
     reasons = []
     for way in _Way:
         try:
-            with _limit(way, quota // 2, max(1, len(program.statements) // MANY_STATEMENTS)):
+            with _limit(way, quota // 2, len(program.statements)):
                 body = _read_back(program, way)
                 wrong = miscovered(body, program.statements, kernel.context)
         except NotScannedError:
@@ -97,10 +94,12 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
     )
 
 
-def _limit(way: _Way, operations: int, factor: int) -> AbstractContextManager[None]:
+def _limit(way: _Way, operations: int, statements: int) -> AbstractContextManager[None]:
+    operations = in_proportion(operations, statements)
     if way is _Way.ISOLATED:
-        return operation_quota(factor * operations, factor * ISOLATING_SECONDS, of_processor=True)
-    return operation_quota(factor * operations, 0 if way is _Way.TOGETHER else time_left() / 2)
+        seconds = ISOLATING_SECONDS * in_proportion(1, statements)
+        return operation_quota(operations, seconds, of_processor=True)
+    return operation_quota(operations, 0 if way is _Way.TOGETHER else time_left() / 2)
 
 
 def _read_back(program: Program, way: _Way) -> LoopNode:

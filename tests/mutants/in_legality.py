@@ -145,8 +145,8 @@ MUTANTS = (
         "reads-unbounded",
         "only writes are held against the bounds of their arrays",
         BOUNDS,
-        "in enumerate(statement.accesses):\n            relation =",
-        "in enumerate(statement.accesses[:1]):\n            relation =",
+        "in enumerate(statement.accesses):\n            array =",
+        "in enumerate(statement.accesses[:1]):\n            array =",
         ("tests/legality/test_bounds.py",),
     ),
     Mutant(
