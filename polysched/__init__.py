@@ -29,6 +29,7 @@ from polysched.errors import (
     ScheduleError,
 )
 from polysched.ir.bit_packing import pack_bits, unpack_bits
+from polysched.ir.budget import time_budget
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import (
     DType,
@@ -161,6 +162,7 @@ __all__ = [
     "show",
     "sqrt",
     "statement",
+    "time_budget",
     "transpose",
     "u8",
     "u16",

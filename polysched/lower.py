@@ -35,6 +35,7 @@ from polysched.codegen.module import emit_module
 from polysched.codegen.passes import PASSES, run_passes
 from polysched.dependence.printing import format_dependences
 from polysched.errors import PolyschedError, suggestion
+from polysched.ir.budget import DEFAULT_SECONDS, time_budget
 from polysched.ir.printing import format_kernel
 from polysched.ir.tree import executed
 from polysched.legality.check import check
@@ -86,6 +87,7 @@ def compile(
     *,
     guard: bool = False,
     cache: ObjectCache | None = None,
+    seconds: float = DEFAULT_SECONDS,
 ) -> CompiledKernel:
     """Prove a schedule legal, compile it and return the callable kernel.
 
@@ -96,15 +98,18 @@ def compile(
         guard: if the schedule is legal for some values of the parameters only, compile it together
             with the program as written, and choose between them at each call.
         cache: where object code is kept on disk; by default in the user's cache folder.
+        seconds: the wall time of the proof and of the generation of loops together; 0: no limit.
+            LLVM's time is not counted: the size of the code is limited instead.
 
     Raises:
         IllegalScheduleError: the schedule breaks a dependence; the message holds the witness.
-        UnknownLegalityError: legality could not be decided within the quota.
+        UnknownLegalityError: legality could not be decided within the limits.
         LoweringError, MachineError: there is no machine code for it.
     """
     target = as_machine(machine)
     with collection_paused():
-        loops = _proved(schedule, target, guard=guard)
+        with time_budget(seconds):
+            loops = _proved(schedule, target, guard=guard)
         threaded = bool(parallel_loops(loops.body))
         text = emit_module(loops, target)
         return compile_kernel(loops, text, target, threaded=threaded, cache=cache)
@@ -118,6 +123,7 @@ def export(
     machine: Machine | str | None = None,
     guard: bool = False,
     c_function: CFunction | None = None,
+    seconds: float = DEFAULT_SECONDS,
 ) -> None:
     """Prove a schedule legal and write its code for programs that need no Python.
 
@@ -136,17 +142,20 @@ def export(
         guard: as in :func:`compile`.
         c_function: the C function whose place the code takes, by its own signature, in place of the
             two functions above.
+        seconds: as in :func:`compile`.
 
     Raises:
         IllegalScheduleError: the schedule breaks a dependence; the message holds the witness.
-        UnknownLegalityError: legality could not be decided within the quota.
+        UnknownLegalityError: legality could not be decided within the limits.
         ExportError: a file cannot be written, a name is none in C, or linking fails. A file that
             was there is as it was, after all other errors too.
         LoweringError, MachineError: there is no machine code for it.
     """
     files = export_files(Path(path), None if header is None else Path(header))
     target = as_machine(machine)
-    write_export(_proved(schedule, target, guard=guard), target, files, c_function)
+    with time_budget(seconds):
+        loops = _proved(schedule, target, guard=guard)
+    write_export(loops, target, files, c_function)
 
 
 def _proved(schedule: Schedule, machine: Machine, *, guard: bool) -> LoopProgram:
@@ -218,6 +227,7 @@ STAGES: Mapping[str, Callable[[Schedule, Machine], str]] = MappingProxyType(
 """The printable stages in the order of the flow."""
 
 
+@time_budget()
 def show(schedule: Schedule, stage: str, machine: Machine | str | None = None) -> str:
     """One stage of the flow as text.
 

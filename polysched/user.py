@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, cast
 
 from polysched import lower
-from polysched.ir.quota import DEFAULT_SECONDS
+from polysched.ir.budget import DEFAULT_SECONDS
 from polysched.legality import check as checker
 from polysched.legality import condition, loop_properties, loop_reports
 from polysched.legality import repairs as repairer
@@ -37,17 +37,17 @@ class Schedule(BareSchedule):
         """Judge the schedule: see :func:`polysched.legality.check.check`."""
         return checker.check(self, quota=quota, seconds=seconds)
 
-    def condition(self) -> condition.Condition | None:
+    def condition(self, *, seconds: float = DEFAULT_SECONDS) -> condition.Condition | None:
         """For which parameters it is legal, if not for all: see
         :func:`polysched.legality.condition.legality_condition`.
         """
-        return condition.legality_condition(self)
+        return condition.legality_condition(self, seconds=seconds)
 
     def repairs(
         self,
         *,
         limit: int = repairer.DEFAULT_LIMIT,
-        seconds: float = repairer.DEFAULT_SECONDS,
+        seconds: float = DEFAULT_SECONDS,
     ) -> tuple[Repair, ...]:
         """Changes that make it legal, each proved: see :func:`polysched.legality.repairs.repairs`.
 
@@ -59,11 +59,12 @@ class Schedule(BareSchedule):
         """The schedule that a repair of this one gives."""
         return cast(Self, repair.schedule)  # repairs keep the class of the schedule they are of
 
-    def explain(self) -> str:
+    def explain(self, *, seconds: float = DEFAULT_SECONDS) -> str:
         """What every loop could be, and which dependence stands in the way: see
         :func:`polysched.legality.loop_properties.explain_loops`, which gives it as records.
         """
-        return loop_reports.format_loop_reports(loop_properties.explain_loops(self))
+        reports = loop_properties.explain_loops(self, seconds=seconds)
+        return loop_reports.format_loop_reports(reports)
 
     def show(self, stage: str = "loops", machine: Machine | str | None = None) -> str:
         """One stage of the flow as text: see :func:`polysched.lower.show`."""
@@ -75,9 +76,10 @@ class Schedule(BareSchedule):
         *,
         guard: bool = False,
         cache: ObjectCache | None = None,
+        seconds: float = DEFAULT_SECONDS,
     ) -> CompiledKernel:
         """Prove it legal and return the callable kernel: see :func:`polysched.lower.compile`."""
-        return lower.compile(self, machine, guard=guard, cache=cache)
+        return lower.compile(self, machine, guard=guard, cache=cache, seconds=seconds)
 
     def plot(self, view: View | None = None) -> Figure:
         """Iterations, dependences, order and witness in a picture: see

@@ -1,4 +1,5 @@
 import gc
+import time
 import weakref
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import polysched as ps
 from polysched.codegen.passes import PASSES
 from polysched.errors import ExportError, PolyschedError
 from polysched.legality.check import check
-from polysched.legality.verdict import IllegalScheduleError
+from polysched.legality.verdict import IllegalScheduleError, UnknownLegalityError, Verdict
 from polysched.lower import STAGES, compile, lower, show
 from polysched.runtime.cache import ObjectCache
 from polysched.schedule.schedule import Schedule
@@ -151,3 +152,23 @@ def test_loops_are_made_once_and_kept_no_longer_than_their_program() -> None:
     del schedule, made
     gc.collect()
     assert held() is None
+
+
+def test_what_the_proof_spends_the_loops_do_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(schedule: Schedule) -> Verdict:
+        verdict = check(schedule)
+        time.sleep(0.3)
+        return verdict
+
+    monkeypatch.setattr("polysched.lower.check", slow)
+    schedule = Schedule(kernels.grid()).split("i", 4)
+    expected = pytest.raises(ps.LoweringError, match="no loops could be .* more than the time it")
+    with expected:
+        compile(schedule, cache=NO_CACHE, seconds=0.3)
+    assert compile(schedule, cache=NO_CACHE, seconds=0)
+
+
+def test_a_proof_out_of_time_is_named() -> None:
+    expected = pytest.raises(UnknownLegalityError, match="^cannot prove .* more than the time it")
+    with expected:
+        compile(Schedule(kernels.grid()).split("i", 4), cache=NO_CACHE, seconds=1e-9)

@@ -10,14 +10,16 @@ from types import MappingProxyType
 import islpy as isl
 
 from polysched.errors import PolyschedError
+from polysched.ir.budget import time_budget
 from polysched.ir.kernel import Array, Kernel, Role, access_relation, extent_set
-from polysched.ir.quota import DEFAULT_SECONDS, QuotaExceededError, operation_quota
+from polysched.ir.quota import QuotaExceededError, operation_quota
 from polysched.legality.bounds import undefined_violation
 from polysched.schedule.program import initial_program
 
 _QUOTA = 500_000
 
 
+@time_budget()
 def with_outputs(kernel: Kernel) -> Kernel:
     """The kernel with those inout arrays as outputs of which it writes every element, and reads
     none before.
@@ -28,7 +30,7 @@ def with_outputs(kernel: Kernel) -> Kernel:
     while candidates:
         found = replace(kernel, arrays=_as_outputs(kernel.arrays, candidates))
         try:
-            with operation_quota(_QUOTA, DEFAULT_SECONDS):
+            with operation_quota(_QUOTA):
                 violation = undefined_violation(initial_program(found))
         except (isl.Error, QuotaExceededError, PolyschedError):
             return kernel
@@ -56,7 +58,7 @@ def _is_all_written(kernel: Kernel, name: str) -> bool:
     if array.role is not Role.INOUT:
         return False
     try:
-        with operation_quota(_QUOTA, DEFAULT_SECONDS):
+        with operation_quota(_QUOTA):
             written = [
                 access_relation(statement, statement.target).range()
                 for statement in kernel.statements.values()

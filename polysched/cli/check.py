@@ -13,7 +13,7 @@ from polysched.cli.options import WrittenFile
 from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
 from polysched.cli.terminal import output, print_answer, print_json
 from polysched.codegen.fit import fit
-from polysched.ir.quota import DEFAULT_SECONDS
+from polysched.ir.budget import time_budget
 from polysched.legality.answer import Answer, answer
 from polysched.legality.check import DEFAULT_QUOTA
 from polysched.legality.report import answer_as_json
@@ -51,13 +51,6 @@ _WORST_FIRST = (VerdictKind.ILLEGAL, VerdictKind.UNKNOWN, VerdictKind.LEGAL)
     show_default=True,
     help="Operations that isl may spend; 0 sets no limit.",
 )
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0),
-    default=DEFAULT_SECONDS,
-    show_default=True,
-    help="Wall time that isl may take for the verdict; 0 sets no limit.",
-)
 @click.pass_context
 def check_command(
     context: click.Context,
@@ -66,7 +59,6 @@ def check_command(
     as_record: bool,
     sarif_file: str | None,
     quota: int,
-    seconds: float,
 ) -> None:
     """Prove a schedule legal, or show two instances that it runs in the wrong order.
 
@@ -94,8 +86,7 @@ def check_command(
     """
     if as_record and sarif_file == "-":
         raise click.UsageError("--json and --sarif - both print to the standard output; take one")
-    loaded = [load_scheduled_target(target, reading) for target in targets]
-    answers = [answer(one.label, one.schedule, quota=quota, seconds=seconds) for one in loaded]
+    answers = [_answer(target, reading, quota) for target in targets]
     if sarif_file is not None:
         log = json.dumps(as_sarif(answers, Path.cwd(), own_version()), indent=2)
         with click.open_file(sarif_file, "w", encoding="utf-8") as file:
@@ -112,6 +103,12 @@ def check_command(
     kinds = {one.verdict.kind for one in answers}
     worst = next(kind for kind in _WORST_FIRST if kind in kinds)
     context.exit(VERDICT_CODES[worst])
+
+
+def _answer(target: str, reading: Reading, quota: int) -> Answer:
+    with time_budget(reading.seconds):
+        loaded = load_scheduled_target(target, reading)
+        return answer(loaded.label, loaded.schedule, quota=quota)
 
 
 def _record(one: Answer, machine: Machine | None) -> dict[str, Any]:

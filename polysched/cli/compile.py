@@ -9,6 +9,7 @@ import click
 from polysched.cli.options import WrittenFile, output_option
 from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
 from polysched.cli.terminal import output
+from polysched.ir.budget import time_budget, time_left
 from polysched.lower import export
 from polysched.machine.load import load_machine
 from polysched.runtime.export import export_files
@@ -74,11 +75,21 @@ def compile_command(
     Exit codes: 0 success, 1 illegal, 2 bad input, 3 legality unknown.
     """
     export_files(file, header)
-    loaded = load_scheduled_target(target, reading)
+    with time_budget(reading.seconds):
+        loaded = load_scheduled_target(target, reading)
+        seconds = time_left()
     schedule = loaded.schedule
     c_function = None if loaded.program is None else loaded.program.c_function()
     chosen = reading.machine or load_machine()
-    export(schedule, file, header=header, machine=chosen, guard=guard, c_function=c_function)
+    export(
+        schedule,
+        file,
+        header=header,
+        machine=chosen,
+        guard=guard,
+        c_function=c_function,
+        seconds=seconds,
+    )
     output().print(f"{file}: {schedule.kernel.name} for {chosen.name}")
     if header is not None:
         output().print(f"{header}: header for C and C++")

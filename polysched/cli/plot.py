@@ -13,6 +13,7 @@ from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_
 from polysched.cli.terminal import output
 from polysched.dependence.relations import DependenceKind
 from polysched.errors import TargetError, suggestion
+from polysched.ir.budget import time_budget
 from polysched.plot.figure import drawn, picture_format, require_matplotlib, save
 from polysched.plot.picture import picture
 from polysched.plot.view import Color, View
@@ -129,13 +130,15 @@ def plot_command(
         )
     picture_format(file)
     require_matplotlib()
-    loaded = load_scheduled_target(target, reading)
-    if reading.machine is not None and not loaded.for_machine:
-        raise TargetError(
-            f"--machine {reading.machine.name} changes nothing in a picture of '{loaded.label}'; "
-            "expected a function with a parameter 'machine', which makes a schedule for it"
-        )
-    shown = picture(loaded.schedule, view)
+    with time_budget(reading.seconds):
+        loaded = load_scheduled_target(target, reading)
+        if reading.machine is not None and not loaded.for_machine:
+            raise TargetError(
+                f"--machine {reading.machine.name} changes nothing in a picture of "
+                f"'{loaded.label}'; expected a function with a parameter 'machine', which makes a "
+                "schedule for it"
+            )
+        shown = picture(loaded.schedule, view)
     save(drawn(shown), file)
     sizes = "".join(f", {name} = {value}" for name, value in shown.parameters.items())
     output().print(f"{file}: {shown.kernel}{sizes}, {shown.verdict.kind.value}")

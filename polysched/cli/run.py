@@ -18,6 +18,7 @@ from polysched.cli.inputs import parameter_values, parsed_sizes, random_arrays
 from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
 from polysched.cli.terminal import output, print_error, print_json, progress
 from polysched.cli.work import floating_point_operations, instance_counts
+from polysched.ir.budget import time_budget, time_left
 from polysched.ir.kernel import Kernel, Role
 from polysched.ir.memory import AnyArray
 from polysched.ir.reference import run_reference
@@ -111,13 +112,15 @@ def run_command(
     \b
     Exit codes: 0 success, 1 illegal or wrong result, 2 bad input, 3 legality unknown.
     """
-    schedule = load_scheduled_target(target, reading).schedule
+    with time_budget(reading.seconds):
+        schedule = load_scheduled_target(target, reading).schedule
+        seconds_left = time_left()
     kernel = schedule.kernel
     parameters = parameter_values(kernel, sizes)
     arrays = random_arrays(kernel, parameters, seed)
     with progress() as tell:
         tell("proving and compiling")
-        compiled = compile(schedule, reading.machine)
+        compiled = compile(schedule, reading.machine, seconds=seconds_left)
         tell(f"running {repeat + 1} times")
         results, seconds = _timed(compiled, kernel, arrays, parameters, repeat)
         tell("comparing with the reference")

@@ -12,6 +12,7 @@ import click
 from polysched.cli.options import machine_option
 from polysched.cli.target import Target, load_target
 from polysched.errors import TargetError
+from polysched.ir.budget import DEFAULT_SECONDS
 from polysched.machine.description import Machine
 from polysched.schedule.file import apply_file
 from polysched.schedule.schedule import Schedule
@@ -29,17 +30,20 @@ class Reading:
         fast_math: let a C file's reductions be combined in any order, and products be added
             without rounding.
         machine: what TARGET's functions are given as ``machine``; None: this one.
+        seconds: the wall time for reading one TARGET and all questions to isl about it; 0: no
+            limit.
     """
 
     schedule_file: str | None = None
     function: str | None = None
     fast_math: bool = False
     machine: Machine | None = None
+    seconds: float = DEFAULT_SECONDS
 
 
 def reading_options(command: _Command) -> Callable[..., Any]:
-    """Give a command the options ``--schedule``, ``--function``, ``--fast-math`` and ``--machine``,
-    passed to it as `reading`, a :class:`Reading`.
+    """Give a command the options ``--schedule``, ``--function``, ``--fast-math``, ``--machine`` and
+    ``--seconds``, passed to it as `reading`, a :class:`Reading`.
     """
 
     @functools.wraps(command)
@@ -49,9 +53,10 @@ def reading_options(command: _Command) -> Callable[..., Any]:
         function: str | None,
         fast_math: bool,
         machine: Machine | None,
+        seconds: float,
         **options: Any,
     ) -> Any:
-        reading = Reading(schedule_file, function, fast_math, machine)
+        reading = Reading(schedule_file, function, fast_math, machine, seconds)
         return command(*given, reading=reading, **options)
 
     schedule = click.option(
@@ -74,7 +79,15 @@ def reading_options(command: _Command) -> Callable[..., Any]:
         "computed by whole vectors, as -ffast-math lets C compilers do. Without it they are calls "
         "of the C library, one for each element.",
     )
-    return schedule(chosen(relaxed(machine_option(with_reading))))
+    limited = click.option(
+        "--seconds",
+        type=click.FloatRange(min=0),
+        default=DEFAULT_SECONDS,
+        show_default=True,
+        help="Wall time for reading TARGET and for all that isl computes for it, LLVM's time not "
+        "counted; 0 sets no limit.",
+    )
+    return schedule(chosen(relaxed(machine_option(limited(with_reading)))))
 
 
 def load_scheduled_target(text: str, reading: Reading) -> Target:

@@ -9,6 +9,7 @@ from polysched.cli.terminal import print_code
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.dependence.graph import format_components, format_dot, statement_graph
 from polysched.errors import PolyschedError
+from polysched.ir.budget import time_budget
 from polysched.lower import STAGES, show, show_dependences
 from polysched.schedule.schedule import Schedule
 
@@ -79,11 +80,12 @@ def show_command(
             raise click.UsageError(f"{name} {does}: it needs --stage deps, not {stage}")
     if graph["dot"] and graph["relations"]:
         raise click.UsageError("--relations adds to the table, and --dot prints none")
-    schedule = load_scheduled_target(target, reading).schedule
-    if stage == "deps":
-        click.echo(_dependences(schedule, **graph))
-        return
-    text = show(schedule, stage, reading.machine)
+    with time_budget(reading.seconds):
+        schedule = load_scheduled_target(target, reading).schedule
+        if stage == "deps":
+            click.echo(_dependences(schedule, **graph))
+            return
+        text = show(schedule, stage, reading.machine)
     if summary:
         click.echo(_summary(text, schedule.kernel.name))
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import islpy as isl
@@ -11,10 +11,10 @@ from polysched.dependence.carried import Part, parts
 from polysched.dependence.distance import format_distance
 from polysched.dependence.relations import Dependence, DependenceKind, Reference
 from polysched.dependence.values import value_flows
-from polysched.ir.budget import Budget, budget
+from polysched.ir.budget import time_budget
 from polysched.ir.kernel import Statement
 from polysched.ir.printing import format_access
-from polysched.ir.quota import QuotaExceededError
+from polysched.ir.quota import QuotaExceededError, operation_quota
 from polysched.ir.tree import LoopKind, Node
 
 QUOTA = 500_000
@@ -26,8 +26,9 @@ _AT_ONCE = frozenset({LoopKind.VECTOR, LoopKind.PARALLEL})
 _Values: TypeAlias = Mapping[tuple[Reference, Reference], isl.Map]
 
 
+@time_budget()
 def format_dependences(
-    dependences: tuple[Dependence, ...],
+    dependences: Sequence[Dependence],
     statements: Mapping[str, Statement],
     tree: Node,
     *,
@@ -57,12 +58,11 @@ def format_dependences(
         tree: the order looked at: the declared one, or that of a schedule as it is executed.
         relations: add the exact relation between the instances to each line.
     """
-    shared = budget(QUOTA)
-    values = _values(dependences, shared)
+    values = _values(dependences)
     rows = [
         row
         for dependence in dependences
-        for row in _rows(dependence, statements, tree, values, shared, relations=relations)
+        for row in _rows(dependence, statements, tree, values, relations=relations)
     ]
     if not rows:
         return "no dependences\n"
@@ -75,11 +75,11 @@ def format_dependences(
     return "".join(f"{line}\n" for line in lines)
 
 
-def _values(dependences: tuple[Dependence, ...], shared: Budget) -> _Values | None:
+def _values(dependences: Sequence[Dependence]) -> _Values | None:
     """The value-based pairs between references; None if isl needs too long."""
     united: dict[tuple[Reference, Reference], isl.Map] = {}
     try:
-        with shared.question():
+        with operation_quota(QUOTA):
             for flow in value_flows(dependences):
                 key = (flow.source, flow.sink)
                 known = united.get(key)
@@ -94,7 +94,6 @@ def _rows(
     statements: Mapping[str, Statement],
     tree: Node,
     values: _Values | None,
-    shared: Budget,
     *,
     relations: bool,
 ) -> list[tuple[str, ...]]:
@@ -102,7 +101,7 @@ def _rows(
     ends = [_access(statements, end) for end in (dependence.source, dependence.sink)]
     order = "any" if dependence.reorderable else "kept"
     try:
-        with shared.question():
+        with operation_quota(QUOTA):
             return [
                 (
                     kind,

@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
 
 import islpy as isl
 
 from polysched.ir.affine import literal
-from polysched.ir.kernel import Kernel, Order, Statement, access_relation
+from polysched.ir.kernel import Statement
 from polysched.ir.tree import Node, time_columns
-
-_Columns: TypeAlias = Sequence["isl.PwAff | int"]
 
 
 class DependenceKind(Enum):
@@ -58,89 +55,6 @@ class Dependence:
     reorderable: bool = False
     storage: bool = False
     may: bool = False
-
-
-def memory_dependences(kernel: Kernel) -> tuple[Dependence, ...]:
-    """All memory-based dependences of the kernel in program order."""
-    references = [
-        (Reference(statement.name, position), access, access_relation(statement, access))
-        for statement in kernel.statements.values()
-        for position, access in enumerate(statement.accesses)
-    ]
-    written = {statement.target.array for statement in kernel.statements.values()}
-    columns = {name: time_columns(kernel.body, name) for name in kernel.statements}
-    known: dict[tuple[str, str], isl.Map] = {}
-    found = []
-    for source, source_access, source_relation in references:
-        for sink, sink_access, sink_relation in references:
-            kind = _kind(source, sink)
-            array = source_access.array
-            if kind is None or array not in written or array != sink_access.array:
-                continue
-            statement = kernel.statements[source.statement]
-            ends = source.statement, sink.statement
-            if ends not in known:
-                known[ends] = _before(statement, kernel.statements[sink.statement], columns)
-            before = known[ends]
-            if before.plain_is_empty():
-                continue
-            pairs = source_relation.apply_range(sink_relation.reverse()).intersect(before)
-            if not pairs.is_empty():
-                found.append(
-                    Dependence(
-                        kind,
-                        array,
-                        source,
-                        sink,
-                        pairs.coalesce(),
-                        _is_reorderable(statement, source, sink),
-                        may=source_access.is_data_dependent or sink_access.is_data_dependent,
-                    )
-                )
-    return tuple(found)
-
-
-def _before(source: Statement, sink: Statement, columns: Mapping[str, _Columns]) -> isl.Map:
-    """The pairs of instances of which the first runs first.
-
-    Columns of time with the same literal in both decide nothing, and those after the first one
-    with different literals are never looked at: isl would cut the pairs into many more pieces.
-    """
-    earlier: list[isl.PwAff | int] = []
-    later: list[isl.PwAff | int] = []
-    stands_before = False
-    for one, other in zip(columns[source.name], columns[sink.name], strict=False):
-        if isinstance(one, int) and isinstance(other, int):
-            stands_before = one < other
-            if one != other:
-                break
-        else:
-            earlier.append(one)
-            later.append(other)
-    if not earlier:
-        every = isl.Map.from_domain_and_range(source.domain, sink.domain)
-        return every if stands_before else isl.Map.empty(every.get_space())
-    first, second = timestamp_map(source, earlier), timestamp_map(sink, later)
-    return first.lex_le_map(second) if stands_before else first.lex_lt_map(second)
-
-
-def _kind(source: Reference, sink: Reference) -> DependenceKind | None:
-    match source.position == 0, sink.position == 0:
-        case True, False:
-            return DependenceKind.FLOW
-        case False, True:
-            return DependenceKind.ANTI
-        case True, True:
-            return DependenceKind.OUTPUT
-        case _:
-            return None
-
-
-def _is_reorderable(statement: Statement, source: Reference, sink: Reference) -> bool:
-    reduction = statement.reduction
-    if reduction is None or reduction.order is not Order.ANY or source.statement != sink.statement:
-        return False
-    return {source.position, sink.position} <= {0, reduction.read}
 
 
 def timestamps(tree: Node, statements: Mapping[str, Statement]) -> dict[str, isl.Map]:

@@ -15,7 +15,7 @@ another root writes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import product
@@ -26,7 +26,7 @@ from polysched.dependence.relations import Dependence, DependenceKind, Reference
 from polysched.ir.kernel import Statement
 
 
-def value_flows(dependences: tuple[Dependence, ...]) -> tuple[Dependence, ...]:
+def value_flows(dependences: Sequence[Dependence]) -> tuple[Dependence, ...]:
     """The flow dependences, each without the pairs between which the element is overwritten.
 
     Exact: without reductions that are free in their order every read instance is in the range of at

@@ -1,4 +1,9 @@
-"""What several questions to isl may spend: so many operations each, and a wall time together."""
+"""The time of a call: one wall time for all its stages, from its start to its end.
+
+The outermost call that takes ``seconds`` opens the budget. What one stage spends the next does not
+have: :func:`polysched.ir.quota.operation_quota` stops isl at the end of the budget. The budget is
+about proofs and loop generation. LLVM's time is outside of it; the size of the code bounds that.
+"""
 
 from __future__ import annotations
 
@@ -6,62 +11,54 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextvars import ContextVar
 from numbers import Real
 
 from polysched.errors import ScheduleError
-from polysched.ir.integers import as_integer
-from polysched.ir.quota import DEFAULT_SECONDS, QuotaExceededError, operation_quota
+
+DEFAULT_SECONDS = 10.0
+"""The wall time of a call where the user gives none."""
+
+_MOMENT = 1e-9
+
+_END: ContextVar[float | None] = ContextVar("end", default=None)
+"""The moment of the monotonic clock at which the call's time is over; None outside of a budget."""
 
 
-@dataclass(frozen=True)
-class Budget:
-    """The operations of one question, and the moment (of the monotonic clock) to stop at."""
+@contextmanager
+def time_budget(seconds: float = DEFAULT_SECONDS) -> Iterator[None]:
+    """Bound the wall time of all questions to isl inside together.
 
-    operations: int
-    end: float
-
-    @contextmanager
-    def question(self) -> Iterator[None]:
-        """Limit all isl calls inside to what is left.
-
-        Raises:
-            QuotaExceededError: the operations are spent, or the time has passed.
-        """
-        left = self.end - time.monotonic()
-        if left <= 0:
-            raise QuotaExceededError("the time for all questions to isl has passed")
-        with operation_quota(self.operations, 0 if math.isinf(left) else left):
-            yield
-
-
-def budget(operations: int, seconds: float = DEFAULT_SECONDS) -> Budget:
-    """A budget that begins now.
+    Inside another budget the outer one stays in force, so nested calls share it.
 
     Args:
-        operations: of one question; 0 sets no limit.
-        seconds: of all questions; 0 sets no limit.
+        seconds: wall time; 0 sets no limit.
 
     Raises:
-        ScheduleError: a limit is no number, or less than 0.
+        ScheduleError: ``seconds`` is not a number, or less than 0.
     """
-    limit = _seconds(seconds)
-    return Budget(_operations(operations), time.monotonic() + limit if limit else math.inf)
+    limit = _checked(seconds)
+    if _END.get() is not None:
+        yield
+        return
+    token = _END.set(time.monotonic() + limit if limit else math.inf)
+    try:
+        yield
+    finally:
+        _END.reset(token)
 
 
-def _operations(given: object) -> int:
-    """The operations as an integer of Python's; numpy's do as well."""
-    number = as_integer(given)
-    if number is None or number < 0:
-        raise ScheduleError(
-            f"quota={given!r}; expected the number of operations that isl may spend, an integer, "
-            "or 0 for no limit"
-        )
-    return number
+def time_left() -> float:
+    """The seconds left of the budget in force, a moment where it is spent: 0 would be no limit.
+
+    Outside of a budget a question to isl has the default.
+    """
+    end = _END.get()
+    return DEFAULT_SECONDS if end is None else max(end - time.monotonic(), _MOMENT)
 
 
-def _seconds(given: object) -> float:
-    """The seconds, if they are some; NaN is none."""
+def _checked(given: object) -> float:
+    """The seconds as a float; NaN is refused."""
     if not isinstance(given, bool) and isinstance(given, Real):
         with suppress(OverflowError):
             seconds = float(given)

@@ -5,14 +5,17 @@ One thread at a time asks, the others wait: isl has one context, and its limits 
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import islpy as isl
 
-from polysched.errors import PolyschedError
+from polysched.errors import PolyschedError, ScheduleError
+from polysched.ir.budget import time_left
 from polysched.ir.deadline import deadline
+from polysched.ir.integers import as_integer
 
 
 class QuotaExceededError(PolyschedError):
@@ -22,16 +25,17 @@ class QuotaExceededError(PolyschedError):
 _TURN = threading.RLock()
 """Held by the thread that asks."""
 _NO_LIMIT = 2**62
+
+MANY_STATEMENTS = 100
+"""Programs of more statements than these are given operations in proportion to their statements."""
+
 _ABSURD = (TypeError, ValueError, AttributeError)
 """What follows where islpy hands on what a stopped isl returned: no name, no text of a number."""
-
-DEFAULT_SECONDS = 10.0
-"""The wall time of a question to isl. It counts where single operations are dear: deep tilings."""
 
 
 @contextmanager
 def operation_quota(
-    operations: int, seconds: float = DEFAULT_SECONDS, *, of_processor: bool = False
+    operations: int, seconds: float = 0, *, of_processor: bool = False
 ) -> Iterator[None]:
     """Limit all isl calls inside together; afterwards isl works as before.
 
@@ -39,14 +43,27 @@ def operation_quota(
 
     Args:
         operations: isl's own unit, elementary steps of its solvers; 0 sets no limit.
-        seconds: wall time; 0 sets no limit.
+        seconds: wall time, of which there is never more than the call's budget has left
+            (:func:`polysched.ir.budget.time_budget`); 0 takes all of that.
         of_processor: the seconds are processor time of this thread.
 
     Raises:
         QuotaExceededError: the operations are spent, or the time has passed.
+        ScheduleError: ``operations`` is not an integer, or less than 0.
     """
+    limit = as_integer(operations)
+    if limit is None or limit < 0:
+        raise ScheduleError(
+            f"quota={operations!r}; expected the number of operations that isl may spend, an "
+            "integer, or 0 for no limit"
+        )
     with _TURN:
-        yield from _limited(operations, seconds, of_processor)
+        yield from _limited(limit, min(seconds or math.inf, time_left()), of_processor)
+
+
+def in_proportion(operations: int, statements: int) -> int:
+    """The operations for so many statements, given those for up to ``MANY_STATEMENTS``."""
+    return operations * max(1, statements // MANY_STATEMENTS)
 
 
 def _limited(operations: int, seconds: float, of_processor: bool) -> Iterator[None]:

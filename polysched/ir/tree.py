@@ -95,6 +95,15 @@ class Sequence:
         """The names of the statements below in the order of the tree."""
         return tuple(name for child in self.children for name in child.statements)
 
+    @cached_property
+    def positions(self) -> Mapping[str, int]:
+        """For each statement below the position of the child in which it is."""
+        return {
+            name: position
+            for position, child in enumerate(self.children)
+            for name in child.statements
+        }
+
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
@@ -152,15 +161,17 @@ def nest_depth(node: Node) -> int:
 def path(node: Node, statement: str) -> tuple[Loop, ...]:
     """The loops around a statement, the outermost first."""
     found: list[Loop] = []
-    while statement in node.statements:
+    while not isinstance(node, Leaf):
         match node:
             case Loop():
+                if statement not in node.values:
+                    break
                 found.append(node)
                 node = node.body
-            case Sequence(children=children):
-                node = next(child for child in children if statement in child.statements)
-            case Leaf():
-                break
+            case Sequence(children=children, positions=positions):
+                if statement not in positions:
+                    break
+                node = children[positions[statement]]
     return tuple(found)
 
 
@@ -172,8 +183,8 @@ def time_columns(node: Node, statement: str) -> tuple[isl.PwAff | int, ...]:
     match node:
         case Loop(values=values, body=body):
             return (values[statement], *time_columns(body, statement))
-        case Sequence(children=children):
-            position = next(i for i, one in enumerate(children) if statement in statements(one))
+        case Sequence(children=children, positions=positions):
+            position = positions[statement]
             return (position, *time_columns(children[position], statement))
         case Leaf():
             return ()
@@ -189,8 +200,7 @@ def rewrite(node: Node, old: Node, new: Callable[[Node], Node]) -> Node:
             return node if changed is body else replace(node, body=changed)
         case Sequence(children=children):
             # Every statement has one place.
-            inside = old.statements[0]
-            at = next((i for i, one in enumerate(children) if inside in one.statements), None)
+            at = node.positions.get(old.statements[0])
             if at is None:
                 return node
             part = rewrite(children[at], old, new)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polysched.ir.quota import DEFAULT_SECONDS
+from polysched.ir.budget import DEFAULT_SECONDS, time_budget
 from polysched.legality.check import DEFAULT_QUOTA, check
 from polysched.legality.condition import Condition, legality_condition
 from polysched.legality.picture import picture
@@ -43,9 +43,15 @@ def answer(
     """Judge a schedule; if it is illegal look for its picture, its condition and repairs.
 
     Args:
-        quota, seconds: what isl may spend on the verdict, and again on the condition; 0: no limit.
+        quota: operations of isl for the verdict, and again for the condition; 0: no limit.
+        seconds: the wall time of the call; 0: no limit.
     """
-    verdict = check(schedule, quota=quota, seconds=seconds)
+    with time_budget(seconds):
+        return _answer(label, schedule, quota)
+
+
+def _answer(label: str, schedule: Schedule, quota: int) -> Answer:
+    verdict = check(schedule, quota=quota)
     if verdict.kind is not VerdictKind.ILLEGAL:
         return Answer(label, schedule, verdict)
     assert verdict.violation is not None
@@ -54,6 +60,6 @@ def answer(
         schedule,
         verdict,
         picture(schedule.program, verdict.violation),
-        legality_condition(schedule, quota=quota, seconds=seconds),
+        legality_condition(schedule, quota=quota),
         repairs(schedule, verdict=verdict),
     )

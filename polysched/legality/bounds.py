@@ -7,7 +7,9 @@ from functools import reduce
 
 import islpy as isl
 
+from polysched.dependence.alike import Numbering, by_position
 from polysched.dependence.relations import DependenceKind, Reference, timestamps
+from polysched.dependence.table import with_sink
 from polysched.ir.kernel import Access, Role, Statement, access_relation, extent_set
 from polysched.ir.smallest import SmallPoint, smallest_pair
 from polysched.legality.verdict import Cause, Violation, ViolationKind, Witness
@@ -24,8 +26,15 @@ def bounds_violation(program: Program, statements: Iterable[Statement]) -> Viola
     extents = {
         name: extent_set(array, program.kernel.parameters) for name, array in program.arrays.items()
     }
+    numbers, proved = Numbering(), set()
     for statement in statements:
+        domain = numbers.up_to_names(statement.domain)
         for position, access in enumerate(statement.accesses):
+            array = program.arrays[access.array]
+            key = (domain, by_position(statement, access), array.shape, array.tile)
+            if key in proved:
+                continue
+            proved.add(key)
             relation = access_relation(statement, access)
             inside = extents[access.array]
             if not relation.range().is_subset(inside):
@@ -70,10 +79,8 @@ def _read_undefined(
         return relation.subtract(_written_before(program, statement, relation))
     defined = [
         dependence.relation.range()
-        for dependence in program.dependences
-        if dependence.kind is DependenceKind.FLOW
-        and dependence.sink == reference
-        and not dependence.may
+        for dependence in with_sink(program.dependences, reference)
+        if dependence.kind is DependenceKind.FLOW and not dependence.may
     ]
     instances = reduce(isl.Set.subtract, defined, statement.domain)
     return relation.intersect_domain(instances)

@@ -13,9 +13,9 @@ from weakref import WeakKeyDictionary
 import islpy as isl
 
 from polysched.errors import ScheduleError
-from polysched.ir.budget import Budget, budget
+from polysched.ir.budget import DEFAULT_SECONDS, time_budget
 from polysched.ir.kernel import Statement
-from polysched.ir.quota import DEFAULT_SECONDS, QuotaExceededError
+from polysched.ir.quota import QuotaExceededError, in_proportion, operation_quota
 from polysched.ir.tree import executed
 from polysched.legality.bounds import bounds_violation, undefined_violation
 from polysched.legality.explain import explain
@@ -51,9 +51,10 @@ def check(
     takes no second proof, and has no limit to keep.
 
     Args:
-        quota: what isl may spend, in operations; when it is spent the verdict is unknown. 0: no
-            limit.
-        seconds: what isl may spend, in wall time. 0: no limit.
+        quota: what isl may spend, in operations, on up to 100 statements, and in proportion on
+            more; when it is spent the verdict is unknown. 0: no limit.
+        seconds: the wall time of the call, the search for the guilty step included; inside a call
+            that has a time of its own what that has left. 0: no limit.
 
     Raises:
         ScheduleError: ``schedule`` is no schedule, or a limit is no number or less than 0.
@@ -63,12 +64,13 @@ def check(
             f"expected a Schedule; got a {type(schedule).__name__}: a kernel becomes one by "
             "Schedule(kernel)"
         )
-    spending = budget(quota, seconds)
-    known = _LEGAL.get(schedule)
-    if known is not None:
-        return known
+    with time_budget(seconds):
+        return _LEGAL.get(schedule) or _judged(schedule, quota)
+
+
+def _judged(schedule: Schedule, quota: int) -> Verdict:
     try:
-        with spending.question():
+        with operation_quota(in_proportion(quota, len(schedule.program.statements))):
             violation = kernel_violation(schedule.programs[0]) or find_violation(schedule.program)
     except (QuotaExceededError, UndecidedError) as error:
         return Verdict(VerdictKind.UNKNOWN, reason=str(error))
@@ -79,7 +81,7 @@ def check(
         _LEGAL[schedule] = legal
         return legal
     if not violation.in_kernel:
-        violation = replace(violation, guilty=_guilty_step(schedule, spending))
+        violation = replace(violation, guilty=_guilty_step(schedule, quota))
     return Verdict(VerdictKind.ILLEGAL, violation, explain(violation), _counts(schedule.program))
 
 
@@ -124,10 +126,10 @@ def _made(program: Program) -> list[Statement]:
     return [one for one in program.statements.values() if one is not declared.get(one.name)]
 
 
-def _guilty_step(schedule: Schedule, spending: Budget) -> GuiltyStep | None:
+def _guilty_step(schedule: Schedule, quota: int) -> GuiltyStep | None:
     """The step after the last legal prefix; None if the search for it takes too long."""
     try:
-        with spending.question():
+        with operation_quota(in_proportion(quota, len(schedule.program.statements))):
             for index in reversed(range(len(schedule.steps))):
                 if _is_legal(schedule.programs[index]):
                     step = schedule.steps[index]

@@ -14,11 +14,11 @@ import islpy as isl
 
 from polysched.errors import ScheduleError
 from polysched.ir.affine import from_set
-from polysched.ir.budget import budget
+from polysched.ir.budget import DEFAULT_SECONDS, time_budget
 from polysched.ir.expressions import Expression
 from polysched.ir.kernel import Kernel
 from polysched.ir.printing import format_expression
-from polysched.ir.quota import DEFAULT_SECONDS, QuotaExceededError
+from polysched.ir.quota import QuotaExceededError, operation_quota
 from polysched.ir.tree import executed
 from polysched.legality.check import DEFAULT_QUOTA, check
 from polysched.legality.order import broken_dependences, demanded
@@ -50,19 +50,28 @@ def legality_condition(
 ) -> Condition | None:
     """The exact condition on the parameters under which a schedule is legal.
 
+    Args:
+        quota: what isl may spend on the condition, and again on its proof, in operations. 0: no
+            limit.
+        seconds: the wall time of the call. 0: no limit.
+
     Returns:
         None if it is legal for no values, for all of them (it needs no condition), or if the
-        condition cannot be found within the quota.
+        condition cannot be found within the limits.
 
     Raises:
         ScheduleError: the quota or the seconds are no number, or less than 0.
     """
-    spending = budget(quota, seconds)
+    with time_budget(seconds):
+        return _condition(schedule, quota)
+
+
+def _condition(schedule: Schedule, quota: int) -> Condition | None:
     kernel = schedule.kernel
     if not kernel.parameters:
         return None
     try:
-        with spending.question():
+        with operation_quota(quota):
             illegal = _illegal_parameters(schedule.program)
             allowed = kernel.context.subtract(illegal).coalesce()
             if allowed.is_empty() or illegal.is_empty():
@@ -73,7 +82,7 @@ def legality_condition(
         restricted = _under(kernel, allowed, schedule)
     except ScheduleError:
         return None
-    if not check(restricted, quota=quota, seconds=seconds).is_legal:
+    if not check(restricted, quota=quota).is_legal:
         return None
     return Condition(from_set(_overlapping(allowed, kernel.context)), allowed, restricted)
 

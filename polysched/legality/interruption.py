@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import islpy as isl
 
 from polysched.dependence.relations import Dependence, DependenceKind
+from polysched.dependence.table import where
 from polysched.ir.kernel import Array
 from polysched.ir.tree import Loop, Node
 from polysched.legality.order import unordered
@@ -26,7 +27,7 @@ def interrupted(
 
     That is asked of tiles with memory of their own as well: it is the element outside that counts.
     """
-    free = [one for one in program.dependences if one.reorderable]
+    free = where(program.dependences, lambda one: one.reorderable)
     for flow in free:
         out, into = flow.source.statement, flow.sink.statement
         if (

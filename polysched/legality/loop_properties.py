@@ -15,10 +15,10 @@ import islpy as isl
 
 from polysched.dependence.distance import distance
 from polysched.dependence.relations import DependenceKind
-from polysched.ir.budget import Budget, budget
+from polysched.ir.budget import DEFAULT_SECONDS, time_budget
 from polysched.ir.kernel import Array
 from polysched.ir.linear import Interval
-from polysched.ir.quota import DEFAULT_SECONDS, QuotaExceededError
+from polysched.ir.quota import QuotaExceededError, operation_quota
 from polysched.ir.tree import Loop, LoopKind, Node, executed, loops, rewrite, statements
 from polysched.legality.order import breaks, pairs_of
 from polysched.legality.shared_bytes import sharing_pairs, sharing_relations
@@ -112,24 +112,24 @@ def explain_loops(
 
     Args:
         quota: what isl may spend on one property of one loop, in operations. 0: no limit.
-        seconds: the wall time for all of them; what is asked later is unknown. 0: no limit.
+        seconds: the wall time of the call; what is asked later is unknown. 0: no limit.
 
     Raises:
         ScheduleError: the quota or the seconds are no number, or less than 0.
     """
-    shared = budget(quota, seconds)
     program = schedule.program
-    return tuple(_report(program, loop, shared) for loop in loops(program.tree))
+    with time_budget(seconds):
+        return tuple(_report(program, loop, quota) for loop in loops(program.tree))
 
 
-def _report(program: Program, loop: Loop, shared: Budget) -> LoopReport:
-    demands = _answer(shared, lambda: dependences_within(program, loop))
+def _report(program: Program, loop: Loop, quota: int) -> LoopReport:
+    demands = _answer(quota, lambda: dependences_within(program, loop))
     inner = loop.body if isinstance(loop.body, Loop) else None
     if inner and (LoopKind.VECTOR in (loop.kind, inner.kind) or inner.kind is LoopKind.PARALLEL):
         inner = None  # a parallel loop that comes outside runs more at once
 
     def ask(question: Callable[[list[Within]], _Answer]) -> _Answer | None:
-        return None if demands is None else _answer(shared, lambda: question(demands))
+        return None if demands is None else _answer(quota, lambda: question(demands))
 
     lanes, scalar = (
         ask(lambda demands: _vector(program, loop, demands)) or (1, None)
@@ -153,9 +153,9 @@ def _report(program: Program, loop: Loop, shared: Budget) -> LoopReport:
     )
 
 
-def _answer(shared: Budget, question: Callable[[], _Answer]) -> _Answer | None:
+def _answer(quota: int, question: Callable[[], _Answer]) -> _Answer | None:
     try:
-        with shared.question():
+        with operation_quota(quota):
             return question()
     except (QuotaExceededError, UndecidedError, isl.Error):
         return None

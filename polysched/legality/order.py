@@ -7,7 +7,7 @@ The iterations of a parallel loop run in any order and at once: none may depend 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from types import MappingProxyType
@@ -15,7 +15,9 @@ from types import MappingProxyType
 import islpy as isl
 
 from polysched.dependence.relations import Dependence, DependenceKind, Reference
-from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, statements
+from polysched.dependence.table import DependenceTable, representatives
+from polysched.ir.tree import Leaf, Loop, LoopKind, Node
+from polysched.ir.tree import Sequence as SequenceNode
 from polysched.legality.verdict import Cause
 
 _AT_ONCE = MappingProxyType(
@@ -64,8 +66,10 @@ def pairs_of(dependence: Dependence) -> Pairs:
     )
 
 
-def demanded(dependences: Iterable[Dependence]) -> list[Dependence]:
+def demanded(dependences: Sequence[Dependence]) -> Sequence[Dependence]:
     """The dependences that every order must keep: not those of elements that only share memory."""
+    if isinstance(dependences, DependenceTable):  # of the program as declared, where none do
+        return dependences
     return [one for one in dependences if not one.storage]
 
 
@@ -88,10 +92,8 @@ def breaks(node: Node, pairs: Pairs) -> Iterator[Break]:
     match node:
         case Leaf():
             yield Break(Cause.SAME_TIME, None, pairs.relation)
-        case Sequence(children=children):
-            below = [frozenset(statements(child)) for child in children]
-            first = next(i for i, names in enumerate(below) if pairs.source in names)
-            second = next(i for i, names in enumerate(below) if pairs.sink in names)
+        case SequenceNode(children=children, positions=positions):
+            first, second = positions[pairs.source], positions[pairs.sink]
             if first == second:
                 yield from breaks(children[first], pairs)
             elif first > second and not pairs.reorderable:
@@ -133,17 +135,21 @@ def unordered(tree: Node, source: Reference, sink: Reference, pairs: isl.Map) ->
     return reduce(isl.Map.union, (place.relation for place in breaks(tree, demanded)), nothing)
 
 
-def keeps(tree: Node, dependences: Iterable[Dependence]) -> bool:
+def keeps(tree: Node, dependences: Sequence[Dependence]) -> bool:
     """Whether the executed tree keeps every dependence."""
-    return all(next(breaks(tree, pairs), None) is None for pairs in merged(dependences))
+    different = merged(representatives(dependences, tree))
+    return all(next(breaks(tree, pairs), None) is None for pairs in different)
 
 
 def broken_dependences(
-    tree: Node, dependences: Iterable[Dependence]
+    tree: Node, dependences: Sequence[Dependence]
 ) -> list[tuple[Dependence, list[Break]]]:
-    """The dependences that the executed tree breaks, each with the places at which it does."""
+    """The dependences that the executed tree breaks, each with the places at which it does.
+
+    Of those that break alike, up to the names of statements and loops, the first one only.
+    """
     found = []
-    for dependence in dependences:
+    for dependence in representatives(dependences, tree):
         places = list(breaks(tree, pairs_of(dependence)))
         if places:
             found.append((dependence, places))

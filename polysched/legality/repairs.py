@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
@@ -9,6 +10,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polysched.errors import ScheduleError
+from polysched.ir.budget import DEFAULT_SECONDS, time_budget
 from polysched.ir.quota import QuotaExceededError, operation_quota
 from polysched.ir.tree import executed
 from polysched.legality.check import check
@@ -33,7 +35,6 @@ from polysched.schedule.schedule import Schedule
 from polysched.schedule.vectorize import Vectorize
 
 DEFAULT_LIMIT = 3
-DEFAULT_SECONDS = 1.0
 MOST_QUESTIONS = 60
 """Candidates that are judged, and kinds of change whose candidates are looked for."""
 QUESTION_QUOTA = 2_000_000
@@ -75,13 +76,24 @@ def repairs(
     Args:
         verdict: what :func:`~polysched.legality.check.check` says of the schedule, if known.
         limit: the most repairs to find.
-        seconds: when this time has passed no other change is tried; when it has passed once more,
-            no other step is left out. ``MOST_QUESTIONS`` is a limit of the same sort.
+        seconds: the wall time of the call; 0: no limit. When a tenth of it has passed in the
+            search no other change is tried, and when a tenth has passed once more no other step is
+            left out. ``MOST_QUESTIONS`` is a limit of the same sort.
+
+    Raises:
+        ScheduleError: the seconds are not a number, or less than 0.
     """
-    budget = _budget(seconds)
+    with time_budget(seconds):
+        return _repairs(schedule, verdict, limit, seconds / 10 if seconds else math.inf)
+
+
+def _repairs(
+    schedule: Schedule, verdict: Verdict | None, limit: int, seconds: float
+) -> tuple[Repair, ...]:
     case = _case(schedule, verdict or check(schedule))
     if case is None or limit < 1:
         return ()
+    budget = _budget(seconds)
     found, begun = _tried(case, STRATEGIES, limit, budget)
     if not found:
         found = _continued(begun, STRATEGIES, limit, budget)

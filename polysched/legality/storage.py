@@ -26,6 +26,7 @@ from itertools import product
 import islpy as isl
 
 from polysched.dependence.relations import Dependence, DependenceKind, Reference
+from polysched.dependence.table import where
 from polysched.dependence.values import root_flows
 from polysched.errors import ScheduleError
 from polysched.ir.expressions import Load
@@ -134,7 +135,7 @@ def array_faults(program: Program, tree: Node, array: Array) -> Iterator[Storage
     """All that is wrong with the storage of one array, under the same conditions."""
     life = lifetime(program, tree, array) if array.tile else None
     yield from interrupted(program, tree, array, life.position.around if life else ())
-    apart = [one for one in program.dependences if one.storage and one.array == array.name]
+    apart = where(program.dependences, lambda one: one.storage and one.array == array.name)
     is_whole = life.is_contiguous if life else _is_defined(program, array)
     if is_whole and keeps(tree, apart):
         return

@@ -10,10 +10,11 @@ from enum import Enum
 import islpy as isl
 
 from polysched.errors import KernelError, LoweringError
+from polysched.ir.budget import time_budget, time_left
 from polysched.ir.extrema import greatest, least
 from polysched.ir.limits import limited
 from polysched.ir.linear import Interval
-from polysched.ir.quota import DEFAULT_SECONDS, QuotaExceededError, operation_quota
+from polysched.ir.quota import QuotaExceededError, in_proportion, operation_quota
 from polysched.ir.tree import executed
 from polysched.loops.coverage import miscovered
 from polysched.loops.lifetimes import merge_lifetimes, timing
@@ -46,16 +47,19 @@ class _Way(Enum):
     TOGETHER = "isl generates whole nests"
 
 
+@time_budget()
 def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgram:
     """Turn a scheduled program into loops with full and partial tiles apart.
 
     Where sizes are literals the loops follow from intervals (:func:`scan`); isl generates the
     others. What comes out is checked to run every instance exactly once. If it does not, or takes
     too long, isl is asked in a simpler way: whole nests at a time, full and partial tiles together,
-    of which the full ones are parted afterwards as far as single loops can (:func:`peel`).
+    of which the full ones are parted afterwards as far as single loops can (:func:`peel`). A way
+    that is not the last one takes at most half of the time that the call has left.
 
     Args:
-        quota: twice what isl may spend in each way, in operations. 0: no limit.
+        quota: twice what isl may spend in each way, in operations, on up to 100 statements. 0: no
+            limit.
 
     Raises:
         LoweringError: isl gave up, or made something wrong or that the loop IR cannot say.
@@ -64,7 +68,7 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
     reasons = []
     for way in _Way:
         try:
-            with _limit(way, quota // 2):
+            with _limit(way, quota // 2, len(program.statements)):
                 body = _read_back(program, way)
                 wrong = miscovered(body, program.statements, kernel.context)
         except NotScannedError:
@@ -91,10 +95,12 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
     )
 
 
-def _limit(way: _Way, operations: int) -> AbstractContextManager[None]:
+def _limit(way: _Way, operations: int, statements: int) -> AbstractContextManager[None]:
+    operations = in_proportion(operations, statements)
     if way is _Way.ISOLATED:
-        return operation_quota(operations, ISOLATING_SECONDS, of_processor=True)
-    return operation_quota(operations, DEFAULT_SECONDS / 2)
+        seconds = ISOLATING_SECONDS * in_proportion(1, statements)
+        return operation_quota(operations, seconds, of_processor=True)
+    return operation_quota(operations, 0 if way is _Way.TOGETHER else time_left() / 2)
 
 
 def _read_back(program: Program, way: _Way) -> LoopNode:

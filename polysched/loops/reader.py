@@ -35,15 +35,16 @@ from polysched.loops.isl_ast import (
     operator_kind,
 )
 from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode, block
+from polysched.loops.repetition import Renaming, Repetition
 from polysched.loops.requests import Request, value_below
-from polysched.loops.schedule_tree import BufferLifetime, Nest, mark_number
+from polysched.loops.schedule_tree import BufferLifetime, Mark, Nest, mark_number
 from polysched.schedule.program import Program, value_range
 
 
 def read_ast(
     program: Program,
     node: isl.AstNode,
-    marks: list[Nest | BufferLifetime],
+    marks: list[Mark],
     iterators: list[str],
     known: Intervals,
     requests: Mapping[int, tuple[Request, ...]],
@@ -70,6 +71,7 @@ class _Scope:
         values: isl's iterator names with the expressions they stand for.
         known: intervals of the loop variables in scope.
         nest: the innermost mark of a band around; None outside of all.
+        renaming: what stands for the statements and loops that isl was given.
         steps: of the iterators that have a loop, from one iteration to the next.
         shifted: the loops of the tree whose values isl's iterators may be less than a step off.
     """
@@ -79,6 +81,7 @@ class _Scope:
     nest: Nest | None
     steps: Mapping[str, int] = field(default_factory=dict)
     shifted: Mapping[str, Loop] = field(default_factory=dict)
+    renaming: Renaming = field(default_factory=Renaming)
 
 
 class _Reader:
@@ -87,7 +90,7 @@ class _Reader:
     def __init__(
         self,
         program: Program,
-        marks: list[Nest | BufferLifetime],
+        marks: list[Mark],
         iterators: list[str],
         requests: Mapping[int, tuple[Request, ...]],
     ) -> None:
@@ -121,12 +124,16 @@ class _Reader:
                 self._loop_value(name, scope, body) for name in self.iterators[: what.depth]
             )
             return Allocate(what.array, body, tuple(iteration))
+        if isinstance(what, Repetition):
+            readings = [scope.renaming.to(what.members[0], member) for member in what.members]
+            return block([self.node(inner, replace(scope, renaming=one)) for one in readings])
         return self.node(inner, replace(scope, nest=what))
 
     def _for(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
         iterator = node.for_get_iterator().get_id().get_name()
         assert scope.nest is not None
-        loop = scope.nest.loops[self.iterators.index(iterator) - scope.nest.depth]
+        depth = self.iterators.index(iterator) - scope.nest.depth
+        loop = scope.renaming.loop(scope.nest.loops[depth])
         lower = simplify(self.expression(node.for_get_init(), scope), scope.known)
         if node.for_is_degenerate():
             return self.node(node.for_get_body(), self._bound(scope, iterator, lower, loop))
@@ -210,7 +217,8 @@ class _Reader:
 
     def _user(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
         call = node.user_get_expr()
-        statement = self.program.statements[call.get_op_arg(0).get_id().get_name()]
+        name = call.get_op_arg(0).get_id().get_name()
+        statement = self.program.statements[scope.renaming.statements.get(name, name)]
         instance = tuple(
             simplify(self.expression(call.get_op_arg(i + 1), scope), scope.known)
             for i in range(len(statement.indices))

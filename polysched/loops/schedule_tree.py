@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
+from typing import TypeAlias
 
 import islpy as isl
 
+from polysched.ir.balanced import balanced
 from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, path, statements
 from polysched.loops.isl_ast import is_mark
+from polysched.loops.repetition import Repetition, left_out, repetitions
 from polysched.loops.separation import full_tiles
 from polysched.schedule.lifetime import lifetime
 from polysched.schedule.program import Program
@@ -34,17 +37,18 @@ class BufferLifetime:
     depth: int
 
 
-def isl_ast(
-    program: Program, tree: Node, *, separated: bool
-) -> tuple[isl.AstNode, list[Nest | BufferLifetime]]:
+Mark: TypeAlias = Nest | BufferLifetime | Repetition
+
+
+def isl_ast(program: Program, tree: Node, *, separated: bool) -> tuple[isl.AstNode, list[Mark]]:
     """isl's AST of a tree, and what the marks in it stand for.
 
     Args:
         tree: the program's tree as it is executed.
         separated: every loop is a band of its own, and full tiles are isolated.
     """
-    marks: list[Nest | BufferLifetime] = []
-    schedule = _schedule_tree(program, tree, 0, marks, births(program, tree), separated)
+    builder = _TreeBuilder(program, tree, separated=separated)
+    schedule, marks = builder.schedule(tree, 0), builder.marks
     isolated = {
         id(part.loop): _isolate_option(part.iterations)
         for part in (full_tiles(tree, program.statements) if separated else ())
@@ -73,35 +77,62 @@ def births(program: Program, tree: Node) -> dict[int, list[str]]:
     return born
 
 
-def _schedule_tree(
-    program: Program,
-    node: Node,
-    depth: int,
-    marks: list[Nest | BufferLifetime],
-    lifetimes: dict[int, list[str]],
-    separated: bool,
-) -> isl.Schedule:
-    match node:
-        case Leaf(statement=statement):
-            domain = program.statements[statement].domain
-            schedule = isl.Schedule.from_domain(isl.UnionSet.from_set(domain))
-        case Sequence(children=children):
-            first, *others = (
-                _schedule_tree(program, child, depth, marks, lifetimes, separated)
-                for child in children
+class _TreeBuilder:
+    """Builds the schedule tree of a program from the leaves upwards.
+
+    Attributes:
+        marks: what the marks in it stand for.
+    """
+
+    def __init__(self, program: Program, tree: Node, *, separated: bool) -> None:
+        self.marks: list[Mark] = []
+        self._statements = program.statements
+        self._births = births(program, tree)
+        self._repetitions = repetitions(tree, program.statements, self._births)
+        self._left_out = frozenset(left_out(self._repetitions))
+        self._separated = separated
+
+    def schedule(self, node: Node, depth: int) -> isl.Schedule:
+        """The schedule of a node with so many loops around."""
+        match node:
+            case Leaf(statement=statement):
+                domain = self._statements[statement].domain
+                schedule = isl.Schedule.from_domain(isl.UnionSet.from_set(domain))
+            case Sequence(children=children):
+                given = [one for one in children if one.statements[0] not in self._left_out]
+                schedule = balanced(
+                    isl.Schedule.sequence, [self.schedule(one, depth) for one in given]
+                )
+            case Loop():
+                nest = (node,) if self._separated else _nest(node, self._births)
+                schedule = self.schedule(nest[-1].body, depth + len(nest))
+                schedule = schedule.insert_partial_schedule(self._band(nest))
+                schedule = self._marked(schedule, Nest(nest, depth))
+        for array in self._births.get(id(node), []):
+            schedule = self._marked(schedule, BufferLifetime(array, depth))
+        repetition = self._repetitions.get(id(node))
+        return schedule if repetition is None else self._marked(schedule, repetition)
+
+    def _band(self, nest: tuple[Loop, ...]) -> isl.MultiUnionPwAff:
+        columns = [
+            isl.MultiUnionPwAff.from_union_pw_aff(
+                balanced(
+                    isl.UnionPwAff.union_add,
+                    [
+                        isl.UnionPwAff.from_pw_aff(value)
+                        for name, value in loop.values.items()
+                        if name not in self._left_out
+                    ],
+                )
             )
-            schedule = first
-            for other in others:
-                schedule = schedule.sequence(other)
-        case Loop():
-            nest = (node,) if separated else _nest(node, lifetimes)
-            inner = depth + len(nest)
-            schedule = _schedule_tree(program, nest[-1].body, inner, marks, lifetimes, separated)
-            schedule = schedule.insert_partial_schedule(_band(nest))
-            schedule = _marked(schedule, marks, Nest(nest, depth))
-    for array in lifetimes.get(id(node), []):
-        schedule = _marked(schedule, marks, BufferLifetime(array, depth))
-    return schedule
+            for loop in nest
+        ]
+        return reduce(isl.MultiUnionPwAff.flat_range_product, columns)
+
+    def _marked(self, schedule: isl.Schedule, what: Mark) -> isl.Schedule:
+        self.marks.append(what)
+        node = schedule.get_root().child(0)
+        return node.insert_mark(isl.Id(f"mark{len(self.marks) - 1}")).get_schedule()
 
 
 def _nest(outermost: Loop, lifetimes: dict[int, list[str]]) -> tuple[Loop, ...]:
@@ -110,16 +141,6 @@ def _nest(outermost: Loop, lifetimes: dict[int, list[str]]) -> tuple[Loop, ...]:
     while isinstance(nest[-1].body, Loop) and id(nest[-1].body) not in lifetimes:
         nest.append(nest[-1].body)
     return tuple(nest)
-
-
-def _band(nest: tuple[Loop, ...]) -> isl.MultiUnionPwAff:
-    columns = [
-        isl.MultiUnionPwAff.from_union_pw_aff(
-            reduce(isl.UnionPwAff.union_add, map(isl.UnionPwAff.from_pw_aff, loop.values.values()))
-        )
-        for loop in nest
-    ]
-    return reduce(isl.MultiUnionPwAff.flat_range_product, columns)
 
 
 def _isolate_option(iterations: isl.Set) -> isl.UnionSet:
@@ -132,7 +153,7 @@ def _isolate_option(iterations: isl.Set) -> isl.UnionSet:
 
 
 def _with_options(
-    node: isl.ScheduleNode, marks: list[Nest | BufferLifetime], isolated: dict[int, isl.UnionSet]
+    node: isl.ScheduleNode, marks: list[Mark], isolated: dict[int, isl.UnionSet]
 ) -> isl.ScheduleNode:
     """Set the options of the bands; last of all, for then a band cannot be moved any more."""
     if is_mark(node):
@@ -158,11 +179,3 @@ def _option(nest: Nest, isolated: dict[int, isl.UnionSet]) -> isl.UnionSet | Non
 def mark_number(mark: isl.Id) -> int:
     """The position of what a mark stands for."""
     return int(mark.get_name().removeprefix("mark"))
-
-
-def _marked(
-    schedule: isl.Schedule, marks: list[Nest | BufferLifetime], what: Nest | BufferLifetime
-) -> isl.Schedule:
-    marks.append(what)
-    node = schedule.get_root().child(0).insert_mark(isl.Id(f"mark{len(marks) - 1}"))
-    return node.get_schedule()

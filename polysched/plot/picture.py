@@ -9,6 +9,7 @@ from typing import TypeAlias
 import islpy as isl
 
 from polysched.errors import PlotError
+from polysched.ir.budget import time_budget
 from polysched.ir.quota import QuotaExceededError, operation_quota
 from polysched.ir.tree import LoopKind, path
 from polysched.legality.check import check
@@ -79,6 +80,7 @@ class Picture:
     notes: Names
 
 
+@time_budget()
 def picture(
     schedule: Schedule, view: View | None = None, *, verdict: Verdict | None = None
 ) -> Picture:

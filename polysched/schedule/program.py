@@ -8,20 +8,22 @@ demands of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from types import MappingProxyType
 
 import islpy as isl
 
-from polysched.dependence.relations import Dependence, Reference, memory_dependences
+from polysched.dependence.memory import memory_dependences
+from polysched.dependence.relations import Dependence, Reference
 from polysched.errors import LoopReferenceError, ScheduleError, suggestion
 from polysched.ir.affine import literal
 from polysched.ir.extrema import greatest, least
 from polysched.ir.kernel import Array, Kernel, Statement
 from polysched.ir.linear import Interval
-from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, loops, path, statements
+from polysched.ir.tree import Leaf, Loop, LoopKind, Node, loops, path, statements
+from polysched.ir.tree import Sequence as SequenceNode
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,7 @@ class Program:
     kernel: Kernel
     arrays: Mapping[str, Array]
     statements: Mapping[str, Statement]
-    dependences: tuple[Dependence, ...]
+    dependences: Sequence[Dependence]
     tree: Node
     recomputed: Mapping[str, isl.Map] = field(default_factory=dict)
     folded: Mapping[str, Mapping[Reference, isl.Map]] = field(default_factory=dict)
@@ -179,12 +181,12 @@ def require_positive(what: str, value: int) -> None:
         raise ScheduleError(f"{what} is {value}; expected a positive integer")
 
 
-def parent_of(tree: Node, node: Node) -> Loop | Sequence | None:
+def parent_of(tree: Node, node: Node) -> Loop | SequenceNode | None:
     """The loop or sequence directly around ``node`` (this very object)."""
     match tree:
         case Loop(body=body):
             return tree if body is node else parent_of(body, node)
-        case Sequence(children=children):
+        case SequenceNode(children=children):
             for child in children:
                 if child is node:
                     return tree

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import islpy as isl
@@ -180,7 +180,7 @@ def _tile_map(new: Statement, depth: int) -> isl.PwMultiAff:
 
 
 def _copied(
-    dependences: tuple[Dependence, ...], instances: Mapping[str, isl.Map]
+    dependences: Iterable[Dependence], instances: Mapping[str, isl.Map]
 ) -> tuple[Dependence, ...]:
     """The dependences of the copies: each has those of the instance that it is a copy of."""
     copies = {name: instance.reverse() for name, instance in instances.items()}

@@ -9,7 +9,7 @@ import islpy as isl
 
 from polysched.errors import KernelError, LoopReferenceError, ScheduleError, StepError
 from polysched.ir.kernel import Kernel
-from polysched.ir.quota import QuotaExceededError, operation_quota
+from polysched.ir.quota import QuotaExceededError, in_proportion, operation_quota
 from polysched.ir.source import SourceLocation, caller_location
 from polysched.schedule.arguments import with_checked_arguments
 from polysched.schedule.collapse import Collapse
@@ -46,7 +46,10 @@ from polysched.schedule.unroll import Unroll
 from polysched.schedule.vectorize import Vectorize
 
 STEP_QUOTA = 2_000_000
-"""Operations of isl for one step, or for the dependences of a kernel; they take it seconds."""
+"""Operations of isl for one step on up to 100 statements; they take it seconds."""
+
+DEPENDENCE_QUOTA = 10_000_000
+"""Operations of isl for the dependences of a kernel of up to 100 statements."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +80,7 @@ class Schedule:
             )
         if not self.programs:
             try:
-                with operation_quota(STEP_QUOTA):
+                with operation_quota(in_proportion(DEPENDENCE_QUOTA, len(self.kernel.statements))):
                     program = initial_program(self.kernel)
             except (QuotaExceededError, isl.Error) as error:
                 raise KernelError(
@@ -115,7 +118,7 @@ class Schedule:
             )
         step = with_checked_arguments(primitive_name(step), step)
         try:
-            with operation_quota(STEP_QUOTA):
+            with operation_quota(in_proportion(STEP_QUOTA, len(self.kernel.statements))):
                 program = transform(self.program, step)
         except LoopReferenceError as error:
             history = loop_history(error.reference, self.steps, self.locations, self.programs)

@@ -6,7 +6,7 @@ the tile, reads count at the copy into the buffer and writes at the copy out of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -18,7 +18,7 @@ from polysched.schedule.buffering import Buffering
 
 def translated(
     plan: Buffering,
-    dependences: tuple[Dependence, ...],
+    dependences: Sequence[Dependence],
     copy_in: Statement | None,
     copy_out: Statement | None,
 ) -> tuple[Dependence, ...]:
@@ -29,7 +29,7 @@ def translated(
 
 def combined(
     plan: Buffering,
-    dependences: tuple[Dependence, ...],
+    dependences: Sequence[Dependence],
     initial: Statement,
     combine: Statement,
     statements: Mapping[str, Statement],
@@ -74,7 +74,7 @@ def _not_empty(dependences: list[Dependence]) -> tuple[Dependence, ...]:
 
 def _moved(
     plan: Buffering,
-    dependences: tuple[Dependence, ...],
+    dependences: Sequence[Dependence],
     copy_in: Statement | None,
     copy_out: Statement | None,
 ) -> list[Dependence]:

@@ -5,7 +5,8 @@ from itertools import combinations, product
 import islpy as isl
 
 from polysched.dependence.graph import format_dot, statement_graph
-from polysched.dependence.relations import Dependence, DependenceKind, memory_dependences
+from polysched.dependence.memory import memory_dependences
+from polysched.dependence.relations import Dependence, DependenceKind
 from polysched.dependence.values import value_flows
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i32, i64

@@ -5,7 +5,8 @@ from random import Random
 import islpy as isl
 import pytest
 
-from polysched.dependence.relations import Dependence, Reference, memory_dependences
+from polysched.dependence.memory import memory_dependences
+from polysched.dependence.relations import Dependence, Reference
 from polysched.dependence.values import contributions, overwritten, root_flows, value_flows
 from polysched.fuzz.schedules import random_kernel
 from polysched.fuzz.subject import LARGEST_SIZE

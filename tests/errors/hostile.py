@@ -15,6 +15,7 @@ from typing import Any
 
 import polysched as ps
 from polysched.ir import quota
+from polysched.ir.budget import DEFAULT_SECONDS
 from polysched.ir.deadline import deadline
 from polysched.ir.expressions import Expression, Index
 
@@ -144,7 +145,7 @@ def main(name: str, share: float = 1.0) -> None:
     if isinstance(schedule, ps.Schedule):
         verdict = ps.check(schedule)
         print(verdict.kind.value)
-        attempt(lambda: ps.explain_loops(schedule, seconds=share * quota.DEFAULT_SECONDS))
+        attempt(lambda: ps.explain_loops(schedule, seconds=share * DEFAULT_SECONDS))
         for stage in ("domain", "deps", "schedule", "llvm"):
             attempt(partial(ps.show, schedule, stage))
         if verdict.is_legal:

@@ -4,7 +4,7 @@ from threading import Thread
 import islpy as isl
 import pytest
 
-from polysched.ir.quota import QuotaExceededError, operation_quota
+from polysched.ir.quota import QuotaExceededError, in_proportion, operation_quota
 
 
 def subtract_a_lot() -> isl.Set:
@@ -82,3 +82,8 @@ def test_what_follows_of_a_stopped_isl_is_an_exceeded_quota(error: type[Exceptio
         misread()
     with pytest.raises(error), operation_quota(10_000_000):
         misread()
+
+
+def test_many_statements_have_more_operations() -> None:
+    assert [in_proportion(50, count) for count in (1, 199, 200, 1000)] == [50, 50, 100, 500]
+    assert in_proportion(0, 1000) == 0

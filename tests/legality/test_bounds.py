@@ -105,3 +105,15 @@ def test_a_write_that_depends_on_data_defines_nothing_surely() -> None:
     assert violation is not None
     assert violation.what is ViolationKind.UNDEFINED
     assert violation.witness.source.statement == "use"
+
+
+def test_the_same_access_to_a_smaller_array() -> None:
+    build = KernelBuilder("two")
+    n = build.parameter("N", minimum=3)
+    large, small = build.output("large", i32, (n,)), build.output("small", i32, (n - 1,))
+    for array in (large, small):
+        with build.loops(i=n) as i:
+            array[i] = 1
+    violation = check(Schedule(build.kernel())).violation
+    assert violation is not None
+    assert (violation.what, violation.array) == (ViolationKind.BOUNDS, "small")

@@ -2,7 +2,7 @@
 
 from tests.mutants.mutant import Mutant
 
-RELATIONS = "polysched/dependence/relations.py"
+RELATIONS = "polysched/dependence/memory.py"
 VALUES = "polysched/dependence/values.py"
 DECLARATIONS = "polysched/ir/declarations.py"
 TESTS = ("tests/legality/test_check.py", "tests/dependence")
@@ -84,8 +84,8 @@ MUTANTS = (
         "may-lost",
         "a dependence that depends on data is recorded as exact",
         RELATIONS,
-        "may=source_access.is_data_dependent or sink_access.is_data_dependent",
-        "may=source_access.is_data_dependent and sink_access.is_data_dependent",
+        "may=source.access.is_data_dependent or sink.access.is_data_dependent",
+        "may=source.access.is_data_dependent and sink.access.is_data_dependent",
         ("tests/dependence", "tests/legality/test_bounds.py"),
     ),
     Mutant(

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import islpy as isl
 
-from polysched.dependence.relations import Dependence, memory_dependences
+from polysched.dependence.memory import memory_dependences
+from polysched.dependence.relations import Dependence
 from polysched.ir.kernel import Kernel
 from polysched.schedule.program import Program
 
