@@ -37,7 +37,7 @@ from polysched.ir.kernel import Kernel, Order
 from polysched.ir.tree import restrict
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PythonKernel(Kernel):
     """The kernel that a function means. Calling it runs the function, in plain Python."""
 

@@ -70,11 +70,13 @@ class Scope:
     Attributes:
         types: the types of the local numbers that must be kept in memory, as far as known.
         guards: the conditions, over data, of the branches that are open.
+        alternatives: of local numbers that are kept in memory, the other types that they may have.
     """
 
     types: Mapping[str, NumberType]
     names: dict[str, Meaning] = field(default_factory=dict)
     guards: list[Value] = field(default_factory=list)
+    alternatives: dict[str, tuple[Value, ...]] = field(default_factory=dict)
 
 
 def assigned(body: Iterable[ast.stmt]) -> frozenset[str]:
@@ -91,6 +93,21 @@ def assigned(body: Iterable[ast.stmt]) -> frozenset[str]:
                 if isinstance(base, ast.Name):
                     found.add(base.id)
     return frozenset(found)
+
+
+def literals_assigned(body: Iterable[ast.stmt]) -> list[tuple[str, float]]:
+    """The names that statements assign literals to, each with the number."""
+    found: list[tuple[str, float]] = []
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                try:
+                    value = ast.literal_eval(node.value)
+                except (ValueError, TypeError, RecursionError):
+                    continue
+                if isinstance(value, bool | int | float):
+                    found.append((node.targets[0].id, value))
+    return found
 
 
 def always_assigns(body: Iterable[ast.stmt], name: str) -> bool:

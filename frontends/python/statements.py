@@ -11,10 +11,11 @@ from itertools import count
 from operator import and_
 from types import MappingProxyType
 
-from polysched.errors import KernelError
+from polysched.errors import FrontendError, KernelError
 from polysched.frontends.limits import MOST_STATEMENTS, TOO_MANY_STATEMENTS
 from polysched.frontends.python.affinity import is_affine_number
 from polysched.frontends.python.annotations import dtype_named
+from polysched.frontends.python.conditional import split
 from polysched.frontends.python.expressions import BINARY, Reader
 from polysched.frontends.python.given_label import given_label
 from polysched.frontends.python.local_arrays import declare_array, is_array_maker
@@ -28,13 +29,13 @@ from polysched.frontends.python.scope import (
     TypeLearntError,
     always_assigns,
     assigned,
+    literals_assigned,
 )
-from polysched.frontends.python.values import Value, chosen, combine, require_kept, stored
+from polysched.frontends.python.values import Value, bare, chosen, number, stored, united
 from polysched.ir.affine import instance_space, to_set
 from polysched.ir.array_handle import ArrayHandle
 from polysched.ir.dtypes import boolean, i64
-from polysched.ir.expressions import Expression, Index, Load
-from polysched.ir.functions import cast
+from polysched.ir.expressions import Constant, Expression, Index, Load
 from polysched.ir.kernel import Role
 from polysched.ir.operators import Operator
 from polysched.ir.traversal import walk
@@ -85,6 +86,8 @@ class Declarer:
             self._statement(node)
 
     def _statement(self, node: ast.stmt) -> None:
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.If):
+            node = split(node, self._is_affine_test)
         match node:
             case ast.Pass() | ast.Expr(value=ast.Constant(value=str())):
                 return
@@ -131,12 +134,19 @@ class Declarer:
                 )
 
     def _annotated(self, node: ast.AnnAssign, target: ast.Name, value: ast.expr) -> None:
-        try:
-            dtype = dtype_named(self.reader.source, node.annotation)
-        except KernelError as error:
-            raise self.reader.source.error(node.annotation, str(error)) from None
-        if target.id not in self.reader.scope.types:
-            raise TypeLearntError(target.id, NumberType(dtype, is_weak=False))
+        """An annotation with one of Python's types says nothing; an element type is kept."""
+        annotation = node.annotation
+        is_python = isinstance(annotation, ast.Name) and annotation.id in ("int", "float", "bool")
+        if is_python and target.id not in self.reader.scope.types:
+            self._assign(node, target, value)
+            return
+        if not is_python:
+            try:
+                dtype = dtype_named(self.reader.source, annotation)
+            except KernelError as error:
+                raise self.reader.source.error(annotation, str(error)) from None
+            if target.id not in self.reader.scope.types:
+                raise TypeLearntError(target.id, NumberType(dtype, is_weak=False))
         self._set_name(node, target, self.reader.value(value))
 
     def _augmented(
@@ -146,7 +156,7 @@ class Declarer:
             raise self.reader.source.error(target, "expected a name or an element here")
         read = self.reader.value(target)
         try:
-            result = combine(operator, read, self.reader.value(value))
+            result = self.reader.binary(operator, read, self.reader.value(value), node)
         except KernelError as error:
             raise self.reader.source.error(node, str(error)) from None
         if isinstance(target, ast.Name):
@@ -176,11 +186,7 @@ class Declarer:
             raise TypeLearntError(name, NumberType(value.dtype, value.is_weak))
         if known.is_weak and (not value.is_weak or value.dtype.is_float > known.dtype.is_float):
             raise TypeLearntError(name, NumberType(value.dtype, value.is_weak))
-        if value.is_weak and not known.is_weak:
-            try:
-                require_kept(value, Value(cast(value.expression, known.dtype)))
-            except KernelError as error:
-                raise self.reader.source.error(node, str(error)) from None
+        self._require_type(node, value, known)
         if isinstance(meaning, Partial):
             meaning = scope.names[name] = meaning.number
         is_new = not isinstance(meaning, LocalNumber)
@@ -194,6 +200,23 @@ class Declarer:
             meaning = LocalNumber(handle, known.is_weak)
             scope.names[name] = meaning
         self._store(node, meaning.handle, (), value, is_new=is_new)
+        scope.alternatives[name] = value.alternatives
+        if (value.dtype, value.is_weak) != (known.dtype, known.is_weak):
+            scope.alternatives[name] = (bare(value), *value.alternatives)
+
+    def _require_type(self, node: ast.stmt, value: Value, known: NumberType) -> None:
+        """Check that a local number of a known type can hold a value as it is."""
+        try:
+            if (value.dtype == boolean) != (known.dtype == boolean) or not value.is_weak:
+                if value.dtype != known.dtype:
+                    raise KernelError(
+                        f"this is {value.dtype} and is stored as {known.dtype}; convert it, as in "
+                        f"np.{known.dtype.numpy().name}(x)"
+                    )
+            elif not known.is_weak:
+                united(Value(Constant(0, known.dtype)), value)
+        except KernelError as error:
+            raise self.reader.source.error(node, str(error)) from None
 
     def _set_element(self, node: ast.stmt, target: ast.Subscript, value: Value) -> None:
         array, subscripts = self.reader.element(target)
@@ -227,6 +250,10 @@ class Declarer:
         if node.orelse:
             raise self.reader.source.error(node.orelse[0], "a loop's 'else' cannot be had")
         loops, scope = ranges_of(self.reader, node), self.reader.scope
+        for name, one in literals_assigned(node.body):
+            known = scope.types.get(name)
+            if known is not None and not known.is_weak:  # in an iteration before, perhaps
+                scope.alternatives[name] = (*scope.alternatives.get(name, ()), number(one))
         for one in loops:
             if isinstance(scope.names.get(one.name), ArrayHandle | LocalNumber | Partial):
                 raise self.reader.source.error(
@@ -247,7 +274,7 @@ class Declarer:
     def _branch(self, node: ast.If) -> None:
         condition = self.reader.condition(node.test)
         if self._is_affine(condition):
-            for side, body in ((condition, node.body), (_inverse(condition), node.orelse)):
+            for side, body in self._sides(condition, node):
                 if body:
                     where = self.reader.build.where(side.expression)
                     with self._inner(body, "a branch"), where:
@@ -259,7 +286,7 @@ class Declarer:
             condition = self._kept(node.test, condition)
         scope = self.reader.scope
         before = {name for name, one in scope.names.items() if isinstance(one, LocalNumber)}
-        for side, body in ((condition, node.body), (_inverse(condition), node.orelse)):
+        for side, body in self._sides(condition, node):
             scope.guards.append(side)
             with self._inner(body, "a branch"):
                 self.block(body)
@@ -270,6 +297,27 @@ class Declarer:
         for name, one in scope.names.items():
             if isinstance(one, Partial) and always_assigns([node], name):
                 scope.names[name] = one.number
+
+    def _sides(self, condition: Value, node: ast.If) -> Iterator[tuple[Value, list[ast.stmt]]]:
+        """Both sides of a branch; behind them a number has the types of either side."""
+        scope = self.reader.scope
+        before, after = dict(scope.alternatives), []
+        for side, body in ((condition, node.body), (_inverse(condition), node.orelse)):
+            scope.alternatives = dict(before)
+            yield side, body
+            after.append(scope.alternatives)
+        names = {*after[0], *after[1]}
+        scope.alternatives = {
+            name: tuple(dict.fromkeys((*after[0].get(name, ()), *after[1].get(name, ()))))
+            for name in names
+        }
+
+    def _is_affine_test(self, node: ast.expr) -> bool:
+        """Whether an expression is a condition on indices and sizes."""
+        try:
+            return self._is_affine(self.reader.condition(node))
+        except FrontendError:
+            return False
 
     def _kept(self, node: ast.expr, condition: Value) -> Value:
         """A condition as it is before the branch changes what it reads."""
