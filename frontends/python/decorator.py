@@ -27,12 +27,14 @@ from typing import Any, overload
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.python.annotations import Argument, ArrayArgument, arguments_of
 from polysched.frontends.python.expressions import Reader, sizes_in
+from polysched.frontends.python.integer_ranges import limits_of_integers
 from polysched.frontends.python.scope import NumberType, Scope, TypeLearntError, assigned
 from polysched.frontends.python.source import FunctionSource, function_source
 from polysched.frontends.python.statements import Declarer
 from polysched.frontends.python.values import Value
 from polysched.frontends.reductions import with_order
 from polysched.ir.builder import KernelBuilder
+from polysched.ir.expressions import Parameter
 from polysched.ir.kernel import Kernel, Order
 from polysched.ir.tree import restrict
 
@@ -124,6 +126,12 @@ def _read(source: FunctionSource, types: Mapping[str, NumberType], order: Order 
         found = build.kernel()
     except KernelError as error:
         raise source.error(source.node, str(error)) from None
+    limits = limits_of_integers(found, declarer.reader.uses, source.error)
+    if limits:
+        for name, limit in limits.items():
+            build.assume(Parameter(name) <= limit)
+            build.assume(Parameter(name) >= -limit)
+        found = build.kernel()
     if order is not None:
         found = with_order(found, order, declarer.labelled)
     tree = restrict(found.body, frozenset(found.statements))  # loops without a statement go

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import and_, or_
 from types import MappingProxyType
@@ -13,6 +13,8 @@ from typing import Any
 from polysched.errors import KernelError, suggestion
 from polysched.frontends.python.affinity import culprit, wrapping
 from polysched.frontends.python.functions import call
+from polysched.frontends.python.integer_ranges import IntegerUses, Need
+from polysched.frontends.python.intervals import EXACT_IN_FLOAT64, INT64, Interval
 from polysched.frontends.python.numpy_operations import truth
 from polysched.frontends.python.operations import as_number, combine
 from polysched.frontends.python.scope import (
@@ -25,13 +27,13 @@ from polysched.frontends.python.scope import (
     TypeLearntError,
 )
 from polysched.frontends.python.source import FunctionSource
-from polysched.frontends.python.values import Value, chosen, chosen_of, constant
+from polysched.frontends.python.values import Value, chosen, chosen_of, constant, python_type
 from polysched.ir.affine import instance_space
 from polysched.ir.array_handle import ArrayHandle
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import boolean, i64
 from polysched.ir.expressions import Expression, Index, Parameter
-from polysched.ir.operators import Operator
+from polysched.ir.operators import COMPARISONS, Operator
 from polysched.ir.traversal import walk
 
 BINARY: Mapping[type[ast.operator], Operator] = MappingProxyType(
@@ -74,12 +76,14 @@ class Reader:
 
     Attributes:
         sizes: the parameters of the kernel, by the names that shapes give them.
+        uses: what is computed with Python integers so far.
     """
 
     source: FunctionSource
     build: KernelBuilder
     scope: Scope
     sizes: tuple[str, ...]
+    uses: IntegerUses = field(default_factory=IntegerUses)
 
     def value(self, node: ast.expr) -> Value:
         """The value of an expression.
@@ -278,7 +282,7 @@ class Reader:
             case ast.UnaryOp(op=ast.Invert(), operand=operand):
                 return combine(Operator.BIT_NOT, self.value(operand))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return combine(Operator.NEGATE, self.value(operand))
+                return self.require_fitting(combine(Operator.NEGATE, self.value(operand)), node)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self._positive(self.value(operand))
             case ast.UnaryOp(op=ast.Not()):
@@ -318,8 +322,21 @@ class Reader:
         Raises:
             KernelError: it cannot be applied to them.
         """
-        del node
-        return combine(operator, left, right)
+        found = combine(operator, left, right)
+        if left.is_weak and right.is_weak:
+            kinds = [python_type(one) for one in (left, right)]
+            is_division = operator is Operator.DIVIDE and float not in kinds
+            if is_division or (operator in COMPARISONS and {int, float} <= set(kinds)):
+                for one in (left, right):  # Python divides and compares these exactly
+                    self.require_fitting(one, node, EXACT_IN_FLOAT64)
+        return self.require_fitting(found, node)
+
+    def require_fitting(self, value: Value, node: ast.AST, within: Interval = INT64) -> Value:
+        """A value, of which it is to be proved in the end that a kernel can hold it."""
+        if value.is_weak and value.dtype == i64 and value.literal is None:
+            indices = self.scope.indices
+            self.uses.needs.append(Need(node, value.expression, indices, within))
+        return value
 
     def _positive(self, value: Value) -> Value:
         if value.dtype == boolean and not value.is_weak:
@@ -360,7 +377,8 @@ class Reader:
         if function is len and len(node.args) == 1:
             return Value(self.array(node.args[0]).array.shape[0], is_weak=True)
         try:
-            return call(function, [self.value(one) for one in node.args])
+            found = call(function, [self.value(one) for one in node.args])
+            return self.require_fitting(found, node)
         except KernelError as error:
             raise self.source.error(node, str(error)) from None
 

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from polysched.frontends.python.values import Value
 from polysched.ir.array_handle import ArrayHandle
 from polysched.ir.dtypes import DType
+from polysched.ir.expressions import Expression
 
 
 @dataclass(frozen=True)
@@ -70,12 +71,14 @@ class Scope:
     Attributes:
         types: the types of the local numbers that must be kept in memory, as far as known.
         guards: the conditions, over data, of the branches that are open.
+        indices: the least and the greatest value of the index of every open loop.
         alternatives: of local numbers that are kept in memory, the other types that they may have.
     """
 
     types: Mapping[str, NumberType]
     names: dict[str, Meaning] = field(default_factory=dict)
     guards: list[Value] = field(default_factory=list)
+    indices: Mapping[str, tuple[Expression, Expression]] = field(default_factory=dict)
     alternatives: dict[str, tuple[Value, ...]] = field(default_factory=dict)
 
 

@@ -18,6 +18,7 @@ from polysched.frontends.python.annotations import dtype_named
 from polysched.frontends.python.conditional import split
 from polysched.frontends.python.expressions import BINARY, Reader
 from polysched.frontends.python.given_label import given_label
+from polysched.frontends.python.integer_ranges import Need
 from polysched.frontends.python.local_arrays import declare_array, is_array_maker
 from polysched.frontends.python.ranges import ranges_of
 from polysched.frontends.python.scope import (
@@ -200,6 +201,8 @@ class Declarer:
             meaning = LocalNumber(handle, known.is_weak)
             scope.names[name] = meaning
         self._store(node, meaning.handle, (), value, is_new=is_new)
+        if known.is_weak and known.dtype == i64:
+            self.reader.uses.store(name, Need(node, value.expression, scope.indices))
         scope.alternatives[name] = value.alternatives
         if (value.dtype, value.is_weak) != (known.dtype, known.is_weak):
             scope.alternatives[name] = (bare(value), *value.alternatives)
@@ -259,6 +262,7 @@ class Declarer:
                 raise self.reader.source.error(
                     node.target, f"'{one.name}' is taken; choose another index"
                 )
+        around = scope.indices
         with (
             self._inner(node.body, "a loop", tuple(one.name for one in loops)),
             ExitStack() as stack,
@@ -269,7 +273,9 @@ class Declarer:
                 except KernelError as error:
                     raise one.refused(self.reader, node, error) from None
                 scope.names[one.name] = Value(index, is_weak=True)
+                scope.indices = {**scope.indices, one.name: one.ends}
             self.block(node.body)
+        scope.indices = around
 
     def _branch(self, node: ast.If) -> None:
         condition = self.reader.condition(node.test)
