@@ -26,7 +26,8 @@ Where Python or numpy raises an error that depends on data, the kernel goes on: 
 not fit the type that it meets or is stored in wraps around, a Python integer divided by 0 gives 0,
 a float that does not fit an integer type gives the type's lowest value, ``math`` gives infinity or
 NaN. (numpy itself leaves to the processor what a float gives that does not fit an unsigned type.)
-``int(x)`` of a float has to fit 64 bits. Python integers that may leave 64 bits are an error when
+``int(x)`` of a float is right within 64 bits, and what Python computes with it where ``x`` is
+between -2**53 and 2**53. Python integers that may leave 64 bits are an error when
 the function is read, or limit the parameters for which the kernel may be called
 (`integer_ranges.py`).
 """

@@ -122,9 +122,9 @@ def _where(arguments: list[Value]) -> Value:
         for other in one.alternatives:
             raise ambiguous(one, other)
     dtype, _ = common_type(*sides)
-    return Value(
-        operation(Operator.SELECT, condition.expression, *(converted(one, dtype) for one in sides))
-    )
+    # numpy makes arrays of Python's numbers, so it rounds an integer once.
+    arrays = (cast(cast(one.expression, one.dtype), dtype) for one in sides)
+    return Value(operation(Operator.SELECT, condition.expression, *arrays))
 
 
 def _found(table: Mapping[Callable[..., Any], Operator], function: Any) -> Operator | None:

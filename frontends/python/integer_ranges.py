@@ -141,8 +141,9 @@ def _refusal(trial: _Trial, need: Need) -> str:
             f"{found.highest}{where}, and a kernel computes integers with 64; write {advice}"
         )
     return (
-        f"this Python integer may be from {found.lowest} to {found.highest}{where}, and Python "
-        f"computes here what float64 does not hold; write {advice}"
+        f"this Python integer may be from {found.lowest} to {found.highest}{where}; Python divides "
+        "integers, and compares them with floats, without rounding them, and a kernel does that up "
+        f"to 2**53: write {advice}"
     )
 
 

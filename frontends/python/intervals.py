@@ -135,10 +135,10 @@ class Ranges:
         return Interval(lower.lowest, max(lower.lowest, upper.highest - 1))
 
     def _numpy(self, expression: Expression, indices: Indices) -> Interval:
-        """The range of what numpy computes, in a type; what a float may be, fits 64 bits."""
+        """The range of what numpy computes, in a type; by contract floats are below 2**53."""
         dtype = expression.dtype
         if dtype is None or dtype.is_float:
-            return INT64
+            return EXACT_IN_FLOAT64
         if isinstance(expression, Cast):
             found = self._numpy(expression.operand, indices)
         elif isinstance(expression, Operation) and dtype != boolean:

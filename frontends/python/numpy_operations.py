@@ -174,7 +174,7 @@ def _compared(operator: Operator | None, left: Value, right: Value) -> Expressio
             return _never_equal(operator, is_less=(one.literal < 0) == (one is left))
     signed = [one for one in (left, right) if one.dtype.is_signed]
     if len(signed) != 1 or u64 not in (left.dtype, right.dtype):
-        wide = left.dtype if left.dtype == right.dtype else i64
+        wide = u64 if not signed else i64
         return operation(operator, *(cast(one.expression, wide) for one in (left, right)))
     (only,) = signed
     negative = operation(Operator.LESS, cast(only.expression, i64), 0)

@@ -217,7 +217,12 @@ class Declarer:
                         f"np.{known.dtype.numpy().name}(x)"
                     )
             elif not known.is_weak:
-                united(Value(Constant(0, known.dtype)), value)
+                _, dtype, _ = united(Value(Constant(0, known.dtype)), value)
+                if dtype != known.dtype:
+                    raise KernelError(
+                        f"this is {value.type_name}, and the number is {known.dtype} elsewhere; "
+                        f"convert it, as in np.{known.dtype.numpy().name}(x)"
+                    )
         except KernelError as error:
             raise self.reader.source.error(node, str(error)) from None
 

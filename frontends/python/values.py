@@ -93,6 +93,8 @@ def converted(value: Value, dtype: DType) -> Expression:
         KernelError: a literal that does not fit.
     """
     expression, literal = value.expression, value.literal
+    if dtype == boolean and literal is not None:
+        return Constant(bool(literal), boolean)
     if value.is_weak and isinstance(literal, int) and dtype.is_float:
         try:
             return cast(Constant(float(literal)), dtype)

@@ -51,6 +51,13 @@ class _Checked:
         return checked
 
 
+def _checked_int(value: Any) -> int:
+    """``int(x)``, which has to be within 2**53 if ``x`` is a float."""
+    if isinstance(value, float | np.floating) and not abs(value) <= 2**53:
+        raise OverflowError
+    return int(value)
+
+
 def made(text: str, name: str, *, is_checked: bool = False) -> Callable[..., Any]:
     """The function of a text; its source is where `inspect` looks for it.
 
@@ -59,7 +66,9 @@ def made(text: str, name: str, *, is_checked: bool = False) -> Callable[..., Any
     """
     filename = f"<{name}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    names: dict[str, Any] = {"np": _Checked() if is_checked else np, "math": math, **MODULE}
+    names: dict[str, Any] = {"np": np, "math": math, **MODULE}
+    if is_checked:
+        names |= {"np": _Checked(), "int": _checked_int}
     exec(compile(text, filename, "exec"), names)
     function: Callable[..., Any] = names["made"]
     return function
@@ -108,6 +117,8 @@ def _try_seed(seed: int, findings: Findings) -> None:
         findings.counts["compiled"] += 1
         try:
             results.append(by_machine(kernel, given, sizes))
+        except CallError:  # sizes in conditions are limited when loops are made
+            findings.counts["calls refused"] += 1
         except PolyschedError as error:
             findings.wrong.append(f"{seed}: refused late: {error}\n{text}")
             return

@@ -49,7 +49,7 @@ UNARY_CALLS = (
     "abs float int bool math.fabs np.absolute np.ceil np.fabs np.floor np.rint np.trunc np.square "
     "np.isnan math.sqrt np.sqrt"
 ).split()
-BINARY_CALLS = "min max np.maximum np.minimum np.fmax np.fmin np.fmod math.fmod pow".split()
+BINARY_CALLS = "min max np.maximum np.minimum np.fmax np.fmin np.fmod math.fmod".split()
 ROUNDED_CALLS = (
     "math.exp math.sin np.exp np.log np.tanh np.cbrt np.exp2 np.arctan np.cosh math.cbrt".split()
 )
@@ -113,7 +113,7 @@ class OperandWriter:
                 f"{text} // 2",
                 f"{text} + 0.1",
                 f"{text} * 3",
-                f"{text} {self.pick(BINARY)} {self.operand()}",
+                f"{text} {self.pick(AUGMENTED)} {self.operand()}",
             ]
         )
 
@@ -122,32 +122,38 @@ class OperandWriter:
             return self.operand()
         choice = self.random.random()
         if choice < 0.4:
-            operator = self.pick(BINARY)
-            right = "2" if operator == "**" and self.chance(0.5) else self.value(depth - 1)
-            return f"({self.value(depth - 1)} {operator} {right})"
+            return self.binary(depth)
         if choice < 0.5:
             return f"({self.pick(['-', '+', '~', 'not '])}{self.value(depth - 1)})"
-        if choice < 0.62:
-            return f"{self.pick(UNARY_CALLS)}({self.value(depth - 1)})"
-        if choice < 0.74:
-            calls = self.pick(BINARY_CALLS)
-            return f"{calls}({self.value(depth - 1)}, {self.value(depth - 1)})"
         if choice < 0.84:
+            return self.call(depth)
+        sides = self.value(depth - 1), self.value(depth - 1)
+        return self.pick(
+            [
+                f"np.where({self.test()}, {sides[0]}, {sides[1]})",
+                f"({sides[0]} if {self.test()} else {sides[1]})",
+                f"({self.test()} {self.pick(['and', 'or'])} {self.test()})",
+                f"({sides[0]} < {sides[1]} <= {self.operand()})",
+            ]
+        )
+
+    def binary(self, depth: int) -> str:
+        operator = self.pick(BINARY)
+        if operator == "**":  # of a negative number Python makes a complex one
+            return f"(abs({self.value(depth - 1)}) ** {self.pick(['2', '0.5', 'i', '3.0'])})"
+        return f"({self.value(depth - 1)} {operator} {self.value(depth - 1)})"
+
+    def call(self, depth: int) -> str:
+        choice = self.random.random()
+        if choice < 0.35:
+            return f"{self.pick(UNARY_CALLS)}({self.value(depth - 1)})"
+        if choice < 0.65:
+            name = self.pick(BINARY_CALLS)
+            return f"{name}({self.value(depth - 1)}, {self.value(depth - 1)})"
+        if choice < 0.92:
             return f"{_NAMES[self.pick(DTYPES)]}({self.value(depth - 1)})"
-        if choice < 0.91:
-            sides = self.value(depth - 1), self.value(depth - 1)
-            return self.pick(
-                [
-                    f"np.where({self.test()}, {sides[0]}, {sides[1]})",
-                    f"({sides[0]} if {self.test()} else {sides[1]})",
-                ]
-            )
-        if choice < 0.94:
-            self.is_rounded = True
-            return f"{self.pick(ROUNDED_CALLS)}({self.value(depth - 1)})"
-        if choice < 0.97:
-            return f"({self.test()} {self.pick(['and', 'or'])} {self.test()})"
-        return f"({self.value(depth - 1)} < {self.value(depth - 1)} <= {self.operand()})"
+        self.is_rounded = True
+        return f"{self.pick(ROUNDED_CALLS)}({self.value(depth - 1)})"
 
     def test(self) -> str:
         side = self.pick([*self.arrays, "i", "k"])
