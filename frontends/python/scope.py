@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from polysched.frontends.python.values import Value
+from polysched.errors import KernelError
+from polysched.frontends.python.values import Value, united
 from polysched.ir.array_handle import ArrayHandle
-from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Expression
+from polysched.ir.dtypes import DType, boolean
+from polysched.ir.expressions import Constant, Expression, Index
+from polysched.ir.traversal import walk
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,44 @@ class Scope:
     guards: list[Value] = field(default_factory=list)
     indices: Mapping[str, tuple[Expression, Expression]] = field(default_factory=dict)
     alternatives: dict[str, tuple[Value, ...]] = field(default_factory=dict)
+
+
+def require_type(value: Value, known: NumberType) -> None:
+    """Check that a local number of a known type can hold a value as it is.
+
+    Raises:
+        KernelError: it cannot.
+    """
+    if (value.dtype == boolean) != (known.dtype == boolean) or not value.is_weak:
+        if value.dtype != known.dtype:
+            raise KernelError(
+                f"this is {value.dtype} and is stored as {known.dtype}; convert it, as in "
+                f"np.{known.dtype.numpy().name}(x)"
+            )
+    elif not known.is_weak:
+        _, dtype, _ = united(Value(Constant(0, known.dtype)), value)
+        if dtype != known.dtype:
+            raise KernelError(
+                f"this is {value.type_name}, and the number is {known.dtype} elsewhere; convert "
+                f"it, as in np.{known.dtype.numpy().name}(x)"
+            )
+
+
+def merged(
+    first: Mapping[str, tuple[Value, ...]], second: Mapping[str, tuple[Value, ...]]
+) -> dict[str, tuple[Value, ...]]:
+    """The types that numbers may have behind a branch, of those behind its sides."""
+    return {
+        name: tuple(dict.fromkeys((*first.get(name, ()), *second.get(name, ()))))
+        for name in {*first, *second}
+    }
+
+
+def indices_of(meaning: Meaning | None) -> set[str]:
+    """The loops whose indices a name's value is computed from."""
+    if not isinstance(meaning, Value):
+        return set()
+    return {node.name for node in walk(meaning.expression) if isinstance(node, Index)}
 
 
 def assigned(body: Iterable[ast.stmt]) -> frozenset[str]:

@@ -24,19 +24,21 @@ from polysched.frontends.python.ranges import ranges_of
 from polysched.frontends.python.scope import (
     Gone,
     LocalNumber,
-    Meaning,
     NumberType,
     Partial,
     TypeLearntError,
     always_assigns,
     assigned,
+    indices_of,
     literals_assigned,
+    merged,
+    require_type,
 )
-from polysched.frontends.python.values import Value, bare, chosen, number, stored, united
+from polysched.frontends.python.values import Value, bare, chosen, number, stored
 from polysched.ir.affine import instance_space, to_set
 from polysched.ir.array_handle import ArrayHandle
 from polysched.ir.dtypes import boolean, i64
-from polysched.ir.expressions import Constant, Expression, Index, Load
+from polysched.ir.expressions import Expression, Index, Load
 from polysched.ir.kernel import Role
 from polysched.ir.operators import Operator
 from polysched.ir.traversal import walk
@@ -167,18 +169,8 @@ class Declarer:
 
     def _set_name(self, node: ast.stmt, target: ast.expr, value: Value) -> None:
         """A local number: a name for an affine expression, or a place in memory."""
-        if not isinstance(target, ast.Name):
-            raise self.reader.source.error(target, "expected a name here")
-        scope, name = self.reader.scope, target.id
+        scope, name = self.reader.scope, self._assigned_name(target)
         meaning = scope.names.get(name)
-        if isinstance(meaning, ArrayHandle):
-            raise self.reader.source.error(
-                target, f"'{name}' is an array or an argument; expected another name"
-            )
-        if name in _indices_of(meaning):
-            raise self.reader.source.error(
-                target, f"'{name}' is the index of a loop; expected another name"
-            )
         known = scope.types.get(name)
         if known is None and is_affine_number(value):
             scope.names[name] = value
@@ -187,7 +179,10 @@ class Declarer:
             raise TypeLearntError(name, NumberType(value.dtype, value.is_weak))
         if known.is_weak and (not value.is_weak or value.dtype.is_float > known.dtype.is_float):
             raise TypeLearntError(name, NumberType(value.dtype, value.is_weak))
-        self._require_type(node, value, known)
+        try:
+            require_type(value, known)
+        except KernelError as error:
+            raise self.reader.source.error(node, str(error)) from None
         if isinstance(meaning, Partial):
             meaning = scope.names[name] = meaning.number
         is_new = not isinstance(meaning, LocalNumber)
@@ -207,24 +202,20 @@ class Declarer:
         if (value.dtype, value.is_weak) != (known.dtype, known.is_weak):
             scope.alternatives[name] = (bare(value), *value.alternatives)
 
-    def _require_type(self, node: ast.stmt, value: Value, known: NumberType) -> None:
-        """Check that a local number of a known type can hold a value as it is."""
-        try:
-            if (value.dtype == boolean) != (known.dtype == boolean) or not value.is_weak:
-                if value.dtype != known.dtype:
-                    raise KernelError(
-                        f"this is {value.dtype} and is stored as {known.dtype}; convert it, as in "
-                        f"np.{known.dtype.numpy().name}(x)"
-                    )
-            elif not known.is_weak:
-                _, dtype, _ = united(Value(Constant(0, known.dtype)), value)
-                if dtype != known.dtype:
-                    raise KernelError(
-                        f"this is {value.type_name}, and the number is {known.dtype} elsewhere; "
-                        f"convert it, as in np.{known.dtype.numpy().name}(x)"
-                    )
-        except KernelError as error:
-            raise self.reader.source.error(node, str(error)) from None
+    def _assigned_name(self, target: ast.expr) -> str:
+        """The name that is assigned to, which is not that of an array or of a loop."""
+        if not isinstance(target, ast.Name):
+            raise self.reader.source.error(target, "expected a name here")
+        meaning = self.reader.scope.names.get(target.id)
+        if isinstance(meaning, ArrayHandle):
+            raise self.reader.source.error(
+                target, f"'{target.id}' is an array or an argument; expected another name"
+            )
+        if target.id in indices_of(meaning):
+            raise self.reader.source.error(
+                target, f"'{target.id}' is the index of a loop; expected another name"
+            )
+        return target.id
 
     def _set_element(self, node: ast.stmt, target: ast.Subscript, value: Value) -> None:
         array, subscripts = self.reader.element(target)
@@ -258,10 +249,10 @@ class Declarer:
         if node.orelse:
             raise self.reader.source.error(node.orelse[0], "a loop's 'else' cannot be had")
         loops, scope = ranges_of(self.reader, node), self.reader.scope
-        for name, one in literals_assigned(node.body):
+        for name, literal in literals_assigned(node.body):
             known = scope.types.get(name)
             if known is not None and not known.is_weak:  # in an iteration before, perhaps
-                scope.alternatives[name] = (*scope.alternatives.get(name, ()), number(one))
+                scope.alternatives[name] = (*scope.alternatives.get(name, ()), number(literal))
         for one in loops:
             if isinstance(scope.names.get(one.name), ArrayHandle | LocalNumber | Partial):
                 raise self.reader.source.error(
@@ -317,11 +308,7 @@ class Declarer:
             scope.alternatives = dict(before)
             yield side, body
             after.append(scope.alternatives)
-        names = {*after[0], *after[1]}
-        scope.alternatives = {
-            name: tuple(dict.fromkeys((*after[0].get(name, ()), *after[1].get(name, ()))))
-            for name in names
-        }
+        scope.alternatives = merged(*after)
 
     def _is_affine_test(self, node: ast.expr) -> bool:
         """Whether an expression is a condition on indices and sizes."""
@@ -369,9 +356,7 @@ class Declarer:
         """
         scope = self.reader.scope
         gone = Gone(f"is read outside of {what} that gives it a value")
-        changed = [
-            name for name in assigned(body) if name not in _indices_of(scope.names.get(name))
-        ]
+        changed = [name for name in assigned(body) if name not in indices_of(scope.names.get(name))]
         if indices is not None:
             for name in changed:
                 if isinstance(scope.names.get(name), Value):
@@ -422,10 +407,3 @@ def _is_narrow(expression: Expression) -> bool:
 
 def _loads(expression: Expression) -> list[Load]:
     return [node for node in walk(expression) if isinstance(node, Load)]
-
-
-def _indices_of(meaning: Meaning | None) -> set[str]:
-    """The loops whose indices a name's value is computed from."""
-    if not isinstance(meaning, Value):
-        return set()
-    return {node.name for node in walk(meaning.expression) if isinstance(node, Index)}

@@ -241,7 +241,8 @@ def _is_kept(value: Value, dtype: DType) -> bool:
         return value.dtype == i64
     if value.dtype.is_float or dtype.is_integer:
         return not value.is_weak and bool(np.can_cast(value.dtype.numpy(), dtype.numpy()))
-    return value.dtype.bits <= np.finfo(dtype.numpy()).nmant
+    mantissa = np.finfo(np.float32 if dtype == f32 else np.float64).nmant
+    return value.dtype.bits <= mantissa
 
 
 def fits(literal: float, dtype: DType) -> bool:

@@ -161,7 +161,7 @@ def by_python(
 ) -> tuple[AnyArray, AnyArray]:
     """What the function makes of each element, and where it makes something.
 
-    Where a float does not fit the unsigned type that it is stored in, the processor decides.
+    Where a float does not fit the integer type that it is stored in, the processor decides.
     """
     result = given["out"].copy()
     compared = np.zeros(LENGTH, bool)
@@ -175,7 +175,7 @@ def by_python(
             continue
         result[at] = copies["out"][at]
         is_float = np.asarray(stored).dtype.kind == "f"
-        compared[at] = result.dtype.kind != "u" or (
+        compared[at] = result.dtype.kind not in "iu" or (
             bool(value) and (not is_float or _fits(float(stored), result.dtype))
         )
     return result, compared

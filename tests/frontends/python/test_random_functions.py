@@ -34,7 +34,8 @@ def test_the_kernel_computes_what_python_does(data: st.DataObject) -> None:
     try:
         kernel = read_kernel(function)
     except FrontendError as error:  # Python's own integers have no end, those of kernels 64 bits
-        assert "this Python integer may need" in error.reason
+        if "this Python integer may need" not in error.reason:
+            raise
         reject()
     found = run_reference(kernel, {"x": x, "y": y}, {"n": SIZE})
     changed = {"x": x.copy(), "y": y.copy()}
