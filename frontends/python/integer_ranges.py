@@ -200,15 +200,25 @@ def _locals(uses: IntegerUses, ranges: Ranges) -> dict[str, Interval]:
             return found
     growing = {name for name in found if found[name] != before.get(name)}
     settled = {name: one for name, one in found.items() if name not in growing}
-    return settled | {
-        name: _accumulated(name, uses.stores[name], ranges, settled) for name in growing
-    }
+    # Every assignment is proved to fit 64 bits, so from there ranges may only become narrower.
+    bounds = settled | dict.fromkeys(growing, INT64)
+    for _ in range(2):
+        bounds |= {
+            name: reduce(
+                Interval.hull, (_value(ranges, bounds, store) for store in uses.stores[name])
+            ).intersection(INT64)
+            for name in growing
+        }
+    for name in growing:
+        added = _accumulated(name, uses.stores[name], ranges, settled)
+        bounds[name] = bounds[name].intersection(INT64 if added is None else added)
+    return bounds
 
 
 def _accumulated(
     name: str, stores: Iterable[Need], ranges: Ranges, settled: Mapping[str, Interval]
-) -> Interval:
-    """The range of a number that assignments only set, or add something to."""
+) -> Interval | None:
+    """The range of a number that assignments only set, or add something to; None of others."""
     start, added = Interval(0, 0), Interval(0, 0)
     known = Ranges(ranges.parameter, settled, ranges.used)
     for store in stores:
@@ -218,7 +228,7 @@ def _accumulated(
             continue
         step = _step(store.expression, name, known, store.indices)
         if step is None:
-            return INT64  # as is proved of each assignment
+            return None
         times = min(known.iterations(store.indices), MOST_ITERATIONS)
         added = added.plus(step.hull(Interval(0, 0)).times(Interval(times, times)))
     return start.plus(added)

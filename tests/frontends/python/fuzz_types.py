@@ -31,6 +31,8 @@ LENGTH = 14
 COMPILED = 16
 """Of how many functions one is compiled too."""
 PARAMETERS = (0, 1, -1, 3, 100, 2**31, -(2**31), 2**53 + 1, 2**62 + 2**38 + 1, 2**63 - 1, -(2**63))
+_DISCONTINUOUS = ("%", "//", "fmod", "floor", "ceil", "trunc", "rint", "int", "<", ">", "==", "!=")
+"""What makes a difference in the last place a large one."""
 _FLOATS = (0.0, -0.0, 1.0, -1.5, 0.1, 3.0, 100.0, 300.7, 2.0**31, 2.0**63, np.inf, -np.inf, np.nan)
 
 
@@ -103,6 +105,8 @@ def _try_seed(seed: int, findings: Findings) -> None:
     parameter = random.Random(seed + 1).choice(PARAMETERS)
     checked = made(text, f"types {seed}", is_checked=True)
     expected, compared = by_python(checked, given, parameter, value)
+    if writer.is_rounded and any(one in text for one in _DISCONTINUOUS):
+        compared[:] = False
     sizes = {"n": LENGTH, "k": parameter, "lo": 0, "hi": LENGTH}
     try:
         found = run_reference(kernel, given, sizes)["out"]

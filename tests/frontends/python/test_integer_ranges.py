@@ -52,6 +52,25 @@ def remainders(y: "i64[n]"):
         y[i] = k
 
 
+def hashes(x: "i64[n]"):
+    h = 0
+    for i in range(len(x)):
+        h = (h * 31 + int(x[i]) % 256) & 0xFFFFFFFF
+        x[i] = h
+
+
+def summed(x: "i32[n]", y: "i64[1]"):
+    total = 0
+    for i in range(len(x)):
+        total += int(x[i]) * 2**30
+    y[0] = total
+
+
+def large_on_the_way(x: "i64[n]"):
+    for i in range(len(x)):
+        x[i] = i * 10**12 * 10**6 % 7
+
+
 def fibonacci(y: "i64[n]"):
     a = 0
     b = 1
@@ -87,6 +106,8 @@ def test_a_call_that_would_leave_64_bits_is_refused() -> None:
     [
         (squares, "this Python integer may need 76 bits.* write 'assert n <= ...' for smaller"),
         (fibonacci, "this Python integer may need 65 bits"),
+        (summed, "this Python integer may need 65 bits"),
+        (large_on_the_way, "this Python integer may need 76 bits"),
     ],
 )
 def test_what_no_call_could_compute(function: Callable[..., None], message: str) -> None:
@@ -94,10 +115,11 @@ def test_what_no_call_could_compute(function: Callable[..., None], message: str)
         read_kernel(function)
 
 
-def test_remainders_bound_what_grows() -> None:
-    expected, found = np.zeros(5, np.int64), np.zeros(5, np.int64)
-    remainders(expected)
-    ps.Schedule(read_kernel(remainders)).compile()(found)
+@pytest.mark.parametrize("function", [remainders, hashes])
+def test_remainders_bound_what_grows(function: Callable[..., None]) -> None:
+    expected, found = np.arange(5), np.arange(5)
+    function(expected)
+    ps.Schedule(read_kernel(function)).compile()(found)
     np.testing.assert_array_equal(found, expected)
 
 
