@@ -297,10 +297,10 @@ MUTANTS = (
     ),
     Mutant(
         "python-integer-unbounded",
-        "what a Python integer goes through on its way is not looked at",
-        f"{PYTHON}/integer_ranges.py",
-        "        return need.within.contains(root) and INT64.contains(inside)\n",
-        "        return need.within.contains(root)\n",
+        "Python integers are not asked to fit 64 bits",
+        f"{PYTHON}/expressions.py",
+        "            self.uses.needs.append(Need(node, value.expression, indices, within))\n",
+        "            del indices, within, node\n",
         (f"{TESTS}/python/test_integer_ranges.py",),
     ),
     Mutant(
