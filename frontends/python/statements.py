@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import count
 from operator import and_
-from types import MappingProxyType
 
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.limits import MOST_STATEMENTS, TOO_MANY_STATEMENTS
@@ -34,6 +33,7 @@ from polysched.frontends.python.scope import (
     merged,
     require_type,
 )
+from polysched.frontends.python.statement_names import statement_name
 from polysched.frontends.python.values import Value, bare, chosen, number, stored
 from polysched.ir.affine import instance_space, to_set
 from polysched.ir.array_handle import ArrayHandle
@@ -47,17 +47,6 @@ _SUPPORTED = (
     "supported are assignments, 'for' over range(...), 'if', 'assert' on sizes, and at the end "
     "'return' of local arrays"
 )
-
-_NAMES: Mapping[type[ast.stmt], str] = MappingProxyType(
-    {
-        ast.Assign: "an assignment to several targets",
-        ast.ClassDef: "a class",
-        ast.Delete: "'del'",
-        ast.Expr: "an expression whose value is not used",
-        ast.FunctionDef: "a function",
-    }
-)
-"""How messages call statements that Python has no word for."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +98,7 @@ class Declarer:
             case ast.Assert(test=test):
                 self._assume(test)
             case _:
-                what = _NAMES.get(type(node), f"'{type(node).__name__.lower()}'")
+                what = statement_name(node)
                 raise self.reader.source.error(node, f"{what} cannot stand here; {_SUPPORTED}")
 
     def _assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> None:
