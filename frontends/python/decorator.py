@@ -12,14 +12,28 @@
 
 What the function does to its arguments the kernel does: an array that it writes to is updated in
 place. A local array made by ``np.empty`` or ``np.zeros`` is an output if the function returns it,
-else a temporary. Values have the types that numpy 2 gives them, and the same bits, with three
-exceptions: ``x ** 2`` is ``x * x``, as numpy has it of arrays; functions such as ``exp`` and
-numpy's own versions of C's may differ in the last place; of zeros of both signs numpy's extrema
-give either one.
+else a temporary.
+
+Values have the types that numpy 2 gives them (NEP 50), and the same bits, with these exceptions:
+
+- ``x ** 2`` is ``x * x``, as numpy has it of arrays;
+- functions such as ``exp`` may differ in the last place;
+- of zeros of both signs numpy's extrema give either one;
+- a local number that starts as a Python number and becomes a numpy scalar in a loop is a numpy
+  scalar behind the loop, also where the loop runs no iteration.
+
+Where Python or numpy raises an error that depends on data, the kernel goes on: an integer that does
+not fit the type that it meets or is stored in wraps around, a Python integer divided by 0 gives 0,
+a float that does not fit an integer type gives the type's lowest value, ``math`` gives infinity or
+NaN. (numpy itself leaves to the processor what a float gives that does not fit an unsigned type.)
+``int(x)`` of a float is right within 64 bits, and what Python computes with it where ``x`` is
+between -2**53 and 2**53. Python integers that may leave 64 bits are an error when
+the function is read, or limit the parameters for which the kernel may be called
+(`integer_ranges.py`).
 """
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, overload
@@ -27,17 +41,20 @@ from typing import Any, overload
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.python.annotations import Argument, ArrayArgument, arguments_of
 from polysched.frontends.python.expressions import Reader, sizes_in
+from polysched.frontends.python.integer_ranges import limits_of_integers
 from polysched.frontends.python.scope import NumberType, Scope, TypeLearntError, assigned
 from polysched.frontends.python.source import FunctionSource, function_source
 from polysched.frontends.python.statements import Declarer
 from polysched.frontends.python.values import Value
 from polysched.frontends.reductions import with_order
+from polysched.ir.array_handle import ArrayHandle
 from polysched.ir.builder import KernelBuilder
-from polysched.ir.kernel import Kernel, Order
+from polysched.ir.expressions import Parameter
+from polysched.ir.kernel import Kernel, Order, Role
 from polysched.ir.tree import restrict
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PythonKernel(Kernel):
     """The kernel that a function means. Calling it runs the function, in plain Python."""
 
@@ -115,15 +132,21 @@ def _read(source: FunctionSource, types: Mapping[str, NumberType], order: Order 
     scope = Scope(types)
     sizes = _declare_arguments(source, build, scope, arguments)
     body, returned = _body(source)
-    declarer = Declarer(Reader(source, build, scope, sizes), returned)
+    names = frozenset(node.id for node in returned)
+    declarer = Declarer(Reader(source, build, scope, sizes), names)
     declarer.block(body)
-    missing = [name for name in sorted(returned) if name not in scope.names]
-    if missing:
-        raise source.error(source.node.body[-1], f"'{missing[0]}' is returned and never made")
+    _require_returnable(source, scope, returned)
     try:
         found = build.kernel()
     except KernelError as error:
         raise source.error(source.node, str(error)) from None
+    limits = limits_of_integers(found, declarer.reader.uses, source.error)
+    if limits:
+        for name, limit in limits.items():
+            build.assume(Parameter(name) <= limit)
+            build.assume(Parameter(name) >= -limit)
+        found = build.kernel()
+    found = _in_order(found, returned)
     if order is not None:
         found = with_order(found, order, declarer.labelled)
     tree = restrict(found.body, frozenset(found.statements))  # loops without a statement go
@@ -178,13 +201,52 @@ def _declare_array(
         raise source.error(argument.node, str(error)) from None
 
 
-def _body(source: FunctionSource) -> tuple[list[ast.stmt], frozenset[str]]:
-    """The statements without the ``return`` at the end, and the arrays that it names."""
+def _body(source: FunctionSource) -> tuple[list[ast.stmt], tuple[ast.Name, ...]]:
+    """The statements without the ``return`` at the end, and the names that it returns."""
     *body, last = source.node.body
     if not isinstance(last, ast.Return):
-        return source.node.body, frozenset()
-    given = last.value.elts if isinstance(last.value, ast.Tuple) else [last.value]
-    names = [one.id for one in given if isinstance(one, ast.Name)]
-    if last.value is not None and len(names) != len(given):
-        raise source.error(last, "expected names of arrays, or nothing, to be returned")
-    return body, frozenset(names)
+        return source.node.body, ()
+    value = last.value
+    if value is None or (isinstance(value, ast.Constant) and value.value is None):
+        return body, ()
+    given = value.elts if isinstance(value, ast.Tuple) else [value]
+    for position, one in enumerate(given):
+        if not isinstance(one, ast.Name):
+            raise source.error(
+                one,
+                "a compiled kernel returns arrays that the function makes; store this, as in "
+                "'result = np.empty(1)' at the top and 'result[0] = ...', and return 'result'",
+            )
+        if any(isinstance(other, ast.Name) and other.id == one.id for other in given[:position]):
+            raise source.error(one, f"'{one.id}' is returned twice; expected it once")
+    if isinstance(value, ast.Tuple) and len(given) == 1:
+        name = ast.unparse(given[0])
+        raise source.error(value, f"a tuple of one array; a kernel returns arrays: 'return {name}'")
+    return body, tuple(one for one in given if isinstance(one, ast.Name))
+
+
+def _require_returnable(source: FunctionSource, scope: Scope, returned: Iterable[ast.Name]) -> None:
+    """Check that what is returned are arrays that the function makes: others it would not be."""
+    for node in returned:
+        meaning = scope.names.get(node.id)
+        if isinstance(meaning, ArrayHandle):
+            if meaning.array.role is Role.OUTPUT:
+                continue
+            what = "an argument, which the caller has; end with 'return' alone"
+        elif meaning is None:
+            what = "not made before"
+        else:
+            what = (
+                "a number; store it in an array that the function makes, as in 'result = "
+                f"np.empty(1)' at the top and 'result[0] = {node.id}', and return 'result'"
+            )
+        raise source.error(node, f"a kernel cannot return '{node.id}': it is {what}")
+
+
+def _in_order(kernel: Kernel, returned: tuple[ast.Name, ...]) -> Kernel:
+    """The kernel whose outputs stand in the order in which the function returns them."""
+    outputs = iter(kernel.arrays[node.id] for node in returned)
+    arrays = [
+        next(outputs) if array.role is Role.OUTPUT else array for array in kernel.arrays.values()
+    ]
+    return replace(kernel, arrays=MappingProxyType({array.name: array for array in arrays}))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import and_, or_
 from types import MappingProxyType
@@ -13,6 +13,10 @@ from typing import Any
 from polysched.errors import KernelError, suggestion
 from polysched.frontends.python.affinity import culprit, wrapping
 from polysched.frontends.python.functions import call
+from polysched.frontends.python.integer_ranges import IntegerUses, Need
+from polysched.frontends.python.intervals import EXACT_IN_FLOAT64, INT64, Interval
+from polysched.frontends.python.numpy_operations import truth
+from polysched.frontends.python.operations import as_number, combine
 from polysched.frontends.python.scope import (
     Gone,
     LocalNumber,
@@ -23,13 +27,13 @@ from polysched.frontends.python.scope import (
     TypeLearntError,
 )
 from polysched.frontends.python.source import FunctionSource
-from polysched.frontends.python.values import Value, chosen, combine, number, power, require_kept
+from polysched.frontends.python.values import Value, chosen, chosen_of, constant, python_type
 from polysched.ir.affine import instance_space
 from polysched.ir.array_handle import ArrayHandle
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import boolean, i64
 from polysched.ir.expressions import Expression, Index, Parameter
-from polysched.ir.operators import Operator
+from polysched.ir.operators import COMPARISONS, Operator
 from polysched.ir.traversal import walk
 
 BINARY: Mapping[type[ast.operator], Operator] = MappingProxyType(
@@ -72,12 +76,14 @@ class Reader:
 
     Attributes:
         sizes: the parameters of the kernel, by the names that shapes give them.
+        uses: what is computed with Python integers so far.
     """
 
     source: FunctionSource
     build: KernelBuilder
     scope: Scope
     sizes: tuple[str, ...]
+    uses: IntegerUses = field(default_factory=IntegerUses)
 
     def value(self, node: ast.expr) -> Value:
         """The value of an expression.
@@ -97,9 +103,13 @@ class Reader:
         Raises:
             FrontendError: it is no condition.
         """
+        if isinstance(node, ast.BoolOp):
+            return self._logical(node, self.condition)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return Value(~self.condition(node.operand).expression, is_weak=True)
         found = self.value(node)
         if found.dtype.is_integer:
-            return combine(Operator.NOT_EQUAL, found, number(0))
+            return Value(truth(found), is_weak=True)
         if found.dtype != boolean:
             raise self.source.error(
                 node, f"this is {found.dtype}; expected a condition, such as x > 0"
@@ -227,8 +237,9 @@ class Reader:
 
     def _outer(self, node: ast.Name) -> Value:
         found = self.outer(node)
-        if isinstance(found, bool | int | float):
-            return number(found)
+        value = constant(found)
+        if value is not None:
+            return value
         raise self.source.error(
             node,
             f"'{node.id}' is of type {type(found).__name__} around the function; expected a number "
@@ -257,13 +268,11 @@ class Reader:
                 array, subscripts = self.element(node)
                 return Value(array[subscripts])
             case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
-                return self._binary(BINARY[type(op)], self.value(left), self.value(right))
+                return self.binary(BINARY[type(op)], self.value(left), self.value(right), node)
             case ast.Compare():
                 return self._comparison(node)
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                sides = self.value(body), self.value(orelse)
-                require_kept(*sides)
-                return chosen(self.condition(test), *sides)
+                return chosen(self.condition(test), self.value(body), self.value(orelse))
             case ast.Call():
                 return self._call(node)
         return self._joined(node)
@@ -273,23 +282,22 @@ class Reader:
             case ast.UnaryOp(op=ast.Invert(), operand=operand):
                 return combine(Operator.BIT_NOT, self.value(operand))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return combine(Operator.NEGATE, self.value(operand))
+                return self.require_fitting(combine(Operator.NEGATE, self.value(operand)), node)
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-                return self.value(operand)
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return Value(~self.condition(operand).expression)
-            case ast.BoolOp(op=ast.And(), values=values):
-                return Value(reduce(and_, (self.condition(one).expression for one in values)))
-            case ast.BoolOp(op=ast.Or(), values=values):
-                return Value(reduce(or_, (self.condition(one).expression for one in values)))
+                return self._positive(self.value(operand))
+            case ast.UnaryOp(op=ast.Not()):
+                return self.condition(node)
+            case ast.BoolOp():
+                return self._logical(node, self._truth_value)
         raise self.source.error(node, f"{type(node).__name__} cannot stand here; {_SUPPORTED}")
 
     def _atom(self, node: ast.Constant | ast.Attribute | ast.Name) -> Value:
         if isinstance(node, ast.Name):
             return self._name(node)
         found = node.value if isinstance(node, ast.Constant) else self.outer(node)
-        if isinstance(found, bool | int | float):
-            return number(found)
+        value = constant(found)
+        if value is not None:
+            return value
         raise self.source.error(node, f"this is of type {type(found).__name__}; {_SUPPORTED}")
 
     def _name(self, node: ast.Name) -> Value:
@@ -297,7 +305,9 @@ class Reader:
         if isinstance(meaning, Value):
             return meaning
         if isinstance(meaning, LocalNumber):
-            return Value(meaning.handle[()], meaning.is_weak)
+            return Value(
+                meaning.handle[()], meaning.is_weak, self.scope.alternatives.get(node.id, ())
+            )
         assert isinstance(meaning, ArrayHandle)
         if not meaning.array.shape:
             return Value(meaning[()])
@@ -306,8 +316,48 @@ class Reader:
             node, f"'{node.id}' is a whole array; expected an element with {dimensions} subscripts"
         )
 
-    def _binary(self, operator: Operator, left: Value, right: Value) -> Value:
-        return power(left, right) if operator is Operator.POWER else combine(operator, left, right)
+    def binary(self, operator: Operator, left: Value, right: Value, node: ast.AST) -> Value:
+        """An operator of two values.
+
+        Raises:
+            KernelError: it cannot be applied to them.
+        """
+        found = combine(operator, left, right)
+        if left.is_weak and right.is_weak:
+            kinds = [python_type(one) for one in (left, right)]
+            is_division = operator is Operator.DIVIDE and float not in kinds
+            if is_division or (operator in COMPARISONS and {int, float} <= set(kinds)):
+                for one in (left, right):  # Python divides and compares these exactly
+                    self.require_fitting(one, node, EXACT_IN_FLOAT64)
+        return self.require_fitting(found, node)
+
+    def require_fitting(self, value: Value, node: ast.AST, within: Interval = INT64) -> Value:
+        """A value, of which it is to be proved in the end that a kernel can hold it."""
+        if value.is_weak and value.dtype == i64 and value.literal is None:
+            indices = self.scope.indices
+            self.uses.needs.append(Need(node, value.expression, indices, within))
+        return value
+
+    def _positive(self, value: Value) -> Value:
+        if value.dtype == boolean and not value.is_weak:
+            raise KernelError("numpy has no '+x' of a condition; convert it, as in np.int64(x)")
+        return as_number(value)
+
+    def _truth_value(self, node: ast.expr) -> Value:
+        """An operand of ``and`` and ``or``, which give it as it is."""
+        found = self.value(node)
+        if found.dtype != boolean:
+            raise self.source.error(
+                node,
+                f"this is {found.type_name}, and 'and' and 'or' give one of their operands; "
+                "expected a condition, such as x > 0",
+            )
+        return found
+
+    def _logical(self, node: ast.BoolOp, read: Callable[[ast.expr], Value]) -> Value:
+        parts = [read(one) for one in node.values]
+        join = and_ if isinstance(node.op, ast.And) else or_
+        return chosen_of(reduce(join, (one.expression for one in parts)), *parts)
 
     def _comparison(self, node: ast.Compare) -> Value:
         sides = [self.value(one) for one in (node.left, *node.comparators)]
@@ -317,8 +367,8 @@ class Reader:
                 raise self.source.error(node, "expected one of < <= > >= == !=")
             operator, is_exchanged = _COMPARISONS[type(op)]
             pair = (right, left) if is_exchanged else (left, right)
-            parts.append(combine(operator, *pair).expression)
-        return Value(reduce(and_, parts))
+            parts.append(self.binary(operator, *pair, node))
+        return chosen_of(reduce(and_, (one.expression for one in parts)), *parts)
 
     def _call(self, node: ast.Call) -> Value:
         if node.keywords or any(isinstance(one, ast.Starred) for one in node.args):
@@ -327,7 +377,8 @@ class Reader:
         if function is len and len(node.args) == 1:
             return Value(self.array(node.args[0]).array.shape[0], is_weak=True)
         try:
-            return call(function, [self.value(one) for one in node.args])
+            found = call(function, [self.value(one) for one in node.args])
+            return self.require_fitting(found, node)
         except KernelError as error:
             raise self.source.error(node, str(error)) from None
 

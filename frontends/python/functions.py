@@ -1,12 +1,14 @@
 """The functions that may be called in a kernel, and what they mean for values.
 
-Python's and ``math``'s compute in float64 and give weak numbers; numpy's keep the type.
+Python's and those of ``math`` compute in float64 and give Python numbers. Numpy's give numpy
+scalars, of Python numbers too; numpy is asked for the type.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -14,20 +16,23 @@ import numpy as np
 
 from polysched.errors import KernelError
 from polysched.frontends.python.affinity import is_affine_number
+from polysched.frontends.python.numpy_operations import applied
+from polysched.frontends.python.operations import combine, combined
 from polysched.frontends.python.values import (
     Value,
-    chosen,
-    combine,
+    ambiguous,
+    chosen_of,
     common_type,
     converted,
-    number,
-    power,
-    require_kept,
+    opaque,
+    require_condition,
+    require_one_meaning,
+    united,
 )
 from polysched.ir.dtypes import DType, as_dtype, boolean, f64, i64
-from polysched.ir.expressions import operation
+from polysched.ir.expressions import Load, operation
 from polysched.ir.functions import cast
-from polysched.ir.numpy_functions import OF_NUMPY, OF_NUMPYS_INTEGERS
+from polysched.ir.numpy_functions import OF_NUMPY
 from polysched.ir.operators import Operator
 
 _OF_MATH: Mapping[Callable[..., Any], Operator] = MappingProxyType(
@@ -67,11 +72,9 @@ _BINARY = frozenset(
         Operator.POWER,
     }
 )
-_WHOLE = frozenset({np.ceil, np.floor, np.trunc})
-"""Functions that leave integers as they are."""
 SUPPORTED = (
-    "supported are min, max, abs, float, int, np.where, numpy's number types, and functions of one "
-    "number of math and numpy such as sqrt, exp, log, sin"
+    "supported are min, max, abs, float, int, bool, np.where, numpy's number types, and functions "
+    "of one number of math and numpy such as sqrt, exp, log, sin"
 )
 
 
@@ -84,14 +87,10 @@ def call(function: Any, arguments: list[Value]) -> Value:
     if isinstance(function, type):
         return _conversion(function, arguments)
     if function is np.where:
-        _require_count(arguments, 3)
-        return chosen(*arguments)
-    if function is pow or function is np.square:
-        _require_count(arguments, 2 if function is pow else 1)
-        return power(arguments[0], arguments[1] if function is pow else number(2))
-    if function is np.isnan:
-        _require_count(arguments, 1)
-        return combine(Operator.NOT_EQUAL, arguments[0], arguments[0])
+        return _where(arguments)
+    if function is pow:
+        _require_count(arguments, 2)
+        return combine(Operator.POWER, *arguments)
     if function is abs:
         _require_count(arguments, 1)
         (only,) = arguments
@@ -102,35 +101,30 @@ def call(function: Any, arguments: list[Value]) -> Value:
         return _extreme(arguments, is_largest=function is max)
     if not callable(function):
         raise KernelError(f"{function!r} cannot be called; {SUPPORTED}")
-    in_math, in_numpy = _found(_OF_MATH, function), _found(OF_NUMPY, function)
-    operator = in_math or in_numpy
-    if operator is None:
+    in_math = _found(_OF_MATH, function)
+    if in_math is not None:
+        _require_count(arguments, 2 if in_math in _BINARY else 1)
+        for one in arguments:
+            require_one_meaning(one, f64)
+        return Value(operation(in_math, *(converted(one, f64) for one in arguments)), is_weak=True)
+    if function not in (np.isnan, np.square) and _found(OF_NUMPY, function) is None:
         raise KernelError(f"{_name(function)} cannot be called in a kernel; {SUPPORTED}")
-    _require_count(arguments, 2 if operator in _BINARY else 1)
-    if in_math:
-        operands = (cast(converted(one, f64).expression, f64) for one in arguments)
-        return Value(operation(operator, *operands), is_weak=True)
-    return _of_numpy(function, operator, arguments)
+    _require_count(arguments, function.nin)
+    return combined(partial(applied, function), *arguments)
 
 
-def _of_numpy(function: np.ufunc, operator: Operator, arguments: list[Value]) -> Value:
-    """A function of numpy, in the type in which numpy computes it."""
-    given, _ = common_type(*arguments)
-    *kinds, _ = function.resolve_dtypes((*[given.numpy()] * function.nin, None))
-    if kinds[0] == np.float16:
-        raise KernelError(
-            f"numpy computes {_name(function)} of {given} in float16, which is not supported; "
-            "convert what it is given, as in np.float32(x)"
-        )
-    dtype = as_dtype(kinds[0])
-    operands = [cast(converted(one, dtype).expression, dtype) for one in arguments]
-    if dtype.is_float:
-        return Value(operation(operator, *operands))
-    if function in _WHOLE:
-        return Value(operands[0])
-    if function not in OF_NUMPYS_INTEGERS:
-        raise KernelError(f"{_name(function)} of integers; expected floating-point numbers")
-    return Value(operation(OF_NUMPYS_INTEGERS[function], *operands))
+def _where(arguments: list[Value]) -> Value:
+    """``np.where``: an array of no dimensions, which takes no type of what it meets."""
+    _require_count(arguments, 3)
+    condition, *sides = arguments
+    require_condition(condition)
+    for one in sides:
+        for other in one.alternatives:
+            raise ambiguous(one, other)
+    dtype, _ = common_type(*sides)
+    # numpy makes arrays of Python's numbers, so it rounds an integer once.
+    arrays = (cast(cast(one.expression, one.dtype), dtype) for one in sides)
+    return Value(operation(Operator.SELECT, condition.expression, *arrays))
 
 
 def _found(table: Mapping[Callable[..., Any], Operator], function: Any) -> Operator | None:
@@ -142,35 +136,45 @@ def _found(table: Mapping[Callable[..., Any], Operator], function: Any) -> Opera
 
 def _conversion(target: type, arguments: list[Value]) -> Value:
     _require_count(arguments, 1)
-    own: Mapping[type, DType] = {float: f64, int: i64}
+    (only,) = arguments
+    if target is int and only.dtype.is_integer:
+        if only.is_weak:
+            return only
+        is_element = isinstance(only.expression, Load) or only.dtype != i64
+        return Value(cast(only.expression, i64) if is_element else opaque(only.expression), True)
+    own: Mapping[type, DType] = {float: f64, int: i64, bool: boolean}
     if target in own:
-        return Value(cast(arguments[0].expression, own[target]), is_weak=True)
-    if not issubclass(target, np.number):
+        require_one_meaning(only, own[target])
+        return Value(converted(only, own[target]), is_weak=True)
+    if not issubclass(target, np.number | np.bool_):
         raise KernelError(f"{_name(target)} cannot be called in a kernel; {SUPPORTED}")
-    return Value(cast(arguments[0].expression, as_dtype(target)))
+    dtype = as_dtype(target)
+    require_one_meaning(only, dtype)
+    return Value(converted(only, dtype))
 
 
 def _extreme(arguments: list[Value], *, is_largest: bool) -> Value:
     """Python's own: of floats the first one unless another is beyond it, which no NaN is."""
     if len(arguments) < 2:
         raise KernelError(f"this has {len(arguments)} arguments; expected at least two numbers")
-    require_kept(*arguments)
-    dtype, _ = common_type(*arguments)
+    united(*arguments)
     result = arguments[0]
     for other in arguments[1:]:
+        sides, dtype, _ = united(result, other)
         if dtype.is_integer:
-            result = combine(Operator.MAXIMUM if is_largest else Operator.MINIMUM, result, other)
+            operator = Operator.MAXIMUM if is_largest else Operator.MINIMUM
+            found = operation(operator, *sides)
         else:
             order = (result, other) if is_largest else (other, result)
-            result = chosen(combine(Operator.LESS, *order), other, result)
+            holds = combine(Operator.LESS, *order).expression
+            found = operation(Operator.SELECT, holds, *reversed(sides))
+        result = chosen_of(found, result, other)
     return result
 
 
 def _require_count(arguments: list[Value], count: int) -> None:
     if len(arguments) != count:
         raise KernelError(f"this has {len(arguments)} arguments; expected {count}")
-    if any(one.dtype == boolean for one in arguments[-1:]):
-        raise KernelError("this is a condition; expected a number")
 
 
 def _name(function: Any) -> str:

@@ -30,6 +30,12 @@ class Range:
     bounds: tuple[ast.expr, ...]
     values: tuple[Expression, Expression, int]
 
+    @property
+    def ends(self) -> tuple[Expression, Expression]:
+        """The least and the greatest value of the index; none lies between if nothing runs."""
+        start, end, step = self.values
+        return (start, end - 1) if step > 0 else (end + 1, start)
+
     def refused(self, reader: Reader, node: ast.For, error: KernelError) -> Exception:
         """The error that points at what is not affine in the bounds, else at the index."""
         culprit, reason = reader.not_affine(list(self.bounds))

@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import count
 from operator import and_
-from types import MappingProxyType
 
-from polysched.errors import KernelError
+from polysched.errors import FrontendError, KernelError
 from polysched.frontends.limits import MOST_STATEMENTS, TOO_MANY_STATEMENTS
 from polysched.frontends.python.affinity import is_affine_number
 from polysched.frontends.python.annotations import dtype_named
+from polysched.frontends.python.conditional import split
 from polysched.frontends.python.expressions import BINARY, Reader
 from polysched.frontends.python.given_label import given_label
+from polysched.frontends.python.integer_ranges import Need
 from polysched.frontends.python.local_arrays import declare_array, is_array_maker
 from polysched.frontends.python.ranges import ranges_of
 from polysched.frontends.python.scope import (
     Gone,
     LocalNumber,
-    Meaning,
     NumberType,
     Partial,
     TypeLearntError,
     always_assigns,
     assigned,
+    indices_of,
+    literals_assigned,
+    merged,
+    require_type,
 )
-from polysched.frontends.python.values import Value, chosen, combine, require_kept, stored
+from polysched.frontends.python.statement_names import statement_name
+from polysched.frontends.python.values import Value, bare, chosen, number, stored
 from polysched.ir.affine import instance_space, to_set
 from polysched.ir.array_handle import ArrayHandle
 from polysched.ir.dtypes import boolean, i64
 from polysched.ir.expressions import Expression, Index, Load
-from polysched.ir.functions import cast
 from polysched.ir.kernel import Role
 from polysched.ir.operators import Operator
 from polysched.ir.traversal import walk
@@ -43,17 +47,6 @@ _SUPPORTED = (
     "supported are assignments, 'for' over range(...), 'if', 'assert' on sizes, and at the end "
     "'return' of local arrays"
 )
-
-_NAMES: Mapping[type[ast.stmt], str] = MappingProxyType(
-    {
-        ast.Assign: "an assignment to several targets",
-        ast.ClassDef: "a class",
-        ast.Delete: "'del'",
-        ast.Expr: "an expression whose value is not used",
-        ast.FunctionDef: "a function",
-    }
-)
-"""How messages call statements that Python has no word for."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +78,8 @@ class Declarer:
             self._statement(node)
 
     def _statement(self, node: ast.stmt) -> None:
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.If):
+            node = split(node, self._is_affine_test)
         match node:
             case ast.Pass() | ast.Expr(value=ast.Constant(value=str())):
                 return
@@ -103,7 +98,7 @@ class Declarer:
             case ast.Assert(test=test):
                 self._assume(test)
             case _:
-                what = _NAMES.get(type(node), f"'{type(node).__name__.lower()}'")
+                what = statement_name(node)
                 raise self.reader.source.error(node, f"{what} cannot stand here; {_SUPPORTED}")
 
     def _assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> None:
@@ -131,12 +126,19 @@ class Declarer:
                 )
 
     def _annotated(self, node: ast.AnnAssign, target: ast.Name, value: ast.expr) -> None:
-        try:
-            dtype = dtype_named(self.reader.source, node.annotation)
-        except KernelError as error:
-            raise self.reader.source.error(node.annotation, str(error)) from None
-        if target.id not in self.reader.scope.types:
-            raise TypeLearntError(target.id, NumberType(dtype, is_weak=False))
+        """An annotation with one of Python's types says nothing; an element type is kept."""
+        annotation = node.annotation
+        is_python = isinstance(annotation, ast.Name) and annotation.id in ("int", "float", "bool")
+        if is_python and target.id not in self.reader.scope.types:
+            self._assign(node, target, value)
+            return
+        if not is_python:
+            try:
+                dtype = dtype_named(self.reader.source, annotation)
+            except KernelError as error:
+                raise self.reader.source.error(annotation, str(error)) from None
+            if target.id not in self.reader.scope.types:
+                raise TypeLearntError(target.id, NumberType(dtype, is_weak=False))
         self._set_name(node, target, self.reader.value(value))
 
     def _augmented(
@@ -146,7 +148,7 @@ class Declarer:
             raise self.reader.source.error(target, "expected a name or an element here")
         read = self.reader.value(target)
         try:
-            result = combine(operator, read, self.reader.value(value))
+            result = self.reader.binary(operator, read, self.reader.value(value), node)
         except KernelError as error:
             raise self.reader.source.error(node, str(error)) from None
         if isinstance(target, ast.Name):
@@ -156,18 +158,8 @@ class Declarer:
 
     def _set_name(self, node: ast.stmt, target: ast.expr, value: Value) -> None:
         """A local number: a name for an affine expression, or a place in memory."""
-        if not isinstance(target, ast.Name):
-            raise self.reader.source.error(target, "expected a name here")
-        scope, name = self.reader.scope, target.id
+        scope, name = self.reader.scope, self._assigned_name(target)
         meaning = scope.names.get(name)
-        if isinstance(meaning, ArrayHandle):
-            raise self.reader.source.error(
-                target, f"'{name}' is an array or an argument; expected another name"
-            )
-        if name in _indices_of(meaning):
-            raise self.reader.source.error(
-                target, f"'{name}' is the index of a loop; expected another name"
-            )
         known = scope.types.get(name)
         if known is None and is_affine_number(value):
             scope.names[name] = value
@@ -176,11 +168,10 @@ class Declarer:
             raise TypeLearntError(name, NumberType(value.dtype, value.is_weak))
         if known.is_weak and (not value.is_weak or value.dtype.is_float > known.dtype.is_float):
             raise TypeLearntError(name, NumberType(value.dtype, value.is_weak))
-        if value.is_weak and not known.is_weak:
-            try:
-                require_kept(value, Value(cast(value.expression, known.dtype)))
-            except KernelError as error:
-                raise self.reader.source.error(node, str(error)) from None
+        try:
+            require_type(value, known)
+        except KernelError as error:
+            raise self.reader.source.error(node, str(error)) from None
         if isinstance(meaning, Partial):
             meaning = scope.names[name] = meaning.number
         is_new = not isinstance(meaning, LocalNumber)
@@ -194,6 +185,26 @@ class Declarer:
             meaning = LocalNumber(handle, known.is_weak)
             scope.names[name] = meaning
         self._store(node, meaning.handle, (), value, is_new=is_new)
+        if known.is_weak and known.dtype == i64:
+            self.reader.uses.store(name, Need(node, value.expression, scope.indices))
+        scope.alternatives[name] = value.alternatives
+        if (value.dtype, value.is_weak) != (known.dtype, known.is_weak):
+            scope.alternatives[name] = (bare(value), *value.alternatives)
+
+    def _assigned_name(self, target: ast.expr) -> str:
+        """The name that is assigned to, which is not that of an array or of a loop."""
+        if not isinstance(target, ast.Name):
+            raise self.reader.source.error(target, "expected a name here")
+        meaning = self.reader.scope.names.get(target.id)
+        if isinstance(meaning, ArrayHandle):
+            raise self.reader.source.error(
+                target, f"'{target.id}' is an array or an argument; expected another name"
+            )
+        if target.id in indices_of(meaning):
+            raise self.reader.source.error(
+                target, f"'{target.id}' is the index of a loop; expected another name"
+            )
+        return target.id
 
     def _set_element(self, node: ast.stmt, target: ast.Subscript, value: Value) -> None:
         array, subscripts = self.reader.element(target)
@@ -227,11 +238,16 @@ class Declarer:
         if node.orelse:
             raise self.reader.source.error(node.orelse[0], "a loop's 'else' cannot be had")
         loops, scope = ranges_of(self.reader, node), self.reader.scope
+        for name, literal in literals_assigned(node.body):
+            known = scope.types.get(name)
+            if known is not None and not known.is_weak:  # in an iteration before, perhaps
+                scope.alternatives[name] = (*scope.alternatives.get(name, ()), number(literal))
         for one in loops:
             if isinstance(scope.names.get(one.name), ArrayHandle | LocalNumber | Partial):
                 raise self.reader.source.error(
                     node.target, f"'{one.name}' is taken; choose another index"
                 )
+        around = scope.indices
         with (
             self._inner(node.body, "a loop", tuple(one.name for one in loops)),
             ExitStack() as stack,
@@ -242,12 +258,14 @@ class Declarer:
                 except KernelError as error:
                     raise one.refused(self.reader, node, error) from None
                 scope.names[one.name] = Value(index, is_weak=True)
+                scope.indices = {**scope.indices, one.name: one.ends}
             self.block(node.body)
+        scope.indices = around
 
     def _branch(self, node: ast.If) -> None:
         condition = self.reader.condition(node.test)
         if self._is_affine(condition):
-            for side, body in ((condition, node.body), (_inverse(condition), node.orelse)):
+            for side, body in self._sides(condition, node):
                 if body:
                     where = self.reader.build.where(side.expression)
                     with self._inner(body, "a branch"), where:
@@ -259,7 +277,7 @@ class Declarer:
             condition = self._kept(node.test, condition)
         scope = self.reader.scope
         before = {name for name, one in scope.names.items() if isinstance(one, LocalNumber)}
-        for side, body in ((condition, node.body), (_inverse(condition), node.orelse)):
+        for side, body in self._sides(condition, node):
             scope.guards.append(side)
             with self._inner(body, "a branch"):
                 self.block(body)
@@ -270,6 +288,23 @@ class Declarer:
         for name, one in scope.names.items():
             if isinstance(one, Partial) and always_assigns([node], name):
                 scope.names[name] = one.number
+
+    def _sides(self, condition: Value, node: ast.If) -> Iterator[tuple[Value, list[ast.stmt]]]:
+        """Both sides of a branch; behind them a number has the types of either side."""
+        scope = self.reader.scope
+        before, after = dict(scope.alternatives), []
+        for side, body in ((condition, node.body), (_inverse(condition), node.orelse)):
+            scope.alternatives = dict(before)
+            yield side, body
+            after.append(scope.alternatives)
+        scope.alternatives = merged(*after)
+
+    def _is_affine_test(self, node: ast.expr) -> bool:
+        """Whether an expression is a condition on indices and sizes."""
+        try:
+            return self._is_affine(self.reader.condition(node))
+        except FrontendError:
+            return False
 
     def _kept(self, node: ast.expr, condition: Value) -> Value:
         """A condition as it is before the branch changes what it reads."""
@@ -310,9 +345,7 @@ class Declarer:
         """
         scope = self.reader.scope
         gone = Gone(f"is read outside of {what} that gives it a value")
-        changed = [
-            name for name in assigned(body) if name not in _indices_of(scope.names.get(name))
-        ]
+        changed = [name for name in assigned(body) if name not in indices_of(scope.names.get(name))]
         if indices is not None:
             for name in changed:
                 if isinstance(scope.names.get(name), Value):
@@ -363,10 +396,3 @@ def _is_narrow(expression: Expression) -> bool:
 
 def _loads(expression: Expression) -> list[Load]:
     return [node for node in walk(expression) if isinstance(node, Load)]
-
-
-def _indices_of(meaning: Meaning | None) -> set[str]:
-    """The loops whose indices a name's value is computed from."""
-    if not isinstance(meaning, Value):
-        return set()
-    return {node.name for node in walk(meaning.expression) if isinstance(node, Index)}

@@ -163,19 +163,52 @@ def text_as_number(x: "f32[n]"):
         x[i] = WORDS
 
 
-def mixed_types(x: "f32[n]", y: "f64[n]"):
+def types_of_no_operation(x: "f32[n]", y: "f64[n]"):
     for i in range(x.shape[0]):
-        x[i] = x[i] * y[i]
+        x[i] = x[i] & y[i]
 
 
-def stored_in_narrower(x: "f32[n]", y: "f64[n]"):
+def type_decided_by_data(x: "f32[n]", y: "f64[n]"):
     for i in range(x.shape[0]):
-        x[i] = y[i]
+        y[i] = max(x[i], 0) + 0.1
 
 
-def fraction_in_integers(x: "i32[n]"):
+def literal_that_does_not_fit(x: "i8[n]"):
     for i in range(x.shape[0]):
-        x[i] += 0.5
+        x[i] += 300
+
+
+def negative_shift(x: "i64[n]"):
+    x[0] = 1 << -1
+
+
+def negative_shift_of_an_element(x: "i64[n]"):
+    x[0] = x[0] << -1
+
+
+def integer_too_long(x: "f64[n]"):
+    for i in range(x.shape[0]):
+        x[i] = (i + 1) * 10**10 * 10**10 / 1e10
+
+
+def integer_of_an_element_too_long(x: "i64[n]"):
+    for i in range(x.shape[0]):
+        x[i] = int(x[i]) + 1
+
+
+def integer_not_exact_in_float64(x: "f64[n]", y: "i64[n]"):
+    for i in range(x.shape[0]):
+        x[i] = int(y[i]) / 3
+
+
+def literal_too_long(x: "f64[n]"):
+    for i in range(x.shape[0]):
+        x[i] = i % 10**20
+
+
+def operand_of_and_as_a_value(x: "f32[n]"):
+    for i in range(x.shape[0]):
+        x[i] = i and 5
 
 
 def local_of_two_types(x: "f32[n]", y: "f64[n]"):
@@ -253,6 +286,35 @@ def returns_a_value(x: "f32[n]"):
     return x[0] + 1
 
 
+def returns_a_number(x: "f32[n]"):
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += x[i]
+    return s
+
+
+def returns_an_argument(x: "f32[n]"):
+    x[0] = 1
+    return x
+
+
+def returns_twice(x: "f32[n]"):
+    y = np.zeros(3)
+    x[0] = 1
+    return y, y
+
+
+def returns_a_tuple_of_one(x: "f32[n]"):
+    y = np.zeros(3)
+    x[0] = 1
+    return (y,)
+
+
+def returns_what_is_not_made(x: "f32[n]"):
+    x[0] = 1
+    return y
+
+
 def returns_early(x: "f32[n]"):
     if x.shape[0] > 3:
         return
@@ -309,7 +371,7 @@ def wide_characters(größe: "f32[n]"):
 
 
 def on_several_lines(x: "f32[n]", y: "f64[n]"):
-    x[0] = x[0] + y[0]
+    x[0] = x[0] | y[0]
 
 
 def default_value(x: "f32[n]", n: int = 3):
@@ -335,7 +397,7 @@ def half_precision(x: "i8[n]"):
 
 
 def numpy_power_of_integers(x: "i64[n]"):
-    x[0] = np.power(x[0], 2)
+    x[0] = np.power(x[0], 3)
 
 
 def call_as_a_statement(x: "f32[n]"):

@@ -5,7 +5,8 @@ import ast
 import pytest
 
 from polysched.frontends.python.affinity import culprit, is_affine_number
-from polysched.frontends.python.values import Value, combine, number
+from polysched.frontends.python.operations import combine
+from polysched.frontends.python.values import Value, number
 from polysched.ir.affine import instance_space
 from polysched.ir.dtypes import f32, i64
 from polysched.ir.expressions import Index, Load

@@ -15,6 +15,8 @@ from tests.frontends.python import classic_algorithms
 from tests.frontends.python import functions_over_arrays as functions
 from tests.support.differential import arguments
 
+# ruff: noqa: F821
+
 SIZE = 7
 ALL = (*functions.ALL, *classic_algorithms.ALL)
 
@@ -95,7 +97,7 @@ def test_the_policy_of_reductions() -> None:
     assert reductions["c"] is not None
     assert reductions["c"].order is Order.ANY
 
-    def two(x: "f32[n]", y: "f32[1]"):  # noqa: F821
+    def two(x: "f32[n]", y: "f32[1]"):
         for i in range(x.shape[0]):
             with ps.statement("first", order="exact"):
                 y[0] += x[i]
@@ -112,7 +114,7 @@ def test_the_policy_of_reductions() -> None:
 
 @pytest.mark.parametrize("order", [None, *Order])
 def test_the_policy_of_reductions_of_integers(order: Order | None) -> None:
-    def total(x: "i32[n]", y: "i32[1]"):  # noqa: F821
+    def total(x: "i32[n]", y: "i32[1]"):
         for i in range(x.shape[0]):
             y[0] += x[i]
 
@@ -139,3 +141,42 @@ def test_a_decorated_function_can_be_scheduled_and_called() -> None:
 def test_an_unknown_policy() -> None:
     with pytest.raises(ps.PolyschedError, match="unknown order policy 'some'"):
         ps.kernel(order="some")
+
+
+def test_arrays_are_returned_in_the_order_of_the_return_statement() -> None:
+    def function(x: "f64[3]"):
+        first = np.zeros(3)
+        second = np.ones(3)
+        first[0] = x[1]
+        return second, first
+
+    x = np.arange(3.0)
+    for one, other in zip(function(x), ps.Schedule(ps.kernel(function)).compile()(x), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_return_of_nothing() -> None:
+    def function(x: "f64[3]"):
+        x[0] = 1
+
+    assert ps.Schedule(ps.kernel(function)).compile()(np.zeros(3)) is None
+
+
+def test_a_kernel_is_shown_in_a_line() -> None:
+    def function(x: "f64[n]"):
+        for i in range(len(x)):
+            x[i] = 1
+
+    assert repr(ps.kernel(function)) == "<Kernel function(x, n): x>"
+
+
+def test_an_annotation_of_python_s_says_nothing() -> None:
+    def function(x: "f64[n]"):
+        n: int = len(x)
+        for i in range(n):
+            t: float = 0.5
+            x[i] = t * i
+
+    x = np.zeros(4)
+    ps.Schedule(ps.kernel(function)).compile()(x)
+    np.testing.assert_array_equal(x, [0, 0.5, 1, 1.5])

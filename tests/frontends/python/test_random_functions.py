@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
+from polysched.errors import FrontendError
 from polysched.frontends.python.decorator import read_kernel
 from polysched.ir.reference import run_reference
 from tests.frontends.python.random_functions import Text
@@ -30,13 +31,18 @@ def test_the_kernel_computes_what_python_does(data: st.DataObject) -> None:
     assert callable(function)
     generator = np.random.default_rng(0)
     x, y = generator.integers(-9, 10, (2, SIZE))
-    kernel = read_kernel(function)
+    try:
+        kernel = read_kernel(function)
+    except FrontendError as error:  # Python's own integers have no end, those of kernels 64 bits
+        if "this Python integer may need" not in error.reason:
+            raise
+        reject()
     found = run_reference(kernel, {"x": x, "y": y}, {"n": SIZE})
     changed = {"x": x.copy(), "y": y.copy()}
     try:
         with np.errstate(over="ignore"):
             function(**changed)
-    except OverflowError:  # Python's own integers have no end, those of kernels have 64 bits
+    except OverflowError:  # a Python integer that meets an element
         reject()
     for name, array in found.items():
         np.testing.assert_array_equal(array, changed[name])

@@ -1,0 +1,38 @@
+"""``//`` and ``%`` of floating-point numbers, as CPython and numpy define them."""
+
+from __future__ import annotations
+
+from polysched.ir.expressions import Constant, Expression, operation
+from polysched.ir.functions import equal, not_equal, select
+from polysched.ir.operators import Operator
+
+
+def floor_quotient(left: Expression, right: Expression) -> Expression:
+    """``left // right`` of one floating-point type; by zero it is ``left / right``."""
+    dtype = left.dtype
+    zero, half, one = (Constant(number, dtype) for number in (0.0, 0.5, 1.0))
+    remainder = operation(Operator.FLOAT_REMAINDER, left, right)
+    quotient = (left - remainder) / right
+    is_off = not_equal(remainder, 0) & differ(remainder < zero, right < zero)
+    quotient = select(is_off, quotient - one, quotient)
+    floor = operation(Operator.FLOOR, quotient)
+    nearest = select(half < quotient - floor, floor + one, floor)
+    # A quotient of 0 has the sign of left / right, which lies between -1 and 1 then.
+    nearest = select(equal(quotient, 0), (left / right) * zero, nearest)
+    return select(equal(right, 0), left / right, nearest)
+
+
+def floor_remainder(left: Expression, right: Expression) -> Expression:
+    """``left % right`` of one floating-point type: it has the sign of ``right``."""
+    dtype = left.dtype
+    zero = Constant(0.0, dtype)
+    remainder = operation(Operator.FLOAT_REMAINDER, left, right)
+    is_off = differ(remainder < zero, right < zero)
+    signed_zero = select(right < zero, Constant(-0.0, dtype), zero)
+    nonzero = select(is_off, remainder + right, remainder)
+    return select(equal(remainder, 0), select(equal(right, 0), remainder, signed_zero), nonzero)
+
+
+def differ(left: Expression, right: Expression) -> Expression:
+    """Whether two conditions differ."""
+    return (left & ~right) | (~left & right)
