@@ -45,7 +45,7 @@ def operation_quota(
         operations: isl's own unit, elementary steps of its solvers; 0 sets no limit.
         seconds: wall time, of which there is never more than the call's budget has left
             (:func:`polysched.ir.budget.time_budget`); 0 takes all of that.
-        of_processor: the seconds are processor time of this thread.
+        of_processor: the seconds are processor time of this thread, within the budget's wall time.
 
     Raises:
         QuotaExceededError: the operations are spent, or the time has passed.
@@ -58,7 +58,8 @@ def operation_quota(
             "integer, or 0 for no limit"
         )
     with _TURN:
-        yield from _limited(limit, min(seconds or math.inf, time_left()), of_processor)
+        wall = time_left() if of_processor else min(seconds or math.inf, time_left())
+        yield from _limited(limit, wall, seconds if of_processor else 0)
 
 
 def in_proportion(operations: int, statements: int) -> int:
@@ -66,7 +67,7 @@ def in_proportion(operations: int, statements: int) -> int:
     return operations * max(1, statements // MANY_STATEMENTS)
 
 
-def _limited(operations: int, seconds: float, of_processor: bool) -> Iterator[None]:
+def _limited(operations: int, wall: float, processor: float) -> Iterator[None]:
     context = isl.DEFAULT_CONTEXT
     outermost = context.get_max_operations() == 0
     if outermost:
@@ -75,7 +76,10 @@ def _limited(operations: int, seconds: float, of_processor: bool) -> Iterator[No
         context.set_max_operations(min(operations or _NO_LIMIT, _NO_LIMIT))
     error: Exception | None = None
     try:
-        with deadline(seconds if outermost else 0, of_processor=of_processor):
+        with (
+            deadline(wall if outermost else 0),
+            deadline(processor if outermost else 0, of_processor=True),
+        ):
             yield
     except (isl.Error, PolyschedError, *_ABSURD) as caught:
         error = caught

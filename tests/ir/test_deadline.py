@@ -4,6 +4,7 @@ import time
 import islpy as isl
 import pytest
 
+from polysched.ir.budget import time_budget
 from polysched.ir.deadline import deadline
 from polysched.ir.quota import QuotaExceededError, operation_quota
 
@@ -80,3 +81,14 @@ def test_processor_time_leaves_out_what_others_take() -> None:
 def test_more_time_than_a_clock_counts_is_no_limit(seconds: float) -> None:
     with operation_quota(2**70, seconds):
         assert not isl.Set("{ [i] : 0 <= i < 9 }").is_empty()
+
+
+def test_processor_time_is_within_the_wall_time_of_the_call() -> None:
+    begin = time.monotonic()
+    with (
+        time_budget(0.1),
+        pytest.raises(QuotaExceededError),
+        operation_quota(0, seconds=60, of_processor=True),
+    ):
+        subtract_for_minutes()
+    assert time.monotonic() - begin < 5

@@ -169,8 +169,8 @@ MUTANTS = (
         "may-writes-define",
         "a write that depends on data defines every element that it may touch",
         BOUNDS,
-        "        and not dependence.may\n",
-        "",
+        "is DependenceKind.FLOW and not dependence.may\n",
+        "is DependenceKind.FLOW\n",
         ("tests/legality/test_bounds.py",),
     ),
     Mutant(
