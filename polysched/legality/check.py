@@ -12,7 +12,6 @@ from weakref import WeakKeyDictionary
 
 import islpy as isl
 
-from polysched.errors import ScheduleError
 from polysched.ir.budget import Budget, budget
 from polysched.ir.kernel import Statement
 from polysched.ir.quota import DEFAULT_SECONDS, QuotaExceededError
@@ -33,7 +32,7 @@ from polysched.legality.verdict import (
 )
 from polysched.schedule.primitives import format_step
 from polysched.schedule.program import Program
-from polysched.schedule.schedule import Schedule
+from polysched.schedule.schedule import Schedule, require_schedule
 
 DEFAULT_QUOTA = 2_000_000
 """Operations of isl for one check."""
@@ -58,11 +57,7 @@ def check(
     Raises:
         ScheduleError: ``schedule`` is no schedule, or a limit is no number or less than 0.
     """
-    if not isinstance(schedule, Schedule):
-        raise ScheduleError(
-            f"expected a Schedule; got a {type(schedule).__name__}: a kernel becomes one by "
-            "Schedule(kernel)"
-        )
+    require_schedule(schedule)
     spending = budget(quota, seconds)
     known = _LEGAL.get(schedule)
     if known is not None:
