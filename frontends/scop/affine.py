@@ -255,7 +255,7 @@ def _named(scope: Scope, node: c_ast.ID) -> Integer:
         if found.rank:
             what = "is an array"
         elif found.dtype.is_integer:
-            what = "is data, since it is assigned to after its declaration"
+            what = "is data that the region computes"
         else:
             what = f"is data of type {c_name(found.dtype)}"
         raise scope.error(

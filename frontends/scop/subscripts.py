@@ -106,6 +106,6 @@ def _wrong_rank(name: str, rank: int, given: int) -> str:
         return f"'{name}' is a number; it takes no subscripts"
     dimensions = "1 dimension" if rank == 1 else f"{rank} dimensions"
     if given < rank:
-        what = f"with {given} of its {dimensions} subscripted" if given else "without subscripts"
-        return f"array '{name}' {what} is a pointer, not an element; it has {dimensions}"
+        subscripts = "1 subscript" if given == 1 else f"{given or 'no'} subscripts"
+        return f"array '{name}' with {subscripts} is a pointer, not an element; it has {dimensions}"
     return f"array '{name}' has {dimensions}; it is subscripted with {given}"
