@@ -234,6 +234,6 @@ def show(schedule: Schedule, stage: str, machine: Machine | str | None = None) -
     Raises:
         PolyschedError: there is no such stage, or the schedule cannot be brought there.
     """
-    if stage not in STAGES:
-        raise PolyschedError(f"unknown stage '{stage}'{suggestion(stage, STAGES)}")
+    if not isinstance(stage, str) or stage not in STAGES:
+        raise PolyschedError(f"unknown stage {stage!r}{suggestion(str(stage), STAGES)}")
     return STAGES[stage](schedule, as_machine(machine))

@@ -1,6 +1,7 @@
 """What is declared in pyproject.toml fits the folders."""
 
 import importlib
+import importlib.metadata
 import tomllib
 from pathlib import Path
 
@@ -32,3 +33,15 @@ def test_frontends_are_imported_under_the_project() -> None:
     module = importlib.import_module("polysched.frontends")
     assert module.__name__ == "polysched.frontends"
     assert Path(str(module.__file__)).parent.name == "frontends"
+
+
+def test_the_license_is_part_of_the_package() -> None:
+    assert PROJECT["project"]["license"] == "MIT"
+    assert PROJECT["project"]["license-files"] == ["LICENSE"]
+    text = (ROOT / "LICENSE").read_text()
+    assert text.startswith("MIT License\n\nCopyright (c) 2026 the polysched authors\n")
+    distribution = importlib.metadata.distribution("polysched")
+    # Metadata of an installation that is older than this entry: `pip install -e .` renews them.
+    assert distribution.metadata["License-Expression"] == "MIT"
+    assert distribution.metadata.get_all("License-File") == ["LICENSE"]
+    assert [file.name for file in distribution.files or () if file.name == "LICENSE"] == ["LICENSE"]

@@ -252,10 +252,14 @@ def _require_alike(scope: Scope, node: c_ast.BinaryOp, left: Integer, right: Int
 def _named(scope: Scope, node: c_ast.ID) -> Integer:
     found = scope.lookup(node)
     if isinstance(found, ArrayBinding):
+        if found.rank:
+            what = "is an array"
+        elif found.dtype.is_integer:
+            what = "is data that the region computes"
+        else:
+            what = f"is data of type {c_name(found.dtype)}"
         raise scope.error(
-            node,
-            f"'{node.name}' is data: the region writes it, or it is no integer; expected loop "
-            "variables, sizes and integers here",
+            node, f"'{node.name}' {what}; expected loop variables, sizes and integers here"
         )
     if not found.is_affine:
         raise not_affine(scope, node, f": it is {found.value}")

@@ -165,11 +165,11 @@ def _step(scope: Scope, node: c_ast.For, name: str) -> int:
         case other:
             raise scope.error(
                 other,
-                f"this steps by nothing that is known; expected {name}++, {name}-- or "
-                f"{name} += a literal",
+                f"'{scope.places.source_of(other)}' is no constant step of '{name}'; expected "
+                f"{name}++, {name}-- or a literal step such as {name} += 2",
             )
     if not step:
-        what = "by 0" if step == 0 else "by what is no literal"
+        what = "by 0" if step == 0 else "by a number that is no literal"
         raise scope.error(node.next, f"the loop steps {what}; expected an integer such as 2 or -1")
     return step
 

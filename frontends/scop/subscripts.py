@@ -106,8 +106,6 @@ def _wrong_rank(name: str, rank: int, given: int) -> str:
         return f"'{name}' is a number; it takes no subscripts"
     dimensions = "1 dimension" if rank == 1 else f"{rank} dimensions"
     if given < rank:
-        return (
-            f"array '{name}' has {dimensions}; {given or 'no'} of them subscripted is a pointer, "
-            "not an element"
-        )
+        subscripts = "1 subscript" if given == 1 else f"{given or 'no'} subscripts"
+        return f"array '{name}' with {subscripts} is a pointer, not an element; it has {dimensions}"
     return f"array '{name}' has {dimensions}; it is subscripted with {given}"

@@ -158,7 +158,7 @@ def as_dtype(what: DType | str | type | np.dtype[np.generic]) -> DType:
             warnings.simplefilter("ignore", DeprecationWarning)
             # It takes None for float64, which is hardly meant.
             found = None if what is None else _BY_NUMPY.get(np.dtype(what))
-    except TypeError:
+    except (TypeError, ValueError):  # ValueError: a tuple that numpy reads as a shape
         found = None
     if found is None:
         known = [dtype.name for dtype in ALL_DTYPES]

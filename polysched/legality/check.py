@@ -12,7 +12,6 @@ from weakref import WeakKeyDictionary
 
 import islpy as isl
 
-from polysched.errors import ScheduleError
 from polysched.ir.budget import DEFAULT_SECONDS, time_budget
 from polysched.ir.kernel import Statement
 from polysched.ir.quota import QuotaExceededError, in_proportion, operation_quota
@@ -33,7 +32,7 @@ from polysched.legality.verdict import (
 )
 from polysched.schedule.primitives import format_step
 from polysched.schedule.program import Program
-from polysched.schedule.schedule import Schedule
+from polysched.schedule.schedule import Schedule, require_schedule
 
 DEFAULT_QUOTA = 2_000_000
 """Operations of isl for one check."""
@@ -59,11 +58,7 @@ def check(
     Raises:
         ScheduleError: ``schedule`` is no schedule, or a limit is no number or less than 0.
     """
-    if not isinstance(schedule, Schedule):
-        raise ScheduleError(
-            f"expected a Schedule; got a {type(schedule).__name__}: a kernel becomes one by "
-            "Schedule(kernel)"
-        )
+    require_schedule(schedule)
     with time_budget(seconds):
         return _LEGAL.get(schedule) or _judged(schedule, quota)
 

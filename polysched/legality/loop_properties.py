@@ -26,7 +26,7 @@ from polysched.legality.storage import UndecidedError, array_faults
 from polysched.legality.within import Within, dependences_within, loop_reference
 from polysched.schedule.lifetime import references_to
 from polysched.schedule.program import Program, prefix_loops
-from polysched.schedule.schedule import Schedule
+from polysched.schedule.schedule import Schedule, require_schedule
 from polysched.schedule.split import split_loop
 from polysched.schedule.vectorize import LARGEST_LANES
 
@@ -115,8 +115,9 @@ def explain_loops(
         seconds: the wall time of the call; what is asked later is unknown. 0: no limit.
 
     Raises:
-        ScheduleError: the quota or the seconds are no number, or less than 0.
+        ScheduleError: it is no schedule, or the quota or the seconds are no number, or less than 0.
     """
+    require_schedule(schedule)
     program = schedule.program
     with time_budget(seconds):
         return tuple(_report(program, loop, quota) for loop in loops(program.tree))

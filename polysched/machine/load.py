@@ -23,13 +23,15 @@ def load_machine(text: str | None = None) -> Machine:
     a file; anything else is the name of a preset. Raises `MachineError`, with the nearest names,
     for a name that is none of them.
     """
-    if text is None or text == HOST:
+    if text is None:
         return detect_host()
     if not isinstance(text, str):
         raise MachineError(
             f"{text!r} of type {type(text).__name__} means no machine; expected a preset's name, "
             "the path of a .toml file, or a Machine"
         )
+    if text == HOST:
+        return detect_host()
     if text.endswith(".toml"):
         return files.load(Path(text))
     name = ALIASES.get(text, text)

@@ -97,7 +97,9 @@ def picture(
         PlotError: a name is unknown, or the domain is too large.
         CallError: the sizes violate the kernel's context.
     """
-    chosen = view or View()
+    if not isinstance(view, View | None):
+        raise PlotError(f"the view is of type {type(view).__name__}; expected a View, or None")
+    chosen = View() if view is None else view
     judged = check(schedule) if verdict is None else verdict
     try:
         with operation_quota(PLOT_QUOTA):

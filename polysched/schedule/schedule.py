@@ -276,3 +276,16 @@ class Schedule:
     ) -> Self:
         """Cut a reduction in partial results: see :func:`polysched.schedule.rfactor.rfactor`."""
         return self.then(Rfactor(statement, loop, into, order))
+
+
+def require_schedule(value: object) -> None:
+    """Check that a caller has given a schedule.
+
+    Raises:
+        ScheduleError: it is something else, such as a kernel.
+    """
+    if not isinstance(value, Schedule):
+        raise ScheduleError(
+            f"expected a Schedule; got a {type(value).__name__}: a kernel becomes one by "
+            "Schedule(kernel)"
+        )

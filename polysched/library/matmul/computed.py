@@ -115,6 +115,11 @@ def computed(function: Callable[..., Any], *inputs: Any) -> Computed:
         CallError: no inputs, inputs that do not fit each other, or a function whose result is no
             number computed from them.
     """
+    if not callable(function):
+        raise CallError(
+            f"computed: the function is of type {type(function).__name__}; expected a function "
+            "such as lambda x: x * 2, before the arrays that it takes"
+        )
     if not inputs:
         raise CallError("computed: there is no array to compute from; give one behind the function")
     given = [
