@@ -145,3 +145,13 @@ def test_loops_are_made_once_and_kept_no_longer_than_their_program() -> None:
     del schedule, made
     gc.collect()
     assert held() is None
+
+
+def test_a_kernel_without_arguments_is_called() -> None:
+    build = ps.KernelBuilder("idle")
+    scratch = build.temporary("scratch", ps.u32, (4,))
+    with build.loops(i=4) as i:
+        scratch[i] = 1
+    run = ps.Schedule(build.kernel()).compile()
+    assert run() is None
+    assert run() is None
