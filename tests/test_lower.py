@@ -173,3 +173,13 @@ def test_a_proof_out_of_time_is_named() -> None:
     expected = pytest.raises(UnknownLegalityError, match="^cannot prove .* more than the time it")
     with expected:
         compile(Schedule(kernels.grid()).split("i", 4), cache=NO_CACHE, seconds=1e-9)
+
+
+def test_a_kernel_without_arguments_is_called() -> None:
+    build = ps.KernelBuilder("idle")
+    scratch = build.temporary("scratch", ps.u32, (4,))
+    with build.loops(i=4) as i:
+        scratch[i] = 1
+    run = ps.Schedule(build.kernel()).compile()
+    assert run() is None
+    assert run() is None

@@ -92,7 +92,8 @@ class CompiledKernel:
     def __call__(self, /, *arrays: Any, **named: Any) -> Any:
         """Run the kernel; see the class."""
         option = named.get("threads") if len(named) == 1 and self._takes_threads else None
-        is_short = not named or type(option) is int
+        # A call is recognized by its arrays, so a kernel without any always goes the long way.
+        is_short = bool(self.signature.arrays) and (not named or type(option) is int)
         left_out = (None,) if len(arrays) < len(self.signature.arrays) else ()
         if is_short and (left_out or arrays[-1] is not None):
             done = self._door.enter(option, *arrays, *left_out)

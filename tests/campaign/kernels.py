@@ -14,6 +14,7 @@ from tests.campaign.description import Program
 from tests.campaign.drawing import Dice
 from tests.campaign.executing import Oracle, Outside, TooLong, Undefined
 from tests.campaign.kernels_grown import grown
+from tests.campaign.kernels_shrunk import shrunk
 from tests.campaign.modelled_steps import Step, Unmodelled, applied
 from tests.campaign.orders import Node, declared, shape
 from tests.campaign.running import Expected, drawn_sizes
@@ -288,9 +289,40 @@ def judge_seed(seed: int, at: At, schedules: int = 4) -> Outcome:
         try:
             _judge_schedule(scheduled, dice, run=runs)
         except Finding as error:
-            outcome.findings.append((error.title, _text(case, scheduled.steps, error)))
+            smaller, steps, error = _shrunk(program, scheduled.steps, error)
+            text = _text(Case(smaller, seed, outcome, at), steps, error)
+            outcome.findings.append((error.title, text))
         runs = runs and outcome.counts["compiled"] == before
     return outcome
+
+
+def _shrunk(
+    program: Program, steps: list[Step], error: Finding
+) -> tuple[Program, tuple[Step, ...], Finding]:
+    """A smaller program and schedule with the same finding, and what is found of it."""
+    latest = error
+
+    def shows(program: Program, steps: tuple[Step, ...]) -> bool:
+        nonlocal latest
+        case = Case(program, "shrinking", Outcome(), lambda _: None)
+        try:
+            scheduled = Scheduled(case, ps.Schedule(case.declare()))
+            if not case.judge_kernel(scheduled.schedule):
+                return False
+            for step in steps:
+                scheduled.add(step)
+            scheduled.judge(run=True, ask="condition" in error.title)
+        except Finding as other:
+            if other.title != error.title:
+                return False
+            latest = other
+            return True
+        except ps.PolyschedError:
+            return False
+        return False
+
+    smaller, fewer = shrunk(program, tuple(steps), shows)
+    return smaller, fewer, latest
 
 
 def _judge_schedule(scheduled: Scheduled, dice: Dice, *, run: bool) -> None:

@@ -87,11 +87,8 @@ def _texts(case: Case, number: int, folder: Path) -> list[tuple[Case, str, str]]
                 ps.ScheduleError,
             )
         except (ps.LoweringError, ps.ScheduleError) as error:
-            outcome.counts[
-                f"not printed: {str(error)[:110]}"
-                if isinstance(error, ps.LoweringError)
-                else "not printed: refused"
-            ] += 1
+            why = "no C for its types" if "C does not have" in str(error) else type(error).__name__
+            outcome.counts[f"not printed: {why}"] += 1
             continue
         outcome.counts["printed"] += 1
         found.append((case, symbol, "".join(f"\n    .{step}" for step in scheduled.steps)))

@@ -159,4 +159,6 @@ def _found(total: Total, report: Path | None, seed: int, title: str, text: str) 
 def _write_counts(total: Total, report: Path, seconds: float) -> None:
     lines = [f"{name}: {count}" for name, count in sorted(total.counts.items())]
     lines.append(f"seeds: {total.done} in {seconds:.0f} s")
-    report.with_suffix(".counts").write_text("\n".join(lines) + "\n")
+    written = report.with_suffix(".writing")
+    written.write_text("\n".join(lines) + "\n")
+    written.replace(report.with_suffix(".counts"))  # at once, for whoever reads meanwhile
