@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import islpy as isl
 
 from polysched.errors import PolyschedError
+from polysched.forking import Rank, hold_while_forking
 from polysched.ir.deadline import deadline
 
 
@@ -21,6 +22,7 @@ class QuotaExceededError(PolyschedError):
 
 _TURN = threading.RLock()
 """Held by the thread that asks."""
+hold_while_forking(Rank.ISL, _TURN)  # so no other thread's limits are in force in the child
 _NO_LIMIT = 2**62
 _ABSURD = (TypeError, ValueError, AttributeError)
 """What follows where islpy hands on what a stopped isl returned: no name, no text of a number."""
