@@ -65,8 +65,7 @@ def to_pw_aff(expression: Expression, space: isl.Space) -> isl.PwAff:
 
 def literal(space: isl.Space, value: int) -> isl.PwAff:
     """The function on ``space`` that is one number everywhere."""
-    local = isl.LocalSpace.from_space(space)
-    return isl.PwAff.from_aff(isl.Aff.val_on_domain(local, isl.Val(value)))
+    return isl.PwAff.from_aff(isl.Aff.val_on_domain(space, isl.Val(value)))
 
 
 def named(function: isl.PwAff, indices: tuple[str, ...]) -> isl.PwAff:
@@ -147,9 +146,7 @@ def _variable(space: isl.Space, kind: isl.dim_type, name: str, role: str) -> isl
             f"{role} '{name}' is not in scope here; in scope are "
             f"{', '.join(map(str, names)) or 'none'}"
         )
-    return isl.PwAff.from_aff(
-        isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), kind, position)
-    )
+    return isl.PwAff.var_on_domain(space, kind, position)
 
 
 def _not_affine(expression: Expression, why: str) -> str:
@@ -228,8 +225,8 @@ def _comparison(
 
 
 def _scaled(value: isl.Val, denominator: int) -> int:
-    # As text, since islpy makes a value of no integer beyond 64 bits.
-    return int(value.mul(isl.Val(str(denominator))).to_python())
+    numerator, _, divisor = value.to_str().partition("/")
+    return int(numerator) * denominator // int(divisor or 1)
 
 
 def weighted_sum(terms: Sequence[tuple[int, Expression]], constant: int) -> Expression:

@@ -105,11 +105,14 @@ def deadline(seconds: float, *, of_processor: bool = False) -> Iterator[None]:
         timers.delete(timer)
         yield
         return
+    process = os.getpid()
     try:
         yield
     finally:
-        _disarm(timers, timer)
-        timers.delete(timer)
+        # The child of a process does not have its timers.
+        if os.getpid() == process:
+            _disarm(timers, timer)
+            timers.delete(timer)
 
 
 def _disarm(timers: _Timers, timer: ctypes.c_void_p) -> None:

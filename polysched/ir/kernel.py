@@ -210,13 +210,13 @@ def _relation(statement: Statement, access: Access) -> isl.Map:
     return result.intersect_domain(statement.domain).set_tuple_name(isl.dim_type.out, access.array)
 
 
+@lru_cache(maxsize=128)
 def extent_set(array: Array, parameters: tuple[str, ...]) -> isl.Set:
     """The elements of an array: ``[parameters] -> { array[d] : 0 <= d < shape }``."""
     space = instance_space(parameters, array.name, [f"_{i}" for i in range(len(array.shape))])
     result = isl.Set.universe(space)
-    local = isl.LocalSpace.from_space(space)
     for position in range(array.tile, len(array.shape)):
-        index = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, isl.dim_type.set, position))
+        index = isl.PwAff.var_on_domain(space, isl.dim_type.set, position)
         zero = literal(space, 0)
         extent = to_pw_aff(array.shape[position], space)
         result = result.intersect(zero.le_set(index)).intersect(index.lt_set(extent))

@@ -40,5 +40,4 @@ def _growth(function: isl.Aff) -> float:
 
 
 def _numerator(number: isl.Val) -> int:
-    numerator: int = number.abs().mul(number.get_den_val()).to_python()
-    return numerator
+    return abs(int(number.to_str().partition("/")[0]))

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 import islpy as isl
 
 from polysched.errors import PolyschedError, ScheduleError
+from polysched.forking import Rank, hold_while_forking
 from polysched.ir.budget import time_left
 from polysched.ir.deadline import deadline
 from polysched.ir.integers import as_integer
@@ -24,6 +25,7 @@ class QuotaExceededError(PolyschedError):
 
 _TURN = threading.RLock()
 """Held by the thread that asks."""
+hold_while_forking(Rank.ISL, _TURN)  # so no other thread's limits are in force in the child
 _NO_LIMIT = 2**62
 
 MANY_STATEMENTS = 100

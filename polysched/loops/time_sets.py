@@ -113,6 +113,9 @@ def _instance(instances: isl.Map) -> tuple[Sum, ...] | None:
 
 def _sum(form: isl.Constraint | isl.Aff, kind: isl.dim_type, count: int) -> Sum:
     values = (form.get_coefficient_val(kind, position) for position in range(count))
-    terms = ((position, int(value.to_python())) for position, value in enumerate(values))
-    kept = tuple(term for term in terms if term[1])
-    return Sum(kept, int(form.get_constant_val().to_python()))
+    terms = tuple(
+        (position, int(value.to_python()))
+        for position, value in enumerate(values)
+        if not value.is_zero()
+    )
+    return Sum(terms, int(form.get_constant_val().to_python()))

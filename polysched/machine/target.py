@@ -3,10 +3,15 @@
 import functools
 
 from llvmlite import binding
+from llvmlite.binding import ffi
 
 from polysched.errors import MachineError, suggestion
+from polysched.forking import Rank, hold_while_forking
 from polysched.machine.description import Machine
 from polysched.machine.x86_names import FEATURES, INDISPENSABLE, PROCESSORS
+
+# llvmlite lets one thread at a time into LLVM. In the child nobody is to be halfway through it.
+hold_while_forking(Rank.LLVM, ffi.lib._lock)
 
 
 @functools.cache

@@ -8,8 +8,13 @@ takes longer than most of the compilation's own parts.
 from __future__ import annotations
 
 import gc
+import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+_pausing: set[int] = set()
+"""The threads that start the collector again when their block ends."""
 
 
 @contextmanager
@@ -22,9 +27,22 @@ def collection_paused() -> Iterator[None]:
     """
     was_at_work = gc.isenabled()
     if was_at_work:
+        _pausing.add(threading.get_ident())
         gc.disable()
     try:
         yield
     finally:
         if was_at_work:
             gc.enable()
+            _pausing.discard(threading.get_ident())
+
+
+def _end_of_others() -> None:
+    """In the child of a process: the blocks of other threads do not end, so they end here."""
+    if _pausing - {threading.get_ident()}:
+        gc.enable()
+    _pausing.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_end_of_others)

@@ -15,7 +15,7 @@ from polysched.machine.description import Machine
 from polysched.machine.detect import detect_host
 from polysched.machine.target import initialize_llvm, target_machine
 from polysched.runtime.cache import ObjectCache, cache_key
-from polysched.runtime.pipeline import CompileOptions, codegen_pipeline
+from polysched.runtime.pipeline import CompileOptions, simplify
 from polysched.version import own_version
 
 
@@ -175,5 +175,5 @@ def _optimized(
         module.verify()
     except RuntimeError as error:
         raise LoweringError(f"LLVM refuses the generated code: {error}") from error
-    codegen_pipeline(module, target, options)
+    simplify(module, machine, options)
     return module, target

@@ -14,11 +14,15 @@ small tiles: the emitter marks its functions with the attribute ``"no-builtins"`
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
+from typing import Any
 
 from llvmlite import binding
 
 from polysched.errors import LoweringError
+from polysched.machine.description import Machine
+from polysched.machine.target import target_machine
 
 
 @dataclass(frozen=True)
@@ -43,19 +47,27 @@ class CompileOptions:
                 raise LoweringError(f"{name} is {level}; expected a level from 0 to 3")
 
 
-def codegen_pipeline(
-    module: binding.ModuleRef, target: binding.TargetMachine, options: CompileOptions
-) -> None:
-    """Simplify the functions of ``module`` in place."""
+def simplify(module: binding.ModuleRef, machine: Machine, options: CompileOptions) -> None:
+    """Simplify the functions of ``module``, made for ``machine``, in place."""
     if options.simplification == 0:
         return
-    tuning = binding.create_pipeline_tuning_options(speed_level=options.simplification)
+    passes, builder = _passes(machine, options.simplification)
+    for function in module.functions:
+        if not function.is_declaration:
+            passes.run(function, builder)
+
+
+@functools.lru_cache(maxsize=8)
+def _passes(machine: Machine, level: int) -> tuple[binding.FunctionPassManager, Any]:
+    """The passes, and the builder that they run with.
+
+    They are kept, for llvmlite 0.50 never frees them: 27 kB each time. Threads may share them as
+    llvmlite lets one thread at a time into LLVM.
+    """
+    tuning = binding.create_pipeline_tuning_options(speed_level=level)
     tuning.loop_vectorization = False
     tuning.slp_vectorization = False
     tuning.loop_unrolling = False
     tuning.loop_interleaving = False
-    builder = binding.create_pass_builder(target, tuning)
-    passes = builder.getFunctionPassManager()
-    for function in module.functions:
-        if not function.is_declaration:
-            passes.run(function, builder)
+    builder = binding.create_pass_builder(target_machine(machine), tuning)
+    return builder.getFunctionPassManager(), builder

@@ -199,6 +199,8 @@ class RunningCalls:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.words = (ctypes.c_int64 * 2)()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)
 
     def __enter__(self) -> int:
         with self._lock:
@@ -208,6 +210,11 @@ class RunningCalls:
     def __exit__(self, *_: object) -> None:
         with self._lock:
             self.words[0] -= 1
+
+    def _forget(self) -> None:
+        """In the child of a process: the calls run in threads that it does not have."""
+        self._lock = threading.Lock()
+        self.words[:] = [0, 0]
 
 
 @functools.cache
