@@ -233,6 +233,8 @@ def judged(
 def _judged(
     subject: Subject, schedule: Schedule, verdict: Verdict, mode: Mode, judges: Judges
 ) -> Judgement:
+    if verdict.doubted is not None:
+        return Judgement(mode, verdict.kind, Finding.WRONG_WITNESS, verdict.reason)
     if verdict.kind is VerdictKind.UNKNOWN:
         return Judgement(mode, verdict.kind, remark=f"unknown: {verdict.reason}")
     violation = verdict.violation

@@ -39,7 +39,7 @@ def sharing_relation(array: Array, context: isl.Set | None = None) -> isl.Map:
     outer = rank - 1 if array.rows is Rows.PADDED else 0
     inner = range(outer, rank)
     shape = [array.shape[place] for place in inner]
-    lengths = [one.value if isinstance(one, Constant) else None for one in shape]
+    lengths = [int(one.value) if isinstance(one, Constant) else None for one in shape]
     bound, period = (bits + 6) // bits, 8 // gcd(bits, 8)
     elements, others = ([f"{side}{place}" for place in range(rank)] for side in "eo")
     sizes = [f"l{place}" for place in inner]
@@ -47,7 +47,7 @@ def sharing_relation(array: Array, context: isl.Set | None = None) -> isl.Map:
     known = _with_lengths(array, outer, context)
     possible = known.range().project_out(isl.dim_type.set, len(sizes), rank)
     result = isl.Map.empty(known.get_space().domain().map_from_set())
-    for case in _cases([*zip(inner, lengths, strict=True)], period, bound):
+    for case in _cases(list(zip(inner, lengths, strict=True)), period, bound):
         if case.conditions and possible.is_disjoint(
             isl.Set(f"{{ [{', '.join(sizes)}] : {' and '.join(case.conditions)} }}")
         ):

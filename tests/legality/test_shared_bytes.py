@@ -153,7 +153,7 @@ FORMS: dict[str, Callable[[Parameter], tuple[Expression | int, ...]]] = {
     "2n+6": lambda n: (n, 2 * n + 6),
     "4n": lambda n: (2, 4 * n),
     "5, n": lambda n: (2, 5, n),
-    "n, 3": lambda n: (2, n, 3),
+    "n, 2": lambda n: (4, n, 2),
     "n+1, n": lambda n: (2, n + 1, n),
 }
 
