@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import islpy as isl
@@ -53,9 +54,23 @@ def variables_of(statement: Statement, instance: Sequence[int], sizes: Sizes) ->
 
 def holds(condition: isl.Set, indices: Sequence[str], variables: Sizes) -> bool:
     """Whether a point lies in a set whose dimensions are these indices."""
+    return bool(evaluate(from_set(_named(condition, indices)), _no_array, variables))
+
+
+def _named(condition: isl.Set, indices: Sequence[str]) -> isl.Set:
     for position, index in enumerate(indices):
         condition = condition.set_dim_name(isl.dim_type.set, position, index)
-    return bool(evaluate(from_set(condition), _no_array, variables))
+    return condition
+
+
+def lives(statement: Statement, variables: Sizes) -> bool:
+    """Whether an instance lies in the domain of its statement."""
+    return bool(evaluate(_condition(statement), _no_array, variables))
+
+
+@lru_cache(maxsize=256)
+def _condition(statement: Statement) -> Expression:
+    return from_set(_named(statement.domain, statement.indices))
 
 
 def moment(tree: Node, statement: Statement, variables: Sizes) -> tuple[Step, ...]:
@@ -64,14 +79,18 @@ def moment(tree: Node, statement: Statement, variables: Sizes) -> tuple[Step, ..
     node = tree
     while not isinstance(node, Leaf):
         if isinstance(node, Loop):
-            function = named(node.values[statement.name], statement.indices)
-            steps.append(Step(node, number(from_pw_aff(function), variables)))
+            steps.append(Step(node, number(_value(node, statement), variables)))
             node = node.body
         else:
             below = [statement.name in child.statements for child in node.children]
             steps.append(Step(node, below.index(True)))
             node = node.children[steps[-1].value]
     return tuple(steps)
+
+
+@lru_cache(maxsize=512)
+def _value(loop: Loop, statement: Statement) -> Expression:
+    return from_pw_aff(named(loop.values[statement.name], statement.indices))
 
 
 def parting(

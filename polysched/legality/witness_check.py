@@ -13,7 +13,7 @@ from types import MappingProxyType
 from polysched.dependence.relations import DependenceKind
 from polysched.ir.kernel import Role
 from polysched.ir.tree import Loop, LoopKind, Node, path
-from polysched.legality.arithmetic import bytes_of, holds, number, parting
+from polysched.legality.arithmetic import bytes_of, holds, lives, number, parting
 from polysched.legality.verdict import Cause, Violation
 from polysched.legality.witness_end import End
 from polysched.schedule.program import Program
@@ -130,12 +130,21 @@ def _overwritten(violation: Violation, source: End, sink: End) -> Iterator[str]:
 
 
 def _comes_first(one: End, other: End) -> bool:
-    """Whether the schedule keeps all that one instance reads before what the other writes."""
+    """Whether the schedule keeps what one instance does before what the other does.
+
+    All lanes of a vector read before any of them writes.
+    """
     parted = parting(one.now, other.now)
+    reads_first = (one.shown.action, other.shown.action) == ("reads", "writes")
     if parted is None:
-        return one.shown.name == other.shown.name
-    kind = _kind(parted[0])
-    return kind is LoopKind.VECTOR or (kind is not LoopKind.PARALLEL and parted[1] < parted[2])
+        return reads_first and one.shown.name == other.shown.name
+    match _kind(parted[0]):
+        case LoopKind.VECTOR:
+            return reads_first
+        case LoopKind.PARALLEL:
+            return False
+        case _:
+            return parted[1] < parted[2]
 
 
 def _in_two_iterations(violation: Violation, source: End, sink: End) -> Iterator[str]:
@@ -188,7 +197,7 @@ def _lost(violation: Violation, only: End) -> Iterator[str]:
     kept = program.statements.get(name)
     if kept is None or name not in program.tree.statements or name in program.recomputed:
         return
-    if holds(kept.domain, kept.indices, only.variables) and all(
+    if lives(kept, only.variables) and all(
         holds(loop.values[name].domain(), kept.indices, only.variables)
         for loop in path(program.tree, name)
     ):
@@ -197,7 +206,7 @@ def _lost(violation: Violation, only: End) -> Iterator[str]:
 
 def _added(violation: Violation, only: End) -> Iterator[str]:
     declared = only.declared
-    if declared is not None and holds(declared.domain, declared.indices, only.variables):
+    if declared is not None and lives(declared, only.variables):
         yield f"{only.shown.name} is an instance of the kernel"
 
 

@@ -12,7 +12,7 @@ from polysched.errors import KernelError
 from polysched.ir.kernel import Access, Statement
 from polysched.ir.points import box_size, evaluate_many, points
 from polysched.ir.tree import Loop, executed
-from polysched.legality.arithmetic import Step, holds, moment, touches, variables_of
+from polysched.legality.arithmetic import Step, lives, moment, touches, variables_of
 from polysched.legality.verdict import Occurrence, Timestamp
 from polysched.schedule.program import Program
 
@@ -79,7 +79,7 @@ class End:
             yield f"{name} is not an instance of a statement"
             return
         alive = self.statement if runs else self.declared or self.statement
-        if not holds(alive.domain, alive.indices, self.variables):
+        if not lives(alive, self.variables):
             yield f"{name} is not in the domain of {self.shown.statement}"
             return
         if runs and not _shows(self.shown.new, self.now):
