@@ -14,7 +14,7 @@ from polysched.dependence.relations import DependenceKind
 from polysched.ir.kernel import Role
 from polysched.ir.tree import Loop, LoopKind, Node, path
 from polysched.legality.arithmetic import bytes_of, holds, lives, number, parting
-from polysched.legality.verdict import Cause, Violation
+from polysched.legality.verdict import Cause, Violation, ViolationKind
 from polysched.legality.witness_end import End
 from polysched.schedule.program import Program
 
@@ -43,14 +43,29 @@ def unconfirmed(program: Program, violation: Violation) -> str:
 
 
 def _element(violation: Violation, source: End, sink: End) -> Iterator[str]:
-    """Both ends touch one element, and one of them writes it."""
+    """Both ends touch one element, and do to it what the kind of the dependence says."""
     one, other = source.shown, sink.shown
-    if (one.array, one.element, one.tile) != (other.array, other.element, other.tile):
+    # Two stores at once into one place in memory are wrong, whatever tile they belong to.
+    at_once = violation.what in (ViolationKind.VECTOR, ViolationKind.PARALLEL)
+    is_place = at_once and violation.dependence is DependenceKind.OUTPUT
+    if (one.array, one.element) != (other.array, other.element) or (
+        one.tile != other.tile and not is_place
+    ):
         yield f"{one.touched} and {other.touched} are not one element"
     if one.array != violation.array:
         yield f"{one.touched} is not in {violation.array}"
-    if "writes" not in (one.action, other.action):
-        yield f"neither {one.name} nor {other.name} writes"
+    kind = violation.dependence or DependenceKind.FLOW
+    if (one.action, other.action) != _ACTIONS[kind]:
+        yield f"{one.name} {one.action} and {other.name} {other.action}: no {kind.value} dependence"
+
+
+_ACTIONS = MappingProxyType(
+    {
+        DependenceKind.FLOW: ("writes", "reads"),
+        DependenceKind.ANTI: ("reads", "writes"),
+        DependenceKind.OUTPUT: ("writes", "writes"),
+    }
+)
 
 
 def _was_before(source: End, sink: End) -> Iterator[str]:
