@@ -300,6 +300,37 @@ def test_a_value_that_is_written_later_is_not_overwritten() -> None:
     assert doubt == "what T[1,0] reads is written after S[0,0]"
 
 
+def test_what_is_read_in_time_is_not_overwritten() -> None:
+    _, violation = found("two tiles")
+    program = Schedule(windows()).promote("t", "i").program
+    ends = with_ends(program, violation, (Reference("T", 1), (0, 0)), (Reference("S", 0), (1, 0)))
+    assert unconfirmed(program, ends) == "T[0,0] reads before S[1,0] writes"
+
+
+def test_an_element_inside_is_not_outside() -> None:
+    program, violation = found("outside")
+    sizes = (("N", 3),)
+    shown = occurrence(program, Reference("S", 1), SmallPoint(sizes, (0,)))
+    inside = replace(violation, witness=Witness(sizes, shown), shape=(3,))
+    assert unconfirmed(program, inside) == "A[1] lies inside the array"
+
+
+def test_each_doubt_is_named() -> None:
+    program, violation = found("loop")
+    named = {what: unconfirmed(program, wrong) for what, wrong in changed(violation)}
+    assert named["context"] == "the context excludes these parameters"
+    assert named["source: far"] == "S[2,1003] is not in the domain of S"
+
+
+def test_data_may_not_lead_outside_of_the_declared_range() -> None:
+    program, violation = found("lanes that may meet")
+    witness = violation.witness
+    assert witness.sink is not None
+    source, sink = (replace(one, element=(77,)) for one in (witness.source, witness.sink))
+    wrong = replace(violation, witness=replace(witness, source=source, sink=sink))
+    assert unconfirmed(program, wrong) == "P[0] does not touch y[77]"
+
+
 def test_an_unconfirmed_witness_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     schedule = Schedule(copy_shifted(1, -1)).reorder("j", "i")
     _, violation = found("loop")

@@ -14,6 +14,7 @@ from tests.mutants import (
     in_schedule,
     in_strides,
     in_threads,
+    in_witnesses,
 )
 from tests.mutants.mutant import Mutant
 
@@ -21,6 +22,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *in_dependence.MUTANTS,
     *in_schedule.MUTANTS,
     *in_legality.MUTANTS,
+    *in_witnesses.MUTANTS,
     *in_repairs.MUTANTS,
     *in_loops.MUTANTS,
     *in_printed_c.MUTANTS,
