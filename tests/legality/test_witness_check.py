@@ -21,6 +21,7 @@ from polysched.legality.storage import storage_violation
 from polysched.legality.verdict import (
     Cause,
     Occurrence,
+    Timestamp,
     UnknownLegalityError,
     VerdictKind,
     Violation,
@@ -207,11 +208,15 @@ def changed_ends(one: Occurrence) -> Iterator[tuple[str, Occurrence]]:
         yield "element", replace(one, element=(*one.element[:-1], one.element[-1] + 77))
     if one.array is not None:
         yield "action", replace(one, action="reads" if one.action == "writes" else "writes")
-    for field in ("old", "new"):
-        time = getattr(one, field)
-        if time:
-            (loop, value), *rest = time
-            yield field, replace(one, **{field: ((loop, value + 1), *rest)})
+    if one.old:
+        yield "old", replace(one, old=later(one.old))
+    if one.new:
+        yield "new", replace(one, new=later(one.new))
+
+
+def later(time: Timestamp) -> Timestamp:
+    (loop, value), *rest = time
+    return ((loop, value + 1), *rest)
 
 
 def changed(violation: Violation) -> Iterator[tuple[str, Violation]]:
