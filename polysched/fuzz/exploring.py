@@ -191,8 +191,13 @@ def is_meant(error: Exception) -> bool:
     return not isinstance(inner, isl.Error) or any(text in str(inner) for text in ISL_FAILURES)
 
 
-ISL_FAILURES = ("original tableau does not correspond to original basic map",)
-"""Errors inside of isl that no program of ours can avoid: coalescing some unions."""
+ISL_FAILURES = (
+    "original tableau does not correspond to original basic map",
+    "affine expression involves some of the domain dimensions",
+)
+"""Errors inside of isl that no program of ours can avoid: coalescing some unions, and the least
+points of some sets with several divisions.
+"""
 
 
 def shown(error: Exception) -> str:
@@ -233,6 +238,8 @@ def judged(
 def _judged(
     subject: Subject, schedule: Schedule, verdict: Verdict, mode: Mode, judges: Judges
 ) -> Judgement:
+    if verdict.doubted is not None:
+        return Judgement(mode, verdict.kind, Finding.WRONG_WITNESS, verdict.reason)
     if verdict.kind is VerdictKind.UNKNOWN:
         return Judgement(mode, verdict.kind, remark=f"unknown: {verdict.reason}")
     violation = verdict.violation

@@ -7,11 +7,8 @@ import numpy as np
 from polysched.fuzz.enumeration import Enumeration, Mask, runs_two_as_one, violated
 from polysched.fuzz.judgement import Finding, Judgement, Mode
 from polysched.fuzz.subject import Subject
-from polysched.ir.expressions import Constant
-from polysched.ir.kernel import Kernel
-from polysched.ir.packing import Rows
 from polysched.ir.tree import Node, executed
-from polysched.legality.verdict import Cause, Verdict, VerdictKind, Violation, ViolationKind
+from polysched.legality.verdict import Verdict, VerdictKind, Violation, ViolationKind
 from polysched.schedule.schedule import Schedule
 
 
@@ -70,8 +67,6 @@ def _refused(subject: Subject, tree: Node, violation: Violation) -> Judgement:
             return Judgement(Mode.ORDER, VerdictKind.ILLEGAL)
         return _finding(Finding.REFUSED_LEGAL, f"no two instances run as one at {sizes}")
     broken = violated(table, tree)
-    if not broken.any() and _is_cautious(subject.kernel, violation):
-        return Judgement(Mode.ORDER, VerdictKind.ILLEGAL, remark="refused, perhaps legal")
     if not broken.any():
         return _finding(Finding.REFUSED_LEGAL, f"every pair of instances is kept at {sizes}")
     if not _is_broken(table, broken, violation):
@@ -79,15 +74,6 @@ def _refused(subject: Subject, tree: Node, violation: Violation) -> Judgement:
         ends = f"{source.name} and {'nothing' if sink is None else sink.name}"
         return _finding(Finding.WRONG_WITNESS, f"{ends} are kept apart at {sizes}")
     return Judgement(Mode.ORDER, VerdictKind.ILLEGAL)
-
-
-def _is_cautious(kernel: Kernel, violation: Violation) -> bool:
-    """Whether it is a byte where any two rows may meet: their length is a parameter."""
-    if violation.cause is not Cause.SHARED_BYTE or violation.array is None:
-        return False
-    array = kernel.arrays[violation.array]
-    lengths = array.shape[1:]
-    return array.rows is Rows.CONTIGUOUS and not all(isinstance(one, Constant) for one in lengths)
 
 
 def _is_broken(table: Enumeration, broken: Mask, violation: Violation) -> bool:

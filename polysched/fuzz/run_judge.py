@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from polysched.errors import KernelError, LoweringError
+from polysched.fuzz.instances import Sizes
 from polysched.fuzz.judgement import NO_LOOPS, Finding, Judgement, Mode
 from polysched.fuzz.storage_judge import spoilt_read
 from polysched.fuzz.subject import Subject
@@ -32,27 +33,56 @@ RUNS = 3
 def judge_run(subject: Subject, schedule: Schedule, verdict: Verdict) -> Judgement:
     """What the loops compute, at some sizes, and what each of their reads sees.
 
-    Of an accepted schedule everything must be right. Where tiles spoil each other's memory, some
-    read must see it at the sizes of the witness. Of other refused ones of which nothing is wrong
-    that is remarked: at other sizes it may be.
+    Of an accepted schedule everything must be right. A refused one runs at the sizes of its witness
+    too. Where tiles spoil each other's memory, some read must see it there. If nothing is wrong
+    with another refused schedule, a remark says what the refusal is about.
     """
     try:
         program = generate_loops(schedule.program)
     except LoweringError:
         return Judgement(Mode.RUN, verdict.kind, remark=NO_LOOPS if verdict.is_legal else "")
-    wrong = _wrong(subject, schedule.program, program)
+    violation = verdict.violation
+    every = subject.affordable(SIZES, MOST_INSTANCES, RUNS)
+    sizes = {} if violation is None else dict(violation.witness.parameters)
+    is_small = violation is not None and 0 <= subject.count(sizes) <= LARGEST_WITNESS
+    if is_small and sizes not in every:
+        every.append(sizes)
+    wrong = _wrong(subject, schedule.program, program, every)
     if verdict.is_legal and wrong:
         return Judgement(Mode.RUN, verdict.kind, Finding.WRONG_RESULT, wrong)
-    violation = verdict.violation
     if violation is None or violation.in_kernel or wrong:
         return Judgement(Mode.RUN, verdict.kind)
+    if not is_small:
+        return Judgement(Mode.RUN, verdict.kind, remark=TOO_LARGE)
+    if violation.cause in _AT_ONCE:
+        return Judgement(Mode.RUN, verdict.kind, remark=RACE)
     if violation.cause in _BY_VALUES and not _is_parallel(schedule.program):
-        sizes = dict(violation.witness.parameters)
-        if spoilt_read(schedule.program, sizes, LARGEST_WITNESS) == "":
-            return Judgement(Mode.RUN, verdict.kind, Finding.REFUSED_LEGAL, f"right at {sizes}")
-    return Judgement(Mode.RUN, verdict.kind, remark="refused, perhaps legal")
+        match spoilt_read(schedule.program, sizes, LARGEST_WITNESS):
+            case "":
+                detail = f"right at {sizes}"
+                return Judgement(Mode.RUN, verdict.kind, Finding.REFUSED_LEGAL, detail)
+            case str():
+                return Judgement(Mode.RUN, verdict.kind)
+    return Judgement(Mode.RUN, verdict.kind, remark=UNSEEN)
 
 
+TOO_LARGE = "refused, too large to run at the sizes of the witness"
+RACE = "refused for a race that no run of ours shows"
+"""Lanes and threads run one after the other here: what is written last is what the program writes
+last, or the same value; and two elements in one byte do not disturb each other.
+"""
+UNSEEN = "refused, though no value that anybody sees is wrong"
+"""What is written in the wrong order is overwritten or never read, or one tile finds in the memory
+of a buffer what another one has left there.
+"""
+
+_AT_ONCE = (
+    Cause.LANES,
+    Cause.REDUCTION_LANES,
+    Cause.THREADS,
+    Cause.REDUCTION_THREADS,
+    Cause.SHARED_BYTE,
+)
 _BY_VALUES = (Cause.TWO_TILES, Cause.OVERWRITTEN)
 """Causes of which a read that sees another value is the only proof."""
 
@@ -61,13 +91,13 @@ def _is_parallel(program: Program) -> bool:
     return any(loop.kind is LoopKind.PARALLEL for loop in loops(program.tree))
 
 
-def _wrong(subject: Subject, scheduled: Program, program: LoopProgram) -> str:
-    """The first thing that is wrong at any size; empty if nothing is."""
+def _wrong(subject: Subject, scheduled: Program, program: LoopProgram, every: list[Sizes]) -> str:
+    """The first thing that is wrong at any of the sizes; empty if nothing is."""
     orders: list[IterationOrder] = [ascending]
     if _is_parallel(scheduled):
         orders += [descending, shuffled(len(scheduled.statements))]
     interpreters = [interpreter(program, order=order) for order in orders]
-    for sizes in subject.affordable(SIZES, MOST_INSTANCES, RUNS):
+    for sizes in every:
         run = subject.run(sizes)
         try:
             errors = last_writer_errors(

@@ -71,11 +71,11 @@ class Subject:
             {name: values[place - 2 * number] for number, name in enumerate(names)}
             for place in range(len(values) if names else 1)
         ]
-        fitting = [sizes for sizes in every if 0 <= self._count(sizes) <= most]
+        fitting = [sizes for sizes in every if 0 <= self.count(sizes) <= most]
         places = np.linspace(0, len(fitting) - 1, min(count, len(fitting)))
         return [fitting[place] for place in sorted({round(float(one)) for one in places})]
 
-    def _count(self, sizes: Sizes) -> int:
+    def count(self, sizes: Sizes) -> int:
         """The instances at one size; -1 if the context excludes it, or it is too large."""
         key = tuple(sizes[name] for name in self.kernel.parameters)
         if key not in self._counts:

@@ -65,7 +65,7 @@ def may_relation(domain: isl.Set, subscripts: Sequence[Expression]) -> isl.Map:
     space = extended.get_space()
     result = isl.Map.from_domain(extended)
     for position, subscript in enumerate(subscripts):
-        column = isl.Map.from_pw_aff(to_pw_aff(_with_values(subscript), space))
+        column = isl.Map.from_pw_aff(to_pw_aff(with_values(subscript), space))
         result = result.flat_range_product(column) if position else column
     result = result.intersect_domain(extended)
     result = result.project_out(isl.dim_type.in_, rank, len(found))
@@ -108,15 +108,15 @@ def _declared_values(load: Load) -> tuple[Expression, Expression]:
     return load.values
 
 
-def _with_values(expression: Expression) -> Expression:
+def with_values(expression: Expression) -> Expression:
     """The subscript with an index, the value loaded, in place of each load."""
     match expression:
         case Load():
             return Index(str(expression))
         case Cast(operand=operand):
-            return _with_values(operand)
+            return with_values(operand)
         case _:
-            operands = tuple(map(_with_values, children(expression)))
+            operands = tuple(map(with_values, children(expression)))
             return rebuild(expression, operands) if operands else expression
 
 
@@ -135,7 +135,7 @@ def as_subscript(expression: Expression, space: isl.Space) -> Expression:
     widened = _widened(expression)
     found = outermost_loads([widened])
     extended = _extended(isl.Set.universe(space), found)
-    to_pw_aff(_with_values(widened), extended.get_space())
+    to_pw_aff(with_values(widened), extended.get_space())
     for load in found:
         for inner in load.subscripts:
             as_subscript(inner, space)

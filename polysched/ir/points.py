@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -51,6 +52,17 @@ def points(domain: isl.Set, parameters: Mapping[str, int]) -> Points:
         inside = evaluate_many(condition, dict(zip(names, columns, strict=True)))
         found.append(rows[np.broadcast_to(inside, len(rows))])
     return np.concatenate(found)
+
+
+def box_size(domain: isl.Set, parameters: Mapping[str, int]) -> int:
+    """How many points :func:`points` looks at: those of the bounding box.
+
+    Raises:
+        KernelError: the set is unbounded, or isl gives up on it.
+    """
+    with limited(KernelError, "the points of a set cannot be counted"):
+        fixed = at_parameters(domain, parameters)
+        return 0 if fixed.is_empty() else math.prod(_bounding_box(fixed)[1])
 
 
 def values(function: isl.PwAff, where: Points, parameters: Mapping[str, int]) -> Points:

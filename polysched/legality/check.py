@@ -30,6 +30,7 @@ from polysched.legality.verdict import (
     VerdictKind,
     Violation,
 )
+from polysched.legality.witness_check import unconfirmed
 from polysched.schedule.primitives import format_step
 from polysched.schedule.program import Program
 from polysched.schedule.schedule import Schedule, require_schedule
@@ -75,9 +76,24 @@ def _judged(schedule: Schedule, quota: int) -> Verdict:
         legal = Verdict(VerdictKind.LEGAL, checked=_counts(schedule.program))
         _LEGAL[schedule] = legal
         return legal
+    judged = schedule.programs[0] if violation.in_kernel else schedule.program
+    doubt = unconfirmed(judged, violation)
+    if doubt:
+        return Verdict(
+            VerdictKind.UNKNOWN, reason=_unconfirmed(violation, doubt), doubted=violation
+        )
     if not violation.in_kernel:
         violation = replace(violation, guilty=_guilty_step(schedule, quota))
     return Verdict(VerdictKind.ILLEGAL, violation, explain(violation), _counts(schedule.program))
+
+
+def _unconfirmed(violation: Violation, doubt: str) -> str:
+    array = f" of {violation.array}" if violation.array else ""
+    return (
+        f"the analysis found a violation ({violation.what.value}{array}: {violation.cause.value}), "
+        f"but arithmetic does not confirm its witness: {doubt}. This is an error in polysched; "
+        "please report it with the kernel and the schedule"
+    )
 
 
 def kernel_violation(program: Program) -> Violation | None:

@@ -22,6 +22,7 @@ from polysched.ir.quota import QuotaExceededError, operation_quota
 from polysched.ir.tree import executed
 from polysched.legality.check import DEFAULT_QUOTA, check
 from polysched.legality.order import broken_dependences, demanded
+from polysched.legality.shared_bytes import shared_bytes
 from polysched.legality.storage import UndecidedError, storage_faults
 from polysched.schedule.program import Program
 from polysched.schedule.schedule import Schedule
@@ -88,7 +89,8 @@ def _condition(schedule: Schedule, quota: int) -> Condition | None:
 
 
 def _illegal_parameters(program: Program) -> isl.Set:
-    """The values for which some pair of instances runs in the wrong order or spoils the memory.
+    """The values for which some pair of instances runs in the wrong order, spoils the memory, or
+    shares a byte.
 
     Raises:
         UndecidedError: whether the memory is spoilt cannot be told.
@@ -104,8 +106,13 @@ def _illegal_parameters(program: Program) -> isl.Set:
         ),
         nowhere,
     )
-    faults = storage_faults(program, tree) if broken.is_empty() else ()
-    return reduce(isl.Set.union, (fault.instances.params() for fault in faults), broken)
+    if not broken.is_empty():
+        return broken
+    wrong = [
+        *(fault.instances for fault in storage_faults(program, tree)),
+        *(pairs for *_, pairs in shared_bytes(program, tree)),
+    ]
+    return reduce(isl.Set.union, (one.params() for one in wrong), nowhere)
 
 
 def _overlapping(allowed: isl.Set, context: isl.Set) -> isl.Set:

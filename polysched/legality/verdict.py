@@ -192,12 +192,15 @@ class Verdict:
         reason: for a person, why the schedule is refused; empty if it is legal.
         checked: what the verdict is about, of a legal schedule what has been proved; all zero if
             the verdict is unknown.
+        doubted: a violation whose witness arithmetic does not confirm, so that the verdict is
+            unknown: an error in polysched. None otherwise.
     """
 
     kind: VerdictKind
     violation: Violation | None = None
     reason: str = ""
     checked: Checked = Checked()
+    doubted: Violation | None = None
 
     @property
     def is_legal(self) -> bool:

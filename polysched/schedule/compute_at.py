@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched.errors import ScheduleError, suggestion
-from polysched.ir.tree import restrict, statements
+from polysched.ir.tree import LoopKind, path, restrict, statements
 from polysched.schedule.placement import first_use, placed
 from polysched.schedule.program import Program, counted_loop
 from polysched.schedule.recompute import recomputed
@@ -60,7 +60,9 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
             "that runs elsewhere"
         )
     if step.recompute:
-        return recomputed(program, producers, target, step.at, step.order)
+        copied = recomputed(program, producers, target, step.at, step.order)
+        _require_one_vector(copied, producers, step)
+        return copied
     if step.order is not None:
         raise ScheduleError(
             f"order={step.order!r} is of the buffer that recompute=True makes; without it the "
@@ -74,7 +76,26 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
         name: first_use(program, program.dependences, name, target, step.at)
         for name in sorted(producers)
     }
-    return program.with_tree(placed(program, nest, rest, target, first))
+    moved = program.with_tree(placed(program, nest, rest, target, first))
+    _require_one_vector(moved, producers, step)
+    return moved
+
+
+def _require_one_vector(moved: Program, producers: frozenset[str], step: ComputeAt) -> None:
+    """Check that no producer has come with its vector loop into another one.
+
+    Raises:
+        ScheduleError: one has.
+    """
+    for name in sorted(producers):
+        vectors = [one for one in path(moved.tree, name) if one.kind is LoopKind.VECTOR]
+        if len(vectors) > 1:
+            outer, inner = vectors[0].name, vectors[-1].name
+            raise ScheduleError(
+                f"statement '{name}' runs in vector loop '{inner}', and loop '{step.at}' runs in "
+                f"vector loop '{outer}': a statement runs in one vector loop at most. Compute "
+                f"'{step.producer}' at a loop outside of '{outer}', or leave '{inner}' a loop"
+            )
 
 
 def _producers(program: Program, step: ComputeAt) -> frozenset[str]:

@@ -1,7 +1,7 @@
 import pytest
 
 from polysched.fuzz.judgement import NO_LOOPS, Finding, Judgement, Mode
-from polysched.fuzz.run_judge import judge_run
+from polysched.fuzz.run_judge import UNSEEN, judge_run
 from polysched.fuzz.subject import Subject
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i32
@@ -49,7 +49,7 @@ def test_an_illegal_schedule_accepted(schedule: Schedule, detail: str) -> None:
 
 def test_refused_but_nothing_is_wrong() -> None:
     refusal = check(Schedule(prefix()).reverse("i"))
-    assert judged(Schedule(prefix()), refusal).remark == "refused, perhaps legal"
+    assert judged(Schedule(prefix()), refusal).remark == UNSEEN
 
 
 def test_instances_that_isl_loses_are_remarked() -> None:

@@ -1,20 +1,24 @@
 """Threads and elements in one byte: judged exactly, by enumeration too."""
 
 import itertools
+from collections.abc import Callable
 
 import islpy as isl
 import pytest
 
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import as_dtype, i32
-from polysched.ir.expressions import Constant
+from polysched.ir.expressions import Constant, Expression, Parameter, as_expression
 from polysched.ir.functions import cast
 from polysched.ir.kernel import Array, Kernel, Role
+from polysched.ir.memory import concrete_shape
 from polysched.ir.packing import Rows
+from polysched.ir.points import points
+from polysched.legality.bit_layout import sharing_relation
 from polysched.legality.check import check
+from polysched.legality.condition import legality_condition
 from polysched.legality.loop_properties import explain_loops
 from polysched.legality.loop_reports import format_loop_reports
-from polysched.legality.shared_bytes import sharing_relation
 from polysched.legality.verdict import Cause
 from polysched.schedule.schedule import Schedule
 from tests.support import packed_kernels
@@ -142,6 +146,83 @@ def test_elements_share_a_byte_exactly_where_their_bits_do(
     for one, other in found:
         pair = isl.Map(f"{{ [{', '.join(map(str, one))}] -> [{', '.join(map(str, other))}] }}")
         assert pair.is_subset(bounded)
+
+
+FORMS: dict[str, Callable[[Parameter], tuple[Expression | int, ...]]] = {
+    "n": lambda n: (3, n),
+    "2n+6": lambda n: (n, 2 * n + 6),
+    "4n": lambda n: (2, 4 * n),
+    "5, n": lambda n: (2, 5, n),
+    "n, 2": lambda n: (4, n, 2),
+    "n+1, n": lambda n: (2, n + 1, n),
+}
+
+
+def bytes_of(number: int, bits: int) -> set[int]:
+    return set(range(number * bits // 8, (number * bits + bits - 1) // 8 + 1))
+
+
+@pytest.mark.parametrize("bits", [1, 2, 3, 4, 12])
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_of_a_parametric_length_share_bytes_exactly_where_their_bits_do(
+    form: str, bits: int
+) -> None:
+    """By enumeration, in both directions."""
+    shape = tuple(map(as_expression, FORMS[form](Parameter("n"))))
+    names = tuple("abc"[: len(shape)])
+    array = Array("w", as_dtype(f"u{bits}"), shape, Role.OUTPUT, names, rows=Rows.CONTIGUOUS)
+    relation = sharing_relation(array, isl.Set("[n] -> { : n >= 0 }"))
+    for n in (0, 1, 2, 3, 5, 8):
+        extents = concrete_shape(array.shape, {"n": n})
+        elements = list(itertools.product(*map(range, extents)))
+        expected = {
+            (one, other)
+            for (first, one), (second, other) in itertools.product(enumerate(elements), repeat=2)
+            if bytes_of(first, bits) & bytes_of(second, bits)
+        }
+        found = points(relation.wrap().flatten().intersect(_inside(extents)), {"n": n}).tolist()
+        assert {(tuple(row[: len(shape)]), tuple(row[len(shape) :])) for row in found} == expected
+
+
+def _inside(extents: tuple[int, ...]) -> isl.Set:
+    """Pairs of elements."""
+    names = [f"x{place}" for place in range(2 * len(extents))]
+    box = [f"0 <= {name} < {size}" for name, size in zip(names, 2 * extents, strict=True)]
+    return isl.Set(f"{{ [{', '.join(names)}] : {' and '.join(box)} }}")
+
+
+def parallel_rows(dtype: str, form: str, low: int = 1, high: int | None = None) -> Schedule:
+    """``w[r, c] = 0``, rows in parallel."""
+    build = KernelBuilder("parallel_rows")
+    n = build.parameter("n", minimum=low, maximum=high)
+    length = FORMS[form](n)[-1]
+    w = build.output("w", dtype, (5, length), rows="contiguous")
+    with build.loops(r=5, c=length) as (r, c):
+        w[r, c] = 0
+    return Schedule(build.kernel()).parallel("r")
+
+
+@pytest.mark.parametrize(
+    ("schedule", "witness"),
+    [
+        (parallel_rows("i2", "n", 4, 4), None),
+        (parallel_rows("i2", "n", 4, 5), "w[0,4] and w[1,0]"),
+        (parallel_rows("i2", "n", 3, 3), "w[0,0] and w[1,0]"),
+        (parallel_rows("u4", "2n+6"), None),
+        (parallel_rows("u1", "2n+6"), "w[0,8] and w[1,0]"),
+        (parallel_rows("u2", "4n"), None),
+        (parallel_rows("u1", "4n"), "w[0,0] and w[1,0]"),
+        (parallel_rows("u1", "4n", 2, 2), None),
+    ],
+)
+def test_lengths_decide_whether_rows_share_bytes(schedule: Schedule, witness: str | None) -> None:
+    verdict = check(schedule)
+    assert verdict.is_legal == (witness is None)
+    assert f"{witness} lie in one byte" in str(verdict) or witness is None
+
+
+def test_the_condition_names_the_lengths_of_whole_bytes() -> None:
+    assert str(legality_condition(parallel_rows("u1", "2n+6"))) == "4*((n - 1)//4) + 1 == n"
 
 
 def test_reports_on_loops_know_it() -> None:

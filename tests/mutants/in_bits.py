@@ -11,6 +11,7 @@ MULTIPLY_ADD = "polysched/codegen/bits/multiply_add.py"
 MULTISHIFT = "polysched/codegen/bits/multishift.py"
 CONVERSION = "polysched/codegen/bits/conversion.py"
 SHARED = "polysched/legality/shared_bytes.py"
+BYTES = "polysched/legality/bit_layout.py"
 CHECK = "polysched/legality/check.py"
 STRATEGIES = ("tests/codegen/bits/test_strategies.py",)
 KERNELS = ("tests/codegen/bits/test_accesses.py",)
@@ -133,9 +134,9 @@ MUTANTS = (
     Mutant(
         "bytes-end-early",
         "an element does not touch the byte in which it ends",
-        SHARED,
-        '        f"8 * byte <= {first} + {bits - 1} and {first} <= 8 * byte + 7 }}"',
-        '        f"8 * byte <= {first} and {first} <= 8 * byte + 7 }}"',
+        BYTES,
+        'f"8 * byte <= {start} + {bits - 1} and {start} <= 8 * byte + 7"',
+        'f"8 * byte <= {start} and {start} <= 8 * byte + 7"',
         THREADS,
     ),
     Mutant(
@@ -144,6 +145,46 @@ MUTANTS = (
         SHARED,
         "            if source.position or touched.array != written.array:",
         "            if source.position or sink.position or touched.array != written.array:",
+        THREADS,
+    ),
+    Mutant(
+        "bytes-of-the-next-row",
+        "rows whose length is a parameter share no byte with the next row",
+        BYTES,
+        "for step in (-1, 0, 1):",
+        "for step in (-1, 0):",
+        THREADS,
+    ),
+    Mutant(
+        "bytes-rows-begin-at-bytes",
+        "rows whose length is a parameter all begin at a byte",
+        BYTES,
+        'position = f"({remainder} * {row.position} + e{place})"',
+        'position = f"({0 if length is None else remainder} * {row.position} + e{place})"',
+        THREADS,
+    ),
+    Mutant(
+        "bytes-of-short-rows",
+        "rows of one or two elements are forgotten where their length is a parameter",
+        BYTES,
+        "for value in range(1, bound):",
+        "for value in range(3, bound):",
+        THREADS,
+    ),
+    Mutant(
+        "bytes-short-rows-have-two-neighbors",
+        "a byte never reaches over a whole row",
+        BYTES,
+        "distant = 1 + (bound - 1) // literal if literal else 1",
+        "distant = 1",
+        THREADS,
+    ),
+    Mutant(
+        "bytes-period-too-short",
+        "half of the remainders of a length are taken for all",
+        BYTES,
+        "bound, period = (bits + 6) // bits, 8 // gcd(bits, 8)",
+        "bound, period = (bits + 6) // bits, max(1, 4 // gcd(bits, 8))",
         THREADS,
     ),
 )

@@ -277,4 +277,12 @@ MUTANTS = (
         "",
         ("tests/schedule/test_contract.py",),
     ),
+    Mutant(
+        "vectors-in-vectors",
+        "a producer comes with its vector loop into another vector loop",
+        "polysched/schedule/compute_at.py",
+        "        if len(vectors) > 1:",
+        "        if len(vectors) > 2:",
+        ("tests/schedule/test_compute_at.py",),
+    ),
 )

@@ -15,6 +15,7 @@ from tests.mutants import (
     in_schedule,
     in_strides,
     in_threads,
+    in_witnesses,
 )
 from tests.mutants.mutant import Mutant
 
@@ -22,6 +23,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *in_dependence.MUTANTS,
     *in_schedule.MUTANTS,
     *in_legality.MUTANTS,
+    *in_witnesses.MUTANTS,
     *in_repairs.MUTANTS,
     *in_loops.MUTANTS,
     *in_many_statements.MUTANTS,

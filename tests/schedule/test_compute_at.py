@@ -128,3 +128,11 @@ def test_a_copy_of_pack() -> None:
     schedule = Schedule(build.kernel()).pack("x", "i", into="p").compute_at("p", "j")
     assert "p: p[" in format_tree(schedule.program)
     assert_agrees(schedule, *spread("n", values=SIZES))
+
+
+@pytest.mark.parametrize("recompute", [False, True])
+def test_a_vector_does_not_come_into_another_one(recompute: bool) -> None:
+    schedule = Schedule(kernels.blur(9, 9)).split("C.j", 4, into=("jo", "ji"))
+    schedule = schedule.reorder("C.i", "jo").vectorize("P.j", 2).vectorize("C.i", 4)
+    with pytest.raises(ScheduleError, match=r"'P' runs in vector loop 'jv', and loop 'jo' runs in"):
+        schedule.compute_at("t", "jo", recompute=recompute)
