@@ -220,6 +220,7 @@ def test_wrong_number_of_threads(threads: object, options: dict[str, int]) -> No
         matmul(A, B, threads=threads, **options)
 
 
+@pytest.mark.unguarded
 def test_a_kept_plan_makes_calls_short() -> None:
     """Its own is the only function in Python that runs before the machine code."""
     out = np.empty((2, 4), np.float32)
