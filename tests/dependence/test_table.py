@@ -18,7 +18,6 @@ from polysched.ir.tree import executed
 from polysched.legality.bounds import undefined_violation
 from polysched.legality.check import find_violation
 from polysched.legality.order import breaks, demanded, keeps, pairs_of
-from polysched.schedule.program import Program
 from polysched.schedule.schedule import Schedule
 from tests.support.alike import pairwise_dependences, random_kernel, random_schedule
 
@@ -90,18 +89,19 @@ def test_the_first_of_each_kind_represents() -> None:
     assert ends == {("x", "x_2"), ("x", "x_3")}
 
 
-def reversed_in_part() -> Program:
-    """The second loop of two runs backwards: what it reads of the first stays in order."""
+def in_turn() -> Schedule:
+    """Two loops that run alike, each of which carries a dependence."""
     build = KernelBuilder("two")
     x = build.inout("x", f64, (9,))
     for name in ("i", "j"):
         with build.loops(**{name: (1, 9)}) as index:
             x[index] = x[index - 1]
-    return Schedule(build.kernel()).reverse("j").program
+    return Schedule(build.kernel())
 
 
-def test_what_breaks_in_one_loop_only() -> None:
-    program = reversed_in_part()
+@pytest.mark.parametrize("schedule", [in_turn().reverse("j"), in_turn().parallel("j")])
+def test_what_breaks_in_one_loop_only(schedule: Schedule) -> None:
+    program = schedule.program
     violation = find_violation(program)
     assert violation is not None
     assert violation == find_violation(replace(program, dependences=list(program.dependences)))
