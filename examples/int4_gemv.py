@@ -1,7 +1,7 @@
 """A matrix of 4-bit weights times a vector: bytes are read once and unpacked in registers.
 
 Weights are stored as ``codes[m, k]`` of ``u4``, two in a byte, with a scale and a zero for each
-group of 128 in a row, as quantised language models have them: ``weight = scale * (code - zero)``.
+group of 128 in a row, as quantized language models have them: ``weight = scale * (code - zero)``.
 A row of 4096 weights takes 2 KiB instead of 16, and to read it is what a product with a vector
 costs.
 """
@@ -41,7 +41,7 @@ def in_registers(kernel: ps.Kernel) -> ps.Schedule:
     return folding.in_vectors(ps.Schedule(kernel), "update", "t", GROUP // vectors, vectors)
 
 
-def quantised(weights):
+def quantized(weights):
     """Codes from 0 to 15, and the scale and the zero of each group."""
     rows, length = weights.shape
     padded = np.pad(weights, ((0, 0), (0, -length % GROUP)))
@@ -56,7 +56,7 @@ def quantised(weights):
 def main(m=4096, k=4096) -> None:
     """Compare with numpy on the same weights in float32, eight times as many bytes."""
     random = np.random.default_rng(0)
-    codes, scale, zero = quantised(random.normal(size=(m, k)).astype(np.float32))
+    codes, scale, zero = quantized(random.normal(size=(m, k)).astype(np.float32))
     x = random.normal(size=k).astype(np.float32)
     groups = np.arange(k) // GROUP
     weights = scale[:, groups] * (codes - zero[:, groups].astype(np.float32))

@@ -1,4 +1,4 @@
-"""A layer of a quantised model: rows of numbers times a matrix of 4-bit weights, in one call.
+"""A layer of a quantized model: rows of numbers times a matrix of 4-bit weights, in one call.
 
 The weights of a group of 128 terms share a scale and a zero: ``weight = scale * (code - zero)``.
 ``ps.computed`` says so, and computes nothing; the product does. A few rows read every weight once,

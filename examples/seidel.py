@@ -9,7 +9,7 @@ import polysched as ps
 
 
 def seidel() -> ps.Kernel:
-    """``T`` sweeps over an n x n grid; every value is the mean of itself and its neighbours."""
+    """``T`` sweeps over an n x n grid; every value is the mean of itself and its neighbors."""
     build = ps.KernelBuilder("seidel")
     n, T = build.parameter("n", minimum=3), build.parameter("T", minimum=1)
     a = build.inout("a", ps.f32, (n, n))

@@ -1,4 +1,4 @@
-/* The correlation matrix of the columns of a table, which are normalised. */
+/* The correlation matrix of the columns of a table, which are normalized. */
 #include <math.h>
 
 void correlation(int n, int m, double data[restrict n][m], double corr[restrict m][m],

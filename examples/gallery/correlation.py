@@ -1,4 +1,4 @@
-"""The correlation matrix of the columns of a table, which are normalised."""
+"""The correlation matrix of the columns of a table, which are normalized."""
 
 # ruff: noqa: F821  (the sizes in annotations are names of their own)
 

@@ -1,4 +1,4 @@
-/* Jacobi sweeps over a box: the mean of six neighbours. */
+/* Jacobi sweeps over a box: the mean of six neighbors. */
 void jacobi_3d(int steps, int n, float A[restrict n][n][n], float B[restrict n][n][n])
 {
     for (int t = 0; t < steps; t++) {

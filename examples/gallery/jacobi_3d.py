@@ -1,4 +1,4 @@
-"""Jacobi sweeps over a box: the mean of six neighbours."""
+"""Jacobi sweeps over a box: the mean of six neighbors."""
 
 # ruff: noqa: F821  (the sizes in annotations are names of their own)
 

@@ -1,4 +1,4 @@
-/* Gauss-Seidel sweeps over a grid in place, each point the mean of its neighbourhood. */
+/* Gauss-Seidel sweeps over a grid in place, each point the mean of its neighborhood. */
 void seidel_2d(int steps, int n, double A[restrict n][n])
 {
     for (int t = 0; t <= steps - 1; t++)

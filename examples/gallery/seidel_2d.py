@@ -1,4 +1,4 @@
-"""Gauss-Seidel sweeps over a grid in place, each point the mean of its neighbourhood."""
+"""Gauss-Seidel sweeps over a grid in place, each point the mean of its neighborhood."""
 
 # ruff: noqa: F821  (the sizes in annotations are names of their own)
 

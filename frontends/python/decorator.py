@@ -42,7 +42,7 @@ from polysched.errors import FrontendError, KernelError
 from polysched.frontends.python.annotations import Argument, ArrayArgument, arguments_of
 from polysched.frontends.python.expressions import Reader, sizes_in
 from polysched.frontends.python.integer_ranges import limits_of_integers
-from polysched.frontends.python.scope import NumberType, Scope, TypeLearntError, assigned
+from polysched.frontends.python.scope import NumberType, Scope, TypeLearnedError, assigned
 from polysched.frontends.python.source import FunctionSource, function_source
 from polysched.frontends.python.statements import Declarer
 from polysched.frontends.python.values import Value
@@ -113,14 +113,14 @@ def read_kernel(function: Callable[..., Any], order: Order | None = None) -> Pyt
         try:
             found = _read(source, types, order)
             return PythonKernel(**vars(found), function=function)
-        except TypeLearntError as learnt:
-            if types.get(learnt.name) == learnt.found:
+        except TypeLearnedError as learned:
+            if types.get(learned.name) == learned.found:
                 raise source.error(
-                    source.assignment(learnt.name),
-                    f"'{learnt.name}' is a size or a number before and is changed here, where its "
+                    source.assignment(learned.name),
+                    f"'{learned.name}' is a size or a number before and is changed here, where its "
                     "old value is needed too; expected a name of its own",
                 ) from None
-            types = MappingProxyType({**types, learnt.name: learnt.found})
+            types = MappingProxyType({**types, learned.name: learned.found})
 
 
 def _read(source: FunctionSource, types: Mapping[str, NumberType], order: Order | None) -> Kernel:
@@ -148,7 +148,7 @@ def _read(source: FunctionSource, types: Mapping[str, NumberType], order: Order 
         found = build.kernel()
     found = _in_order(found, returned)
     if order is not None:
-        found = with_order(found, order, declarer.labelled)
+        found = with_order(found, order, declarer.labeled)
     tree = restrict(found.body, frozenset(found.statements))  # loops without a statement go
     assert tree is not None
     return replace(found, body=tree, location=source.span(source.node).location)

@@ -24,7 +24,7 @@ from polysched.frontends.python.scope import (
     NumberType,
     Partial,
     Scope,
-    TypeLearntError,
+    TypeLearnedError,
 )
 from polysched.frontends.python.source import FunctionSource
 from polysched.frontends.python.values import Value, chosen, chosen_of, constant, python_type
@@ -168,7 +168,7 @@ class Reader:
 
         Raises:
             FrontendError: nothing, or nothing that a kernel can use.
-            TypeLearntError: a number that has to be kept in memory.
+            TypeLearnedError: a number that has to be kept in memory.
         """
         found = self.scope.names.get(node.id)
         if found is None:
@@ -176,7 +176,7 @@ class Reader:
         if isinstance(found, Gone):
             if not found.is_number:
                 raise self.source.error(node, f"'{node.id}' {found.reason}")
-            raise TypeLearntError(node.id, NumberType(i64, is_weak=True))
+            raise TypeLearnedError(node.id, NumberType(i64, is_weak=True))
         if isinstance(found, Partial):
             raise self.source.error(
                 node,

@@ -57,7 +57,7 @@ class NumberType:
     is_weak: bool
 
 
-class TypeLearntError(Exception):
+class TypeLearnedError(Exception):
     """A later assignment tells the type of a local number: the function is to be read again."""
 
     def __init__(self, name: str, found: NumberType) -> None:

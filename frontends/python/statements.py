@@ -25,7 +25,7 @@ from polysched.frontends.python.scope import (
     LocalNumber,
     NumberType,
     Partial,
-    TypeLearntError,
+    TypeLearnedError,
     always_assigns,
     assigned,
     indices_of,
@@ -56,14 +56,14 @@ class Declarer:
     Attributes:
         reader: of its expressions.
         returned: the local arrays that it returns.
-        labelled: the statements whose policy the function itself gives, so far.
+        labeled: the statements whose policy the function itself gives, so far.
         conditions: the names of the conditions that are kept, so far.
         stored: counts the statements.
     """
 
     reader: Reader
     returned: frozenset[str]
-    labelled: set[str] = field(default_factory=set)
+    labeled: set[str] = field(default_factory=set)
     conditions: set[str] = field(default_factory=set)
     stored: Iterator[int] = field(default_factory=count)
 
@@ -72,7 +72,7 @@ class Declarer:
 
         Raises:
             FrontendError: one is none that a kernel can have; the message points at the part.
-            TypeLearntError: a number's type differs from what was known of it.
+            TypeLearnedError: a number's type differs from what was known of it.
         """
         for node in body:
             self._statement(node)
@@ -138,7 +138,7 @@ class Declarer:
             except KernelError as error:
                 raise self.reader.source.error(annotation, str(error)) from None
             if target.id not in self.reader.scope.types:
-                raise TypeLearntError(target.id, NumberType(dtype, is_weak=False))
+                raise TypeLearnedError(target.id, NumberType(dtype, is_weak=False))
         self._set_name(node, target, self.reader.value(value))
 
     def _augmented(
@@ -165,9 +165,9 @@ class Declarer:
             scope.names[name] = value
             return
         if known is None:
-            raise TypeLearntError(name, NumberType(value.dtype, value.is_weak))
+            raise TypeLearnedError(name, NumberType(value.dtype, value.is_weak))
         if known.is_weak and (not value.is_weak or value.dtype.is_float > known.dtype.is_float):
-            raise TypeLearntError(name, NumberType(value.dtype, value.is_weak))
+            raise TypeLearnedError(name, NumberType(value.dtype, value.is_weak))
         try:
             require_type(value, known)
         except KernelError as error:
@@ -361,7 +361,7 @@ class Declarer:
         """``with polysched.statement("name", order="any"):`` around one assignment."""
         name, order = given_label(self.reader, node)
         if order is not None:
-            self.labelled.add(name)
+            self.labeled.add(name)
         try:
             with self.reader.build.statement(name, order=order):
                 self.block(node.body)

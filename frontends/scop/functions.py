@@ -50,7 +50,7 @@ FUNCTIONS: Mapping[str, MathFunction] = MappingProxyType(
     }
 )
 """By name. ``exp`` differs from the C library's by at most one unit in the last place, since whole
-vectors of it are computed at once (`polysched/codegen/elementary`); all others are equal to the C
+vectors of it are computed at once (`polysched/codegen/math`); all others are equal to the C
 library's, bit for bit, unless ``--fast-math`` or ``FP_CONTRACT`` asks for speed: then most are
 computed so.
 """

@@ -47,7 +47,7 @@ def floor(value: Expression, divisor: int) -> Expression:
 
 
 def quotient(scope: Scope, value: Expression, divisor: int) -> Expression:
-    """The quotient by a literal as C has it, rounded towards zero."""
+    """The quotient by a literal as C has it, rounded toward zero."""
     if divisor < 0:
         return negated(quotient(scope, value, -divisor))
     if divisor == 1:

@@ -27,12 +27,12 @@ _KINDS = ("shape", "assume", REASSOCIATE)
 class Pragmas:
     """What a function's pragmas declare: shapes by name, and promises.
 
-    ``contract``: what ``#pragma STDC FP_CONTRACT`` says, off if there is none.
+    ``fp_contract``: what ``#pragma STDC FP_CONTRACT`` says, off if there is none.
     """
 
     shapes: dict[str, Shape]
     assumptions: tuple[tuple[c_ast.Node, c_ast.Pragma], ...]
-    contract: bool
+    fp_contract: bool
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,12 @@ def pragmas_of(parsed: ParsedSource, function: c_ast.FuncDef) -> Pragmas:
     """
     shapes: dict[str, Shape] = {}
     assumptions = []
-    contract = False
+    fp_contract = False
     outer = [node for node in parsed.tree.ext if isinstance(node, c_ast.Pragma)]
     for node in (*outer, *_inside(function.body)):
         words = node.string.split()
         if words[:2] == ["STDC", "FP_CONTRACT"]:
-            contract = words[2:] == ["ON"]
+            fp_contract = words[2:] == ["ON"]
         found = pragma_of(node, parsed.places)
         if found is None or found[0] == REASSOCIATE:
             continue
@@ -86,7 +86,7 @@ def pragmas_of(parsed: ParsedSource, function: c_ast.FuncDef) -> Pragmas:
         if name in shapes:
             raise parsed.places.error(node, f"the shape of '{name}' is declared twice")
         shapes[name] = Shape(tuple(extents), node)
-    return Pragmas(shapes, tuple(assumptions), contract)
+    return Pragmas(shapes, tuple(assumptions), fp_contract)
 
 
 def _inside(node: c_ast.Node) -> Iterator[c_ast.Pragma]:

@@ -108,7 +108,7 @@ class CProgram:
         reassociate``, and ``a * b + c`` may round once, as under ``#pragma STDC FP_CONTRACT ON``.
         NaN, infinities, signed zeros and divisions are as C has them.
         """
-        return replace(self, kernel=replace(with_order(self.kernel, Order.ANY), contract=True))
+        return replace(self, kernel=replace(with_order(self.kernel, Order.ANY), fp_contract=True))
 
     def _used(self) -> list[Variable]:
         return [*self.outside.sizes, *self.outside.arrays.values()]
@@ -212,7 +212,7 @@ def _declared(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> CProg
     with build.located(parsed.places.location(region.node)):
         kernel = build.kernel()
     kernel = replace(
-        kernel, contract=pragmas.contract, location=parsed.places.location(region.node)
+        kernel, fp_contract=pragmas.fp_contract, location=parsed.places.location(region.node)
     )
     return CProgram(with_outputs(kernel), parsed, region, outside, variables, result)
 

@@ -8,7 +8,7 @@ from pycparser import c_ast
 
 from polysched.frontends.scop.affine import affine, require_signed
 from polysched.frontends.scop.integers import plus
-from polysched.frontends.scop.linearised import NOTHING, polynomial_value
+from polysched.frontends.scop.linearized import NOTHING, polynomial_value
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.ir.expressions import Expression
 

@@ -64,7 +64,7 @@ class IntegerBinding:
     """A name that stands for an integer known before the statements: a size, an index, or affine
     in those.
 
-    ``is_affine``: if not, it is a polynomial in those, which linearised subscripts may use.
+    ``is_affine``: if not, it is a polynomial in those, which linearized subscripts may use.
     """
 
     value: Expression

@@ -14,7 +14,7 @@ from polysched.frontends.scop.affine import affine, in_type
 from polysched.frontends.scop.branches import without_continue
 from polysched.frontends.scop.cases import MOST_CASES, next_case
 from polysched.frontends.scop.initial_values import completed, initial_values
-from polysched.frontends.scop.linearised import polynomial_value
+from polysched.frontends.scop.linearized import polynomial_value
 from polysched.frontends.scop.loops import loop_header, loop_start
 from polysched.frontends.scop.pragmas import REASSOCIATE, pragma_of
 from polysched.frontends.scop.rows import row_of

@@ -7,7 +7,7 @@ from pycparser import c_ast
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.affine import affine, require_signed
 from polysched.frontends.scop.integers import plus
-from polysched.frontends.scop.linearised import NOTHING, split_subscript
+from polysched.frontends.scop.linearized import NOTHING, split_subscript
 from polysched.frontends.scop.rows import RowBinding
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.ir.affine import instance_space, to_pw_aff

@@ -1,4 +1,4 @@
-"""In which order contestants run in a round, so that no one keeps the same neighbour."""
+"""In which order contestants run in a round, so that no one keeps the same neighbor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def running_order(contestants: int, round_number: int) -> tuple[int, ...]:
     """The order, as positions `0..contestants-1`, in which contestants run in a round.
 
     A contestant leaves its mark on the one after it: a warm or trashed cache, a lowered clock.
-    A plain rotation would keep every neighbour, so the rows of a Williams square are used: over
+    A plain rotation would keep every neighbor, so the rows of a Williams square are used: over
     one cycle (`contestants` rounds if that is even, twice as many if odd) everyone runs in every
     position equally often and directly follows every other one equally often.
 

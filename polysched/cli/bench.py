@@ -10,11 +10,11 @@ from rich.table import Table
 
 from polysched.bench.compile_time import Delay, measure_delays
 from polysched.bench.environment import clear_environment
-from polysched.cli.bench_bitcast import bitcast
 from polysched.cli.bench_conv import conv
 from polysched.cli.bench_gallery import gallery
 from polysched.cli.bench_legality import legality
 from polysched.cli.bench_matmul import matmul
+from polysched.cli.bench_pack_bits import pack_bits
 from polysched.cli.bench_transpose import transpose
 from polysched.cli.commands import Invocation
 from polysched.cli.options import racing_machine_option
@@ -62,7 +62,7 @@ def _delays_table(delays: Sequence[Delay]) -> Table:
 
 @click.group(
     "bench",
-    commands=[bitcast, compile_command, conv, gallery, legality, matmul, transpose],
+    commands=[compile_command, conv, gallery, legality, matmul, pack_bits, transpose],
 )
 @click.pass_context
 def bench(context: click.Context) -> None:

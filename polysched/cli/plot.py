@@ -85,7 +85,7 @@ def _kinds(
     callback=_color,
     default=Color.ORDER.value,
     show_default=True,
-    help="What the colour of a dot tells.",
+    help="What the color of a dot tells.",
 )
 @click.option(
     "--tile",

@@ -50,7 +50,7 @@ def load_source_file(path: Path) -> ModuleType:
 
 @contextlib.contextmanager
 def users_code(path: Path) -> Iterator[None]:
-    """Run code of the file at `path`: its neighbours can be imported, its errors are reported.
+    """Run code of the file at `path`: its neighbors can be imported, its errors are reported.
 
     Raises:
         TargetError: whatever the code raises, with the lines of the user's that led there.

@@ -1,4 +1,4 @@
-"""Writing to the terminal: colours only where a person sees them, unless NO_COLOR is set."""
+"""Writing to the terminal: colors only where a person sees them, unless NO_COLOR is set."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def print_answer(answer: Answer, *, with_label: bool = False) -> None:
 
 
 def _coloured(line: str) -> Text:
-    """A line of a picture, the two instances of the witness in colour."""
+    """A line of a picture, the two instances of the witness in color."""
     text = Text(line)
     text.highlight_regex(r"(?<=[ \d])A(?= |$)", "bold green")
     text.highlight_regex(r"(?<=[ \d])B(?= |$)", "bold red")

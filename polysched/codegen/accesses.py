@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 
 from llvmlite import ir
 
-from polysched.codegen.bits.accesses import PackedAccesses
 from polysched.codegen.intrinsics import (
     active_lanes,
     aligned,
@@ -36,16 +35,17 @@ from polysched.codegen.memory import (
     element_offset,
     known_alignment,
 )
-from polysched.codegen.neighbours import (
+from polysched.codegen.neighbors import (
     ELEMENT_BYTES,
     FEATURE,
     REGISTER_BYTES,
     Contiguous,
     Places,
-    from_neighbours,
+    from_neighbors,
     moved,
 )
 from polysched.codegen.streaming import can_stream, stream
+from polysched.codegen.subbyte.accesses import PackedAccesses
 from polysched.codegen.values import (
     INDEX,
     Value,
@@ -73,13 +73,13 @@ class Lanes:
         variable: the lane variable.
         count: the number of lanes.
         mask: which of them are active; None: all.
-        neighbours: the vectors that are made of others; none under a mask.
+        neighbors: the vectors that are made of others; none under a mask.
     """
 
     variable: str
     count: int
     mask: Any | None
-    neighbours: Places = field(default_factory=dict)
+    neighbors: Places = field(default_factory=dict)
 
 
 ValueOf: TypeAlias = Callable[[Expression, Lanes | None], Value]
@@ -103,7 +103,7 @@ class Accesses:
         self.features = features
         self.loaded = Loaded()
 
-    def with_neighbours(self, storages: Mapping[str, Storage], node: Assign, lanes: Lanes) -> Lanes:
+    def with_neighbors(self, storages: Mapping[str, Storage], node: Assign, lanes: Lanes) -> Lanes:
         """The lanes for a statement, of whose vectors those that overlap are made of each other."""
         if lanes.mask is not None or FEATURE not in self.features:
             return lanes
@@ -118,7 +118,7 @@ class Accesses:
         stored = None
         if node.target.array in storages:
             stored = _whole_vector(storages[node.target.array], node.target.subscripts, lanes)
-        return replace(lanes, neighbours=from_neighbours(found, stored))
+        return replace(lanes, neighbors=from_neighbors(found, stored))
 
     def load(
         self, storage: Storage, subscripts: tuple[Expression, ...], lanes: Lanes | None
@@ -203,7 +203,7 @@ class Accesses:
         if lanes is not None and offset.lane == 0 and lanes.mask is None:
             raise LoweringError(
                 f"statement '{statement}': all lanes of vector loop '{lanes.variable}' write the "
-                f"one element {target}; vectorise another loop"
+                f"one element {target}; vectorize another loop"
             )
         if storage.array.is_packed:
             element = widened(self.builder, value, lanes.count if lanes else None)
@@ -238,9 +238,9 @@ class Accesses:
 
     def _load_contiguous(self, storage: Storage, offset: Offset, lanes: Lanes) -> Any:
         group = Contiguous.of(storage.array.name, offset)
-        step = lanes.neighbours.get(group, {}).get(offset.literal.constant)
+        step = lanes.neighbors.get(group, {}).get(offset.literal.constant)
         if step is not None:
-            return self._from_neighbour(storage, offset, step, lanes)
+            return self._from_neighbor(storage, offset, step, lanes)
         return self._load_vector(storage, offset, lanes, memory_type(storage.array.dtype))
 
     def _load_vector(self, storage: Storage, offset: Offset, lanes: Lanes, element: Any) -> Any:
@@ -260,7 +260,7 @@ class Accesses:
         function = declared(self.builder.module, f"llvm.masked.load.{mangled(type_)}.p0", signature)
         return self._masked_call(function, [pointer, lanes.mask, zeros(type_)], 0, alignment)
 
-    def _from_neighbour(self, storage: Storage, offset: Offset, step: int, lanes: Lanes) -> Any:
+    def _from_neighbor(self, storage: Storage, offset: Offset, step: int, lanes: Lanes) -> Any:
         """A whole vector from the one that lies ``step`` elements further."""
         vector = self._load_contiguous(storage, _further(offset, step), lanes)
         single = offset if step == 1 else _further(offset, lanes.count - 1)
@@ -363,7 +363,7 @@ def _whole_vector(
     storage: Storage, subscripts: tuple[Expression, ...], lanes: Lanes
 ) -> tuple[Contiguous, int, int] | None:
     """Group, literal and known alignment of an access; None if it is no vector of whole registers
-    that neighbours can be moved into.
+    that neighbors can be moved into.
     """
     dtype = storage.array.dtype
     size = dtype.bytes * lanes.count

@@ -20,7 +20,7 @@ from polysched.loops.nodes import Assign, For, If, LoopNode
 class Strided:
     """An access by lanes: where lane 0 goes, and how far the lanes are apart in each dimension.
 
-    Rows run along the dimension ``along``, whose elements are neighbours in memory.
+    Rows run along the dimension ``along``, whose elements are neighbors in memory.
     """
 
     array: str
@@ -106,7 +106,7 @@ class Column:
         return frozenset(load.array for load in self.assign.reads)
 
     def strided(self, access: Access | Load) -> Strided | None:
-        """An access whose lanes lie rows apart; None if they are one element or neighbours."""
+        """An access whose lanes lie rows apart; None if they are one element or neighbors."""
         lane = self.loop.variable
         forms = [linear_form(subscript, {}) for subscript in access.subscripts]
         for form, subscript in zip(forms, access.subscripts, strict=True):

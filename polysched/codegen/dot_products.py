@@ -133,7 +133,7 @@ class _Former:
         return factors
 
     def _is_group(self, node: LoopNode, factors: list[Factors]) -> bool:
-        """Whether there is an instruction for it and terms and lanes are neighbours in memory."""
+        """Whether there is an instruction for it and terms and lanes are neighbors in memory."""
         assert isinstance(node, For)
         count = len(factors)
         leads = factors[0].loads
@@ -145,9 +145,9 @@ class _Former:
         if not all(len(later.loads) == len(leads) for later in factors):
             return False
         loads_of = zip(*(later.loads for later in factors), strict=True)
-        return all(self._are_neighbours(list(one), node.variable) for one in loads_of)
+        return all(self._are_neighbors(list(one), node.variable) for one in loads_of)
 
-    def _are_neighbours(self, terms: list[Load], lane: str) -> bool:
+    def _are_neighbors(self, terms: list[Load], lane: str) -> bool:
         """Whether elements lie one behind the other in memory, and those of the next lane behind
         them or at the same place.
         """

@@ -238,7 +238,7 @@ class Emitter:
             value = self._dot_product(node, lanes)
         else:
             if lanes is not None:
-                lanes = values.accesses.with_neighbours(values.storages, node, lanes)
+                lanes = values.accesses.with_neighbors(values.storages, node, lanes)
             value = values.value(node.value, lanes)
         self._store(node, value, lanes)
         values.addresses.pace.rest()

@@ -42,7 +42,7 @@ class Evaluator:
         known: intervals of the parameters.
         variables: LLVM values of the variables of the loops around.
         features: LLVM's names of the instruction sets that may be used by name.
-        contract: which products and sums may become one FMA.
+        fp_contract: which products and sums may become one FMA.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Evaluator:
         *,
         variables: Mapping[str, Any] | None = None,
         features: Set[str] = frozenset(),
-        contract: Contraction = ANYWHERE,
+        fp_contract: Contraction = ANYWHERE,
     ) -> None:
         self.builder = builder
         self.parameters = parameters
@@ -65,7 +65,7 @@ class Evaluator:
         self.known = known
         self.variables = variables or {}
         self.features = features
-        self.contract = contract
+        self.fp_contract = fp_contract
         self.addresses = Addresses(builder, self.index)
         self.accesses = Accesses(builder, self.addresses, self.value, features)
 
@@ -136,8 +136,10 @@ class Evaluator:
                 width = next((v.lanes for v in values if v.lanes is not None), None)
                 given = [widened(self.builder, v, width) for v in values]
                 dtype = values[-1].dtype
-                contract = self.contract.joins(expression)
-                result = emit_operator(self.builder, operator, dtype, given, contract=contract)
+                fp_contract = self.fp_contract.joins(expression)
+                result = emit_operator(
+                    self.builder, operator, dtype, given, fp_contract=fp_contract
+                )
                 return Value(result, expression.dtype or dtype, width)
         raise LoweringError(f"expression {expression} has no machine code")
 

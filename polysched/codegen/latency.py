@@ -56,7 +56,7 @@ def contraction(program: LoopProgram, registers: Set[str], fma_latency: int) -> 
         fma_latency: in cycles.
     """
     found: set[str] = set()
-    for node in walk(program.body) if program.contract else ():
+    for node in walk(program.body) if program.fp_contract else ():
         if isinstance(node, For) and node.kind is not LoopKind.VECTOR:
             # What is born in an iteration does not wait for the iteration before.
             carried = registers - {one.array for one in walk(node) if isinstance(one, Allocate)}
@@ -68,7 +68,7 @@ def contraction(program: LoopProgram, registers: Set[str], fma_latency: int) -> 
             }
             if len(own) <= fma_latency // 2:
                 found |= own
-    return Contraction(program.contract, frozenset(found))
+    return Contraction(program.fp_contract, frozenset(found))
 
 
 def _adds_to(expression: Operation, accumulators: Set[str]) -> bool:

@@ -35,7 +35,7 @@ class Storage:
         array: the array.
         base: LLVM pointer to the first element.
         strides: elements from one index to the next for each stored dimension: a literal or an
-            i64; of a packed array bits (:mod:`polysched.codegen.bits.layout`).
+            i64; of a packed array bits (:mod:`polysched.codegen.subbyte.layout`).
         alignment: known alignment of ``base`` in bytes.
         own: elements of an array in the frame of the function, which no other thread sees; 0 of
             any other array.
@@ -58,7 +58,7 @@ class Storage:
 class Offset:
     """An element's distance from the base: ``constant + sum of stride * form`` in elements.
 
-    ``lane`` is the distance between neighbouring lanes, None where it is no literal.
+    ``lane`` is the distance between neighboring lanes, None where it is no literal.
     """
 
     literal: LinearForm

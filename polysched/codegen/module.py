@@ -108,7 +108,7 @@ def _emit_function(module: ir.Module, program: LoopProgram, machine: Machine) ->
         slots,
         known,
         features=machine.enabled_features,
-        contract=contraction(program, set(registers), machine.fma_latency),
+        fp_contract=contraction(program, set(registers), machine.fma_latency),
     )
     regions = None
     if is_threaded:

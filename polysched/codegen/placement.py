@@ -8,10 +8,10 @@ from typing import Any
 
 from llvmlite import ir
 
-from polysched.codegen.bits.layout import bit_strides
 from polysched.codegen.evaluation import Evaluator
 from polysched.codegen.intrinsics import declared
 from polysched.codegen.memory import BYTE, CACHE_LINE, Storage, row_major
+from polysched.codegen.subbyte.layout import bit_strides
 from polysched.codegen.values import INDEX, element_type, stack_slot, vector_of
 from polysched.ir.expressions import Constant, Expression
 from polysched.ir.kernel import Array

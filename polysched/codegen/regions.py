@@ -50,7 +50,7 @@ PARALLEL = ir.FunctionType(_VOID, [_POINTER, _POINTER, _INT32, _INT32])
 _SLOT = 8  # bytes of a pointer or an i64
 
 CHUNKS_A_THREAD = 8
-"""More are fairer where threads are held up, fewer have longer runs of neighbouring iterations."""
+"""More are fairer where threads are held up, fewer have longer runs of neighboring iterations."""
 
 TEAM = "GOMP_parallel"
 """The function of a team, by the name that OpenMP runtimes have for it."""
@@ -186,7 +186,7 @@ class Regions:
             outer.known,
             variables=variables,
             features=outer.features,
-            contract=outer.contract,
+            fp_contract=outer.fp_contract,
         )
         Emitter(values, unmasked=emitter.unmasked).counted(node, lower, upper)
         if any(storage.array.streamed for storage in storages.values()):

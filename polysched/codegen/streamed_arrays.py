@@ -29,14 +29,14 @@ def require_streams(program: LoopProgram) -> None:
     for name in program.arrays:
         if name in asked & written - found:
             raise LoweringError(
-                f"array '{name}' is to be streamed, but no vector loop writes neighbouring "
-                f"elements of it, at least {LEAST_BYTES} bytes at a time: vectorise the loop "
+                f"array '{name}' is to be streamed, but no vector loop writes neighboring "
+                f"elements of it, at least {LEAST_BYTES} bytes at a time: vectorize the loop "
                 "over them, or take the stream step away"
             )
 
 
 def _streamed(loop: For, program: LoopProgram) -> list[str]:
-    """The array that a vector loop writes, if it does so by whole vectors of neighbours."""
+    """The array that a vector loop writes, if it does so by whole vectors of neighbors."""
     return [
         node.target.array
         for node in walk(loop)

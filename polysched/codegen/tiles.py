@@ -1,4 +1,4 @@
-"""Tiles of vectors: strided accesses of neighbouring columns become rows and a transposition.
+"""Tiles of vectors: strided accesses of neighboring columns become rows and a transposition.
 
 A *tile* is a run of copies of one vector statement, as unrolling leaves it, in which an access goes
 to lanes that lie rows apart, and from copy to copy to the next element of each row::
@@ -127,7 +127,7 @@ class _Former:
             if array.dtype.bits not in (8, 16, 32, 64):
                 return f"elements of array '{one.array}' are of type {array.dtype}, no whole bytes"
             if array.strides is not None and Constant(1) not in array.strides:
-                return f"no elements of array '{one.array}' are neighbours in memory"
+                return f"no elements of array '{one.array}' are neighbors in memory"
         return None
 
     def _consecutive(self, run: list[Column]) -> int:

@@ -14,17 +14,17 @@ from typing import Any, TypeAlias
 from llvmlite import ir
 
 from polysched.codegen.c_library import library_call
-from polysched.codegen.elementary.arc_tangent import arc_tangent
-from polysched.codegen.elementary.exponentials import exponential, exponential_2
-from polysched.codegen.elementary.hyperbolic import (
+from polysched.codegen.extrema import maximum, minimum
+from polysched.codegen.intrinsics import Splat, constant, free, intrinsic, shuffled, vector_type
+from polysched.codegen.math.arc_tangent import arc_tangent
+from polysched.codegen.math.exponentials import exponential, exponential_2
+from polysched.codegen.math.hyperbolic import (
     hyperbolic_cosine,
     hyperbolic_sine,
     hyperbolic_tangent,
 )
-from polysched.codegen.elementary.logarithms import logarithm, logarithm_2, logarithm_10
-from polysched.codegen.elementary.trigonometric import cosine, sine, tangent
-from polysched.codegen.extrema import maximum, minimum
-from polysched.codegen.intrinsics import Splat, constant, free, intrinsic, shuffled, vector_type
+from polysched.codegen.math.logarithms import logarithm, logarithm_2, logarithm_10
+from polysched.codegen.math.trigonometric import cosine, sine, tangent
 from polysched.errors import LoweringError
 from polysched.ir.dtypes import DType, NumberKind
 from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
@@ -339,19 +339,19 @@ def emit_operator(
     dtype: DType,
     operands: list[Any],
     *,
-    contract: bool = True,
+    fp_contract: bool = True,
 ) -> Any:
     """The LLVM value of an operator on operands of element type ``dtype`` and one width.
 
     Args:
-        contract: whether a * b + c may round once.
+        fp_contract: whether a * b + c may round once.
 
     Raises:
         LoweringError: the operator has no code for that type.
     """
     if operator is Operator.SELECT:
         return builder.select(*operands)
-    floats = _FLOAT if contract else _UNCONTRACTED
+    floats = _FLOAT if fp_contract else _UNCONTRACTED
     table = floats if dtype.is_float else _SIGNED if dtype.is_signed else _UNSIGNED
     if operator not in table:
         raise LoweringError(f"'{operator.value}' has no machine code for values of type {dtype}")
@@ -386,7 +386,7 @@ def _is_nonzero(builder: ir.IRBuilder, value: Any, source: DType) -> Any:
 
 
 def _truncated(builder: ir.IRBuilder, value: Any, target: DType, type_: Any) -> Any:
-    """Float to integer towards 0; what does not fit, NaN too, becomes the type's smallest value."""
+    """Float to integer toward 0; what does not fit, NaN too, becomes the type's smallest value."""
     lowest = -(1 << (target.bits - 1)) if target.is_signed else 0
     beyond = lowest + (1 << target.bits)
     whole = intrinsic(builder, "trunc", [value])

@@ -9,7 +9,7 @@ import click
 
 from polysched.fuzz.campaign import Plan, run
 from polysched.fuzz.exploring import Case, Found, Judges, explore
-from polysched.fuzz.judgement import Mode
+from polysched.fuzz.judgment import Mode
 from polysched.fuzz.python_text import script
 from polysched.fuzz.report import lines, record, safe_reproducer
 from polysched.machine.detect import detect_host

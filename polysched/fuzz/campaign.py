@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
 from polysched.fuzz.exploring import Explored, Found, Judges, explore
-from polysched.fuzz.judgement import Finding, Mode
+from polysched.fuzz.judgment import Finding, Mode
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 

@@ -59,9 +59,9 @@ class Choosing:
         first, second = sorted((outer, inner))
         return names[first], names[second]
 
-    def neighbours(self) -> tuple[str, str]:
+    def neighbors(self) -> tuple[str, str]:
         """Two loops of which one stands directly before the other, if there are any."""
-        pairs = list(_neighbours(self.program.tree))
+        pairs = list(_neighbors(self.program.tree))
         if not pairs or chance(self.integers, 1, 10):
             return self.loop(), self.loop()
         return choose(self.integers, pairs)
@@ -93,17 +93,17 @@ class Choosing:
         return f"{stem}{self.number}"
 
 
-def _neighbours(node: Node) -> list[tuple[str, str]]:
+def _neighbors(node: Node) -> list[tuple[str, str]]:
     match node:
         case Loop(body=body):
-            return _neighbours(body)
+            return _neighbors(body)
         case TreeSequence(children=children):
             found = [
                 (_reference(first), _reference(second))
                 for first, second in pairwise(children)
                 if isinstance(first, Loop) and isinstance(second, Loop)
             ]
-            return found + [pair for child in children for pair in _neighbours(child)]
+            return found + [pair for child in children for pair in _neighbors(child)]
     return []
 
 

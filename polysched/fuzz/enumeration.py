@@ -92,12 +92,12 @@ def enumerate_kernel(
     used = list(uses(instances, kernel.arrays))
     touches = element_touches(used)
     conflicts = _conflicts(instances, order, touches)
-    neighbours = _neighbours(order, byte_touches(used))
-    if conflicts is None or neighbours is None:
+    neighbors = _neighbors(order, byte_touches(used))
+    if conflicts is None or neighbors is None:
         return None
     return Enumeration(
         instances,
-        conflicts.joined(neighbours),
+        conflicts.joined(neighbors),
         is_outside=any(one.is_outside for one in used),
         is_undefined=_is_undefined(kernel, order, touches),
     )
@@ -130,7 +130,7 @@ def _conflicts(instances: Instances, order: Points, touches: Touches) -> Conflic
     )
 
 
-def _neighbours(order: Points, touches: Touches) -> Conflicts | None:
+def _neighbors(order: Points, touches: Touches) -> Conflicts | None:
     """Every pair in one byte, at least one of both writing: threads must not meet there."""
     pairs = _pairs(order, touches)
     if pairs is None:

@@ -13,7 +13,7 @@ import islpy as isl
 
 from polysched.errors import KernelError, PolyschedError, ScheduleError
 from polysched.fuzz.choosing import FEW_LANES, MANY_LANES, Choosing
-from polysched.fuzz.judgement import Finding, Judgement, Mode
+from polysched.fuzz.judgment import Finding, Judgment, Mode
 from polysched.fuzz.kernels import random_sketch
 from polysched.fuzz.limits import Limits, machine_limits, order_limits, plain_limits
 from polysched.fuzz.machine_judge import NOT_TO_BE_HAD, TOO_MUCH_CODE, judge_machine
@@ -144,13 +144,13 @@ def explore_in(
         if schedule is base:
             continue
         run_refused = chance(integers, 1, 4)
-        judgement = judged(subject, schedule, judged_by, judges, run_refused=run_refused)
-        _count(explored, judgement)
-        if judgement.remark not in (NOT_TO_BE_HAD, TOO_MUCH_CODE):
+        judgment = judged(subject, schedule, judged_by, judges, run_refused=run_refused)
+        _count(explored, judgment)
+        if judgment.remark not in (NOT_TO_BE_HAD, TOO_MUCH_CODE):
             schedules.append(schedule)
-        if judgement.finding is not None:
+        if judgment.finding is not None:
             case = Case(sketch, schedule.steps, judged_by)
-            explored.found.append(Found(seed, case, judgement.finding, judgement.detail))
+            explored.found.append(Found(seed, case, judgment.finding, judgment.detail))
     return explored
 
 
@@ -220,7 +220,7 @@ CRASHES = (
 
 def judged(
     subject: Subject, schedule: Schedule, mode: Mode, judges: Judges, *, run_refused: bool = True
-) -> Judgement:
+) -> Judgment:
     """The verdict on a schedule, and what the mode's judge says of it.
 
     Args:
@@ -230,18 +230,18 @@ def judged(
         verdict = judges.checker(schedule)
         if verdict.is_legal or run_refused or mode is Mode.ORDER:
             return _judged(subject, schedule, verdict, mode, judges)
-        return Judgement(mode, verdict.kind)
+        return Judgment(mode, verdict.kind)
     except (isl.Error, PolyschedError, *CRASHES) as error:
-        return Judgement(mode, None, Finding.CRASH, shown(error))
+        return Judgment(mode, None, Finding.CRASH, shown(error))
 
 
 def _judged(
     subject: Subject, schedule: Schedule, verdict: Verdict, mode: Mode, judges: Judges
-) -> Judgement:
+) -> Judgment:
     if verdict.doubted is not None:
-        return Judgement(mode, verdict.kind, Finding.WRONG_WITNESS, verdict.reason)
+        return Judgment(mode, verdict.kind, Finding.WRONG_WITNESS, verdict.reason)
     if verdict.kind is VerdictKind.UNKNOWN:
-        return Judgement(mode, verdict.kind, remark=f"unknown: {verdict.reason}")
+        return Judgment(mode, verdict.kind, remark=f"unknown: {verdict.reason}")
     violation = verdict.violation
     if violation is not None and violation.in_kernel:
         return judge_order(subject, Schedule(schedule.kernel), verdict)
@@ -251,27 +251,27 @@ def _judged(
         return judge_run(subject, schedule, verdict)
     if verdict.is_legal:
         return judge_machine(subject, schedule, verdict, judges.machine)
-    return Judgement(mode, verdict.kind)
+    return Judgment(mode, verdict.kind)
 
 
-def _count(explored: Explored, judgement: Judgement) -> None:
-    verdict = "none" if judgement.verdict is None else judgement.verdict.value
+def _count(explored: Explored, judgment: Judgment) -> None:
+    verdict = "none" if judgment.verdict is None else judgment.verdict.value
     explored.counts["pairs"] += 1
-    explored.counts[f"{judgement.mode.value}: {verdict}"] += 1
-    if judgement.remark:
-        explored.counts[f"{judgement.mode.value}: {judgement.remark}"] += 1
-    if judgement.finding is not None:
-        explored.counts[judgement.finding.value] += 1
+    explored.counts[f"{judgment.mode.value}: {verdict}"] += 1
+    if judgment.remark:
+        explored.counts[f"{judgment.mode.value}: {judgment.remark}"] += 1
+    if judgment.finding is not None:
+        explored.counts[judgment.finding.value] += 1
 
 
-def judge_again(case: Case, judges: Judges) -> Judgement | None:
+def judge_again(case: Case, judges: Judges) -> Judgment | None:
     """Judge a case from the beginning; None if it is none: no kernel, a step that does not fit."""
     try:
         schedule = Schedule(declare(case.sketch))
     except KernelError:
         return None
     except (isl.Error, *CRASHES) as error:
-        return Judgement(case.mode, None, Finding.CRASH, shown(error))
+        return Judgment(case.mode, None, Finding.CRASH, shown(error))
     subject = Subject(schedule.kernel)
     for step in case.steps:
         try:
@@ -279,5 +279,5 @@ def judge_again(case: Case, judges: Judges) -> Judgement | None:
         except (isl.Error, PolyschedError, *CRASHES) as error:
             if is_meant(error):
                 return None
-            return Judgement(case.mode, None, Finding.CRASH, shown(error))
+            return Judgment(case.mode, None, Finding.CRASH, shown(error))
     return judged(subject, schedule, case.mode, judges)

@@ -42,7 +42,7 @@ def random_sketch(integers: Integers, limits: Limits = DEFAULT_LIMITS) -> Kernel
     written = {one.target.array for one in assignments(body)}
     arrays = tuple(_declared(target.sketch, written) for target in draft.arrays)
     arrays = tuple(laid_out(integers, one, strided=limits.strided) for one in arrays)
-    return KernelSketch(draft.parameters, arrays, body, contract=not limits.exact)
+    return KernelSketch(draft.parameters, arrays, body, fp_contract=not limits.exact)
 
 
 def _declared(array: ArraySketch, written: set[str]) -> ArraySketch:

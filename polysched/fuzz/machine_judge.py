@@ -8,7 +8,7 @@ import numpy as np
 
 from polysched.errors import CodeTooLargeError, LoweringError
 from polysched.fuzz.instances import Sizes
-from polysched.fuzz.judgement import NO_LOOPS, Finding, Judgement, Mode
+from polysched.fuzz.judgment import NO_LOOPS, Finding, Judgment, Mode
 from polysched.fuzz.placement import Place, placed
 from polysched.fuzz.subject import Subject, instance_count
 from polysched.ir.memory import AnyArray
@@ -52,7 +52,7 @@ TOO_MUCH_CODE = "accepted, but it would be too much code"
 
 def judge_machine(
     subject: Subject, schedule: Schedule, verdict: Verdict, machine: Machine
-) -> Judgement:
+) -> Judgment:
     """What the machine code computes.
 
     Integers must be equal bit for bit, and so must floats that round operation by operation. Other
@@ -62,13 +62,13 @@ def judge_machine(
     try:
         compiled = compile(schedule, machine, cache=ObjectCache(None))
     except CodeTooLargeError:
-        return Judgement(Mode.MACHINE, verdict.kind, remark=TOO_MUCH_CODE)
+        return Judgment(Mode.MACHINE, verdict.kind, remark=TOO_MUCH_CODE)
     except LoweringError as error:
         if not _has_loops(schedule):
-            return Judgement(Mode.MACHINE, verdict.kind, remark=NO_LOOPS)
+            return Judgment(Mode.MACHINE, verdict.kind, remark=NO_LOOPS)
         if any(isinstance(step, _REQUESTS) for step in schedule.steps):
-            return Judgement(Mode.MACHINE, verdict.kind, remark=NOT_TO_BE_HAD)
-        return Judgement(Mode.MACHINE, verdict.kind, Finding.NO_CODE, str(error))
+            return Judgment(Mode.MACHINE, verdict.kind, remark=NOT_TO_BE_HAD)
+        return Judgment(Mode.MACHINE, verdict.kind, Finding.NO_CODE, str(error))
     threads = {"threads": THREADS} if compiled.is_threaded else {}
     for sizes in subject.affordable(SIZES, MOST_INSTANCES, RUNS):
         places = _places(subject, sizes)
@@ -76,8 +76,8 @@ def judge_machine(
         compiled(**arguments, **sizes, **threads)
         wrong = _wrong(subject, sizes, places)
         if wrong:
-            return Judgement(Mode.MACHINE, verdict.kind, Finding.WRONG_RESULT, wrong)
-    return Judgement(Mode.MACHINE, verdict.kind)
+            return Judgment(Mode.MACHINE, verdict.kind, Finding.WRONG_RESULT, wrong)
+    return Judgment(Mode.MACHINE, verdict.kind)
 
 
 def _places(subject: Subject, sizes: Sizes) -> dict[str, Place]:
@@ -113,7 +113,7 @@ def _has_loops(schedule: Schedule) -> bool:
 
 
 def _agrees(got: AnyArray, expected: AnyArray, subject: Subject, sizes: Sizes) -> bool:
-    if got.dtype.kind != "f" or not subject.kernel.contract:
+    if got.dtype.kind != "f" or not subject.kernel.fp_contract:
         return np.array_equal(got, expected, equal_nan=got.dtype.kind == "f")
     information = np.finfo(got.dtype)
     if not (np.abs(expected) < information.max / 4).all():

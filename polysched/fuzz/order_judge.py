@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from polysched.fuzz.enumeration import Enumeration, Mask, runs_two_as_one, violated
-from polysched.fuzz.judgement import Finding, Judgement, Mode
+from polysched.fuzz.judgment import Finding, Judgment, Mode
 from polysched.fuzz.subject import Subject
 from polysched.ir.tree import Node, executed
 from polysched.legality.verdict import Verdict, VerdictKind, Violation, ViolationKind
 from polysched.schedule.schedule import Schedule
 
 
-def judge_order(subject: Subject, schedule: Schedule, verdict: Verdict) -> Judgement:
+def judge_order(subject: Subject, schedule: Schedule, verdict: Verdict) -> Judgment:
     """The verdict against all pairs of instances at small sizes.
 
     A legal schedule must be legal at all of them; an illegal one must be illegal at the size of its
@@ -22,13 +22,13 @@ def judge_order(subject: Subject, schedule: Schedule, verdict: Verdict) -> Judge
     if verdict.kind is VerdictKind.LEGAL:
         table = subject.small
         if table is None:
-            return Judgement(Mode.ORDER, verdict.kind, remark="too large to enumerate")
+            return Judgment(Mode.ORDER, verdict.kind, remark="too large to enumerate")
         why = _illegal(table, tree)
         if why:
-            return Judgement(Mode.ORDER, verdict.kind, Finding.ACCEPTED_ILLEGAL, why)
+            return Judgment(Mode.ORDER, verdict.kind, Finding.ACCEPTED_ILLEGAL, why)
     elif verdict.violation is not None:
         return _refused(subject, tree, verdict.violation)
-    return Judgement(Mode.ORDER, verdict.kind)
+    return Judgment(Mode.ORDER, verdict.kind)
 
 
 def _illegal(table: Enumeration, tree: Node) -> str:
@@ -49,22 +49,22 @@ def _named(table: Enumeration, pair: int) -> str:
     return f"{' and '.join(names)} are not kept apart, in that order"
 
 
-def _refused(subject: Subject, tree: Node, violation: Violation) -> Judgement:
+def _refused(subject: Subject, tree: Node, violation: Violation) -> Judgment:
     sizes = dict(violation.witness.parameters)
     if not all(name in sizes for name in subject.kernel.parameters):
         missing = [name for name in subject.kernel.parameters if name not in sizes]
         return _finding(Finding.WRONG_WITNESS, f"it has no value of {', '.join(missing)}")
     table = subject.at(sizes)
     if table is None:
-        return Judgement(Mode.ORDER, VerdictKind.ILLEGAL, remark="witness too large to enumerate")
+        return Judgment(Mode.ORDER, VerdictKind.ILLEGAL, remark="witness too large to enumerate")
     if violation.in_kernel:
         outside = violation.what is ViolationKind.BOUNDS
         if table.is_outside if outside else table.is_undefined:
-            return Judgement(Mode.ORDER, VerdictKind.ILLEGAL)
+            return Judgment(Mode.ORDER, VerdictKind.ILLEGAL)
         return _finding(Finding.REFUSED_LEGAL, f"the kernel has no such fault at {sizes}")
     if violation.what is ViolationKind.ONCE:
         if runs_two_as_one(table, tree):
-            return Judgement(Mode.ORDER, VerdictKind.ILLEGAL)
+            return Judgment(Mode.ORDER, VerdictKind.ILLEGAL)
         return _finding(Finding.REFUSED_LEGAL, f"no two instances run as one at {sizes}")
     broken = violated(table, tree)
     if not broken.any():
@@ -73,7 +73,7 @@ def _refused(subject: Subject, tree: Node, violation: Violation) -> Judgement:
         source, sink = violation.witness.source, violation.witness.sink
         ends = f"{source.name} and {'nothing' if sink is None else sink.name}"
         return _finding(Finding.WRONG_WITNESS, f"{ends} are kept apart at {sizes}")
-    return Judgement(Mode.ORDER, VerdictKind.ILLEGAL)
+    return Judgment(Mode.ORDER, VerdictKind.ILLEGAL)
 
 
 def _is_broken(table: Enumeration, broken: Mask, violation: Violation) -> bool:
@@ -89,5 +89,5 @@ def _is_broken(table: Enumeration, broken: Mask, violation: Violation) -> bool:
     )
 
 
-def _finding(finding: Finding, detail: str) -> Judgement:
-    return Judgement(Mode.ORDER, VerdictKind.ILLEGAL, finding, detail)
+def _finding(finding: Finding, detail: str) -> Judgment:
+    return Judgment(Mode.ORDER, VerdictKind.ILLEGAL, finding, detail)

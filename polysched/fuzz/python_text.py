@@ -94,7 +94,7 @@ def kernel_lines(sketch: KernelSketch) -> Iterator[str]:
         yield f"{array.name} = build.{array.role.value}({made})"
     for part in sketch.body:
         yield from _part_lines(part, "")
-    made = "build.kernel()" if sketch.contract else "replace(build.kernel(), contract=False)"
+    made = "build.kernel()" if sketch.fp_contract else "replace(build.kernel(), fp_contract=False)"
     yield f"kernel = {made}"
 
 
@@ -138,7 +138,7 @@ def script(sketch: KernelSketch, steps: Iterable[Step], *, comment: str = "") ->
     functions = sorted(name for name in (*_FUNCTIONS.values(), "cast") if f"{name}(" in text)
     modules = {(type(step).__module__, type(step).__name__) for step in listed}
     lines = [f"# {line}".rstrip() for line in comment.splitlines()]
-    if not sketch.contract:
+    if not sketch.fp_contract:
         lines.append("from dataclasses import replace")
     lines.append("from polysched.ir.builder import KernelBuilder")
     if functions:

@@ -11,7 +11,7 @@ from typing import Any
 
 from polysched.fuzz.campaign import Outcome
 from polysched.fuzz.exploring import Case, Found, Judges, judge_again
-from polysched.fuzz.judgement import Finding, Mode
+from polysched.fuzz.judgment import Finding, Mode
 from polysched.fuzz.python_text import script
 from polysched.fuzz.shrink import shrink
 from polysched.legality.verdict import VerdictKind
@@ -78,8 +78,8 @@ def reproducer(found: Found, judges: Judges) -> str:
         return "".join(f"# {line}\n" for line in (*comment.splitlines(), command))
 
     def finding(case: Case) -> Finding | None:
-        judgement = judge_again(case, judges)
-        return None if judgement is None else judgement.finding
+        judgment = judge_again(case, judges)
+        return None if judgment is None else judgment.finding
 
     smaller = shrink(found.case, found.finding, finding)
     again = judge_again(smaller, judges)

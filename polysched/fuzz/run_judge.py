@@ -6,7 +6,7 @@ import numpy as np
 
 from polysched.errors import KernelError, LoweringError
 from polysched.fuzz.instances import Sizes
-from polysched.fuzz.judgement import NO_LOOPS, Finding, Judgement, Mode
+from polysched.fuzz.judgment import NO_LOOPS, Finding, Judgment, Mode
 from polysched.fuzz.storage_judge import spoilt_read
 from polysched.fuzz.subject import Subject
 from polysched.ir.tree import LoopKind, loops
@@ -30,7 +30,7 @@ RUNS = 3
 """Sizes at which one schedule runs, at most."""
 
 
-def judge_run(subject: Subject, schedule: Schedule, verdict: Verdict) -> Judgement:
+def judge_run(subject: Subject, schedule: Schedule, verdict: Verdict) -> Judgment:
     """What the loops compute, at some sizes, and what each of their reads sees.
 
     Of an accepted schedule everything must be right. A refused one runs at the sizes of its witness
@@ -40,7 +40,7 @@ def judge_run(subject: Subject, schedule: Schedule, verdict: Verdict) -> Judgeme
     try:
         program = generate_loops(schedule.program)
     except LoweringError:
-        return Judgement(Mode.RUN, verdict.kind, remark=NO_LOOPS if verdict.is_legal else "")
+        return Judgment(Mode.RUN, verdict.kind, remark=NO_LOOPS if verdict.is_legal else "")
     violation = verdict.violation
     every = subject.affordable(SIZES, MOST_INSTANCES, RUNS)
     sizes = {} if violation is None else dict(violation.witness.parameters)
@@ -49,21 +49,21 @@ def judge_run(subject: Subject, schedule: Schedule, verdict: Verdict) -> Judgeme
         every.append(sizes)
     wrong = _wrong(subject, schedule.program, program, every)
     if verdict.is_legal and wrong:
-        return Judgement(Mode.RUN, verdict.kind, Finding.WRONG_RESULT, wrong)
+        return Judgment(Mode.RUN, verdict.kind, Finding.WRONG_RESULT, wrong)
     if violation is None or violation.in_kernel or wrong:
-        return Judgement(Mode.RUN, verdict.kind)
+        return Judgment(Mode.RUN, verdict.kind)
     if not is_small:
-        return Judgement(Mode.RUN, verdict.kind, remark=TOO_LARGE)
+        return Judgment(Mode.RUN, verdict.kind, remark=TOO_LARGE)
     if violation.cause in _AT_ONCE:
-        return Judgement(Mode.RUN, verdict.kind, remark=RACE)
+        return Judgment(Mode.RUN, verdict.kind, remark=RACE)
     if violation.cause in _BY_VALUES and not _is_parallel(schedule.program):
         match spoilt_read(schedule.program, sizes, LARGEST_WITNESS):
             case "":
                 detail = f"right at {sizes}"
-                return Judgement(Mode.RUN, verdict.kind, Finding.REFUSED_LEGAL, detail)
+                return Judgment(Mode.RUN, verdict.kind, Finding.REFUSED_LEGAL, detail)
             case str():
-                return Judgement(Mode.RUN, verdict.kind)
-    return Judgement(Mode.RUN, verdict.kind, remark=UNSEEN)
+                return Judgment(Mode.RUN, verdict.kind)
+    return Judgment(Mode.RUN, verdict.kind, remark=UNSEEN)
 
 
 TOO_LARGE = "refused, too large to run at the sizes of the witness"

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from polysched.fuzz.exploring import Case
-from polysched.fuzz.judgement import Finding
+from polysched.fuzz.judgment import Finding
 from polysched.fuzz.sketch import (
     AssignSketch,
     KernelSketch,

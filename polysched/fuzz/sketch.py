@@ -71,12 +71,12 @@ PartSketch: TypeAlias = AssignSketch | LoopSketch | WhereSketch
 
 @dataclass(frozen=True)
 class KernelSketch:
-    """All of a kernel's declaration; ``contract`` is the kernel's."""
+    """All of a kernel's declaration; ``fp_contract`` is the kernel's."""
 
     parameters: tuple[ParameterSketch, ...]
     arrays: tuple[ArraySketch, ...]
     body: tuple[PartSketch, ...]
-    contract: bool = True
+    fp_contract: bool = True
 
 
 def assignments(parts: tuple[PartSketch, ...]) -> Iterator[AssignSketch]:
@@ -100,7 +100,7 @@ def declare(sketch: KernelSketch) -> Kernel:
     arrays = {array.name: _declared(build, array) for array in sketch.arrays}
     for part in sketch.body:
         _declare(build, arrays, part)
-    return replace(build.kernel(), contract=sketch.contract)
+    return replace(build.kernel(), fp_contract=sketch.fp_contract)
 
 
 def _declared(build: KernelBuilder, array: ArraySketch) -> ArrayHandle:

@@ -12,15 +12,15 @@ from polysched.ir.kernel import Role
 from polysched.ir.tree import LoopKind, TransposeStrategy, path
 from polysched.schedule.collapse import Collapse
 from polysched.schedule.compute_at import ComputeAt
-from polysched.schedule.contract import Contract
 from polysched.schedule.distribute import Distribute
+from polysched.schedule.divide import Divide
+from polysched.schedule.fold_storage import FoldStorage
 from polysched.schedule.fuse import Fuse
 from polysched.schedule.pack import Pack
 from polysched.schedule.parallel import Parallel
-from polysched.schedule.partition import Partition
 from polysched.schedule.prefetch import Prefetch
 from polysched.schedule.primitives import Step
-from polysched.schedule.privatise import Privatise
+from polysched.schedule.privatize import Privatize
 from polysched.schedule.promote import Promote
 from polysched.schedule.reorder import Reorder
 from polysched.schedule.reverse import Reverse
@@ -58,11 +58,11 @@ def _recompute(choosing: Choosing) -> Step:
     return ComputeAt(producer, choosing.at(produced), recompute=True)
 
 
-def _contract(choosing: Choosing) -> Step:
+def _fold_storage(choosing: Choosing) -> Step:
     array = choosing.array(written=True, role=Role.TEMPORARY)
     dimensions = choosing.program.arrays[array].dimensions or ("none",)
     dimension = choose(choosing.integers, dimensions)
-    return Contract(array, dimension, choosing.integers(1, 4), choosing.name("folded"))
+    return FoldStorage(array, dimension, choosing.integers(1, 4), choosing.name("folded"))
 
 
 def _distribute(choosing: Choosing) -> Step:
@@ -71,7 +71,7 @@ def _distribute(choosing: Choosing) -> Step:
 
 
 def _fuse(choosing: Choosing) -> Step:
-    first, second = choosing.neighbours()
+    first, second = choosing.neighbors()
     return Fuse(first, second, choosing.name("f"))
 
 
@@ -86,9 +86,9 @@ def _parallel(choosing: Choosing) -> Step:
     return Parallel(choosing.loop())
 
 
-def _partition(choosing: Choosing) -> Step:
+def _divide(choosing: Choosing) -> Step:
     parts, unit = choose(choosing.integers, [2, 3, 1, 5]), choose(choosing.integers, [1, 2, 4])
-    return Partition(choosing.loop(), parts, unit, choosing.name("r"))
+    return Divide(choosing.loop(), parts, unit, choosing.name("r"))
 
 
 def _prefetch(choosing: Choosing) -> Step:
@@ -108,10 +108,10 @@ def _loop_around(choosing: Choosing, loop: str) -> str | None:
     return choose(choosing.integers, outer) if outer else None
 
 
-def _privatise(choosing: Choosing) -> Step:
+def _privatize(choosing: Choosing) -> Step:
     array = choosing.array(written=True, role=Role.TEMPORARY)
     at = choosing.at(array)
-    return Privatise(array, at, choosing.name("private"), _new_order(choosing, array, at))
+    return Privatize(array, at, choosing.name("private"), _new_order(choosing, array, at))
 
 
 def _new_order(choosing: Choosing, array: str, loop: str) -> tuple[str, ...] | None:
@@ -215,7 +215,7 @@ ORDER_MAKERS: Mapping[type[Any], Maker] = MappingProxyType(
         Parallel: _parallel,
         Vectorize: _vectorize,
         Unroll: _unroll,
-        Partition: _partition,
+        Divide: _divide,
         Prefetch: _prefetch,
         Transpose: _transpose,
         ComputeAt: _compute_at,
@@ -227,9 +227,9 @@ PROGRAM_MAKERS: Mapping[type[Any], Maker] = MappingProxyType(
     {
         Pack: _pack,
         Promote: _promote,
-        Contract: _contract,
+        FoldStorage: _fold_storage,
         ComputeAt: _recompute,
-        Privatise: _privatise,
+        Privatize: _privatize,
         Rfactor: _rfactor,
         Stream: _stream,
     }

@@ -109,7 +109,7 @@ class Run:
 def _run(kernel: Kernel, sizes: Sizes) -> Run:
     generator = np.random.default_rng([*sizes.values()])
     arguments = {
-        name: _data(generator, array, sizes, signed=not kernel.contract)
+        name: _data(generator, array, sizes, signed=not kernel.fp_contract)
         for name, array in kernel.arrays.items()
         if array.role is not Role.TEMPORARY
     }

@@ -188,7 +188,7 @@ class KernelBuilder:
         default is ``"exact"`` for floating point, and ``"any"`` for integers, whose result it does
         not change.
         """
-        with self._statements.labelled(name, order):
+        with self._statements.labeled(name, order):
             yield
 
     @contextmanager

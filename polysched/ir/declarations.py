@@ -65,7 +65,7 @@ def loop_bounds(name: str, bound: Bound) -> tuple[Expression, Expression, int]:
 def as_reduction(
     target: Access, value: Expression, order: Order | None
 ) -> tuple[Expression, Reduction | None]:
-    """Recognise ``target = target op e`` (for + * min max & | ^ also ``e op target``).
+    """Recognize ``target = target op e`` (for + * min max & | ^ also ``e op target``).
 
     Args:
         order: by default any for integers, which give the same bits in any order, since sums and

@@ -12,7 +12,7 @@ from polysched.ir.operators import Operator
 def evaluate(expression: Expression, parameters: Mapping[str, int]) -> int:
     """The value of a quasi-affine expression or condition; a condition gives True or False.
 
-    ``//`` rounds towards minus infinity and ``%`` has the sign of its divisor, as in isl. Both
+    ``//`` rounds toward minus infinity and ``%`` has the sign of its divisor, as in isl. Both
     branches of a selection are evaluated, as in the generated code.
 
     Raises:

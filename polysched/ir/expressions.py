@@ -71,7 +71,7 @@ def _unlike_numbers(node: type[ExpressionT]) -> type[ExpressionT]:
 
 @dataclass(frozen=True)
 class Expression(Undecided):
-    """Base of all nodes. ``dtype`` is None only for a literal that takes its neighbour's type."""
+    """Base of all nodes. ``dtype`` is None only for a literal that takes its neighbor's type."""
 
     @property
     def dtype(self) -> DType | None:

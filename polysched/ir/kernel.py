@@ -78,7 +78,7 @@ class Array:
 
     @property
     def lane_dimension(self) -> int:
-        """The dimension along which elements are neighbours in memory, else the last one.
+        """The dimension along which elements are neighbors in memory, else the last one.
 
         Counted from the end: -1 is the last one.
         """
@@ -160,9 +160,9 @@ class Statement:
 class Kernel:
     """A kernel as declared: what is computed, and the order in which the program says it.
 
-    ``contract`` says whether ``a * b + c`` of floating-point numbers may round once; else machine
-    code rounds each operation by itself, as a C compiler does with ``-ffp-contract=off``, and calls
-    the C library's functions, but for ``exp``, where it would compute whole vectors of them.
+    ``fp_contract`` says whether ``a * b + c`` of floating-point numbers may round once; else
+    machine code rounds each operation by itself, as a C compiler does with ``-ffp-contract=off``,
+    and calls the C library's functions, but for ``exp``, where it would compute whole vectors.
     """
 
     name: str
@@ -172,7 +172,7 @@ class Kernel:
     statements: Mapping[str, Statement]
     body: Node
     location: SourceLocation | None = None
-    contract: bool = True
+    fp_contract: bool = True
 
     def __repr__(self) -> str:
         """The names; ``polysched show --stage domain`` prints all there is."""

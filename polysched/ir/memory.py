@@ -25,7 +25,7 @@ from polysched.ir.value_range import require_values
 
 AnyArray: TypeAlias = NDArray[Any]
 
-# Undefined integers: every byte is this one, so that they are large and easy to recognise.
+# Undefined integers: every byte is this one, so that they are large and easy to recognize.
 POISON_BYTE = 0xA5
 
 
@@ -81,7 +81,7 @@ def _element(name: str, position: tuple[int, ...]) -> str:
 
 
 def undefined(shape: tuple[int, ...], dtype: DType) -> AnyArray:
-    """A new array of undefined elements: NaN, or for integers a recognisable large number."""
+    """A new array of undefined elements: NaN, or for integers a recognizable large number."""
     array: AnyArray = np.empty(shape, dtype.numpy())
     if dtype.is_float:
         array.fill(np.nan)

@@ -93,7 +93,7 @@ LIBRARY_UNARY = frozenset(
 )
 """Functions of one operand that the C library has; the value is the C name.
 
-Most of them are computed by own operations (`polysched/codegen/elementary`), others are called.
+Most of them are computed by own operations (`polysched/codegen/math`), others are called.
 """
 FLOAT_ONLY = (
     frozenset(

@@ -35,7 +35,7 @@ def run_reference(
 
     Returns:
         The output and inout arrays by name. Elements of temporaries and of outputs not given are
-        undefined before they are written: NaN, or a recognisable large integer.
+        undefined before they are written: NaN, or a recognizable large integer.
 
     Raises:
         CallError: an array or parameter does not fit.

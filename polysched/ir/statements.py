@@ -74,7 +74,7 @@ class Statements:
         return replace(statement, domain=domain)
 
     @contextmanager
-    def labelled(self, name: str, order: Order | str | None) -> Iterator[None]:
+    def labeled(self, name: str, order: Order | str | None) -> Iterator[None]:
         """The one statement added inside gets a name and an order policy.
 
         Raises:

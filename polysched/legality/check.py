@@ -25,7 +25,7 @@ from polysched.legality.shared_bytes import shared_byte_violation
 from polysched.legality.storage import UndecidedError, storage_violation
 from polysched.legality.verdict import (
     Checked,
-    GuiltyStep,
+    OffendingStep,
     Verdict,
     VerdictKind,
     Violation,
@@ -137,14 +137,14 @@ def _made(program: Program) -> list[Statement]:
     return [one for one in program.statements.values() if one is not declared.get(one.name)]
 
 
-def _guilty_step(schedule: Schedule, quota: int) -> GuiltyStep | None:
+def _guilty_step(schedule: Schedule, quota: int) -> OffendingStep | None:
     """The step after the last legal prefix; None if the search for it takes too long."""
     try:
         with operation_quota(in_proportion(quota, len(schedule.program.statements))):
             for index in reversed(range(len(schedule.steps))):
                 if _is_legal(schedule.programs[index]):
                     step = schedule.steps[index]
-                    return GuiltyStep(index, format_step(step), schedule.locations[index])
+                    return OffendingStep(index, format_step(step), schedule.locations[index])
     except (QuotaExceededError, isl.Error):
         return None
     return None

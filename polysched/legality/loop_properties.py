@@ -23,7 +23,7 @@ from polysched.ir.tree import Loop, LoopKind, Node, executed, loops, rewrite, st
 from polysched.legality.order import breaks, pairs_of
 from polysched.legality.shared_bytes import sharing_pairs, sharing_relations
 from polysched.legality.storage import UndecidedError, array_faults
-from polysched.legality.within import Within, dependences_within, loop_reference
+from polysched.legality.within import CarriedDependence, dependences_within, loop_reference
 from polysched.schedule.lifetime import references_to
 from polysched.schedule.program import Program, prefix_loops
 from polysched.schedule.schedule import Schedule, require_schedule
@@ -50,7 +50,7 @@ class Obstacle:
             and for a permutation in the loop inside it too; None where no literal bounds it.
         shared_byte: whether it is no dependence, but elements of a packed array in one byte, which
             one of the two writes.
-        shared_memory: whether it is no dependence, but elements of a buffer, or of a contracted
+        shared_memory: whether it is no dependence, but elements of a buffer, or of a folded
             array, that take turns in one place in memory: lanes would use it at once.
     """
 
@@ -129,7 +129,7 @@ def _report(program: Program, loop: Loop, quota: int) -> LoopReport:
     if inner and (LoopKind.VECTOR in (loop.kind, inner.kind) or inner.kind is LoopKind.PARALLEL):
         inner = None  # a parallel loop that comes outside runs more at once
 
-    def ask(question: Callable[[list[Within]], _Answer]) -> _Answer | None:
+    def ask(question: Callable[[list[CarriedDependence]], _Answer]) -> _Answer | None:
         return None if demands is None else _answer(quota, lambda: question(demands))
 
     lanes, scalar = (
@@ -162,7 +162,7 @@ def _answer(quota: int, question: Callable[[], _Answer]) -> _Answer | None:
         return None
 
 
-def _carried(loop: Loop, demands: list[Within]) -> Iterator[Within]:
+def _carried(loop: Loop, demands: list[CarriedDependence]) -> Iterator[CarriedDependence]:
     """The pairs with their ends in different iterations."""
     for one in demands:
         yield replace(one, pairs=one.apart(loop))
@@ -186,7 +186,7 @@ def _in_one_byte(program: Program, loop: Loop) -> tuple[Obstacle, ...]:
     )
 
 
-def _turned_round(inner: Loop, demands: list[Within]) -> Iterator[Within]:
+def _turned_round(inner: Loop, demands: list[CarriedDependence]) -> Iterator[CarriedDependence]:
     """The pairs that run backwards if the loop directly inside is put outside."""
     for one in demands:
         if not one.dependence.reorderable:
@@ -199,7 +199,7 @@ def _may_be_vector(program: Program, loop: Loop) -> bool:
 
 
 def _vector(
-    program: Program, loop: Loop, demands: list[Within]
+    program: Program, loop: Loop, demands: list[CarriedDependence]
 ) -> tuple[int, tuple[Obstacle, ...]]:
     """The largest legal number of lanes, and what forbids twice as many."""
     lanes = LARGEST_LANES
@@ -235,7 +235,7 @@ def _in_one_place(
     """What lanes would spoil in memory that they share."""
     if not arrays:
         return
-    tree = rewrite(program.tree, loop, lambda _: _vectorised(loop, lanes))
+    tree = rewrite(program.tree, loop, lambda _: _vectorized(loop, lanes))
     in_lanes = program.with_tree(tree)
     for array in arrays:
         for fault in array_faults(in_lanes, executed(tree), array):
@@ -248,22 +248,24 @@ def _in_one_place(
             yield Obstacle(kind, array.name, source, sink, False, (apart,), shared_memory=True)
 
 
-def _unlike_lanes(loop: Loop, demands: Iterable[Within], lanes: int) -> Iterator[Within]:
+def _unlike_lanes(
+    loop: Loop, demands: Iterable[CarriedDependence], lanes: int
+) -> Iterator[CarriedDependence]:
     """The pairs that break if the loop runs in vectors, at the times at which they really run."""
-    tree = executed(_vectorised(loop, lanes))
+    tree = executed(_vectorized(loop, lanes))
     for one in demands:
         pairs = replace(pairs_of(one.dependence), relation=one.pairs)
         for place in breaks(tree, pairs):
             yield replace(one, pairs=place.relation)
 
 
-def _vectorised(loop: Loop, lanes: int) -> Node:
+def _vectorized(loop: Loop, lanes: int) -> Node:
     pair = split_loop(loop, lanes, loop.name, f"{loop.name}v")
     assert isinstance(pair.body, Loop)
     return replace(pair, body=replace(pair.body, kind=LoopKind.VECTOR, lanes=lanes))
 
 
-def _obstacles(parts: Iterable[Within], *along: Loop) -> tuple[Obstacle, ...]:
+def _obstacles(parts: Iterable[CarriedDependence], *along: Loop) -> tuple[Obstacle, ...]:
     """One obstacle for all the parts that differ in their pairs alone, the empty parts left out."""
     united: dict[tuple[DependenceKind, str, str, str, bool, bool], isl.Map] = {}
     for part in parts:

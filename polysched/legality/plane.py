@@ -196,10 +196,10 @@ def _evaluated(expression: Expression, variables: Mapping[str, Any], count: int)
     return list(np.broadcast_to(values, count))
 
 
-def _window(domain: isl.Set, position: int, centres: set[int], count: int) -> list[int | None]:
+def _window(domain: isl.Set, position: int, centers: set[int], count: int) -> list[int | None]:
     """About ``count`` values of a dimension, those of the witness among them; None for a gap."""
     lowest, highest = least(domain, position), greatest(domain, position)
-    first, last = min(centres), max(centres)
+    first, last = min(centers), max(centers)
     if last - first < count:
         runs = [_run(first, last, count, lowest, highest)]
     else:
@@ -226,7 +226,7 @@ def _is_any(domain: isl.Set, position: int, between: range) -> bool:
 
 
 def _run(first: int, last: int, count: int, lowest: int | None, highest: int | None) -> range:
-    """``count`` neighbouring values from ``first`` to ``last`` and on both sides, inside bounds."""
+    """``count`` neighboring values from ``first`` to ``last`` and on both sides, inside bounds."""
     start = first - (count - (last - first + 1)) // 2
     if highest is not None:
         start = min(start, highest - count + 1)

@@ -1,7 +1,7 @@
 """Repair by copies: what the iterations of a vector or parallel loop share, each gets for itself.
 
 A reduction that is free in its order gets partial results (``rfactor``), a temporary array a copy
-in every iteration (``promote`` for threads, ``privatise`` for lanes).
+in every iteration (``promote`` for threads, ``privatize`` for lanes).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from polysched.legality.repair import Case, StepEdit, replace_step
 from polysched.legality.within import dependences_within
 from polysched.schedule.parallel import Parallel
 from polysched.schedule.primitives import Step, transform
-from polysched.schedule.privatise import Privatise
+from polysched.schedule.privatize import Privatize
 from polysched.schedule.program import Program, find_loop, largest_extent
 from polysched.schedule.promote import Promote
 from polysched.schedule.reorder import Reorder
@@ -49,7 +49,7 @@ def copies_for_threads(case: Case) -> list[StepEdit]:
         if shared.reductions and factor > 1:
             steps, at = (Split(step.loop, factor),), f"{step.loop}o"
         steps = (*steps, *(Rfactor(name, at) for name in shared.reductions))
-        for copies in (Promote, Privatise):
+        for copies in (Promote, Privatize):
             made = (copies(array, at) for array in shared.temporaries)
             found.append((*steps, *made, Parallel(at)))
     return [replace_step(case.schedule, case.index, steps) for steps in dict.fromkeys(found)]
@@ -81,8 +81,8 @@ def _lanes_with_copies(program: Program, step: Vectorize, shared: _Shared) -> tu
         steps.append(Reorder((inner, outer)))
     for order_step in steps:
         program = transform(program, order_step)
-    made: list[Rfactor | Privatise] = [Rfactor(name, inner) for name in shared.reductions]
-    made += [Privatise(array, inner) for array in shared.temporaries]
+    made: list[Rfactor | Privatize] = [Rfactor(name, inner) for name in shared.reductions]
+    made += [Privatize(array, inner) for array in shared.temporaries]
     for copies in made:
         beside = _side_by_side(program, copies)
         program = transform(program, beside)
@@ -125,7 +125,7 @@ def _shared(program: Program, loop: Loop) -> tuple[_Shared, ...]:
     return tuple(way for way in dict.fromkeys(ways) if way.reductions or way.temporaries)
 
 
-def _side_by_side(program: Program, step: Rfactor | Privatise) -> Rfactor | Privatise:
+def _side_by_side(program: Program, step: Rfactor | Privatize) -> Rfactor | Privatize:
     """The step in such an order of dimensions that the copies of one element lie together."""
     arrays = transform(program, step).arrays
     (made,) = (array for name, array in arrays.items() if name not in program.arrays)

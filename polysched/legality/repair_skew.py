@@ -16,7 +16,7 @@ from polysched.dependence.distance import distance
 from polysched.ir.tree import Loop, LoopKind, path
 from polysched.legality.repair import Case, StepEdit, insert_before
 from polysched.legality.verdict import ViolationKind
-from polysched.legality.within import Within, dependences_within, loop_reference
+from polysched.legality.within import CarriedDependence, dependences_within, loop_reference
 from polysched.schedule.primitives import transform
 from polysched.schedule.program import Program
 from polysched.schedule.skew import Skew
@@ -80,7 +80,7 @@ def common_loops(program: Program, names: tuple[str, ...]) -> tuple[Loop, ...]:
 
 
 def _skew(
-    program: Program, demands: list[Within], outer: tuple[Loop, ...], loop: Loop
+    program: Program, demands: list[CarriedDependence], outer: tuple[Loop, ...], loop: Loop
 ) -> Skew | None:
     for by in outer:
         factor = skew_factor(demands, by, loop)
@@ -89,7 +89,7 @@ def _skew(
     return None
 
 
-def skew_factor(demands: list[Within], by: Loop, loop: Loop) -> int | None:
+def skew_factor(demands: list[CarriedDependence], by: Loop, loop: Loop) -> int | None:
     """The smallest factor that leaves ``loop``, skewed by ``by``, without negative distances.
 
     Args:
@@ -117,7 +117,7 @@ def skew_factor(demands: list[Within], by: Loop, loop: Loop) -> int | None:
     return least if _is_forward(demands, by, loop, least) else None
 
 
-def _is_forward(demands: list[Within], by: Loop, loop: Loop, factor: int) -> bool:
+def _is_forward(demands: list[CarriedDependence], by: Loop, loop: Loop, factor: int) -> bool:
     scale = isl.Val(factor)
     skewed = replace(
         loop,

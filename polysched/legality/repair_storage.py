@@ -1,4 +1,4 @@
-"""Repair of storage: more slots for a contracted array, a producer computed again in every tile."""
+"""Repair of storage: more slots for a folded array, a producer computed again in every tile."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from polysched.ir.expressions import Constant
 from polysched.ir.linear import simplify
 from polysched.legality.repair import Case, StepEdit, replace_step
 from polysched.schedule.compute_at import ComputeAt
-from polysched.schedule.contract import Contract
+from polysched.schedule.fold_storage import FoldStorage
 
 ONE_BY_ONE = 8
 """Sizes that are tried in single steps; after that they double."""
@@ -16,9 +16,9 @@ LARGEST_TRIED = 256
 
 
 def more_slots(case: Case) -> list[StepEdit]:
-    """The contracted dimension with one slot more, two more, and so on up to its extent."""
+    """The folded dimension with one slot more, two more, and so on up to its extent."""
     step = case.step
-    if not isinstance(step, Contract):
+    if not isinstance(step, FoldStorage):
         return []
     array = case.before.arrays[step.array]
     extent = simplify(array.shape[array.dimensions.index(step.dimension)], {})

@@ -31,7 +31,7 @@ HELP: Mapping[Cause, str] = MappingProxyType(
         Cause.REDUCTION_LANES: _REDUCTION,
         Cause.THREADS: "The iterations of a parallel loop run in any order and at once. Choose a "
         "loop that carries no dependence, distribute() it, or give each iteration its own copy of "
-        "a scratch array with privatise().",
+        "a scratch array with privatize().",
         Cause.REDUCTION_THREADS: _REDUCTION,
         Cause.SHARED_BYTE: "Threads must not touch one byte of a packed array that is written. "
         "Split the loop by a multiple of 8 and run the outer one in parallel, or declare the array "
@@ -41,7 +41,7 @@ HELP: Mapping[Cause, str] = MappingProxyType(
         Cause.TWO_TILES: _STORAGE,
         Cause.LIFETIME: _STORAGE,
         Cause.OVERWRITTEN: "Elements that share memory must not be needed at the same time. Keep "
-        "more of them apart: contract() to a larger size, or let the reader run sooner.",
+        "more of them apart: fold_storage() to a larger size, or let the reader run sooner.",
         Cause.INTERRUPTED: "A tile of a reduction that is free in its order is copied into its "
         "buffer, updated and copied back at one go. Keep these loops together.",
         Cause.OUTSIDE: "An access must stay inside its array for all parameters of the context. "

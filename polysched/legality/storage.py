@@ -1,4 +1,4 @@
-"""Storage: elements that share memory, the tiles of a buffer or what a step has contracted.
+"""Storage: elements that share memory, the tiles of a buffer or storage that a step has folded.
 
 Dependences relate the accesses to one element, as if every element had memory of its own. What the
 memory demands besides is judged by values. A value begins at its *root*, a write ``p`` that does
@@ -13,7 +13,7 @@ A write of the same value, copied from one element of an array that nobody write
 must keep besides, :mod:`polysched.legality.interruption` asks.
 
 Mostly none of this has to be asked: a buffer's lifetimes are contiguous, and the dependences that
-``contract`` added are kept.
+``fold_storage`` added are kept.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def array_faults(program: Program, tree: Node, array: Array) -> Iterator[Storage
 
 def _is_defined(program: Program, array: Array) -> bool:
     """Whether all that is read of an array is surely written before. Of a declared one the kernel
-    was asked; what ``privatise`` has made of a buffer is no buffer any more.
+    was asked; what ``privatize`` has made of a buffer is no buffer any more.
     """
     return array.name in program.kernel.arrays or is_covered(program, array, ())
 
@@ -175,8 +175,8 @@ def _undecided(program: Program, array: Array) -> str:
             "loop, or keep the loops that make and use a tile together"
         )
     return (
-        f"elements in '{array.name}' share memory since a contract() before the copy was made, and "
-        "run in another order now: contract after that step, or to a larger size"
+        f"elements in '{array.name}' share memory since a fold_storage() before the copy, and run "
+        "in another order now: fold the storage after that step, or to a larger size"
     )
 
 

@@ -119,7 +119,7 @@ class Witness:
 
 
 @dataclass(frozen=True)
-class GuiltyStep:
+class OffendingStep:
     """The first step after which the schedule is never legal again.
 
     Attributes:
@@ -156,7 +156,7 @@ class Violation:
     array: str | None = None
     shape: tuple[int, ...] = ()
     loop: str | None = None
-    guilty: GuiltyStep | None = None
+    guilty: OffendingStep | None = None
     in_kernel: bool = False
 
 

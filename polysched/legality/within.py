@@ -12,7 +12,7 @@ from polysched.schedule.program import Program, prefix_loops
 
 
 @dataclass(frozen=True, eq=False)
-class Within:
+class CarriedDependence:
     """The pairs of a dependence that run in one iteration of all the loops around a loop."""
 
     dependence: Dependence
@@ -38,13 +38,13 @@ class Within:
         source, sink = loop.values[self.source], loop.values[self.sink]
         return self.pairs.intersect(source.gt_map(sink).union(source.lt_map(sink)))
 
-    def together(self, loop: Loop) -> Within:
+    def together(self, loop: Loop) -> CarriedDependence:
         """The pairs that run in one iteration of ``loop``."""
         source, sink = loop.values[self.source], loop.values[self.sink]
         return replace(self, pairs=self.pairs.intersect(source.eq_map(sink)))
 
 
-def dependences_within(program: Program, loop: Loop) -> list[Within]:
+def dependences_within(program: Program, loop: Loop) -> list[CarriedDependence]:
     """The dependences between statements below ``loop``, as far as no loop around parts their ends.
 
     Those without any such pair are left out.
@@ -54,7 +54,7 @@ def dependences_within(program: Program, loop: Loop) -> list[Within]:
     found = []
     for dependence in program.dependences:
         if {dependence.source.statement, dependence.sink.statement} <= below:
-            within = Within(dependence, dependence.relation)
+            within = CarriedDependence(dependence, dependence.relation)
             for outer in around:
                 within = within.together(outer)
             if not within.pairs.is_empty():

@@ -120,7 +120,7 @@ def along(kernel: Kernel, matrix: str, size: Size, rows: int = 1) -> Schedule:
 
 
 def along_last(schedule: Schedule, size: Size, rows: int = 1) -> Schedule:
-    """Terms of a result are neighbours in memory; ``init`` and ``update`` are in one ``result``.
+    """Terms of a result are neighbors in memory; ``init`` and ``update`` are in one ``result``.
 
     Args:
         schedule: that of the kernel, without steps.
@@ -174,7 +174,7 @@ def _in_tiles(schedule: Schedule, size: Size) -> Schedule:
 
 
 def along_first(schedule: Schedule, size: Size) -> Schedule:
-    """Results are neighbours in memory; ``init`` and ``update`` are in nests of their own."""
+    """Results are neighbors in memory; ``init`` and ``update`` are in nests of their own."""
     if size.is_empty:
         return schedule
     if size.results == 1:  # a vector in memory, whichever way it is declared

@@ -1,7 +1,7 @@
 """Convolutions of any size, stride, dilation and number of groups, with or without bias and ReLU.
 
 Images are stored as NHWC and filters as HWIO, so that output channels are lanes. The register tile
-is a block of neighbouring pixels by a few vectors of channels; its sums stay in registers for the
+is a block of neighboring pixels by a few vectors of channels; its sums stay in registers for the
 whole reduction. The measured choices behind it are those of
 :mod:`polysched.bench.convolution_kernel`.
 """
@@ -35,8 +35,8 @@ class Convolution:
         channels_out: of the output.
         filter_height: rows of the filter.
         filter_width: columns of the filter.
-        stride: distance of neighbouring output pixels in the input, in both directions.
-        dilation: distance of neighbouring filter taps in the input, in both directions.
+        stride: distance of neighboring output pixels in the input, in both directions.
+        dilation: distance of neighboring filter taps in the input, in both directions.
         groups: parts of equal size that the channels are cut into, both of the input and of the
             output: each part of the output sees one of the input. As many as there are channels
             are a depthwise convolution.

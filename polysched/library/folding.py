@@ -101,7 +101,7 @@ def folded_together(
     combine = found.combine
     each = f"each_{row}"
     dimensions = _dimensions(schedule, combine)
-    schedule = schedule.privatise(found.array, at=f"{combine}.{row}")
+    schedule = schedule.privatize(found.array, at=f"{combine}.{row}")
     if found.last != statement:  # both stand in the loops over the array's dimensions
         schedule = schedule.distribute(f"{found.last}.{dimensions[0]}", after=found.last)
     rows, packed = f"{found.array}_private", f"{found.array}_private_packed"

@@ -1,6 +1,6 @@
 """The small C functions behind operations for which C's own operators mean something else.
 
-C leaves signed overflow undefined, rounds integer division towards zero, and leaves it to the
+C leaves signed overflow undefined, rounds integer division toward zero, and leaves it to the
 compiler which zero ``fmin(0.0, -0.0)`` is; these functions wrap around, round down and give the
 second one. They define what C leaves undefined as :mod:`polysched.ir.scalar` does.
 """

@@ -19,8 +19,8 @@ class Run:
     """A statement where the values of some of its loops are given.
 
     Attributes:
-        system: what its times must fulfil, over the variables of loops in code around and the loops
-            inside.
+        system: the inequalities of its times, over the variables of loops in code around and the
+            loops inside.
         fixed: the depths of its vector and unrolled loops.
     """
 

@@ -85,7 +85,7 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
                 parameter_intervals(kernel.context, kernel.parameters),
                 program.arrays,
                 body,
-                kernel.contract,
+                kernel.fp_contract,
             )
         reasons.append(f"statement '{wrong.statement}': the loops {wrong.what}, an error in isl")
     raise LoweringError(

@@ -131,9 +131,9 @@ class LoopProgram:
     ``arrays`` holds arguments, kernel temporaries (live over the whole call; their role is
     TEMPORARY and no ``Allocate`` names them) and buffers (named by an ``Allocate``). Of a buffer
     only ``Array.stored_shape`` takes memory, and its accesses have subscripts for these dimensions
-    only. ``ranges`` holds the literal bounds that ``context`` puts on each parameter. ``contract``
-    is the kernel's: whether ``a * b + c`` may round once. ``registers`` names the arrays that
-    :mod:`polysched.codegen.passes` keep in registers; there are none before these passes.
+    only. ``ranges`` holds the literal bounds that ``context`` puts on each parameter.
+    ``fp_contract`` is the kernel's: whether ``a * b + c`` may round once. ``registers`` names the
+    arrays that :mod:`polysched.codegen.passes` keep in registers; none before these passes.
     """
 
     name: str
@@ -142,7 +142,7 @@ class LoopProgram:
     ranges: Intervals
     arrays: Mapping[str, Array]
     body: LoopNode
-    contract: bool = True
+    fp_contract: bool = True
     registers: tuple[str, ...] = ()
 
 

@@ -127,7 +127,7 @@ def guards_of(
 
 
 def conditional(found: list[Guarded], place: ScannedPlace) -> LoopNode:
-    """Guarded nodes one after the other, with one condition for neighbours of the same, and two
+    """Guarded nodes one after the other, with one condition for neighbors of the same, and two
     branches where one runs if another does not.
     """
     made: list[LoopNode] = []

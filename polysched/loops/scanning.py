@@ -3,7 +3,7 @@
 isl generates loops for whatever is affine; where all sizes are literals and tiles are digits of
 indices, interval arithmetic finds the same loops, full and partial tiles apart, in a tenth of the
 time. Loops are entered from the outside inwards with the statements inside, each with what its
-times must still fulfil (:class:`~polysched.loops.inequalities.System`). At each loop in code it is
+times must still fulfill (:class:`~polysched.loops.inequalities.System`). At each loop in code it is
 asked where fixed loops inside run their whole extent (:mod:`polysched.loops.full_ranges`); there it
 is cut in three. A parallel loop stays one loop and chooses between bodies. What a statement demands
 beyond the loops around it becomes a condition.

@@ -12,7 +12,7 @@ def title(picture: Picture) -> str:
 
 
 def subtitle(picture: Picture) -> tuple[str, ...]:
-    """What is shown at which sizes, what the colours mean, and what is not shown; some lines."""
+    """What is shown at which sizes, what the colors mean, and what is not shown; some lines."""
     plural = "statements" if len(picture.statements) > 1 else "statement"
     sizes = [f"{name} = {value}" for name, value in picture.parameters.items()]
     first = f"{plural} {', '.join(picture.statements)}"
@@ -20,7 +20,7 @@ def subtitle(picture: Picture) -> tuple[str, ...]:
     lines += _hidden(picture)
     if picture.color is Color.TILE:
         tiles = len({dot.tile for dot in picture.dots})
-        lines.append(f"coloured by tile ({', '.join(picture.tile)}); {tiles:,} in the picture")
+        lines.append(f"colored by tile ({', '.join(picture.tile)}); {tiles:,} in the picture")
     violation = picture.verdict.violation
     if violation is not None:
         lines.append(picture.verdict.reason.splitlines()[0].removeprefix("illegal: "))
@@ -34,7 +34,7 @@ def _hidden(picture: Picture) -> list[str]:
         lines.append(f"only the instances at {fixed}")
     if picture.projected:
         most = max(dot.instances for dot in picture.dots)
-        told = "" if picture.color is Color.NONE else ", coloured by the first to run"
+        told = "" if picture.color is Color.NONE else ", colored by the first to run"
         lines.append(
             f"projected along {', '.join(picture.projected)}: a dot is up to {most:,} "
             f"instances{told}"

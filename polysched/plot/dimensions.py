@@ -161,7 +161,7 @@ def tile_loops(program: Program, statement: str) -> tuple[str, ...]:
     """The loops over tiles around a statement, the outermost first.
 
     These are the loops whose value sees the indices rounded down only, such as ``floor(i / 8)``:
-    neighbouring instances share it.
+    neighboring instances share it.
     """
     return tuple(
         loop.name

@@ -14,7 +14,7 @@ _WIDEST, _HIGHEST, _LEAST = 11.0, 8.0, 1.2
 """The greatest and the least size of the axes, in inches."""
 
 _MARGIN_WIDTH, _MARGIN_HEIGHT = 1.6, 1.3
-"""Room for labels, the colour bar and the legend, in inches."""
+"""Room for labels, the color bar and the legend, in inches."""
 
 _LEAST_FIGURE = 6.0
 """The least width of a figure, so that there is room to write, in inches."""

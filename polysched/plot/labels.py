@@ -1,4 +1,4 @@
-"""The words around a drawing: heading, colour bar and legend."""
+"""The words around a drawing: heading, color bar and legend."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def add_heading(figure: Figure, picture: Picture, placed: Frame) -> None:
 
 
 def add_order_bar(figure: Figure, axes: Axes, picture: Picture) -> None:
-    """Say beside the axes which colour is when."""
+    """Say beside the axes which color is when."""
     last = max(dot.order for dot in picture.dots)
     bar = figure.colorbar(
         ScalarMappable(Normalize(0, max(last, 1)), ORDER_MAP), ax=axes, fraction=0.04, pad=0.02
@@ -64,7 +64,7 @@ def add_order_bar(figure: Figure, axes: Axes, picture: Picture) -> None:
 
 
 def add_legend(figure: Figure, picture: Picture, placed: Frame) -> None:
-    """Say below the axes what shapes, colours and lines mean; only those that are there."""
+    """Say below the axes what shapes, colors and lines mean; only those that are there."""
     entries: list[tuple[Artist, str]] = []
     if len(picture.statements) > 1 and not placed.rows:
         entries += [

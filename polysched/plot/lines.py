@@ -1,4 +1,4 @@
-"""How lines and dots look: colours, styles and shapes."""
+"""How lines and dots look: colors, styles and shapes."""
 
 from __future__ import annotations
 

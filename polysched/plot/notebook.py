@@ -40,7 +40,7 @@ def schedule_html(schedule: Schedule, view: View | None = None) -> str:
 
 
 def verdict_html(verdict: Verdict) -> str:
-    """A verdict as HTML: the word in its colour; if the schedule is refused the reason."""
+    """A verdict as HTML: the word in its color; if the schedule is refused the reason."""
     word = verdict.kind.value
     reason = verdict.reason.removeprefix(f"{word}: ")
     head = f'<b style="color: {VERDICT_COLORS[verdict.kind]}">{word}</b>'

@@ -1,4 +1,4 @@
-"""The colours of dots."""
+"""The colors of dots."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _TILES = (
     "#c7c7c7",
 )
 
-# So many colours further is the next tile along the first, second, ... loop over tiles: neighbours
-# differ even where there are more tiles than colours.
+# So many colors further is the next tile along the first, second, ... loop over tiles: neighbors
+# differ even where there are more tiles than colors.
 _STRIDES = (1, 3, 7)
 
 ORDER_MAP = "viridis"
 
 
 def colors(picture: Picture) -> list[str]:
-    """The colour of every dot of a picture."""
+    """The color of every dot of a picture."""
     match picture.color:
         case Color.ORDER:
             last = max((dot.order for dot in picture.dots), default=0)
@@ -48,7 +48,7 @@ def colors(picture: Picture) -> list[str]:
 
 
 def legend_tiles(picture: Picture) -> dict[tuple[int, ...], str]:
-    """The colours of the tiles in the order in which they run; empty if there are too many."""
+    """The colors of the tiles in the order in which they run; empty if there are too many."""
     found = _tile_colors(picture.dots) if picture.color is Color.TILE else {}
     return found if len(found) <= len(_TILES) else {}
 
@@ -66,6 +66,6 @@ def _tile_colors(dots: Sequence[Dot]) -> dict[tuple[int, ...], str]:
 
 
 def is_dark(color: str) -> bool:
-    """Whether white text is easier to read on a colour than black."""
+    """Whether white text is easier to read on a color than black."""
     red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
     return 0.299 * red + 0.587 * green + 0.114 * blue < 140

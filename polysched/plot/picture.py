@@ -55,7 +55,7 @@ class Picture:
         parameters: the sizes.
         fixed: dimensions at a value.
         projected: indices of the statements shown along which several instances are one dot.
-        color: what the colour of a dot tells.
+        color: what the color of a dot tells.
         tile: the loops whose values make a tile.
         has_path: whether the dots are to be joined in the order of execution.
         dots: in the order in which the first instance of each runs.

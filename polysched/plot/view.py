@@ -11,7 +11,7 @@ from polysched.dependence.relations import DependenceKind
 
 
 class Color(Enum):
-    """What the colour of a dot tells."""
+    """What the color of a dot tells."""
 
     ORDER = "order"
     TILE = "tile"
@@ -32,7 +32,7 @@ class View:
         at: dimensions that are fixed, each at a value. All others are projected out: one dot
             stands for all instances that differ in them.
         sizes: values of parameters; those not given are chosen.
-        color: what the colour of a dot tells.
+        color: what the color of a dot tells.
         tile: the loops whose values make a tile; empty: the schedule's loops over tiles.
         arrows: the kinds of dependences to show.
         has_path: whether to join the dots in the order of execution.

@@ -2,8 +2,8 @@
 
 What a call checks and decides follows from the element types, shapes, strides and flags of its
 arrays, so calls of one kind differ in addresses only. A door remembers kinds: the first call of
-a kind goes the long way, through Python, and teaches the door; the next ones are recognised,
-checked and run by machine code (:mod:`polysched.runtime.door_code`). What it does not recognise,
+a kind goes the long way, through Python, and teaches the door; the next ones are recognized,
+checked and run by machine code (:mod:`polysched.runtime.door_code`). What it does not recognize,
 overlapping arrays included, goes the long way, which knows all the rules and has the words for
 errors.
 
@@ -220,7 +220,7 @@ class _Code:
         os.register_at_fork(after_in_child=self._forget)
 
     def _forget(self) -> None:
-        """In the child of a process: what was learnt names a team whose threads are not there."""
+        """In the child of a process: what was learned names a team whose threads are not there."""
         for door in self.doors:
             door.forget()
 

@@ -1,12 +1,12 @@
 """What a door looks at before a call runs, in LLVM's language.
 
-A kind of call that has the right number is compared in all that it was learnt with.
+A kind of call that has the right number is compared in all that it was learned with.
 """
 
 from __future__ import annotations
 
 CHECKS = """\
-; Whether an array is as it was when the call was learnt.
+; Whether an array is as it was when the call was learned.
 define internal i1 @fits(ptr %object, ptr %array) nounwind {
 entry:
   %element_at = getelementptr %ndarray, ptr %object, i32 0, i32 7

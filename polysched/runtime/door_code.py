@@ -86,7 +86,7 @@ divide:
   ret i64 %threads
 }
 
-; door(option, array, ...): the result of a kind of call that was learnt, None of another. The data
+; door(option, array, ...): the result of a kind of call that was learned, None of another. The data
 ; of the array ``self`` are the door.
 define ptr @$call(ptr %self, ptr %given, i64 %count) nounwind {
 start:

@@ -28,7 +28,7 @@ MOST_ARGUMENTS = 16
 """Words that the machine code of a kernel takes, at most."""
 
 PROBES = 4
-"""Neighbouring slots in which a kind of call may be kept."""
+"""Neighboring slots in which a kind of call may be kept."""
 
 TYPES = f"""\
 ; element type, rank, flags that it needs, whether it is written, bytes, extents, strides

@@ -1,4 +1,4 @@
-"""What LLVM may do to emitted code: which passes run, and that its own vectorisers do not.
+"""What LLVM may do to emitted code: which passes run, and that its own vectorizers do not.
 
 The emitter writes explicit vectors, unrolls and keeps accumulators in SSA values itself, so all
 that is left is cleaning up: LLVM's function simplification at level 1 (SROA, early CSE, instruction
@@ -8,7 +8,7 @@ pipelines. The inner loops are the same, but for one address computation among 4
 level 2 saves. A hand-made list of passes takes 25 ms, but llvmlite offers no code motion for one,
 so that loads stay in loops that do not change them.
 
-The pipeline recognises copy and fill loops and calls memcpy and memset instead. That is a loss for
+The pipeline recognizes copy and fill loops and calls memcpy and memset instead. That is a loss for
 small tiles: the emitter marks its functions with the attribute ``"no-builtins"``.
 """
 

@@ -16,7 +16,7 @@ def element_strides(
 
     Raises:
         CallError: they are no multiples of the element's size. A dimension of one index has no
-            neighbours and may have any stride.
+            neighbors and may have any stride.
     """
     size = array.dtype.bytes
     for stride, extent in zip(given, shape, strict=True):

@@ -26,7 +26,7 @@ from polysched.errors import ScheduleError, suggestion
 from polysched.ir.expressions import Constant, Expression
 from polysched.ir.kernel import Array, Role, access_relation
 from polysched.ir.tree import Loop, statements
-from polysched.schedule.digits import tile_columns
+from polysched.schedule.delinearize import tile_columns
 from polysched.schedule.exactness import require_exact_accesses
 from polysched.schedule.footprint import (
     element_column,

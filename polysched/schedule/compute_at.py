@@ -66,7 +66,7 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
     if step.order is not None:
         raise ScheduleError(
             f"order={step.order!r} is of the buffer that recompute=True makes; without it the "
-            "array stays where it is: leave order= away, or privatise the array with an order"
+            "array stays where it is: leave order= away, or privatize the array with an order"
         )
     nest = restrict(program.tree, producers)
     rest = restrict(program.tree, frozenset(program.statements) - producers)

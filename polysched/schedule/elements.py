@@ -1,6 +1,6 @@
 """Which element of an array each reference means, where elements share memory.
 
-A subscript of a contracted array is taken modulo the number of slots, so the access relation tells
+A subscript of a folded array is taken modulo the number of slots, so the access relation tells
 the slot. The element is what dependences and values are about; the program keeps it beside.
 """
 

@@ -1,4 +1,4 @@
-"""fuse: two neighbouring loops become one that runs both bodies."""
+"""fuse: two neighboring loops become one that runs both bodies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Fuse:
 
 
 def fuse(program: Program, step: Fuse) -> Program:
-    """Run the bodies of two neighbouring loops in one loop over the union of their values.
+    """Run the bodies of two neighboring loops in one loop over the union of their values.
 
     before::
 

@@ -21,7 +21,7 @@ from polysched.ir.expressions import Expression
 from polysched.ir.extrema import greatest, least
 from polysched.ir.kernel import Array, Statement, access_relation
 from polysched.ir.tree import Loop, LoopKind, Node, Sequence, TreePosition, statements
-from polysched.schedule.digits import tile_columns
+from polysched.schedule.delinearize import tile_columns
 from polysched.schedule.program import Program, one_iteration, prefix_map
 
 

@@ -19,7 +19,7 @@ from polysched.dependence.relations import Reference
 from polysched.ir.affine import named, to_pw_aff
 from polysched.ir.kernel import Statement
 from polysched.ir.tree import Loop
-from polysched.schedule.digits import digits, indices_of
+from polysched.schedule.delinearize import digits, indices_of
 from polysched.schedule.program import Program, prefix_function
 
 _MOST_PIECES = 4

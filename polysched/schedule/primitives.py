@@ -8,15 +8,15 @@ from typing import Any, TypeAlias
 
 from polysched.schedule.collapse import Collapse, collapse
 from polysched.schedule.compute_at import ComputeAt, compute_at
-from polysched.schedule.contract import Contract, contract
 from polysched.schedule.distribute import Distribute, distribute
+from polysched.schedule.divide import Divide, divide
+from polysched.schedule.fold_storage import FoldStorage, fold_storage
 from polysched.schedule.fuse import Fuse, fuse
 from polysched.schedule.limits import require_sensible
 from polysched.schedule.pack import Pack, pack
 from polysched.schedule.parallel import Parallel, parallel
-from polysched.schedule.partition import Partition, partition
 from polysched.schedule.prefetch import Prefetch, prefetch, require_prefetches
-from polysched.schedule.privatise import Privatise, privatise
+from polysched.schedule.privatize import Privatize, privatize
 from polysched.schedule.program import Program
 from polysched.schedule.promote import Promote, promote
 from polysched.schedule.reorder import Reorder, reorder
@@ -34,14 +34,14 @@ from polysched.schedule.vectorize import Vectorize, vectorize
 Step: TypeAlias = (
     Collapse
     | ComputeAt
-    | Contract
+    | FoldStorage
     | Distribute
     | Fuse
     | Pack
     | Parallel
-    | Partition
+    | Divide
     | Prefetch
-    | Privatise
+    | Privatize
     | Promote
     | Reorder
     | Reverse
@@ -60,14 +60,14 @@ PRIMITIVES: Mapping[type[Any], Callable[[Program, Any], Program]] = MappingProxy
     {
         Collapse: collapse,
         ComputeAt: compute_at,
-        Contract: contract,
+        FoldStorage: fold_storage,
         Distribute: distribute,
         Fuse: fuse,
         Pack: pack,
         Parallel: parallel,
-        Partition: partition,
+        Divide: divide,
         Prefetch: prefetch,
-        Privatise: privatise,
+        Privatize: privatize,
         Promote: promote,
         Reorder: reorder,
         Reverse: reverse,

@@ -132,7 +132,7 @@ _KIND_WORDS = MappingProxyType(
     {
         LoopKind.PARALLEL: "parallel",
         LoopKind.UNROLLED: "unrolled",
-        LoopKind.VECTOR: "vectorised",
+        LoopKind.VECTOR: "vectorized",
     }
 )
 

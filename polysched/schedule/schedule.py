@@ -14,14 +14,14 @@ from polysched.ir.source import SourceLocation, caller_location
 from polysched.schedule.arguments import with_checked_arguments
 from polysched.schedule.collapse import Collapse
 from polysched.schedule.compute_at import ComputeAt
-from polysched.schedule.contract import Contract
 from polysched.schedule.distribute import Distribute
+from polysched.schedule.divide import Divide
+from polysched.schedule.fold_storage import FoldStorage
 from polysched.schedule.fuse import Fuse
 from polysched.schedule.history import loop_history
 from polysched.schedule.other_words import what_to_write
 from polysched.schedule.pack import Pack
 from polysched.schedule.parallel import Parallel
-from polysched.schedule.partition import Partition
 from polysched.schedule.prefetch import Prefetch
 from polysched.schedule.primitives import (
     PRIMITIVES,
@@ -30,7 +30,7 @@ from polysched.schedule.primitives import (
     primitive_name,
     transform,
 )
-from polysched.schedule.privatise import Privatise
+from polysched.schedule.privatize import Privatize
 from polysched.schedule.program import Program, initial_program
 from polysched.schedule.promote import Promote
 from polysched.schedule.reorder import Reorder
@@ -93,7 +93,7 @@ class Schedule:
         steps = ".".join(map(format_step, self.steps)) or "no steps"
         return f"<Schedule of {self.kernel.name}: {steps}>"
 
-    if not TYPE_CHECKING:  # a checker of types shall see misspelt words itself
+    if not TYPE_CHECKING:  # a checker of types shall see misspelled words itself
 
         def __getattr__(self, name: str) -> NoReturn:
             known = [word for word in dir(type(self)) if not word.startswith("_")]
@@ -157,9 +157,9 @@ class Schedule:
         """Cut a loop into chunks: see :func:`polysched.schedule.split.split`."""
         return self.then(Split(loop, factor, into))
 
-    def partition(self, loop: str, parts: int, unit: int = 1, into: str | None = None) -> Self:
-        """Cut a loop in even parts: see :func:`polysched.schedule.partition.partition`."""
-        return self.then(Partition(loop, parts, unit, into))
+    def divide(self, loop: str, parts: int, unit: int = 1, into: str | None = None) -> Self:
+        """Cut a loop in even parts: see :func:`polysched.schedule.divide.divide`."""
+        return self.then(Divide(loop, parts, unit, into))
 
     def tile(
         self,
@@ -180,7 +180,7 @@ class Schedule:
         return self.then(Collapse(outer, inner, into))
 
     def fuse(self, first: str, second: str, into: str | None = None) -> Self:
-        """Merge two neighbouring loops: see :func:`polysched.schedule.fuse.fuse`."""
+        """Merge two neighboring loops: see :func:`polysched.schedule.fuse.fuse`."""
         return self.then(Fuse(first, second, into))
 
     def distribute(self, loop: str, after: str | None = None) -> Self:
@@ -246,9 +246,9 @@ class Schedule:
         """Copy a tile that is read: see :func:`polysched.schedule.pack.pack`."""
         return self.then(Pack(array, at, order, into))
 
-    def contract(self, array: str, dimension: str, size: int, into: str | None = None) -> Self:
-        """Store a dimension modulo a size: see :func:`polysched.schedule.contract.contract`."""
-        return self.then(Contract(array, dimension, size, into))
+    def fold_storage(self, array: str, dimension: str, size: int, into: str | None = None) -> Self:
+        """Store a dimension modulo a size: :func:`polysched.schedule.fold_storage.fold_storage`."""
+        return self.then(FoldStorage(array, dimension, size, into))
 
     def promote(
         self,
@@ -261,11 +261,11 @@ class Schedule:
         """Keep an updated tile in a buffer: see :func:`polysched.schedule.promote.promote`."""
         return self.then(Promote(array, at, lanes, into, order))
 
-    def privatise(
+    def privatize(
         self, array: str, at: str, into: str | None = None, order: tuple[str, ...] | None = None
     ) -> Self:
-        """Expand a temporary array: see :func:`polysched.schedule.privatise.privatise`."""
-        return self.then(Privatise(array, at, into, order))
+        """Expand a temporary array: see :func:`polysched.schedule.privatize.privatize`."""
+        return self.then(Privatize(array, at, into, order))
 
     def rfactor(
         self,

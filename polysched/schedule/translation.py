@@ -1,6 +1,6 @@
 """Dependences after an array's tile has moved into a buffer: translated, never computed again.
 
-What happened to ``array[e]`` inside a tile now happens to the buffer; towards everything outside
+What happened to ``array[e]`` inside a tile now happens to the buffer; toward everything outside
 the tile, reads count at the copy into the buffer and writes at the copy out of it.
 """
 
@@ -36,7 +36,7 @@ def combined(
 ) -> tuple[Dependence, ...]:
     """The dependences after a reduction has been cut in partial results and their combination.
 
-    Updates that go to one partial result stay as they are; towards all others, and among each
+    Updates that go to one partial result stay as they are; toward all others, and among each
     other, an update counts where its partial result is combined.
 
     Args:

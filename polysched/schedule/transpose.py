@@ -17,7 +17,7 @@ class Transpose:
 
     Args:
         loop: the vector loop.
-        across: the unrolled loop, which goes to the neighbouring element of every row.
+        across: the unrolled loop, which goes to the neighboring element of every row.
         strategy: ``"network"`` (stages of two-input shuffles), ``"shuffle_1d"`` (one shuffle of the
             whole tile), ``"eltwise"`` (each element by itself) or ``"gather"`` (no tile: gathers
             and scatters).
@@ -49,7 +49,7 @@ def transpose(program: Program, step: Transpose) -> Program:
             f"{suggestion(step.strategy, _NAMES)}"
         )
     loop = find_loop(program, step.loop)
-    _require_kind(loop, step.loop, LoopKind.VECTOR, "vectorise it first")
+    _require_kind(loop, step.loop, LoopKind.VECTOR, "vectorize it first")
     across = find_loop(program, step.across)
     _require_kind(across, step.across, LoopKind.UNROLLED, "unroll it first")
     for statement in loop.values:

@@ -70,7 +70,7 @@ def _require_no_vector_around(program: Program, loop: Loop, reference: str) -> N
         for other in path(program.tree, name):
             if other.kind is LoopKind.VECTOR:
                 raise ScheduleError(
-                    f"loop '{reference}' cannot be vectorised: statement '{name}' already runs "
+                    f"loop '{reference}' cannot be vectorized: statement '{name}' already runs "
                     f"in the vector loop '{other.name}', and runs in one at most; for longer "
                     f"vectors give that one more than its {other.lanes} lanes"
                 )

@@ -2,7 +2,7 @@
 
 ``python -m tests.campaign kernels --count 5000 --seed 0`` and ``python -m tests.campaign c``
 (or ``python``, ``printed``). The
-generators, the arithmetic and the judgement of orders are written apart from `polysched.fuzz` and
+generators, the arithmetic and the judgment of orders are written apart from `polysched.fuzz` and
 the strategies of the other tests, so that a mistake made there is not repeated here.
 """
 

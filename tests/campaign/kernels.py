@@ -203,7 +203,7 @@ class Scheduled:
         verdict = guarded("checking", self.schedule.check)
         kind = verdict.kind.value
         counts[f"schedules {kind}"] += 1
-        counts[f"schedules {kind}, {'not ' * (self.tree is None)}modelled"] += 1
+        counts[f"schedules {kind}, {'not ' * (self.tree is None)}modeled"] += 1
         if kind == "legal":
             if self.tree is not None:
                 fault = accepted_fault(case.program, case.oracle, self.tree)

@@ -1,4 +1,4 @@
-"""What the steps that change order alone do to a tree, as notes/words.md describes them."""
+"""What the steps that change order alone do to a tree, as notes/primitives.md describes them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Orders of execution by a model of this campaign: loop trees with plain functions for values.
 
-Only steps that change order alone are modelled; a step that is not makes the model None.
+Only steps that change order alone are modeled; a step that is not makes the model None.
 """
 
 from __future__ import annotations

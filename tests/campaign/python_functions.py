@@ -181,7 +181,7 @@ def judged(function: Function, seed: int, folder: Path) -> Result:
     """Run a function as written and compiled, unscheduled and under random legal schedules."""
     try:
         original = getattr(loaded(function, folder), function.name)
-        kernel = replace(ps.kernel(original), contract=False)
+        kernel = replace(ps.kernel(original), fp_contract=False)
         plain = ps.Schedule(kernel)
         compiled = [ps.compile(plain)]
         compiled += [one.compile() for one in _schedules(plain, seed)]

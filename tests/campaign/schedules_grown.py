@@ -10,10 +10,10 @@ from tests.campaign.drawing import Dice
 from tests.campaign.modelled_steps import Step
 
 _WEIGHTS = {
-    "split": 6, "tile": 3, "partition": 1, "reorder": 5, "collapse": 1.2, "fuse": 4,
+    "split": 6, "tile": 3, "divide": 1, "reorder": 5, "collapse": 1.2, "fuse": 4,
     "distribute": 2.5, "skew": 2.5, "shift": 2.5, "reverse": 2, "unroll": 3, "vectorize": 4,
     "parallel": 3, "prefetch": 0.8, "transpose": 0.4, "stream": 0.3, "compute_at": 8, "pack": 6,
-    "promote": 6, "privatise": 5, "rfactor": 6, "contract": 3,
+    "promote": 6, "privatize": 5, "rfactor": 6, "fold_storage": 3,
 }  # fmt: skip
 _ORDER_ONLY = {
     name: weight
@@ -113,10 +113,10 @@ class Steps:
         chosen = tuple(nest[: self._dice.between(2, len(nest))])
         return Step("tile", (chosen, tuple(self._factor() for _ in chosen)))
 
-    def _partition(self, program: Any) -> Step | None:
+    def _divide(self, program: Any) -> Step | None:
         loop = self._loop(program)
         unit = {} if self._dice.chance(0.6) else {"unit": self._factor()}
-        return Step("partition", (loop, self._dice.pick((1, 2, 3, 4, 5))), unit) if loop else None
+        return Step("divide", (loop, self._dice.pick((1, 2, 3, 4, 5))), unit) if loop else None
 
     def _reorder(self, program: Any) -> Step | None:
         nest = self._nest(program)
@@ -129,7 +129,7 @@ class Steps:
         return Step("collapse", (nest[0], nest[1], "c")) if len(nest) > 1 else None
 
     def _fuse(self, program: Any) -> Step | None:
-        pairs = list(_neighbours(program.tree))
+        pairs = list(_neighbors(program.tree))
         if not pairs:
             return None
         first, second = self._dice.pick(pairs)
@@ -275,10 +275,10 @@ class Steps:
         order = self._order(program, array)
         return Step("promote", (array, self._dice.pick(places)), {**options, **order})
 
-    def _privatise(self, program: Any) -> Step | None:
+    def _privatize(self, program: Any) -> Step | None:
         array = self._own(program)
         places = self._places(program, array) if array else []
-        return Step("privatise", (array, self._dice.pick(places))) if places else None
+        return Step("privatize", (array, self._dice.pick(places))) if places else None
 
     def _rfactor(self, program: Any) -> Step | None:
         found = [name for name, one in program.statements.items() if one.reduction is not None]
@@ -290,24 +290,26 @@ class Steps:
             return None
         return Step("rfactor", (statement, self._reference(statement, self._dice.pick(loops))))
 
-    def _contract(self, program: Any) -> Step | None:
+    def _fold_storage(self, program: Any) -> Step | None:
         array = self._own(program)
         names = program.arrays[array].dimensions if array else ()
         if not names:
             return None
-        return Step("contract", (array, self._dice.pick(names), self._dice.pick((1, 2, 3, 4, 8))))
+        return Step(
+            "fold_storage", (array, self._dice.pick(names), self._dice.pick((1, 2, 3, 4, 8)))
+        )
 
 
-def _neighbours(node: Node) -> Any:
+def _neighbors(node: Node) -> Any:
     """Pairs of loops of which one stands directly behind the other."""
     match node:
         case Leaf():
             return
         case Loop(body=body):
-            yield from _neighbours(body)
+            yield from _neighbors(body)
         case Sequence(children=children):
             for one, other in pairwise(children):
                 if isinstance(one, Loop) and isinstance(other, Loop):
                     yield one, other
             for child in children:
-                yield from _neighbours(child)
+                yield from _neighbors(child)

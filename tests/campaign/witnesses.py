@@ -77,7 +77,7 @@ def check_witness(program: Program, oracle: Oracle, tree: Node | None, violation
     """Check every number of a witness against the description of the program.
 
     Args:
-        tree: the order after the schedule; None where it is not modelled.
+        tree: the order after the schedule; None where it is not modeled.
 
     Raises:
         WitnessFault: something is not as it says.
@@ -182,7 +182,7 @@ def touched(
 def condition_fault(
     program: Program, oracle: Oracle, tree: Node, condition: str, limit: int = 40
 ) -> str | None:
-    """Where a condition and the judgement of all pairs differ."""
+    """Where a condition and the judgment of all pairs differ."""
     largest = {1: 12, 2: 7}[len(program.params)]
     python = condition.replace("mod", "%")
     for count, sizes in enumerate(

@@ -6,7 +6,7 @@ from polysched.bench.legality import CheckTime, LegalityResult
 from polysched.cli import bench_legality
 from polysched.fuzz.campaign import Outcome, Plan
 from polysched.fuzz.exploring import Explored, Found
-from polysched.fuzz.judgement import Finding
+from polysched.fuzz.judgment import Finding
 from tests.cli.conftest import Polysched
 
 

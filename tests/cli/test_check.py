@@ -50,9 +50,9 @@ def test_illegal_shows_a_picture(polysched: Polysched, kernels: str) -> None:
 
 def test_the_witness_is_coloured_in_the_picture(polysched: Polysched, kernels: str) -> None:
     terminal = {"FORCE_COLOR": "1", "TERM": "xterm"}
-    coloured = polysched("check", f"{kernels}:illegal", **terminal)
-    assert "\x1b[1;32mA\x1b[0m" in coloured.stdout
-    assert "\x1b[1;31mB\x1b[0m" in coloured.stdout
+    colored = polysched("check", f"{kernels}:illegal", **terminal)
+    assert "\x1b[1;32mA\x1b[0m" in colored.stdout
+    assert "\x1b[1;31mB\x1b[0m" in colored.stdout
     plain = polysched("check", f"{kernels}:illegal", NO_COLOR="1", **terminal)
     assert "32m" not in plain.stdout
     assert "31m" not in plain.stdout
@@ -99,8 +99,8 @@ def test_bad_input_leaves_the_output_empty(polysched: Polysched, kernels: str) -
 
 
 def test_colours_only_on_a_terminal(polysched: Polysched, kernels: str) -> None:
-    coloured = polysched("check", f"{kernels}:legal", FORCE_COLOR="1", TERM="xterm")
-    assert "\x1b[1;32mlegal: " in coloured.stdout
+    colored = polysched("check", f"{kernels}:legal", FORCE_COLOR="1", TERM="xterm")
+    assert "\x1b[1;32mlegal: " in colored.stdout
     plain = polysched("check", f"{kernels}:legal", FORCE_COLOR="1", TERM="xterm", NO_COLOR="1")
     assert "32m" not in plain.stdout
 

@@ -35,14 +35,14 @@ def test_view(polysched: Polysched, kernels: str, tmp_path: Path) -> None:
     target = f"{kernels}:legal"
     options = ("--statement", "S", "--dimensions", "j, i", "--color", "tile", "--arrows", "none")
     text = drawn(polysched, target, tmp_path, *options)
-    assert "coloured by tile (jo); 2 in the picture" in text
+    assert "colored by tile (jo); 2 in the picture" in text
     assert "tile jo = 1" in text
     assert "flow dependence" not in text
     text = drawn(polysched, target, tmp_path, "--at", "j=2", "--arrows", "flow,anti", "--path")
     assert "only the instances at j = 2" in text
     assert "order of execution" in text
     text = drawn(polysched, target, tmp_path, "--color", "tile", "--tile", "i")
-    assert "coloured by tile (i); 8 in the picture" in text
+    assert "colored by tile (i); 8 in the picture" in text
 
 
 def test_sizes(polysched: Polysched, scale: str, tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_schedule_file(
 ) -> None:
     steps = write_file("steps.sched", "split(loop='i', factor=4)\n")
     options = ("--schedule", steps, "--color", "tile")
-    assert "coloured by tile (io)" in drawn(polysched, f"{scale}:scale", tmp_path, *options)
+    assert "colored by tile (io)" in drawn(polysched, f"{scale}:scale", tmp_path, *options)
 
 
 @pytest.mark.parametrize(

@@ -162,10 +162,10 @@ def test_unknown_stage(polysched: Polysched, scale: str) -> None:
 def test_code_is_highlighted_on_a_terminal_only(polysched: Polysched, scale: str) -> None:
     plain = polysched("show", scale, "--stage", "llvm")
     terminal = {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": "40"}
-    coloured = polysched("show", scale, "--stage", "llvm", **terminal)
+    colored = polysched("show", scale, "--stage", "llvm", **terminal)
     assert "\x1b[" not in plain.stdout
-    assert "\x1b[" in coloured.stdout
+    assert "\x1b[" in colored.stdout
     assert polysched("show", scale, "--stage", "llvm", NO_COLOR="1", **terminal).stdout == (
         plain.stdout
     )
-    assert coloured.stdout.count("\n") == plain.stdout.count("\n")
+    assert colored.stdout.count("\n") == plain.stdout.count("\n")

@@ -31,10 +31,10 @@ def test_prints_go_to_the_error_output(
     assert (printed.out, printed.err) == ("", "hello\n")
 
 
-def test_neighbours_are_importable_and_the_path_is_restored(write_file: WriteFile) -> None:
-    write_file("neighbour_of_a.py", "value = 5")
+def test_neighbors_are_importable_and_the_path_is_restored(write_file: WriteFile) -> None:
+    write_file("neighbor_of_a.py", "value = 5")
     before = list(sys.path)
-    module = load_source_file(Path(write_file("a.py", "from neighbour_of_a import value")))
+    module = load_source_file(Path(write_file("a.py", "from neighbor_of_a import value")))
     assert vars(module)["value"] == 5
     assert sys.path == before
 

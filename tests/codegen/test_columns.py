@@ -44,7 +44,7 @@ def test_what_is_strided() -> None:
     assert strided(x(v, j), j) is None
 
 
-def test_the_dimension_of_neighbours_counts() -> None:
+def test_the_dimension_of_neighbors_counts() -> None:
     found = strided(j, v, name="turned")
     assert found is not None
     assert found.along == -2

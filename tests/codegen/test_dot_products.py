@@ -199,7 +199,7 @@ def test_strides_known_at_the_call_only() -> None:
 def test_terms_that_lie_apart(
     x_strides: tuple[int, ...] | None, y_strides: tuple[int, ...] | None
 ) -> None:
-    """Subscripts that are neighbours, of arrays in which no elements are."""
+    """Subscripts that are neighbors, of arrays in which no elements are."""
     build = ps.KernelBuilder("dots")
     x = build.input("x", ps.i16, (2,), strides=x_strides)
     y = build.input("y", ps.i16, (16, 2), strides=y_strides)

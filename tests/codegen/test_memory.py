@@ -29,7 +29,7 @@ def offset_of(*subscripts: Operand, strides: tuple[object, ...]) -> tuple[int | 
     return offset.lane, offset.literal.constant
 
 
-def test_distance_of_neighbouring_lanes() -> None:
+def test_distance_of_neighboring_lanes() -> None:
     assert offset_of(i, v + 3, strides=(8, 1)) == (1, 3)
     assert offset_of(v, i, strides=(8, 1)) == (8, 0)
     assert offset_of(i, 5 - 2 * v, strides=(8, 1)) == (-2, 5)

@@ -104,14 +104,14 @@ def test_text_is_the_same_each_time() -> None:
     assert module(kernels.matmul()) == module(kernels.matmul())
 
 
-@pytest.mark.parametrize("contract", [True, False])
-def test_a_kernel_says_whether_products_and_sums_may_round_once(contract: bool) -> None:
+@pytest.mark.parametrize("fp_contract", [True, False])
+def test_a_kernel_says_whether_products_and_sums_may_round_once(fp_contract: bool) -> None:
     build = KernelBuilder("axpy")
     x, y = build.input("x", f32, (40,)), build.inout("y", f32, (40,))
     with build.loops(i=40) as i:
         y[i] = x[i] * x[i] + y[i]
-    kernel = replace(build.kernel(), contract=contract)
-    assert ("fadd contract" in module(kernel)) == contract
-    assert ("fmul contract" in module(kernel)) == contract
+    kernel = replace(build.kernel(), fp_contract=fp_contract)
+    assert ("fadd contract" in module(kernel)) == fp_contract
+    assert ("fmul contract" in module(kernel)) == fp_contract
     parallel = Schedule(kernel).parallel("i")
-    assert ("fmul contract" in emit_module(lower(parallel), HOST)) == contract
+    assert ("fmul contract" in emit_module(lower(parallel), HOST)) == fp_contract

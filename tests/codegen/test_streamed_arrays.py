@@ -1,4 +1,4 @@
-"""Arrays that the schedule streams need vectors of neighbours."""
+"""Arrays that the schedule streams need vectors of neighbors."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ def streaming(*body: LoopNode) -> LoopProgram:
 
 
 @pytest.mark.parametrize("row", [3, j])
-def test_vectors_of_neighbours(row: int | Index) -> None:
+def test_vectors_of_neighbors(row: int | Index) -> None:
     require_streams(streaming(loop("j", 0, 8, lanes(assign("y", (row, v + 8), load("x", v, 0))))))
 
 
@@ -46,6 +46,6 @@ def test_others(body: LoopNode) -> None:
     with pytest.raises(LoweringError) as caught:
         require_streams(streaming(body))
     assert str(caught.value) == (
-        "array 'y' is to be streamed, but no vector loop writes neighbouring elements of it, at "
-        "least 16 bytes at a time: vectorise the loop over them, or take the stream step away"
+        "array 'y' is to be streamed, but no vector loop writes neighboring elements of it, at "
+        "least 16 bytes at a time: vectorize the loop over them, or take the stream step away"
     )

@@ -1,4 +1,4 @@
-"""Code for arrays with strides: the right elements, nothing between them, vectors of neighbours."""
+"""Code for arrays with strides: the right elements, nothing between them, vectors of neighbors."""
 
 from math import prod
 

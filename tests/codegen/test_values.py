@@ -122,8 +122,8 @@ def test_functions_of_the_c_library(dtype: DType) -> None:
             z[i] = operation(operator, *operands)
     kernel = build.kernel()
     given = {"x": special_values(dtype), "y": special_values(dtype)[::-1].copy()}
-    for contract, rounding in ((False, 0), (True, 3e-7 if dtype is f32 else 1e-15)):
-        scalars = Schedule(replace(kernel, contract=contract))
+    for fp_contract, rounding in ((False, 0), (True, 3e-7 if dtype is f32 else 1e-15)):
+        scalars = Schedule(replace(kernel, fp_contract=fp_contract))
         vectors = scalars
         for operator in (Operator.POWER, Operator.SINE, Operator.NUMBER_MAXIMUM, Operator.FLOOR):
             vectors = vectors.vectorize(f"{operator.value}_of.i", 8)

@@ -92,7 +92,7 @@ def test_subscripts_that_depend_on_data() -> None:
 
 
 def test_shared_memory() -> None:
-    schedule = Schedule(producer_consumer()).fuse("P.i", "C.i").contract("t", "d0", 1)
+    schedule = Schedule(producer_consumer()).fuse("P.i", "C.i").fold_storage("t", "d0", 1)
     assert any(line.startswith("shared ") for line in table(schedule))
 
 

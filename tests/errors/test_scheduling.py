@@ -165,7 +165,7 @@ def test_a_step_on_a_vector_loop(step: Callable[[ps.Schedule], ps.Schedule]) -> 
     schedule = _grid().split("j", 4, into=("jo", "k")).vectorize("k", 4, into="j")
     with pytest.raises(
         ps.ScheduleError,
-        match=r"loop 'j' is vectorised already, by step 2, vectorize\(.*\), at .*; take it",
+        match=r"loop 'j' is vectorized already, by step 2, vectorize\(.*\), at .*; take it",
     ):
         step(schedule)
 

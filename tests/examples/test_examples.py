@@ -9,7 +9,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALL_SIZES = {
     "conv2d_halide.py": {"N": 1, "H": 3, "W": 13, "CI": 5, "CO": 70},
     "conv2d_relu.py": {"N": 1, "H": 3, "W": 13, "CI": 5, "CO": 70},
-    "dequantised_matmul.py": {"m": 70, "n": 40, "k": 33},
+    "dequantized_matmul.py": {"m": 70, "n": 40, "k": 33},
     "int4_gemv.py": {"m": 3, "k": 300},
     "int4_matmul.py": {"n": 33, "k": 300},
     "one_product.py": {"m": 7, "n": 70, "k": 5},
@@ -19,7 +19,7 @@ SMALL_SIZES = {
 EXPECTED = {
     "conv2d_halide.py": "legal; proved: 3 statements",
     "conv2d_relu.py": "best",
-    "dequantised_matmul.py": "a product of numbers that are there already",
+    "dequantized_matmul.py": "a product of numbers that are there already",
     "int4_gemv.py": "weights of 4 bits",
     "int4_matmul.py": " 128 rows by weights of 4 bits",
     "one_product.py": "three notations, one result",

@@ -59,7 +59,7 @@ def test_all_texts_give_the_same_bits(name: str, tmp_path: Path) -> None:
     _assert_same(arguments, expected)
 
     arguments = {one: np.copy(given[one]) for one in names if one not in sizes}
-    ps.Schedule(replace(kernel, contract=False)).compile()(**arguments, **sizes)
+    ps.Schedule(replace(kernel, fp_contract=False)).compile()(**arguments, **sizes)
     _assert_same(arguments, expected)
 
 

@@ -1,7 +1,7 @@
 """The judges of these tests, and checkers that are wrong on purpose."""
 
 from polysched.fuzz.exploring import Case, Judges
-from polysched.fuzz.judgement import Mode
+from polysched.fuzz.judgment import Mode
 from polysched.fuzz.sketch import (
     ArraySketch,
     AssignSketch,

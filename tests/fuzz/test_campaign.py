@@ -4,7 +4,7 @@ import pytest
 
 from polysched.fuzz import campaign
 from polysched.fuzz.campaign import Plan, run
-from polysched.fuzz.judgement import Finding
+from polysched.fuzz.judgment import Finding
 
 
 def test_pairs_on_two_processes() -> None:

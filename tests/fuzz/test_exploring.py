@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from polysched.errors import ScheduleError
 from polysched.fuzz import exploring
 from polysched.fuzz.exploring import Explored, Found, explore, explore_in, is_meant, judge_again
-from polysched.fuzz.judgement import Finding, Mode
+from polysched.fuzz.judgment import Finding, Mode
 from polysched.fuzz.python_text import script
 from polysched.fuzz.randomness import Integers
 from polysched.legality.verdict import Verdict
@@ -87,9 +87,9 @@ def test_a_wrong_checker_is_found_out() -> None:
 
 
 def test_a_case_is_judged_again() -> None:
-    judgement = judge_again(case(PREFIX, Reverse("i")), replace(JUDGES, checker=accepts_all))
-    assert judgement is not None
-    assert judgement.finding is Finding.ACCEPTED_ILLEGAL
+    judgment = judge_again(case(PREFIX, Reverse("i")), replace(JUDGES, checker=accepts_all))
+    assert judgment is not None
+    assert judgment.finding is Finding.ACCEPTED_ILLEGAL
     assert judge_again(case(PREFIX, Reverse("j")), JUDGES) is None
     assert judge_again(case(replace(PREFIX, body=())), JUDGES) is None
 
@@ -99,10 +99,10 @@ def fails(schedule: Schedule) -> Verdict:
 
 
 def test_a_crash_is_a_finding() -> None:
-    judgement = judge_again(case(APART), replace(JUDGES, checker=fails))
-    assert judgement is not None
-    assert judgement.finding is Finding.CRASH
-    assert judgement.detail == "ZeroDivisionError: of the checker"
+    judgment = judge_again(case(APART), replace(JUDGES, checker=fails))
+    assert judgment is not None
+    assert judgment.finding is Finding.CRASH
+    assert judgment.detail == "ZeroDivisionError: of the checker"
 
 
 def test_a_crash_in_a_step_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,9 +114,9 @@ def test_a_crash_in_a_step_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None
     (found,) = explored.found
     assert (found.seed, found.finding) == (7, Finding.CRASH)
     assert found.detail == "KeyError: 'of the step'"
-    judgement = judge_again(case(APART, Reverse("i")), JUDGES)
-    assert judgement is not None
-    assert judgement.finding is Finding.CRASH
+    judgment = judge_again(case(APART, Reverse("i")), JUDGES)
+    assert judgment is not None
+    assert judgment.finding is Finding.CRASH
 
 
 def test_errors_of_isl_are_not_meant() -> None:

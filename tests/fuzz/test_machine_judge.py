@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polysched.fuzz import machine_judge
-from polysched.fuzz.judgement import Finding, Judgement, Mode
+from polysched.fuzz.judgment import Finding, Judgment, Mode
 from polysched.fuzz.machine_judge import judge_machine
 from polysched.fuzz.subject import Subject
 from polysched.ir.dtypes import f32
@@ -21,7 +21,7 @@ from tests.support.strided import plane
 LEGAL = Verdict(VerdictKind.LEGAL)
 
 
-def judged(subject: Subject, schedule: Schedule) -> Judgement:
+def judged(subject: Subject, schedule: Schedule) -> Judgment:
     return judge_machine(subject, schedule, LEGAL, JUDGES.machine)
 
 
@@ -35,7 +35,7 @@ def judged(subject: Subject, schedule: Schedule) -> Judgement:
     ],
 )
 def test_right_results(schedule: Schedule) -> None:
-    assert judged(Subject(schedule.kernel), schedule) == Judgement(Mode.MACHINE, VerdictKind.LEGAL)
+    assert judged(Subject(schedule.kernel), schedule) == Judgment(Mode.MACHINE, VerdictKind.LEGAL)
 
 
 def changed(kernel: Kernel) -> Kernel:
@@ -101,7 +101,7 @@ def test_floats_that_round_operation_by_operation_are_compared_bit_for_bit() -> 
     agrees = machine_judge._agrees
     one, other = np.array([1, np.nan], np.float32), np.array([1 + 2**-23, np.nan], np.float32)
     subject = Subject(scale(dtype=f32))
-    exact = Subject(replace(subject.kernel, contract=False))
+    exact = Subject(replace(subject.kernel, fp_contract=False))
     assert agrees(one, other, subject, {"n": 2})
     assert not agrees(one, other, exact, {"n": 2})
     assert agrees(one, one.copy(), exact, {"n": 2})

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from polysched.fuzz.judgement import Finding, Judgement, Mode
+from polysched.fuzz.judgment import Finding, Judgment, Mode
 from polysched.fuzz.order_judge import judge_order
 from polysched.fuzz.subject import Subject
 from polysched.ir.builder import KernelBuilder
@@ -16,7 +16,7 @@ from tests.support.kernels import prefix
 from tests.support.packed_kernels import every_other
 
 
-def judged(schedule: Schedule, verdict: Verdict | None = None) -> Judgement:
+def judged(schedule: Schedule, verdict: Verdict | None = None) -> Judgment:
     return judge_order(Subject(schedule.kernel), schedule, verdict or check(schedule))
 
 
@@ -43,7 +43,7 @@ def outside() -> Kernel:
 )
 def test_right_verdicts(schedule: Schedule) -> None:
     verdict = check(schedule)
-    assert judged(schedule, verdict) == Judgement(Mode.ORDER, verdict.kind)
+    assert judged(schedule, verdict) == Judgment(Mode.ORDER, verdict.kind)
 
 
 def test_an_illegal_schedule_accepted() -> None:
@@ -111,7 +111,7 @@ def whole_bytes() -> Kernel:
 def test_a_byte_shared_by_threads() -> None:
     """An accepted one is illegal, a refused one is confirmed, whole bytes are legal."""
     packed = Schedule(every_other("u2")).parallel("i")
-    assert judged(packed) == Judgement(Mode.ORDER, VerdictKind.ILLEGAL)
+    assert judged(packed) == Judgment(Mode.ORDER, VerdictKind.ILLEGAL)
     found = judged(packed, Verdict(VerdictKind.LEGAL))
     assert found.finding is Finding.ACCEPTED_ILLEGAL
-    assert judged(Schedule(whole_bytes()).parallel("i")) == Judgement(Mode.ORDER, VerdictKind.LEGAL)
+    assert judged(Schedule(whole_bytes()).parallel("i")) == Judgment(Mode.ORDER, VerdictKind.LEGAL)

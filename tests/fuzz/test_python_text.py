@@ -38,7 +38,7 @@ def operations(value: Expression) -> Expression:
 
 def same(one: Kernel, other: Kernel) -> bool:
     """Whether two kernels have the same arrays, domains, accesses, values and reductions."""
-    if dict(one.arrays) != dict(other.arrays) or one.contract != other.contract:
+    if dict(one.arrays) != dict(other.arrays) or one.fp_contract != other.fp_contract:
         return False
     return list(one.statements) == list(other.statements) and all(
         first.domain.is_equal(second.domain)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from polysched.fuzz.campaign import Outcome
 from polysched.fuzz.exploring import Explored, Found, explore
-from polysched.fuzz.judgement import Finding
+from polysched.fuzz.judgment import Finding
 from polysched.fuzz.report import lines, record, reproducer, safe_reproducer
 from polysched.fuzz.sketch import ParameterSketch
 from polysched.schedule.reverse import Reverse

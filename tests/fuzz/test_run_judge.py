@@ -1,6 +1,6 @@
 import pytest
 
-from polysched.fuzz.judgement import NO_LOOPS, Finding, Judgement, Mode
+from polysched.fuzz.judgment import NO_LOOPS, Finding, Judgment, Mode
 from polysched.fuzz.run_judge import UNSEEN, judge_run
 from polysched.fuzz.subject import Subject
 from polysched.ir.builder import KernelBuilder
@@ -14,7 +14,7 @@ from tests.support.kernels import chain, prefix
 LEGAL = Verdict(VerdictKind.LEGAL)
 
 
-def judged(schedule: Schedule, verdict: Verdict | None = None) -> Judgement:
+def judged(schedule: Schedule, verdict: Verdict | None = None) -> Judgment:
     return judge_run(Subject(schedule.kernel), schedule, verdict or check(schedule))
 
 
@@ -28,7 +28,7 @@ def judged(schedule: Schedule, verdict: Verdict | None = None) -> Judgement:
     ],
 )
 def test_right_verdicts(schedule: Schedule) -> None:
-    assert judged(schedule) == Judgement(Mode.RUN, check(schedule).kind)
+    assert judged(schedule) == Judgment(Mode.RUN, check(schedule).kind)
 
 
 @pytest.mark.parametrize(
@@ -60,4 +60,4 @@ def test_instances_that_isl_loses_are_remarked() -> None:
     with build.loops(j=n) as j, build.statement("S"):
         b[j, j % 2] = b[0, j % 3 + 1]
     schedule = Schedule(build.kernel()).promote("B", "j")
-    assert judged(schedule) == Judgement(Mode.RUN, VerdictKind.LEGAL, remark=NO_LOOPS)
+    assert judged(schedule) == Judgment(Mode.RUN, VerdictKind.LEGAL, remark=NO_LOOPS)

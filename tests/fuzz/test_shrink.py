@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from polysched.errors import KernelError, ScheduleError
 from polysched.fuzz.exploring import Case, explore_in, judge_again
-from polysched.fuzz.judgement import Finding, Mode
+from polysched.fuzz.judgment import Finding, Mode
 from polysched.fuzz.kernels import random_sketch
 from polysched.fuzz.shrink import candidates, shrink
 from polysched.fuzz.sketch import assignments, declare
@@ -19,8 +19,8 @@ WRONG = replace(JUDGES, checker=accepts_all)
 
 
 def finding(judged: Case) -> Finding | None:
-    judgement = judge_again(judged, WRONG)
-    return None if judgement is None else judgement.finding
+    judgment = judge_again(judged, WRONG)
+    return None if judgment is None else judgment.finding
 
 
 def test_a_wrong_case_becomes_small() -> None:

@@ -18,9 +18,9 @@ def fused_chain() -> Schedule:
         Schedule(windows()).promote("t", "i").collapse("i", "k", "ik"),
         Schedule(windows()).promote("t", "i").distribute("k").distribute("i"),
         Schedule(matmul()).promote("C", "update.j").vectorize("update.j", 4),
-        fused_chain().contract("t", "d0", 1),
-        fused_chain().contract("t", "d0", 1).reverse("i"),
-        Schedule(chain()).contract("t", "d0", 2),
+        fused_chain().fold_storage("t", "d0", 1),
+        fused_chain().fold_storage("t", "d0", 1).reverse("i"),
+        Schedule(chain()).fold_storage("t", "d0", 2),
     ],
 )
 def test_the_checker_agrees(schedule: Schedule) -> None:

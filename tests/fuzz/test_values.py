@@ -76,7 +76,7 @@ def test_integers_depend_on_floats_only_where_these_are_exact(dtype: DType) -> N
         limits = Limits(dtype=dtype, others=(f64, i8), exact=exact)
         for seed in range(60):
             sketch = random_sketch(random.Random(seed).randint, limits)
-            assert sketch.contract is not exact
+            assert sketch.fp_contract is not exact
             found[exact] += sum(is_from_float(one.value) for one in assignments(sketch.body))
     assert found[False] == 0
     assert found[True] >= 10

@@ -168,7 +168,7 @@ def test_fma_of_float64_is_rounded_once(a: float, b: float, c: float) -> None:
 
 
 def _assert_nearest(result: float, a: float, b: float, c: float, kind: Any) -> None:
-    """``result`` is no farther from the exact value than its neighbours."""
+    """``result`` is no farther from the exact value than its neighbors."""
     exact = Fraction(a) * Fraction(b) + Fraction(c)
     largest = float(np.finfo(kind).max)
     if math.isinf(result):
@@ -177,9 +177,9 @@ def _assert_nearest(result: float, a: float, b: float, c: float, kind: Any) -> N
     error = abs(Fraction(result) - exact)
     for direction in (-math.inf, math.inf):
         with np.errstate(over="ignore"):
-            neighbour = float(np.nextafter(kind(result), kind(direction)))
-        if math.isfinite(neighbour):
-            assert error <= abs(Fraction(neighbour) - exact)
+            neighbor = float(np.nextafter(kind(result), kind(direction)))
+        if math.isfinite(neighbor):
+            assert error <= abs(Fraction(neighbor) - exact)
 
 
 def test_fma_where_two_roundings_give_another_value() -> None:

@@ -32,7 +32,7 @@ def reduction_of(build_value: Callable[..., object], order: str = "exact") -> Re
     ],
 )
 @pytest.mark.parametrize("order", ["exact", "any"])
-def test_reductions_are_recognised(
+def test_reductions_are_recognized(
     value: Callable[..., object], operator: Operator, order: str
 ) -> None:
     reduction = reduction_of(value, order)

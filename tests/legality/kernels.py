@@ -27,7 +27,7 @@ def seidel() -> Kernel:
 
 
 def matmul(order: str = "exact") -> Kernel:
-    """``C = A @ B`` with an initialisation of its own."""
+    """``C = A @ B`` with an initialization of its own."""
     build = KernelBuilder("matmul")
     n = build.parameter("N", minimum=1)
     a, b = build.input("A", f32, (n, n)), build.input("B", f32, (n, n))
@@ -80,7 +80,7 @@ def windows() -> Kernel:
 
 
 def overlapping_sums() -> Kernel:
-    """``S: y[i + k] += x[i, k]`` in any order: neighbours add to one element."""
+    """``S: y[i + k] += x[i, k]`` in any order: neighbors add to one element."""
     build = KernelBuilder("overlapping")
     n = build.parameter("n")
     x, y = build.input("x", i32, (n, 2)), build.inout("y", i32, (n + 1,))

@@ -157,7 +157,7 @@ def test_the_index_array_has_bounds_too() -> None:
 
 
 def test_a_read_that_may_see_what_nobody_has_written() -> None:
-    reason = _refused(Schedule(histogram(initialised=False))).reason
+    reason = _refused(Schedule(histogram(initialized=False))).reason
     assert "H[0] may read h[0]" in reason
     assert "write it first, or declare h inout" in reason
 

@@ -33,7 +33,7 @@ def sums_in_private_tiles(*, repeated: bool) -> Schedule:
     with build.loops(t=2 if repeated else 1, i=2) as (_, i), build.statement("S", order="any"):
         a[0] += b[i]
     schedule = Schedule(build.kernel()).promote("a", "i", into="tile")
-    return schedule.privatise("tile", "tile_in.i", into="own")
+    return schedule.privatize("tile", "tile_in.i", into="own")
 
 
 @pytest.mark.parametrize("repeated", [False, True])
@@ -75,7 +75,7 @@ def test_copies_that_are_computed_in_another_place() -> None:
     together = tiles.compute_at("tile", at="tile_out.i", recompute=True)
     assert check(together).is_legal
     assert not last_writer_errors(together, {})
-    own = together.privatise("tile_at_i", at="tile_out.i", into="own")
+    own = together.privatize("tile_at_i", at="tile_out.i", into="own")
     violation = judged(own.distribute("tile_out.i", after="S").program)
     assert violation is not None
     assert violation.cause is Cause.INTERRUPTED

@@ -162,5 +162,5 @@ def test_lanes_share_the_memory_of_a_buffer() -> None:
     assert found["oo"].lanes == 1
     assert {one.shared_memory for one in found["oo"].scalar or ()} == {True}
     assert found["oi"].lanes == LARGEST_LANES
-    private = schedule.privatise("x_packed", at="oo")
+    private = schedule.privatize("x_packed", at="oo")
     assert reports(private)["oo"].lanes == LARGEST_LANES

@@ -76,7 +76,7 @@ _STEPS: list[Callable[[Schedule, str, str, str, str], Schedule]] = [
     lambda s, one, other, array, name: s.unroll(one),
     lambda s, one, other, array, name: s.pack(array, one),
     lambda s, one, other, array, name: s.promote(array, one),
-    lambda s, one, other, array, name: s.privatise(array, one),
+    lambda s, one, other, array, name: s.privatize(array, one),
     lambda s, one, other, array, name: s.compute_at(name, one),
     lambda s, one, other, array, name: s.rfactor(name, one),
 ]

@@ -9,7 +9,7 @@ from polysched.legality.repair_copies import copies_for_lanes, copies_for_thread
 from polysched.legality.repairs import repairs
 from polysched.schedule.parallel import Parallel
 from polysched.schedule.primitives import Step
-from polysched.schedule.privatise import Privatise
+from polysched.schedule.privatize import Privatize
 from polysched.schedule.promote import Promote
 from polysched.schedule.reorder import Reorder
 from polysched.schedule.rfactor import Rfactor
@@ -18,7 +18,7 @@ from polysched.schedule.split import Split
 from polysched.schedule.vectorize import Vectorize
 from tests.legality.kernels import copy_shifted, matmul
 from tests.legality.repairing import case_of
-from tests.schedule.test_privatise import row, scratch
+from tests.schedule.test_privatize import row, scratch
 from tests.schedule.test_rfactor import dot
 from tests.support import kernels
 from tests.support.differential import assert_agrees, spread
@@ -60,10 +60,10 @@ def test_two_reductions_in_one_loop() -> None:
 
 def test_a_vector_of_copies() -> None:
     assert proposed(Schedule(scratch()).vectorize("i", 4)) == [
-        (Split("i", 4), Privatise("t", "ii"), Vectorize("ii", 4))
+        (Split("i", 4), Privatize("t", "ii"), Vectorize("ii", 4))
     ]
     (steps,) = proposed(Schedule(row()).vectorize("i", 4))
-    assert steps[1] == Privatise("t", "ii", order=("d0", "each_ii"))
+    assert steps[1] == Privatize("t", "ii", order=("d0", "each_ii"))
 
 
 def test_chunks_for_threads() -> None:
@@ -82,7 +82,7 @@ def test_a_literal_number_of_iterations_makes_sixteen_chunks() -> None:
 def test_copies_for_threads() -> None:
     assert proposed(Schedule(row()).parallel("i")) == [
         (Promote("t", "i"), Parallel("i")),
-        (Privatise("t", "i"), Parallel("i")),
+        (Privatize("t", "i"), Parallel("i")),
     ]
 
 
@@ -108,7 +108,7 @@ def sums_of_rows() -> Kernel:
         (Schedule(sums_of_rows()).parallel("i"), (Promote("t", "i"), Parallel("i"))),
         (
             Schedule(sums_of_rows()).vectorize("i", 4),
-            (Split("i", 4), Privatise("t", "ii"), Vectorize("ii", 4)),
+            (Split("i", 4), Privatize("t", "ii"), Vectorize("ii", 4)),
         ),
     ],
     ids=["threads", "lanes"],

@@ -23,7 +23,7 @@ def test_orders_near_the_one_asked_for_come_first() -> None:
     ]
 
 
-def test_of_four_loops_neighbours_change_places_first() -> None:
+def test_of_four_loops_neighbors_change_places_first() -> None:
     schedule = Schedule(seidel_plane()).split("j", 2).reorder("ji", "jo", "i", "s")
     edits = other_orders(case_of(schedule))
     assert len(edits) == 22

@@ -6,7 +6,7 @@ from polysched.ir.kernel import Kernel
 from polysched.legality.repair_storage import recomputations
 from polysched.legality.repairs import repairs
 from polysched.schedule.compute_at import ComputeAt
-from polysched.schedule.contract import Contract
+from polysched.schedule.fold_storage import FoldStorage
 from polysched.schedule.schedule import Schedule
 from tests.legality.repairing import case_of
 from tests.support import kernels
@@ -28,30 +28,30 @@ def window(width: int, n: int | None = None) -> Kernel:
 
 def folded(width: int, size: int, n: int | None = None) -> Schedule:
     schedule = Schedule(window(width, n)).shift("C.i", width).fuse("P.i", "C.i")
-    return schedule.contract("t", "d0", size)
+    return schedule.fold_storage("t", "d0", size)
 
 
 @pytest.mark.parametrize("size", [3, 4])
 def test_a_slot_or_two_more(size: int) -> None:
     repair = repairs(folded(4, size))[0]
-    assert repair.schedule.steps[-1] == Contract("t", "d0", 5)
+    assert repair.schedule.steps[-1] == FoldStorage("t", "d0", 5)
     assert repair.description == (
-        "contract(array='t', dimension='d0', size=5) instead of "
-        f"contract(array='t', dimension='d0', size={size})"
+        "fold_storage(array='t', dimension='d0', size=5) instead of "
+        f"fold_storage(array='t', dimension='d0', size={size})"
     )
     assert_agrees(repair.schedule, *spread("n", values=(4, 7, 9)))
 
 
 def test_many_slots_more() -> None:
     repair = repairs(folded(30, 2))[0]
-    assert repair.schedule.steps[-1] == Contract("t", "d0", 40)
+    assert repair.schedule.steps[-1] == FoldStorage("t", "d0", 40)
 
 
 def test_no_more_than_there_are_elements() -> None:
-    apart = Schedule(window(2, 3)).contract("t", "d0", 2)
+    apart = Schedule(window(2, 3)).fold_storage("t", "d0", 2)
     found = repairs(apart)
-    assert all(Contract("t", "d0", 5) not in repair.schedule.steps for repair in found)
-    assert found[0].description.startswith("leave out contract")
+    assert all(FoldStorage("t", "d0", 5) not in repair.schedule.steps for repair in found)
+    assert found[0].description.startswith("leave out fold_storage")
 
 
 def test_computed_again_in_every_tile() -> None:

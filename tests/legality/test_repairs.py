@@ -21,7 +21,7 @@ from polysched.schedule.schedule import Schedule
 from tests.legality.kernels import copy_shifted, matmul, producer_consumer, seidel, windows
 from tests.legality.test_repair_shift import three_stages
 from tests.legality.test_repair_vector import sum_and_scale
-from tests.schedule.test_privatise import row
+from tests.schedule.test_privatize import row
 from tests.schedule.test_rfactor import dot
 from tests.support.kernels import jacobi, prefix, seidel_plane
 

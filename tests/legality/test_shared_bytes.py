@@ -42,7 +42,7 @@ def rows_of(dtype: str, rows: str, width: int | None = None) -> Kernel:
 
 
 @pytest.mark.parametrize("dtype", ["u1", "i4", "i5", "u12"])
-def test_neighbours_written_by_threads_are_refused(dtype: str) -> None:
+def test_neighbors_written_by_threads_are_refused(dtype: str) -> None:
     assert cause(Schedule(packed_kernels.pack(dtype)).parallel("i")) is Cause.SHARED_BYTE
     split = Schedule(packed_kernels.pack(dtype)).split("i", 8)
     assert cause(split.parallel("io")) is None

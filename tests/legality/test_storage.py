@@ -108,7 +108,7 @@ def test_a_read_that_nothing_feeds() -> None:
 
 def test_a_read_of_private_memory_that_nothing_feeds() -> None:
     """What was a buffer with tiles and is an array of many now."""
-    program = Schedule(windows()).promote("t", "i").privatise("t_local", "i").program
+    program = Schedule(windows()).promote("t", "i").privatize("t_local", "i").program
     assert judged(program) is None
     without = [one for one in program.dependences if one.kind is not DependenceKind.FLOW]
     violation = judged(replace(program, dependences=tuple(without)))

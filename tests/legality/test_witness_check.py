@@ -7,7 +7,7 @@ import pytest
 
 from polysched.dependence.relations import DependenceKind, Reference
 from polysched.fuzz.exploring import Judges, judged
-from polysched.fuzz.judgement import Finding, Mode
+from polysched.fuzz.judgment import Finding, Mode
 from polysched.fuzz.subject import Subject
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i32
@@ -168,7 +168,7 @@ CASES: dict[str, tuple[Cause, Program, Finder]] = {
     ),
     "overwritten": (
         Cause.OVERWRITTEN,
-        Schedule(producer_consumer(2)).contract("t", "d0", 2).program,
+        Schedule(producer_consumer(2)).fold_storage("t", "d0", 2).program,
         find_violation,
     ),
     "two threads": (Cause.LIFETIME, in_two_threads(), of_storage),
@@ -354,5 +354,5 @@ def test_an_unconfirmed_witness_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -
     )
     with pytest.raises(UnknownLegalityError):
         verdict.raise_if_refused()
-    judgement = judged(Subject(schedule.kernel), schedule, Mode.ORDER, Judges(load_machine()))
-    assert judgement.finding is Finding.WRONG_WITNESS
+    judgment = judged(Subject(schedule.kernel), schedule, Mode.ORDER, Judges(load_machine()))
+    assert judgment.finding is Finding.WRONG_WITNESS

@@ -11,7 +11,7 @@ from polysched.ir.dtypes import DType, f64
 from polysched.ir.kernel import Kernel
 from polysched.library.conv2d import Convolution, conv2d, conv2d_schedule
 from polysched.library.gemv import gemv_kernel, gemv_schedule
-from polysched.library.quantised import quantised_gemv_kernel, quantised_gemv_schedule
+from polysched.library.quantized import quantized_gemv_kernel, quantized_gemv_schedule
 from polysched.library.reduce import reduce_kernel, reduce_schedule
 from polysched.library.softmax import softmax_kernel, softmax_schedule
 from polysched.machine.load import load_machine
@@ -29,7 +29,7 @@ SCHEDULES = (
     (KERNELS[1](f64), gemv_schedule),
     (KERNELS[2](f64), reduce_schedule),
     (KERNELS[4](f64), softmax_schedule),
-    (quantised_gemv_kernel(30, 256), quantised_gemv_schedule),
+    (quantized_gemv_kernel(30, 256), quantized_gemv_schedule),
 )
 
 

@@ -70,7 +70,7 @@ def test_a_value_in_the_place_of_a_variable(
     assert found == wanted
 
 
-def test_digits_are_tight() -> None:
+def test_delinearize_are_tight() -> None:
     """Of 4*i + j <= 10 with j from 0 to 3 the last i is 2."""
     found = tightened([total(10, (0, -4), (1, -1))], {0: (0, 99), 1: (0, 3)})
     assert found == System((total(10, (0, -4), (1, -1)),), {0: (0, 2), 1: (0, 3)})

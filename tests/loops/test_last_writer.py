@@ -56,7 +56,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 SIZES: Mapping[str, tuple[dict[str, Any], dict[str, int]]] = {
     "conv2d_relu": ({"N": 1, "H": 2, "W": 7, "CI": 2, "CO": 66}, {}),
-    "dequantised": ({"m": 9, "n": 18, "k": 5}, {}),
+    "dequantized": ({"m": 9, "n": 18, "k": 5}, {}),
     "int4_gemv": ({"m": 3, "k": 300}, {}),
     "linalg_product": ({}, {"m": 3, "n": 70, "k": 4}),
     "seidel": ({}, {"n": 11, "T": 5}),
@@ -67,7 +67,7 @@ SIZES: Mapping[str, tuple[dict[str, Any], dict[str, int]]] = {
         {},
     ),
     "gemv_kernel": ({"rows": 19, "columns": 37}, {}),
-    "quantised_gemv_kernel": ({"rows": 5, "columns": 150, "group": 32}, {}),
+    "quantized_gemv_kernel": ({"rows": 5, "columns": 150, "group": 32}, {}),
     "reduce_kernel": ({"combine": Combine.SUM, "results": 5, "terms": 150}, {}),
     "softmax_kernel": ({"rows": 3, "columns": 37}, {}),
 }
@@ -315,7 +315,7 @@ def shared_scratch() -> Kernel:
 
 
 def test_a_buffer_of_each_iteration_is_no_race() -> None:
-    schedule = Schedule(shared_scratch()).privatise("t", at="i").then(Parallel("i"))
+    schedule = Schedule(shared_scratch()).privatize("t", at="i").then(Parallel("i"))
     assert not last_writer_errors(schedule, {}, order=descending)
 
 
@@ -342,8 +342,8 @@ def test_recomputed_instances_stand_for_declared_ones() -> None:
 
 def test_a_contracted_array_holds_what_is_still_read() -> None:
     fused = Schedule(kernels.chain()).fuse("P.i", "C.i").fuse("P.j", "C.j")
-    assert not last_writer_errors(fused.contract("t", "d0", 1), {"n": 3, "m": 3})
-    apart = Schedule(kernels.chain()).contract("t", "d0", 2)
+    assert not last_writer_errors(fused.fold_storage("t", "d0", 1), {"n": 3, "m": 3})
+    apart = Schedule(kernels.chain()).fold_storage("t", "d0", 2)
     assert texts(last_writer_errors(apart, {"n": 3, "m": 1})) == [
         "C[0, 0] reads t_folded[0, 0]: declared P[0, 0], here P[2, 0]",
         "C[0, 0] reads t_folded[0, 0]: declared P[0, 0], here P[2, 0]",

@@ -41,7 +41,9 @@ def scanned(schedule: Schedule) -> LoopProgram:
     body = merge_lifetimes(body, timing(program, tree, {}))
     kernel = program.kernel
     assert miscovered(body, program.statements, kernel.context) is None
-    return LoopProgram(kernel.name, (), kernel.context, {}, program.arrays, body, kernel.contract)
+    return LoopProgram(
+        kernel.name, (), kernel.context, {}, program.arrays, body, kernel.fp_contract
+    )
 
 
 def in_order(schedule: Schedule) -> list[Instance]:
@@ -157,7 +159,7 @@ def test_a_parallel_loop_stays_one_loop() -> None:
 
 
 def test_bounds_that_depend_on_the_loop_around() -> None:
-    schedule = Schedule(kernels.scale(10)).partition("i", 4)
+    schedule = Schedule(kernels.scale(10)).divide("i", 4)
     assert "for i in ((5*ip + 1)//2)..(5*ip//2 + 3):" in text(schedule)
 
 

@@ -27,7 +27,7 @@ def test_an_even_split_needs_the_box_alone() -> None:
 
 
 def test_even_parts() -> None:
-    (found,) = times(Schedule(kernels.scale(10)).partition("i", 4)).values()
+    (found,) = times(Schedule(kernels.scale(10)).divide("i", 4)).values()
     assert found.system.box == {0: (0, 3), 1: (0, 9)}
     assert found.instance == (Sum(((1, 1),), 0),)
 

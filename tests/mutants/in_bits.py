@@ -2,25 +2,25 @@
 
 from tests.mutants.mutant import Mutant
 
-PACKED = "polysched/codegen/bits/accesses.py"
-SINGLE = "polysched/codegen/bits/single.py"
-LAYOUT = "polysched/codegen/bits/layout.py"
-COLUMNS = "polysched/codegen/bits/columns.py"
-DOUBLING = "polysched/codegen/bits/doubling.py"
-MULTIPLY_ADD = "polysched/codegen/bits/multiply_add.py"
-MULTISHIFT = "polysched/codegen/bits/multishift.py"
-CONVERSION = "polysched/codegen/bits/conversion.py"
+PACKED = "polysched/codegen/subbyte/accesses.py"
+SINGLE = "polysched/codegen/subbyte/single.py"
+LAYOUT = "polysched/codegen/subbyte/layout.py"
+COLUMNS = "polysched/codegen/subbyte/columns.py"
+DOUBLING = "polysched/codegen/subbyte/doubling.py"
+MULTIPLY_ADD = "polysched/codegen/subbyte/multiply_add.py"
+MULTISHIFT = "polysched/codegen/subbyte/multishift.py"
+CONVERSION = "polysched/codegen/subbyte/conversion.py"
 SHARED = "polysched/legality/shared_bytes.py"
 BYTES = "polysched/legality/bit_layout.py"
 CHECK = "polysched/legality/check.py"
-STRATEGIES = ("tests/codegen/bits/test_strategies.py",)
-KERNELS = ("tests/codegen/bits/test_accesses.py",)
+STRATEGIES = ("tests/codegen/subbyte/test_strategies.py",)
+KERNELS = ("tests/codegen/subbyte/test_accesses.py",)
 PAGES = ("tests/codegen/test_memory.py",)
 THREADS = ("tests/legality/test_shared_bytes.py",)
 
 MUTANTS = (
     Mutant(
-        "bits-neighbours-lost",
+        "bits-neighbors-lost",
         "a store of a part of a byte clears the rest of it",
         SINGLE,
         "merged = builder.or_(builder.and_(old, builder.not_(own)), new)",
@@ -73,7 +73,7 @@ MUTANTS = (
         LAYOUT,
         "pitch: Any = -(-row // 8) * 8",
         "pitch: Any = row",
-        ("tests/codegen/bits/test_layout.py", *KERNELS),
+        ("tests/codegen/subbyte/test_layout.py", *KERNELS),
     ),
     Mutant(
         "bits-phase-of-rows",
@@ -85,7 +85,7 @@ MUTANTS = (
     ),
     Mutant(
         "bits-columns-unmasked",
-        "bits of the neighbouring element come along",
+        "bits of the neighboring element come along",
         COLUMNS,
         "return 0 if part is None else (1 << part.high) - (1 << part.low)",
         "return 0 if part is None else (2 << part.high) - (1 << part.low)",

@@ -88,10 +88,10 @@ MUTANTS = (
     Mutant(
         "single-bytes-under-masks",
         "packed elements that fill one byte are stored under a mask, which LLVM makes wider",
-        "polysched/codegen/bits/accesses.py",
+        "polysched/codegen/subbyte/accesses.py",
         "        if only is None:",
         "        if only is None or only:",
-        ("tests/codegen/bits/test_accesses.py",),
+        ("tests/codegen/subbyte/test_accesses.py",),
     ),
     Mutant(
         "windows-of-other-rows",
@@ -295,8 +295,8 @@ MUTANTS = (
         ("tests/codegen/test_emit.py",),
     ),
     Mutant(
-        "strides-as-neighbours",
-        "lanes two elements apart are loaded as neighbours",
+        "strides-as-neighbors",
+        "lanes two elements apart are loaded as neighbors",
         ACCESSES,
         "        if offset.lane == 1:\n            loaded =",
         "        if offset.lane is not None:\n            loaded =",
@@ -335,8 +335,8 @@ MUTANTS = (
         SCALARS,
     ),
     Mutant(
-        "quotient-towards-zero",
-        "// rounds towards zero as in C",
+        "quotient-toward-zero",
+        "// rounds toward zero as in C",
         VALUES,
         "return builder.select(builder.and_(inexact, opposite), lower, quotient)",
         "return quotient",
@@ -416,7 +416,7 @@ MUTANTS = (
     ),
     Mutant(
         "network-bits-swapped",
-        "shuffles between blocks take neighbouring blocks",
+        "shuffles between blocks take neighboring blocks",
         SHUFFLES,
         "else ((inside, lane_bits - 1) if",
         "else ((lane_bits - 1, lane_bits - 1) if",

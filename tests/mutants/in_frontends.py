@@ -7,7 +7,7 @@ PYTHON = "frontends/python"
 TESTS = "tests/frontends"
 AGAINST_GCC = (f"{TESTS}/scop/test_differential.py", f"{TESTS}/scop/test_random_programs.py")
 LOOPS = (f"{TESTS}/scop/test_loops.py",)
-SUBSCRIPTS = (f"{TESTS}/scop/test_linearised.py",)
+SUBSCRIPTS = (f"{TESTS}/scop/test_linearized.py",)
 AGAINST_PYTHON = (
     f"{TESTS}/python/test_random_functions.py",
     f"{TESTS}/python/test_typed_functions.py",
@@ -113,7 +113,7 @@ MUTANTS = (
     ),
     Mutant(
         "c-quotient-rounded-down",
-        "an affine division rounds down, not towards 0",
+        "an affine division rounds down, not toward 0",
         f"{SCOP}/integers.py",
         "return select(value >= 0, value // divisor, below)",
         "return value // divisor",
@@ -208,8 +208,8 @@ MUTANTS = (
         (f"{TESTS}/scop/test_cases.py",),
     ),
     Mutant(
-        "c-shift-towards-zero",
-        "a shift to the right rounds towards 0",
+        "c-shift-toward-zero",
+        "a shift to the right rounds toward 0",
         f"{SCOP}/values.py",
         'return left * factor if symbol == "<<" else left // factor',
         'return left * factor if symbol == "<<" else operation(Operator.QUOTIENT, left, factor)',
@@ -242,7 +242,7 @@ MUTANTS = (
     Mutant(
         "c-row-not-borrowed",
         "A[n * m - 1] is taken for row n",
-        f"{SCOP}/linearised.py",
+        f"{SCOP}/linearized.py",
         "_plus(parts[position - 1], {(): 1}, -1)",
         "_plus(parts[position - 1], {(): 1}, 0)",
         SUBSCRIPTS,

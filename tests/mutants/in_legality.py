@@ -9,7 +9,7 @@ ONCE = "polysched/legality/once.py"
 STORAGE = "polysched/legality/storage.py"
 LIFETIME = "polysched/schedule/lifetime.py"
 ORDER_TESTS = ("tests/legality/test_order.py", "tests/legality/test_check.py")
-CONTRACT_TESTS = "tests/schedule/test_contract.py"
+CONTRACT_TESTS = "tests/schedule/test_fold_storage.py"
 STORAGE_TESTS = ("tests/legality/test_storage.py", "tests/legality/test_check.py")
 
 MUTANTS = (
@@ -199,7 +199,7 @@ MUTANTS = (
     ),
     Mutant(
         "private-memory-is-never-undefined",
-        "what privatise has made of a buffer may be read where nothing has been written",
+        "what privatize has made of a buffer may be read where nothing has been written",
         STORAGE,
         "array.name in program.kernel.arrays or is_covered(program, array, ())",
         "True",
@@ -272,7 +272,7 @@ MUTANTS = (
     ),
     Mutant(
         "meaning-outlives-its-references",
-        "what a contracted array means is trusted after its references have changed",
+        "what a folded array means is trusted after its references have changed",
         "polysched/schedule/elements.py",
         "    return known if is_complete else None\n",
         "    return known\n",
@@ -280,7 +280,7 @@ MUTANTS = (
     ),
     Mutant(
         "slots-are-elements",
-        "what a buffer holds of a contracted array is taken for elements",
+        "what a buffer holds of a folded array is taken for elements",
         "polysched/schedule/elements.py",
         "        if any(one.storage and one.array == array.name for one in program.dependences):\n"
         "            return None\n",

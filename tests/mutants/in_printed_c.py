@@ -28,7 +28,7 @@ MUTANTS = (
     ),
     Mutant(
         "c-lanes-one-by-one",
-        "lanes that read their neighbours' element run one after the other",
+        "lanes that read their neighbors' element run one after the other",
         C,
         "load.subscripts != target.subscripts for load in own",
         "load.subscripts == target.subscripts for load in own",
@@ -59,7 +59,7 @@ MUTANTS = (
         C_TESTS,
     ),
     Mutant(
-        "c-floor-towards-zero",
+        "c-floor-toward-zero",
         "floor division of negative numbers is C's division",
         HELPERS,
         "(a / b - (a % b != 0 && (a < 0) != (b < 0)));",

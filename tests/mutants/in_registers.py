@@ -1,10 +1,10 @@
-"""Wrong versions of what stays in registers, and of vectors made of their neighbours."""
+"""Wrong versions of what stays in registers, and of vectors made of their neighbors."""
 
 from tests.mutants.mutant import Mutant
 
 SLOTS = "polysched/codegen/slots.py"
 CLEARANCE = "polysched/codegen/clearance.py"
-NEIGHBOURS = "polysched/codegen/neighbours.py"
+NEIGHBORS = "polysched/codegen/neighbors.py"
 ACCESSES = "polysched/codegen/accesses.py"
 PLACES = (
     "tests/codegen/test_slots.py",
@@ -12,7 +12,7 @@ PLACES = (
     "tests/schedule/test_promote.py",
 )
 CLEAR = ("tests/codegen/test_clearance.py",)
-OVERLAPS = ("tests/codegen/test_neighbours.py",)
+OVERLAPS = ("tests/codegen/test_neighbors.py",)
 
 MUTANTS = (
     Mutant(
@@ -32,9 +32,9 @@ MUTANTS = (
         PLACES,
     ),
     Mutant(
-        "neighbour-on-the-other-side",
-        "a vector is made of its neighbour moved the wrong way",
-        NEIGHBOURS,
+        "neighbor-on-the-other-side",
+        "a vector is made of its neighbor moved the wrong way",
+        NEIGHBORS,
         "if step == 1 else [*range(1, count), count]",
         "if step == -1 else [*range(1, count), count]",
         OVERLAPS,
@@ -72,31 +72,31 @@ MUTANTS = (
         CLEAR,
     ),
     Mutant(
-        "neighbours-of-any-row",
+        "neighbors-of-any-row",
         "vectors of different rows are taken to lie in one",
-        NEIGHBOURS,
+        NEIGHBORS,
         "return Contiguous(array, (offset.literal.terms, offset.scaled))",
         "return Contiguous(array, ())",
         OVERLAPS,
     ),
     Mutant(
-        "neighbours-two-apart",
-        "a vector two elements further counts as a neighbour",
-        NEIGHBOURS,
+        "neighbors-two-apart",
+        "a vector two elements further counts as a neighbor",
+        NEIGHBORS,
         "if runs and place == runs[-1][-1] + 1:",
         "if runs and place <= runs[-1][-1] + 2:",
         OVERLAPS,
     ),
     Mutant(
-        "neighbour-with-another-element",
-        "the lane that a neighbour lacks is the element behind it",
+        "neighbor-with-another-element",
+        "the lane that a neighbor lacks is the element behind it",
         ACCESSES,
         "_further(offset, lanes.count - 1)",
         "_further(offset, lanes.count)",
         OVERLAPS,
     ),
     Mutant(
-        "neighbours-of-parts",
+        "neighbors-of-parts",
         "vectors of which some lanes do not run are made of each other too",
         ACCESSES,
         "if lanes.mask is not None or FEATURE not in self.features:",

@@ -147,7 +147,7 @@ MUTANTS = (
     ),
     Mutant(
         "partial-results-apart",
-        "the partial results of neighbouring lanes lie rows apart",
+        "the partial results of neighboring lanes lie rows apart",
         COPIES,
         "    return replace(step, order=(*elements, own))",
         "    return replace(step, order=(own, *elements))",

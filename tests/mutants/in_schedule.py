@@ -6,7 +6,7 @@ PROMOTE = "polysched/schedule/promote.py"
 FOOTPRINT = "polysched/schedule/footprint.py"
 TRANSLATION = "polysched/schedule/translation.py"
 PLACEMENT = "polysched/schedule/placement.py"
-DIGITS = "polysched/schedule/digits.py"
+DIGITS = "polysched/schedule/delinearize.py"
 LOWEST = "polysched/schedule/lowest.py"
 LOWEST_TESTS = ("tests/schedule/test_lowest.py",)
 PROMOTE_TESTS = ("tests/schedule/test_promote.py",)
@@ -186,7 +186,7 @@ MUTANTS = (
         DIGITS,
         "if high - low >= weight:",
         "if high - low > weight:",
-        ("tests/schedule/test_digits.py",),
+        ("tests/schedule/test_delinearize.py",),
     ),
     Mutant(
         "digits-of-each-statement",
@@ -195,7 +195,7 @@ MUTANTS = (
         "        low += min(one[0] for one in known)\n"
         "        high += max(one[1] for one in known)\n",
         "        low, high = low + known[0][0], high + known[0][1]\n",
-        ("tests/schedule/test_digits.py",),
+        ("tests/schedule/test_delinearize.py",),
     ),
     Mutant(
         "digits-of-two-indices",
@@ -203,7 +203,7 @@ MUTANTS = (
         DIGITS,
         "if len(support) != 1 or not",
         "if not support or not",
-        ("tests/schedule/test_digits.py",),
+        ("tests/schedule/test_delinearize.py",),
     ),
     Mutant(
         "least-outside-the-domain",
@@ -254,28 +254,28 @@ MUTANTS = (
         ("tests/schedule/test_recompute.py",),
     ),
     Mutant(
-        "shared-values-privatised",
+        "shared-values-privatized",
         "values that iterations share are taken for their own",
-        "polysched/schedule/privatise.py",
+        "polysched/schedule/privatize.py",
         "            relation = relation.subtract(plan.same_tile(flow))",
         "            relation = relation.subtract(relation)",
-        ("tests/schedule/test_privatise.py",),
+        ("tests/schedule/test_privatize.py",),
     ),
     Mutant(
         "slots-shared-one-way",
         "of two elements in one slot only the later one is kept off the earlier one",
-        "polysched/schedule/contract.py",
+        "polysched/schedule/fold_storage.py",
         "element.lt_map(element).union(element.gt_map(element))",
         "element.gt_map(element)",
-        ("tests/schedule/test_contract.py",),
+        ("tests/schedule/test_fold_storage.py",),
     ),
     Mutant(
         "slots-overwritten",
         "an element may be overwritten in its slot before it is read",
-        "polysched/schedule/contract.py",
+        "polysched/schedule/fold_storage.py",
         "                (DependenceKind.ANTI, read, write, later),\n",
         "",
-        ("tests/schedule/test_contract.py",),
+        ("tests/schedule/test_fold_storage.py",),
     ),
     Mutant(
         "vectors-in-vectors",

@@ -26,7 +26,7 @@ def test_an_illegal_schedule_is_explained() -> None:
 
 def test_tiles() -> None:
     shown = tiled_grid(3)
-    assert subtitle(shown) == ("statement S", "coloured by tile (io, jo); 3 in the picture")
+    assert subtitle(shown) == ("statement S", "colored by tile (io, jo); 3 in the picture")
     assert tile_label(shown, (0, 2)) == "tile io = 0, jo = 2"
 
 
@@ -35,7 +35,7 @@ def test_hidden_dimensions() -> None:
     shown = picture(Schedule(matmul(2, 3, 4)), view)
     assert subtitle(shown)[1:] == (
         "only the instances at i = 1",
-        "projected along j: a dot is up to 3 instances, coloured by the first to run",
+        "projected along j: a dot is up to 3 instances, colored by the first to run",
     )
     plain = replace(shown, color=Color.NONE, notes=("a note",))
     assert subtitle(plain)[2:] == ("projected along j: a dot is up to 3 instances", "a note")

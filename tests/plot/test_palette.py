@@ -24,7 +24,7 @@ def test_dots_of_one_tile_have_one_color_of_their_own() -> None:
     assert set(legend_tiles(shown).items()) == pairs
 
 
-def test_neighbouring_tiles_differ_where_there_are_more_than_colors() -> None:
+def test_neighboring_tiles_differ_where_there_are_more_than_colors() -> None:
     shown = tiled_grid(30)
     by_tile = dict(zip((dot.tile for dot in shown.dots), colors(shown), strict=True))
     assert len(by_tile) == 30

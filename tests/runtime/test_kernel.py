@@ -174,7 +174,7 @@ def test_output_over_an_input(kernel: CompiledKernel, shift: int) -> None:
 
 
 @pytest.mark.parametrize("shift", [-5, 5])
-def test_neighbours_do_not_overlap(kernel: CompiledKernel, shift: int) -> None:
+def test_neighbors_do_not_overlap(kernel: CompiledKernel, shift: int) -> None:
     memory = np.arange(20, dtype=np.float32)
     x, out = memory[8:13].copy(), memory[8 + shift : 13 + shift]
     assert kernel(memory[8:13], Y, out).tolist() == (2 * x + 1).tolist()

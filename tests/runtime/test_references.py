@@ -34,7 +34,7 @@ def references(watched: Sequence[Any]) -> list[int]:
 
 def assert_balanced(call: Callable[[], object], *watched: Any) -> None:
     """Fail if many calls change how many references there are to an object."""
-    for _ in range(3):  # what is learnt from a call is kept
+    for _ in range(3):  # what is learned from a call is kept
         call()
     watched = (*watched, None, np.dtype(np.int32), np.dtype(np.float32), np.ndarray)
     before = references(watched)

@@ -33,7 +33,7 @@ NO_BUFFER = r"array '{}' cannot have a buffer at loop '.*': statement '{}' acces
             NO_BUFFER.format("first", "y", r"first\[second\[i\]\]", r"second\[i\]"),
         ),
         (
-            lambda: Schedule(through_a_temporary()).privatise("t", "i"),
+            lambda: Schedule(through_a_temporary()).privatize("t", "i"),
             NO_BUFFER.format("t", "Y", r"t\[idx\[i\]\]", r"idx\[i\]"),
         ),
         (
@@ -41,7 +41,7 @@ NO_BUFFER = r"array '{}' cannot have a buffer at loop '.*': statement '{}' acces
             NO_BUFFER.format("t", "Y", r"t\[idx\[i\]\]", r"idx\[i\]"),
         ),
         (
-            lambda: Schedule(through_a_temporary()).contract("t", "d0", 2),
+            lambda: Schedule(through_a_temporary()).fold_storage("t", "d0", 2),
             "a subscript of array 't' depends on data",
         ),
     ],

@@ -42,7 +42,7 @@ def test_initialisation_into_the_update() -> None:
     assert_agrees(schedule, *spread("m", "n", "k", values=SIZES))
 
 
-def test_not_neighbours() -> None:
+def test_not_neighbors() -> None:
     with pytest.raises(ScheduleError, match="'C.j' does not stand directly after loop 'P.j'"):
         Schedule(kernels.chain()).fuse("P.j", "C.j")
 

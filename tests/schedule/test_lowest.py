@@ -29,8 +29,8 @@ def in_parts(kernel: Kernel) -> Schedule:
     """Tiles of 3x4 in uneven parts, whose two loops are one."""
     return (
         Schedule(kernel)
-        .partition("i", 3, 3, into="pi")
-        .partition("j", 3, 4, into="pj")
+        .divide("i", 3, 3, into="pi")
+        .divide("j", 3, 4, into="pj")
         .split("i", 3, into=("ti", "ri"))
         .split("j", 4, into=("tj", "rj"))
         .reorder("pi", "pj", "ti", "tj", "ri", "rj")

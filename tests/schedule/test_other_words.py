@@ -43,7 +43,7 @@ def test_what_to_write_is_there(ours: str) -> None:
         assert [word.partition("=")[0] for word in given] == [*parameters][1 : 1 + len(given)]
 
 
-def test_words_in_a_file() -> None:
+def test_primitives_page_in_a_file() -> None:
     assert what_to_write("Parallelize", ["split"]) == "; write parallel(loop)"
     assert what_to_write("splt", ["split"]) == "; did you mean 'split'?"
 

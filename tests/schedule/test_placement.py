@@ -92,8 +92,8 @@ def test_its_formulas_are_those_of_the_loops() -> None:
     """Uneven parts count floors of floors, of which isl would make several cases."""
     schedule = (
         Schedule(kernels.chain(30, 40))
-        .partition("C.i", 4, 3, into="pi")
-        .partition("C.j", 3, 4, into="pj")
+        .divide("C.i", 4, 3, into="pi")
+        .divide("C.j", 3, 4, into="pj")
         .reorder("pi", "pj", "C.i", "C.j")
         .collapse("pi", "pj", "parts")
     )

@@ -183,7 +183,7 @@ def test_errors(arguments: tuple, options: dict[str, Kernel], message: str) -> N
 @pytest.mark.parametrize(
     ("before", "at", "message"),
     [
-        (lambda one: one.vectorize("j", 4), "jv", "loop 'jv' is vectorised already, by step 1"),
+        (lambda one: one.vectorize("j", 4), "jv", "loop 'jv' is vectorized already, by step 1"),
         (lambda one: one.unroll("j"), "j", "loop 'j' is unrolled already, by step 1"),
         (lambda one: one.parallel("i"), "i", "loop 'i' is parallel already, by step 1"),
         (lambda one: one.prefetch("x", "j"), "j", "loop 'j' prefetches array 'x' already"),
@@ -254,4 +254,4 @@ def test_registers_are_not_prefetched() -> None:
 def test_an_array_that_has_been_contracted_is_not_read_any_more() -> None:
     schedule = Schedule(kernels.chain()).prefetch("t", "C.j")
     with pytest.raises(ScheduleError, match="no statement below loop 'j' reads array 't', which"):
-        schedule.contract("t", "d0", 1)
+        schedule.fold_storage("t", "d0", 1)

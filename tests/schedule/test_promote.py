@@ -239,7 +239,7 @@ def test_every_update_that_may_come_first_finds_the_old_value() -> None:
         a[i] += x[j, k]
     # Rows of k are computed apart; as declared, each of them comes after some part of another.
     schedule = Schedule(build.kernel()).reorder("k", "j").promote("a", at="k", into="row")
-    schedule = schedule.promote("a", at="row_in.i", into="sums").privatise("sums", at="row_in.i")
+    schedule = schedule.promote("a", at="row_in.i", into="sums").privatize("sums", at="row_in.i")
     assert check(schedule).is_legal
     assert_agrees(schedule, *spread("n", values=SIZES))
 

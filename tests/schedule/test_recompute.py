@@ -119,10 +119,12 @@ def test_again_at_an_inner_loop() -> None:
 
 def test_contracted_in_a_tile() -> None:
     schedule = (
-        tiles(height=8).shift("ii", 2).fuse("P.i", "ii", into="r").contract("t_at_jo", "d0", 3)
+        tiles(height=8).shift("ii", 2).fuse("P.i", "ii", into="r").fold_storage("t_at_jo", "d0", 3)
     )
     assert_agrees(schedule, *spread("n", "m"))
-    small = tiles(height=8).shift("ii", 2).fuse("P.i", "ii", into="r").contract("t_at_jo", "d0", 2)
+    small = (
+        tiles(height=8).shift("ii", 2).fuse("P.i", "ii", into="r").fold_storage("t_at_jo", "d0", 2)
+    )
     violation = check(small).violation
     assert violation is not None
     assert violation.cause is Cause.OVERWRITTEN
@@ -173,7 +175,7 @@ def test_a_temporary_written_in_every_sweep() -> None:
 @pytest.mark.parametrize("order", ["any", "exact"])
 @pytest.mark.parametrize("declared", ["together", "apart"])
 def test_a_reduction_with_its_first_value(order: str, declared: str) -> None:
-    """Rows of a banded matrix times a vector, then sums of neighbouring rows."""
+    """Rows of a banded matrix times a vector, then sums of neighboring rows."""
     build = KernelBuilder("bands")
     n, m = build.parameter("n", minimum=1), build.parameter("m")
     x, y = build.input("x", i32, (n + 2, m)), build.output("y", i32, (n,))

@@ -21,7 +21,7 @@ from polysched.legality.verdict import Cause, VerdictKind
 from polysched.lower import compile
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
-from tests.support.analysed import as_declared, assert_dependences_are_those_of_a_new_analysis
+from tests.support.analyzed import as_declared, assert_dependences_are_those_of_a_new_analysis
 from tests.support.differential import NO_CACHE, assert_agrees, spread
 from tests.support.showing import before_and_after
 

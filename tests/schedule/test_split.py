@@ -87,7 +87,7 @@ def test_ambiguous_loop_shows_how_to_name_it() -> None:
 
 
 def test_vector_loop_is_whole() -> None:
-    with pytest.raises(ScheduleError, match="loop 'iv' is vectorised already"):
+    with pytest.raises(ScheduleError, match="loop 'iv' is vectorized already"):
         Schedule(kernels.scale()).vectorize("i", 4).split("iv", 2)
 
 

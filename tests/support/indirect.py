@@ -17,13 +17,13 @@ def gather(index: DType = i32) -> Kernel:
     return build.kernel()
 
 
-def histogram(order: str = "any", *, initialised: bool = True) -> Kernel:
+def histogram(order: str = "any", *, initialized: bool = True) -> Kernel:
     """``h[idx[i]] += 1``, by default after ``h[j] = 0``."""
     build = KernelBuilder("histogram")
     n, m = build.parameter("n", minimum=1), build.parameter("m", minimum=1)
     idx = build.input("idx", i32, (n,), values=(0, m))
     h = build.output("h", i32, (m,))
-    if initialised:
+    if initialized:
         with build.loops(j=m) as j, build.statement("Z"):
             h[j] = 0
     with build.loops(i=n) as i, build.statement("H", order=order):

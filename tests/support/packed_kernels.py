@@ -40,7 +40,7 @@ def halves(dtype: str, rows: str) -> Kernel:
 
 
 def every_other(dtype: str) -> Kernel:
-    """``v[2 i] = v[2 i + 1]``: neither reads nor writes are of neighbours."""
+    """``v[2 i] = v[2 i + 1]``: neither reads nor writes are of neighbors."""
     build = KernelBuilder("every_other")
     n = build.parameter("n", minimum=1)
     v = build.inout("v", dtype, (2 * n,))

@@ -208,7 +208,7 @@ def random_step(draw: Draw, schedule: Schedule) -> Schedule:
     fresh = f"{len(schedule.steps)}"
     actions: list[Callable[[], Schedule]] = [
         lambda: schedule.split(name, factor, into=(f"{loop.name}o{fresh}", f"{loop.name}i{fresh}")),
-        lambda: schedule.partition(
+        lambda: schedule.divide(
             name, factor, draw(st.sampled_from([1, 3])), f"{loop.name}p{fresh}"
         ),
         lambda: schedule.reorder(below, name),
@@ -242,8 +242,8 @@ def random_step(draw: Draw, schedule: Schedule) -> Schedule:
         lambda: schedule.rfactor(
             draw(st.sampled_from(sorted(program.statements))), name, into=f"partial{fresh}"
         ),
-        lambda: schedule.privatise(array, name, into=f"{array}own{fresh}"),
-        lambda: schedule.contract(
+        lambda: schedule.privatize(array, name, into=f"{array}own{fresh}"),
+        lambda: schedule.fold_storage(
             array, _dimension(draw, program, array), factor, into=f"{array}few{fresh}"
         ),
         lambda: schedule.compute_at(

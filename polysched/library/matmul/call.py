@@ -50,7 +50,7 @@ def matmul(
     The first call of a kind plans, proves and compiles, some 0.2 s, less if the code is on disk;
     all factors but 0 and 1 are of one kind, and so are all views of the same strides. A view with
     positive strides is read where it lies: a part of a matrix, a transposed one, a stack of these,
-    every second column; fastest if it has rows, or columns, of neighbouring elements. Views with
+    every second column; fastest if it has rows, or columns, of neighboring elements. Views with
     negative or zero strides, or whose elements share memory, are copied first. ``out`` may be any
     view with positive strides; what lies between its elements is not touched. It must not share
     elements with the operands.

@@ -48,7 +48,7 @@ class Made:
 
     Attributes:
         producer: declares these, and says how.
-        is_transposed: whether neighbours in their memory are neighbours in a row of the transposed
+        is_transposed: whether neighbors in their memory are neighbors in a row of the transposed
             operand. What is computed does not depend on that, but how it is best packed.
         is_inlined: whether it stands in the sums where it is read; else it is an array, made by a
             statement ``produce_a`` or ``produce_b`` and never stored in memory of the caller.

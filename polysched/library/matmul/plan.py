@@ -63,7 +63,7 @@ SHORTEST_BLOCK = 64
 """Terms of a block at least: each block loads and stores all the sums."""
 
 ROWS_OF_BLOCK = 256
-"""Rows of a block where a transposed ``a`` is copied: neighbours for the processor, which reads a
+"""Rows of a block where a transposed ``a`` is copied: neighbors for the processor, which reads a
 register tile of it from as many places as there are terms.
 """
 
@@ -169,7 +169,7 @@ def _is_streamed(part: Sizes, problem: Problem, machine: Machine) -> bool:
 
 
 def _is_apart(problem: Problem) -> bool:
-    """Whether neighbours in a row of the result lie apart, so that sums come and go one by one."""
+    """Whether neighbors in a row of the result lie apart, so that sums come and go one by one."""
     return problem.strides_out is not None and problem.strides_out[-1] != 1
 
 

@@ -41,7 +41,7 @@ class Problem:
 
     @property
     def gaps_a(self) -> bool:
-        """Whether ``a`` is an array that no vector of neighbours can be loaded from."""
+        """Whether ``a`` is an array that no vector of neighbors can be loaded from."""
         return isinstance(self.a, Stored) and self.a.has_gaps
 
     @property

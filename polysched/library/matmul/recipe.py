@@ -50,7 +50,7 @@ class Recipe:
 
     @property
     def reads_columns(self) -> bool:
-        """Whether neighbours in memory are neighbours in a column, of the largest input."""
+        """Whether neighbors in memory are neighbors in a column, of the largest input."""
         largest = max(self.sources, key=lambda one: one.shape[0] * one.shape[1])
         return largest.is_transposed is not self.is_turned
 

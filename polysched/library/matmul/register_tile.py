@@ -21,7 +21,7 @@ cache: the rows of a tile are so many short streams.
 """
 
 TOLERANCE = 0.02
-"""Tiles whose modelled cycles differ by less are taken to be equally fast."""
+"""Tiles whose modeled cycles differ by less are taken to be equally fast."""
 
 CROWDED_ROW = 40
 """Cycles to write a line of sums where others wait for the same set of a cache, one after the

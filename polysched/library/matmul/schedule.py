@@ -118,7 +118,7 @@ def _with_partial_sums(kernel: Kernel, config: Config) -> Schedule:
     batch = [f"update.{index}" for index in stack_loops(kernel)]
     return (
         Schedule(kernel)
-        .partition("update.k", config.k_threads, unit_of(config, "k"), into="pk")
+        .divide("update.k", config.k_threads, unit_of(config, "k"), into="pk")
         .reorder(*batch, "pk", *(f"update.{index}" for index in "mnk"))
         .rfactor("update", "pk")
     )
@@ -215,7 +215,7 @@ def _is_by_columns(schedule: Schedule) -> bool:
 
 
 def _reads_bits_by_columns(schedule: Schedule) -> bool:
-    """Whether ``b`` is computed from packed integers whose neighbours are terms of a sum: whole
+    """Whether ``b`` is computed from packed integers whose neighbors are terms of a sum: whole
     vectors of these are unpacked at once, single ones are dear.
     """
     arrays = schedule.program.arrays
@@ -223,7 +223,7 @@ def _reads_bits_by_columns(schedule: Schedule) -> bool:
 
 
 def _read_by_columns(schedule: Schedule) -> list[str]:
-    """The inputs of which a column of ``b`` reads neighbours."""
+    """The inputs of which a column of ``b`` reads neighbors."""
     producer = schedule.program.statements["produce_b"]
     *_, term, _ = producer.indices
     return [one.array for one in producer.reads if one.subscripts[-1:] == (Index(term),)]

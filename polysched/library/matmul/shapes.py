@@ -126,7 +126,7 @@ def gaps_of(shape: Shape, strides: Shape) -> frozenset[int]:
 
 
 def _joined(stack: tuple[Stack, ...], apart: Set[int]) -> tuple[Stack, ...]:
-    """A stack without dimensions of one matrix, and neighbours of one kind as one dimension, but
+    """A stack without dimensions of one matrix, and neighbors of one kind as one dimension, but
     where they are to stay apart.
     """
     found: list[Stack] = []

@@ -44,7 +44,7 @@ def tiled(
         level, dimension = loop[0], loop[1]
         if level == "p":
             parts, unit = config.threads(dimension), unit_of(config, dimension)
-            schedule = schedule.partition(rest[dimension], parts, unit, into=loop)
+            schedule = schedule.divide(rest[dimension], parts, unit, into=loop)
             continue
         factor, remaining = {
             "o": (config.block(dimension), f"{dimension}_block"),

@@ -99,7 +99,7 @@ def _strides(operand: Operand, shape: Shape) -> Strides | None:
 def joined(strides: list[int], shape: Shape, target: Shape) -> Strides | None:
     """The strides of a shape whose dimensions are those of another, some joined, without a copy.
 
-    Dimensions of one index, which have no neighbours, get strides as if there were no gaps. None
+    Dimensions of one index, which have no neighbors, get strides as if there were no gaps. None
     if dimensions that are to be joined do not follow one another.
     """
     source = [one for one in zip(shape, strides, strict=True) if one[0] != 1]

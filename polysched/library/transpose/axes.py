@@ -45,7 +45,7 @@ def checked_axes(axes: Sequence[int], dimensions: int) -> tuple[int, ...]:
 def simplest(shape: Sequence[int], order: Sequence[int]) -> Movement:
     """The same movement of elements with as few dimensions as can be.
 
-    Dimensions of one index are left out, neighbours that stay neighbours are one dimension.
+    Dimensions of one index are left out, neighbors that stay neighbors are one dimension.
     """
     kept = [axis for axis in order if shape[axis] != 1]
     runs: list[list[int]] = []

@@ -69,7 +69,7 @@ def transpose(
         CallError: an argument does not fit; nothing has been written then.
     """
     if threads is None:
-        # The door knows objects by identity, and has learnt none that can change.
+        # The door knows objects by identity, and has learned none that can change.
         done = _ENTER(axes, a, out)
         if done is not None:
             return done  # type: ignore[no-any-return]

@@ -14,7 +14,7 @@ from polysched.library.transpose.kernel import transpose_kernel
 from polysched.library.transpose.plain import copy_kernel, copy_schedule
 from polysched.library.transpose.rows import rows_kernel, rows_schedule
 from polysched.library.transpose.schedule import (
-    Visit,
+    TileOrder,
     collecting,
     shared,
     transpose_schedule,
@@ -93,7 +93,7 @@ def compiled_for(movement: Movement, dtype: DType, team: int, machine: Machine) 
     return Compiled(kernel, movement.shape, target_shape, movement.shape)
 
 
-def visit_for(movement: Movement, dtype: DType, team: int, machine: Machine) -> Visit:
+def visit_for(movement: Movement, dtype: DType, team: int, machine: Machine) -> TileOrder:
     """How the tiles of a movement are visited.
 
     Args:
@@ -182,7 +182,7 @@ def thin_transposing(
 
 @lru_cache(maxsize=64)
 def transposing(
-    order: tuple[int, ...], dtype: DType, visit: Visit, machine: Machine
+    order: tuple[int, ...], dtype: DType, visit: TileOrder, machine: Machine
 ) -> CompiledKernel:
     """The compiled copy of an order of dimensions. A tile has a vector of the type on each side.
 

@@ -49,7 +49,7 @@ def rows_schedule(
 ) -> Schedule:
     """Schedule a kernel of :func:`rows_kernel`.
 
-    Rows are written in the order of y. What comes from far away is read in blocks of neighbouring
+    Rows are written in the order of y. What comes from far away is read in blocks of neighboring
     rows, so that lines which two of them share, and pages, are read once.
 
     Args:

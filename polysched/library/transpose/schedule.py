@@ -13,7 +13,7 @@ EDGE = 16
 
 
 @dataclass(frozen=True)
-class Visit:
+class TileOrder:
     """How tiles are visited.
 
     Attributes:
@@ -38,20 +38,20 @@ class Visit:
     strategy: TransposeStrategy = TransposeStrategy.NETWORK
 
 
-IN_CACHE = Visit(rows=1, columns=1)
+IN_CACHE = TileOrder(rows=1, columns=1)
 """Row by row of x: the processor fetches ahead what comes next."""
 
-CROWDED = Visit(rows=4, columns=1, along_output=True)
+CROWDED = TileOrder(rows=4, columns=1, along_output=True)
 """Row by row of y: where its rows fall into few sets of a cache, its lines are left soon."""
 
-PAIRED = Visit(rows=2, columns=2, along_output=True)
+PAIRED = TileOrder(rows=2, columns=2, along_output=True)
 """Two by two, along y: where vectors are cache lines, pairs of lines are read and written whole.
 
 Processors fetch the second line of a pair with the first. In a longer walk across rows that fall
 into few sets, it is driven out before its turn comes.
 """
 
-DIAGONAL = Visit(rows=64, columns=64, diagonal=True)
+DIAGONAL = TileOrder(rows=64, columns=64, diagonal=True)
 """Along diagonals: of rows that fall into few sets, every tile takes another column of lines.
 
 So one diagonal spreads over all sets, on both sides, and what the processor fetches beside a line
@@ -75,12 +75,12 @@ BLOCK_ROWS = 512
 """Rows of x in a block of what goes past the caches."""
 
 
-def past_cache(tile: int) -> Visit:
+def past_cache(tile: int) -> TileOrder:
     """Four tiles of each row at a time, in blocks of rows that a cache of 256 KiB holds."""
-    return Visit(rows=max(1, BLOCK_ROWS // tile), columns=4, streamed=True)
+    return TileOrder(rows=max(1, BLOCK_ROWS // tile), columns=4, streamed=True)
 
 
-def collecting(tile: int, element_bytes: int) -> Visit:
+def collecting(tile: int, element_bytes: int) -> TileOrder:
     """Blocks of the output that are collected first.
 
     Where the rows of the output lie apart by a multiple of what a way of the first cache holds, the
@@ -92,7 +92,7 @@ def collecting(tile: int, element_bytes: int) -> Visit:
         element_bytes: of an element.
     """
     rows = max(1, COLLECTED_BYTES // (tile * element_bytes))
-    return Visit(rows=rows, columns=max(1, COLLECTED_COLUMNS // tile), collected=True)
+    return TileOrder(rows=rows, columns=max(1, COLLECTED_COLUMNS // tile), collected=True)
 
 
 def visit_of(
@@ -104,7 +104,7 @@ def visit_of(
     diagonal: int = LEAST_DIAGONAL,
     source_pitch: int | None = None,
     page_bytes: int = 4096,
-) -> Visit:
+) -> TileOrder:
     """How to visit tiles.
 
     What crowds and comes from beyond the second cache is visited along diagonals, if they are long.
@@ -133,7 +133,7 @@ def visit_of(
     return PAIRED if shares_pages else CROWDED
 
 
-def shared(visit: Visit, tiles: int, team: int) -> Visit:
+def shared(visit: TileOrder, tiles: int, team: int) -> TileOrder:
     """The visit by a team of threads: diagonals so short that each of them has a block.
 
     Args:
@@ -148,7 +148,7 @@ def shared(visit: Visit, tiles: int, team: int) -> Visit:
     return replace(visit, rows=rows, threaded=True)
 
 
-def transpose_schedule(kernel: Kernel, tile: int, visit: Visit) -> Schedule:
+def transpose_schedule(kernel: Kernel, tile: int, visit: TileOrder) -> Schedule:
     """Schedule a kernel of :func:`polysched.library.transpose.kernel.transpose_kernel`.
 
     Args:

@@ -53,7 +53,7 @@ def _try_seed(seed: int, findings: Findings) -> None:
     findings.counts["functions"] += 1
     try:
         kernel = read_kernel(made(text, f"random function {seed}"))
-        start = ps.Schedule(replace(kernel, contract=False))
+        start = ps.Schedule(replace(kernel, fp_contract=False))
     except KernelError:  # more than isl can take
         findings.counts["too large"] += 1
         return

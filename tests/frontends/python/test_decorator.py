@@ -70,7 +70,7 @@ def test_the_declared_kernel_computes_what_the_function_does(function: PythonKer
 @pytest.mark.parametrize("function", ALL, ids=lambda one: one.name)
 def test_compiled_code_computes_what_the_function_does(function: PythonKernel) -> None:
     sizes, arrays = parameters(function), given(function)
-    made = ps.Schedule(replace(function, contract=False)).compile()(**arrays, **sizes)
+    made = ps.Schedule(replace(function, fp_contract=False)).compile()(**arrays, **sizes)
     expected = plain(function)
     outputs = [a.name for a in function.arrays.values() if a.role is Role.OUTPUT]
     if outputs:

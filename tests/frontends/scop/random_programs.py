@@ -1,6 +1,6 @@
 """Random C functions in the language that is supported.
 
-They are free of undefined behaviour by construction, but for one thing: signed overflow occurs, so
+They are free of undefined behavior by construction, but for one thing: signed overflow occurs, so
 gcc has to be told `-fwrapv`.
 """
 

@@ -29,7 +29,7 @@ def test_what_pragmas_declare() -> None:
     assert list(found.shapes) == ["A"]
     assert len(found.shapes["A"].extents) == 2
     assert len(found.assumptions) == 1
-    assert found.contract
+    assert found.fp_contract
 
 
 def test_what_a_pragma_holds_stands_where_it_stands() -> None:

@@ -120,9 +120,9 @@ def test_roles() -> None:
 def test_contraction_is_off_unless_the_text_allows_it() -> None:
     text = "void f(double x[2]) {{ {} x[0] = x[0] * x[1] + 1; }}"
     pragma = "\n#pragma STDC FP_CONTRACT {}\n"
-    assert not parse_c(text.format("")).kernel.contract
-    assert parse_c(text.format(pragma.format("ON"))).kernel.contract
-    assert not parse_c(text.format(pragma.format("OFF"))).kernel.contract
+    assert not parse_c(text.format("")).kernel.fp_contract
+    assert parse_c(text.format(pragma.format("ON"))).kernel.fp_contract
+    assert not parse_c(text.format(pragma.format("OFF"))).kernel.fp_contract
 
 
 def test_fast_math_frees_reductions_and_contraction() -> None:
@@ -144,7 +144,7 @@ def test_fast_math_frees_reductions_and_contraction() -> None:
         for program in (exact, free)
     ]
     assert policies == [[Order.EXACT], [Order.ANY]]
-    assert (exact.kernel.contract, free.kernel.contract) == (False, True)
+    assert (exact.kernel.fp_contract, free.kernel.fp_contract) == (False, True)
     assert free.c_function() == exact.c_function()
 
 

@@ -18,7 +18,7 @@ def test_a_stack_by_a_matrix_is_a_tall_matrix() -> None:
     assert (product.shape, product.stacks) == ((5, 6, 2, 4), ())
 
 
-def test_neighbours_of_one_kind_are_one_dimension() -> None:
+def test_neighbors_of_one_kind_are_one_dimension() -> None:
     product = product_of((5, 1, 6, 2, 3), (5, 1, 6, 3, 4))
     assert product.stacks == (Stack(30),)
     assert product.shape == (5, 1, 6, 2, 4)

@@ -14,7 +14,7 @@ from polysched.library.transpose.schedule import (
     DIAGONAL,
     IN_CACHE,
     PAIRED,
-    Visit,
+    TileOrder,
     collecting,
     past_cache,
     shared,
@@ -109,8 +109,8 @@ def test_what_crowds_and_comes_from_afar_is_visited_along_long_diagonals() -> No
 
 
 def test_blocks_that_are_collected_have_half_of_a_kib_of_each_row() -> None:
-    assert collecting(16, 4) == Visit(rows=8, columns=4, collected=True)
-    assert collecting(64, 1) == Visit(rows=8, columns=1, collected=True)
+    assert collecting(16, 4) == TileOrder(rows=8, columns=4, collected=True)
+    assert collecting(64, 1) == TileOrder(rows=8, columns=1, collected=True)
 
 
 def test_every_thread_has_a_block() -> None:
@@ -128,7 +128,7 @@ def test_tiles_follow_diagonals() -> None:
 def test_every_visit_transposes() -> None:
     short = replace(DIAGONAL, rows=2, columns=3)
     along = replace(DIAGONAL, rows=3, columns=2, along_output=True)
-    blocks = Visit(rows=2, columns=3, collected=True)
+    blocks = TileOrder(rows=2, columns=3, collected=True)
     for visit in (CROWDED, IN_CACHE, PAIRED, DIAGONAL, short, along, blocks, past_cache(8)):
         schedule = transpose_schedule(transpose_kernel((1, 0), u32, 8), 8, visit)
         assert_agrees(schedule, {"e0": 37, "e1": 50}, {"e0": 8, "e1": 9}, interpreted=False)

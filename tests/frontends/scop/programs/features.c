@@ -129,7 +129,7 @@ void scalars_by_pointer(int n, const float x[n], float *restrict sum, double *re
     }
 }
 
-void linearised(int n, int m, double *restrict A, const double *restrict B, const float *restrict v)
+void linearized(int n, int m, double *restrict A, const double *restrict B, const float *restrict v)
 {
 #pragma polysched shape A[n][m]
 #pragma polysched shape B[m][n]

@@ -1,0 +1,199 @@
+"""Linearized subscripts: ``A[i*m + j]`` as the element (i, j) of an array of declared shape.
+
+With ``#pragma polysched shape A[n][m]``, a pointer ``A`` is an array of that shape. A subscript is
+a polynomial in indices and sizes; what it holds of the row's length ``m`` is the subscript before,
+the rest that within the row. That the parts lie within their dimensions is proved as for any
+other access, so that the element is the one that C means.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import reduce
+from operator import add, mul
+from typing import TypeAlias
+
+from pycparser import c_ast
+
+from polysched.errors import FrontendError
+from polysched.frontends.scop.affine import affine
+from polysched.frontends.scop.scope import IntegerBinding, Scope
+from polysched.frontends.scop.types import c_name, declared_type, promoted
+from polysched.ir.affine import weighted_sum
+from polysched.ir.expressions import Constant, Expression, Operation
+from polysched.ir.kernel import Array
+from polysched.ir.operators import Operator
+
+Monomial: TypeAlias = tuple[Expression, ...]
+Polynomial: TypeAlias = Mapping[Monomial, int]
+"""Integer coefficients of products of indices, sizes and what else is affine in them; the empty
+product is the constant. The factors of a product are in the order of their texts.
+"""
+
+
+NOTHING = Constant(0)
+"""The offset of what is no pointer into an array."""
+
+
+def split_subscript(
+    scope: Scope, node: c_ast.Node, array: Array, offset: Expression = NOTHING
+) -> tuple[Expression, ...]:
+    """The subscripts, one a dimension, that a linearized one and an offset to it stand for.
+
+    Raises:
+        FrontendError: it is no polynomial, or its parts are not affine.
+    """
+    rest = _plus(_polynomial(scope, node), _of_expression(offset), 1)
+    parts = []
+    for position in range(1, len(array.shape)):
+        extents = [_of_expression(extent) for extent in array.shape[position:]]
+        one: Polynomial = {(): 1}
+        stride = reduce(_times, extents, one)
+        if len(stride) != 1:
+            raise scope.error(
+                node,
+                f"the rows of '{array.name}' are {' * '.join(map(str, array.shape[position:]))} "
+                "elements apart, which is a sum; expected a product of sizes",
+            )
+        ((monomial, factor),) = stride.items()
+        whole, rest = _divided(rest, monomial, factor)
+        parts.append(whole)
+    parts.append(rest)
+    for position in range(len(parts) - 1, 0, -1):
+        # A[n * m - 1] is the last element of row n - 1.
+        if any(coefficient < 0 for coefficient in parts[position].values()):
+            column = _affine_part(scope, node, array, parts[position])
+            extent = array.shape[position]
+            if scope.proves((column < 0) & (column + extent >= 0)):
+                parts[position] = _plus(parts[position], _of_expression(extent), 1)
+                parts[position - 1] = _plus(parts[position - 1], {(): 1}, -1)
+    return tuple(_affine_part(scope, node, array, part) for part in parts)
+
+
+def polynomial_value(scope: Scope, node: c_ast.Node) -> Expression:
+    """The value of a polynomial, such as the ``i * m`` of a row's first subscript.
+
+    Raises:
+        FrontendError: it is none.
+    """
+    terms = [
+        reduce(mul, monomial if coefficient == 1 else (Constant(coefficient), *monomial))
+        if monomial
+        else Constant(coefficient)
+        for monomial, coefficient in _polynomial(scope, node).items()
+    ]
+    return reduce(add, terms) if terms else Constant(0)
+
+
+def _polynomial(scope: Scope, node: c_ast.Node) -> Polynomial:
+    match node:
+        case c_ast.BinaryOp(op="+", left=left, right=right):
+            return _plus(_polynomial(scope, left), _polynomial(scope, right), 1)
+        case c_ast.BinaryOp(op="-", left=left, right=right):
+            return _plus(_polynomial(scope, left), _polynomial(scope, right), -1)
+        case c_ast.BinaryOp(op="*", left=left, right=right):
+            return _times(_polynomial(scope, left), _polynomial(scope, right))
+        case c_ast.UnaryOp(op="-", expr=operand):
+            return _times(_polynomial(scope, operand), {(): -1})
+        case c_ast.Cast(to_type=type_, expr=operand) if _is_wide(scope, type_, node):
+            # An address is computed modulo 2**64, and so is what is cast to 64 bits.
+            return _polynomial(scope, operand)
+        case c_ast.ID():
+            _require_exact(scope, node)
+            found = scope.find(node.name)
+            if isinstance(found, IntegerBinding):
+                return _of_expression(found.value)
+    return _of_expression(affine(scope, node).value)
+
+
+def _is_wide(scope: Scope, type_: c_ast.Node, node: c_ast.Node) -> bool:
+    found = declared_type(type_.type, scope.typedefs, scope.places, node).dtype
+    return found is not None and found.is_integer and found.bits == 64
+
+
+def _require_exact(scope: Scope, node: c_ast.ID) -> None:
+    found = scope.lookup(node)
+    if not isinstance(found, IntegerBinding):
+        return
+    dtype = promoted(found.dtype)
+    if not dtype.is_signed and dtype.bits < 64:
+        raise scope.error(
+            node,
+            f"'{node.name}' is {c_name(found.dtype)}, and a product of such may wrap around; "
+            "expected a signed type or size_t in a linearized subscript",
+        )
+
+
+def _of_expression(expression: Expression) -> Polynomial:
+    match expression:
+        case Constant(value=value):
+            return {(): int(value)} if value else {}
+        case Operation(operator=Operator.ADD, operands=(left, right)):
+            return _plus(_of_expression(left), _of_expression(right), 1)
+        case Operation(operator=Operator.SUBTRACT, operands=(left, right)):
+            return _plus(_of_expression(left), _of_expression(right), -1)
+        case Operation(operator=Operator.MULTIPLY, operands=(left, right)):
+            return _times(_of_expression(left), _of_expression(right))
+        case Operation(operator=Operator.NEGATE, operands=(only,)):
+            return _times(_of_expression(only), {(): -1})
+    return {(expression,): 1}
+
+
+def _plus(left: Polynomial, right: Polynomial, sign: int) -> Polynomial:
+    total = dict(left)
+    for monomial, coefficient in right.items():
+        total[monomial] = total.get(monomial, 0) + sign * coefficient
+    return {monomial: coefficient for monomial, coefficient in total.items() if coefficient}
+
+
+def _times(left: Polynomial, right: Polynomial) -> Polynomial:
+    total: Polynomial = {}
+    for one, factor in left.items():
+        product = {tuple(sorted((*one, *other), key=str)): factor * c for other, c in right.items()}
+        total = _plus(total, product, 1)
+    return total
+
+
+def _divided(
+    polynomial: Polynomial, monomial: Monomial, factor: int
+) -> tuple[Polynomial, Polynomial]:
+    """The part that is a multiple of ``factor * monomial``, divided by it, and the rest."""
+    whole: dict[Monomial, int] = {}
+    rest: dict[Monomial, int] = {}
+    for term, coefficient in polynomial.items():
+        missing = Counter(monomial) - Counter(term)
+        if missing:
+            rest[term] = coefficient
+            continue
+        quotient = abs(coefficient) // factor * (1 if coefficient > 0 else -1)
+        left_over = coefficient - quotient * factor
+        if quotient:
+            other = tuple(sorted((Counter(term) - Counter(monomial)).elements(), key=str))
+            whole[other] = quotient
+        if left_over:
+            rest[term] = left_over
+    return whole, rest
+
+
+def _affine_part(
+    scope: Scope, node: c_ast.Node, array: Array, polynomial: Polynomial
+) -> Expression:
+    constant = polynomial.get((), 0)
+    terms = []
+    for monomial, coefficient in polynomial.items():
+        if len(monomial) > 1:
+            raise _not_split(scope, node, array, monomial)
+        if monomial:
+            terms.append((coefficient, monomial[0]))
+    return weighted_sum(terms, constant)
+
+
+def _not_split(scope: Scope, node: c_ast.Node, array: Array, monomial: Monomial) -> FrontendError:
+    shape = "".join(f"[{extent}]" for extent in array.shape)
+    return scope.error(
+        node,
+        f"'{scope.places.source_of(node)}' is no linearized subscript of {array.name}{shape}: "
+        f"{'*'.join(map(str, monomial))} is left over; declare the shape with '#pragma polysched "
+        "shape' as the subscripts use it",
+    )

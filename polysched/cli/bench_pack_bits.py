@@ -1,0 +1,134 @@
+"""``polysched bench pack-bits``: packing, unpacking and 4-bit weights beside a plain copy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from polysched.bench import pack_bits as works
+from polysched.bench import quantized
+from polysched.bench.bandwidth import Moved, copy_burst, moved, speedups
+from polysched.bench.contestant import Contestant
+from polysched.bench.peers import PeerKernels
+from polysched.bench.race import Outcome, Progress, Withdrawn, race
+from polysched.cli.bandwidth import end_race, print_bandwidths
+from polysched.cli.options import Racing, race_options
+from polysched.cli.peers import print_peers
+from polysched.cli.terminal import progress
+from polysched.codegen.subbyte.conversion import Direction
+from polysched.errors import KernelError
+from polysched.ir.dtypes import DType, as_dtype
+from polysched.machine.load import load_machine
+
+
+def parsed_types(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[DType, ...]:
+    """The values of ``--type``.
+
+    Raises:
+        click.BadParameter: one is no element type.
+    """
+    try:
+        return tuple(map(as_dtype, values))
+    except KernelError as error:
+        raise click.BadParameter(str(error), context, parameter) from None
+
+
+@click.command("pack-bits")
+@click.option("--json", "as_records", is_flag=True, help="Print one JSON line a contestant.")
+@click.option(
+    "--type",
+    "types",
+    multiple=True,
+    callback=parsed_types,
+    metavar="TYPE",
+    help="Element type of 1 to 7 bits; may be repeated. By default u4, i4, i5, u2 and i3.",
+)
+@click.option(
+    "--count",
+    "counts",
+    type=int,
+    multiple=True,
+    help="Elements; may be repeated. By default a block in the L2 cache, and 2^24.",
+)
+@click.option(
+    "--gemv", type=int, default=4096, show_default=True, help="Rows of the product; 0 for none."
+)
+@click.option("--strategies", is_flag=True, help="Race each of polysched's strategies too.")
+@race_options("each work")
+@click.pass_context
+def pack_bits(
+    context: click.Context,
+    as_records: bool,
+    types: tuple[DType, ...],
+    counts: tuple[int, ...],
+    gemv: int,
+    strategies: bool,
+    racing: Racing,
+) -> None:
+    """Race packing and unpacking of narrow integers, and a product with 4-bit weights.
+
+    Contestants are polysched's kernels, numpy, and LLVM's own lowering of the same bitcast; of the
+    product numpy and torch with the weights in float32. Beside each run a plain copy of the
+    unpacked bytes is timed, and the fraction of its rate is what to compare. One thread. With
+    --machine the instructions are those of another machine, which this one must have too.
+
+    \b
+    polysched bench pack-bits
+    polysched bench pack-bits --type i5 --count 262144 --gemv 0 --strategies
+    polysched bench pack-bits --json > results.jsonl
+
+    \b
+    Exit codes: 0 success, 1 one of polysched's own results is wrong, 2 bad input.
+    """
+    results: list[Moved] = []
+    peers: list[PeerKernels] = []
+    withdrawn: list[Withdrawn] = []
+    chosen = types or tuple(map(as_dtype, works.TYPES))
+    with progress() as tell:
+        for count in counts or (works.block_count(load_machine()), works.LARGE):
+            burst = copy_burst(max(count, 1))
+            for dtype in chosen:
+                for direction in Direction:
+                    data = works.random_data(works.BitcastWork(direction, dtype, count))
+                    outcome = race(
+                        works.contestants(data, strategies=strategies, machine=racing.machine),
+                        kernel=str(data.work),
+                        flops=count,
+                        peak_burst=burst,
+                        reference=data.expected,
+                        rules=racing.rules(),
+                        progress=_told(tell, str(data.work)),
+                    )
+                    results += map(moved, outcome.results)
+                    peers += outcome.peers
+                    withdrawn += outcome.withdrawn
+        if gemv:
+            outcome = _gemv(gemv, racing, tell)
+            results += map(moved, outcome.results)
+            peers += outcome.peers
+            withdrawn += outcome.withdrawn
+    found = speedups(results, works.OWN, (*works.PEERS, *quantized.PEERS))
+    print_bandwidths(results, found, as_records=as_records)
+    print_peers(context, peers, as_records=as_records)
+    end_race(context, withdrawn, lambda name: name.startswith((works.OWN, "strategy")))
+
+
+def _gemv(rows: int, racing: Racing, tell: Progress) -> Outcome:
+    data = quantized.random_data(rows, rows)
+    racers: Sequence[Contestant] = quantized.contestants(data, racing.machine)
+    return race(
+        racers,
+        kernel=str(data),
+        flops=data.size,
+        peak_burst=copy_burst(data.size),
+        reference=quantized.reference(data),
+        rules=racing.rules(quantized.tolerance(data)),
+        progress=_told(tell, str(data)),
+    )
+
+
+def _told(tell: Progress, work: str) -> Progress:
+    return lambda what: tell(f"{work}: {what}")

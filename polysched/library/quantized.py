@@ -1,0 +1,84 @@
+"""A matrix of narrow integers with scales and zeros of groups, times a vector.
+
+``y[i] = sum over t of scale[i, t // group] * (codes[i, t] - zero[i, t // group]) * x[t]``, as
+quantized language models have it. The codes are packed, so that a row of 4096 weights of 4 bits is
+2 KiB; they are read once, as bytes, and become numbers in registers.
+"""
+
+from __future__ import annotations
+
+from polysched.errors import KernelError
+from polysched.ir.builder import KernelBuilder
+from polysched.ir.dtypes import DType, as_dtype, f32, u8
+from polysched.ir.functions import cast
+from polysched.ir.kernel import Kernel
+from polysched.library.axes import along, size_of
+from polysched.library.extents import require_sizes
+from polysched.machine.description import Machine
+from polysched.machine.load import as_machine
+from polysched.user import Schedule
+
+
+def quantized_gemv_kernel(
+    rows: int, columns: int, *, group: int = 128, dtype: DType | str = "u4"
+) -> Kernel:
+    """The product; the order of each sum is free.
+
+    Arrays: ``codes[rows, columns]`` of ``dtype``, packed with padded rows; ``scale`` of float32 and
+    ``zero`` of uint8, ``[rows, ceil(columns / group)]``; ``x[columns]`` and ``y[rows]`` of float32.
+    The statements are ``init`` and ``update``.
+
+    Args:
+        rows: results.
+        columns: terms of each.
+        group: terms that share a scale and a zero; a power of two of at least the vectors' length
+            is fastest.
+        dtype: of the codes, an odd integer type.
+
+    Raises:
+        KernelError: a size is negative, a group has no terms, or the codes' type is not packed.
+    """
+    require_sizes("quantized gemv", rows=rows, columns=columns)
+    require_sizes("quantized gemv", least=1, group=group)
+    element = as_dtype(dtype)
+    if not element.is_odd:
+        raise KernelError(
+            f"quantized gemv: codes of {element} are not packed; expected an integer type of 1 to "
+            "7 or 9 to 31 bits"
+        )
+    build = KernelBuilder("quantized_gemv")
+    groups = -(-columns // group)
+    codes = build.input("codes", element, (rows, columns), rows="padded", dimensions="result term")
+    scale = build.input("scale", f32, (rows, groups))
+    zero = build.input("zero", u8, (rows, groups))
+    x = build.input("x", f32, (columns,))
+    y = build.output("y", f32, (rows,), dimensions="at")
+    with build.loops(result=rows) as result:
+        with build.statement("init"):
+            y[result] = 0
+        with build.loops(term=columns) as term, build.statement("update", order="any"):
+            own = term // group
+            offset = cast(codes[result, term], f32) - cast(zero[result, own], f32)
+            y[result] += scale[result, own] * offset * x[term]
+    return build.kernel()
+
+
+def quantized_gemv_schedule(
+    kernel: Kernel, machine: Machine | str | None = None, threads: int = 1
+) -> Schedule:
+    """Schedule a kernel of :func:`quantized_gemv_kernel`: a row at a time, its terms in vectors.
+
+    Args:
+        kernel: the product.
+        machine: whose vectors are used: a description, a preset's name, a file; by default
+            this machine.
+        threads: for how many threads; a small matrix gets one.
+
+    Raises:
+        ScheduleError: it is another kernel, or there are no threads.
+        MachineError: there is no such machine.
+    """
+    size = size_of(
+        kernel, "codes", "quantized_gemv_kernel", as_machine(machine), threads, bits=f32.bits
+    )
+    return along(kernel, "codes", size)

@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+
+from polysched.bench.pack_bits import (
+    CODE,
+    LLVM,
+    OWN,
+    BitcastWork,
+    block_count,
+    contestants,
+    random_data,
+    suite,
+)
+from polysched.codegen.subbyte.conversion import Direction
+from polysched.errors import BenchError
+from polysched.ir.bit_packing import unpack_bits
+from polysched.ir.dtypes import as_dtype
+from polysched.machine.load import load_machine
+
+
+def test_the_suite() -> None:
+    works = suite(load_machine("znver5"))
+    assert len(set(works)) == 2 * 5 * 2
+    assert str(works[0]) == "pack u4 524288"
+    assert {work.count for work in works} == {block_count(load_machine("znver5")), 2**24}
+
+
+@pytest.mark.parametrize("direction", Direction)
+@pytest.mark.parametrize("name", ["u1", "u4", "i4", "i5", "i7"])
+def test_all_contestants_give_the_same_bytes(name: str, direction: Direction) -> None:
+    work = BitcastWork(direction, as_dtype(name), 512)
+    data = random_data(work)
+    racers = contestants(data, strategies=True)
+    assert [racer.name for racer in racers[:4]] == [OWN, CODE, "numpy", LLVM]
+    assert len({racer.name for racer in racers}) == len(racers) >= 6
+    for racer in racers:
+        runner = racer.prepare()
+        runner.output().fill(0)
+        runner.run()
+        np.testing.assert_array_equal(runner.output(), data.expected, racer.name)
+
+
+def test_what_goes_in_is_what_comes_out() -> None:
+    i5 = as_dtype("i5")
+    packed, wide = (random_data(BitcastWork(way, i5, 256)) for way in Direction)
+    np.testing.assert_array_equal(packed.given, wide.expected)
+    np.testing.assert_array_equal(packed.expected, wide.given)
+    np.testing.assert_array_equal(unpack_bits(wide.given, i5, (256,)), wide.expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "message"),
+    [
+        ("u4", 100, "100 elements; expected a positive multiple of 256"),
+        ("u4", 0, "0 elements"),
+        ("u12", 256, "elements of u12; expected integers of 1 to 7 bits"),
+        ("u8", 256, "elements of u8"),
+    ],
+)
+def test_bad_works(name: str, count: int, message: str) -> None:
+    with pytest.raises(BenchError, match=message):
+        BitcastWork(Direction.PACK, as_dtype(name), count)

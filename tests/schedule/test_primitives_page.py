@@ -1,0 +1,89 @@
+"""`notes/primitives.md`, all primitives on one page, says what their docstrings say."""
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from polysched.schedule.primitives import PRIMITIVES
+from polysched.schedule.schedule import Schedule
+from tests.golden import compare_with_golden
+
+NOTES = Path(__file__).parents[2] / "notes"
+HEAD = """# Words
+
+Every primitive of a schedule: the call, what it means, and a loop nest before and after it. Each is
+a method of `ps.Schedule`, and a line of a schedule file. A loop is named by its name, or as
+`"statement.loop"` where several loops have that name; `0..n` ends before `n`. What is judged is the
+schedule as a whole, not each step.
+
+The docstrings make this page: `pytest tests/schedule/test_primitives_page.py --update-golden`.
+"""
+FAMILIES = {
+    "Loops": "split tile divide reorder collapse fuse distribute skew shift reverse",
+    "How a loop runs": "unroll vectorize parallel prefetch transpose stream",
+    "Where values are computed, and where they lie": (
+        "compute_at pack promote privatize rfactor fold_storage"
+    ),
+}
+
+
+def page() -> str:
+    records = {function.__name__: record for record, function in PRIMITIVES.items()}
+    functions = {function.__name__: function for function in PRIMITIVES.values()}
+    parts = [HEAD]
+    for family, words in FAMILIES.items():
+        parts.append(f"## {family}\n")
+        for word in words.split():
+            documented = (records[word], functions[word])
+            parts += [f"### `{_call(word)}`\n", *map(_markdown, documented)]
+    return "\n".join(parts)
+
+
+def _call(word: str) -> str:
+    """The call as users write it: without ``self`` and types."""
+    _, *parameters = inspect.signature(getattr(Schedule, word)).parameters.values()
+    written = (parameter.replace(annotation=parameter.empty) for parameter in parameters)
+    return f"{word}({', '.join(map(str, written))})"
+
+
+def _markdown(documented: Callable[..., object]) -> str:
+    lines: list[str] = []
+    for paragraph in inspect.cleandoc(documented.__doc__ or "").split("\n\n"):
+        if paragraph.startswith("Args:\n"):
+            lines += [_arguments(paragraph), ""]
+        elif paragraph == "before::":
+            lines.append("```")
+        elif paragraph.startswith("after "):
+            lines += ["", f"# {_prose(paragraph).replace('`', '').removesuffix('::')}"]
+        elif paragraph.startswith(" "):
+            lines.append(dedent(paragraph))
+            if any(line.startswith("# after") for line in lines[-2:]):
+                lines += ["```", ""]
+        else:
+            lines += [_prose(paragraph), ""]
+    return "\n".join(lines)
+
+
+def _arguments(paragraph: str) -> str:
+    """``Args:`` as a list; what goes on stands further in."""
+    entries = dedent(paragraph.removeprefix("Args:\n")).split("\n")
+    items = [re.sub(r"^(\w[\w, ]*): ", r"- `\1`: ", line) for line in entries]
+    return "\n".join(_prose(re.sub(r"^ +", "  ", line)) for line in items)
+
+
+def _prose(text: str) -> str:
+    return re.sub(r":\w+:`([^`]*)`", r"`\1`", text.replace("``", "`"))
+
+
+def test_the_page_says_what_the_docstrings_say(request: pytest.FixtureRequest) -> None:
+    update = request.config.getoption("--update-golden")
+    compare_with_golden("primitives.md", page(), update=update, folder=NOTES)
+
+
+def test_every_primitive_is_on_the_page() -> None:
+    listed = " ".join(FAMILIES.values()).split()
+    assert sorted(listed) == sorted(function.__name__ for function in PRIMITIVES.values())
