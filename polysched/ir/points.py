@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -77,7 +78,9 @@ def values(function: isl.PwAff, where: Points, parameters: Mapping[str, int]) ->
 
 
 def evaluate_many(expression: Expression, variables: Mapping[str, Any]) -> Any:
-    """A quasi-affine expression or condition on int64 arrays (or numbers) of one shape.
+    """A quasi-affine expression or condition on int64 arrays of one shape, or on Python's integers.
+
+    Python's integers are exact at any length; those of arrays wrap.
 
     Raises:
         KernelError: the expression is not quasi-affine.
@@ -87,32 +90,36 @@ def evaluate_many(expression: Expression, variables: Mapping[str, Any]) -> Any:
             return value
         case Index(name=name) | Parameter(name=name):
             return variables[name]
-        case Operation(operator=operator, operands=operands) if operator in _FUNCTIONS:
-            return _FUNCTIONS[operator](
-                *[evaluate_many(operand, variables) for operand in operands]
-            )
+        case Operation(operator=kind, operands=operands) if kind in _FUNCTIONS:
+            return _FUNCTIONS[kind](*[evaluate_many(operand, variables) for operand in operands])
         case _:
             raise KernelError(f"'{expression}' is not quasi-affine")
 
 
+def _select(condition: Any, if_true: Any, if_false: Any) -> Any:
+    if np.ndim(condition) == 0:  # `np.where` has no integers of more than 64 bits
+        return if_true if condition else if_false
+    return np.where(condition, if_true, if_false)
+
+
 _FUNCTIONS: Mapping[Operator, Callable[..., Any]] = MappingProxyType(
     {
-        Operator.ADD: np.add,
-        Operator.SUBTRACT: np.subtract,
-        Operator.MULTIPLY: np.multiply,
-        Operator.FLOOR_DIVIDE: np.floor_divide,
-        Operator.MODULO: np.mod,
-        Operator.NEGATE: np.negative,
-        Operator.MINIMUM: np.minimum,
-        Operator.MAXIMUM: np.maximum,
-        Operator.LESS: np.less,
-        Operator.LESS_EQUAL: np.less_equal,
-        Operator.EQUAL: np.equal,
-        Operator.NOT_EQUAL: np.not_equal,
+        Operator.ADD: operator.add,
+        Operator.SUBTRACT: operator.sub,
+        Operator.MULTIPLY: operator.mul,
+        Operator.FLOOR_DIVIDE: operator.floordiv,
+        Operator.MODULO: operator.mod,
+        Operator.NEGATE: operator.neg,
+        Operator.MINIMUM: lambda a, b: _select(a <= b, a, b),
+        Operator.MAXIMUM: lambda a, b: _select(a >= b, a, b),
+        Operator.LESS: operator.lt,
+        Operator.LESS_EQUAL: operator.le,
+        Operator.EQUAL: operator.eq,
+        Operator.NOT_EQUAL: operator.ne,
         Operator.AND: np.logical_and,
         Operator.OR: np.logical_or,
         Operator.NOT: np.logical_not,
-        Operator.SELECT: np.where,
+        Operator.SELECT: _select,
     }
 )
 

@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import islpy as isl
 import numpy as np
 
-from polysched.ir.affine import from_pw_aff, from_set, named
+from polysched.ir.affine import from_pw_aff, named
 from polysched.ir.data_dependent import outermost_loads, with_values
 from polysched.ir.expressions import Expression
 from polysched.ir.kernel import Access, Array, Statement
 from polysched.ir.packing import Rows
 from polysched.ir.points import evaluate_many
-from polysched.ir.scalar import evaluate
 from polysched.ir.tree import Leaf, Loop, Node
 from polysched.ir.tree import Sequence as Children
 
@@ -40,11 +39,7 @@ class Step:
 
 def number(expression: Expression, variables: Sizes) -> int:
     """The value of an integer expression that loads nothing."""
-    return int(evaluate(expression, _no_array, variables))
-
-
-def _no_array(array: str, subscripts: tuple[int, ...]) -> Any:
-    raise AssertionError(f"{array}{list(subscripts)} depends on data")
+    return int(evaluate_many(expression, variables))
 
 
 def variables_of(statement: Statement, instance: Sequence[int], sizes: Sizes) -> dict[str, int]:
@@ -54,23 +49,79 @@ def variables_of(statement: Statement, instance: Sequence[int], sizes: Sizes) ->
 
 def holds(condition: isl.Set, indices: Sequence[str], variables: Sizes) -> bool:
     """Whether a point lies in a set whose dimensions are these indices."""
-    return bool(evaluate(from_set(_named(condition, indices)), _no_array, variables))
-
-
-def _named(condition: isl.Set, indices: Sequence[str]) -> isl.Set:
-    for position, index in enumerate(indices):
-        condition = condition.set_dim_name(isl.dim_type.set, position, index)
-    return condition
+    return _lies_in(_clauses(condition, indices), variables)
 
 
 def lives(statement: Statement, variables: Sizes) -> bool:
     """Whether an instance lies in the domain of its statement."""
-    return bool(evaluate(_condition(statement), _no_array, variables))
+    return _lies_in(_domain(statement), variables)
+
+
+@dataclass(frozen=True)
+class _Floor:
+    """``(constant + sum of coefficient * term) // denominator`` in integers of any length.
+
+    A term is the name of a variable or another floor.
+    """
+
+    terms: tuple[tuple[int, str | _Floor], ...]
+    constant: int
+    denominator: int
+
+    def at(self, variables: Sizes) -> int:
+        """The value at a point."""
+        total = self.constant
+        for coefficient, term in self.terms:
+            total += coefficient * (
+                variables[term] if isinstance(term, str) else term.at(variables)
+            )
+        return total // self.denominator
+
+
+_Clauses: TypeAlias = tuple[tuple[tuple[_Floor, bool], ...], ...]
+"""Parts of a set, each a list of sums that are >= 0, or == 0 where the flag is set."""
+
+
+def _lies_in(clauses: _Clauses, variables: Sizes) -> bool:
+    return any(
+        all(
+            value == 0 if is_equality else value >= 0
+            for value, is_equality in ((one.at(variables), flag) for one, flag in clause)
+        )
+        for clause in clauses
+    )
 
 
 @lru_cache(maxsize=256)
-def _condition(statement: Statement) -> Expression:
-    return from_set(_named(statement.domain, statement.indices))
+def _domain(statement: Statement) -> _Clauses:
+    return _clauses(statement.domain, statement.indices)
+
+
+def _clauses(condition: isl.Set, indices: Sequence[str]) -> _Clauses:
+    for position, index in enumerate(indices):
+        condition = condition.set_dim_name(isl.dim_type.set, position, index)
+    return tuple(
+        tuple((_floor(one.get_aff()), one.is_equality()) for one in basic.get_constraints())
+        for basic in condition.compute_divs().get_basic_sets()
+    )
+
+
+def _floor(function: isl.Aff) -> _Floor:
+    denominator = function.get_denominator_val().to_python()
+    terms: list[tuple[int, str | _Floor]] = []
+    for kind in (isl.dim_type.param, isl.dim_type.in_, isl.dim_type.div):
+        for position in range(function.dim(kind)):
+            coefficient = _scaled(function.get_coefficient_val(kind, position), denominator)
+            if coefficient and kind is isl.dim_type.div:
+                terms.append((coefficient, _floor(function.get_div(position))))
+            elif coefficient:
+                terms.append((coefficient, str(function.get_dim_name(kind, position))))
+    constant = _scaled(function.get_constant_val(), denominator)
+    return _Floor(tuple(terms), constant, denominator)
+
+
+def _scaled(value: isl.Val, denominator: int) -> int:
+    return value.mul(isl.Val(denominator)).to_python()
 
 
 def moment(tree: Node, statement: Statement, variables: Sizes) -> tuple[Step, ...]:

@@ -5,6 +5,7 @@ import pytest
 from polysched.errors import CallError, KernelError
 from polysched.ir.dtypes import f32
 from polysched.ir.expressions import Index, Load
+from polysched.ir.functions import maximum, minimum
 from polysched.ir.points import at_parameters, evaluate_many, points, values
 
 DOMAINS = [
@@ -77,3 +78,10 @@ def test_values_are_those_of_isl(text: str) -> None:
 def test_evaluate_many_refuses_what_is_not_affine() -> None:
     with pytest.raises(KernelError, match=r"'x\[i\]' is not quasi-affine"):
         evaluate_many(Load("x", (Index("i"),), f32), {"i": np.arange(3)})
+
+
+def test_integers_of_python_are_exact_at_any_length() -> None:
+    i = Index("i")
+    at = {"i": -(2**63) + 2}
+    assert evaluate_many((3 * i) % 10, at) == 3 * at["i"] % 10
+    assert evaluate_many(maximum(5 * i, -i) - minimum(7 * i, i), at) == -at["i"] - 7 * at["i"]

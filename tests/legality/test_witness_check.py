@@ -356,3 +356,19 @@ def test_an_unconfirmed_witness_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -
         verdict.raise_if_refused()
     judgment = judged(Subject(schedule.kernel), schedule, Mode.ORDER, Judges(load_machine()))
     assert judgment.finding is Finding.WRONG_WITNESS
+
+
+def test_subscripts_and_domains_beyond_64_bits_are_exact() -> None:
+    """`3 * i` leaves 64 bits at the witness, and a bound of the domain needs 65."""
+    build = KernelBuilder("huge")
+    y = build.inout("y", i32, (10,))
+    with build.loops(i=(-(2**63), 2**63 - 1)) as i, build.statement("S"):
+        y[i % 10] = y[(3 * i) % 10]
+    verdict = check(Schedule(build.kernel()).vectorize("i", 8))
+    assert verdict.kind is VerdictKind.ILLEGAL
+    assert verdict.violation is not None
+    source, sink = verdict.violation.witness.source, verdict.violation.witness.sink
+    assert sink is not None
+    subscripts = {"writes": lambda i: i % 10, "reads": lambda i: 3 * i % 10}
+    for end in (source, sink):
+        assert end.element == (subscripts[end.action](end.instance[0]),)

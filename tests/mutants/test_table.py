@@ -1,7 +1,6 @@
 """The mutants apply to the code as it is."""
 
 import ast
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -35,11 +34,3 @@ def test_hints_exist(mutant: Mutant) -> None:
 def test_names_are_unique_and_there_are_enough() -> None:
     assert [name for name, count in Counter(one.name for one in MUTANTS).items() if count > 1] == []
     assert len(MUTANTS) >= 35
-
-
-@pytest.mark.parametrize(
-    ("notes", "said"), [("proof.md", r": (\d+) deliberate"), ("mutants.md", r"Of the (\d+) there")]
-)
-def test_the_notes_count_them(notes: str, said: str) -> None:
-    (count,) = re.findall(said, (ROOT / "notes" / notes).read_text())
-    assert int(count) == len(MUTANTS)
