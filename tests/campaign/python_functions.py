@@ -237,7 +237,9 @@ def _compared(function: Function, original: Any, call: Any, arrays: list[np.ndar
     expected, got = ([one.copy() for one in arrays] for _ in range(2))
     try:
         with _quiet():
-            returned = _guarded(original)(*(one.view(_Guarded) for one in expected))
+            # A number is passed as numpy's scalar: an array of no axes would be changed in place.
+            taken = [one.view(_Guarded) if one.ndim else one[()] for one in expected]
+            returned = _guarded(original)(*taken)
     except UndefinedConversionError:
         return Result(UNDEFINED)
     except Exception as error:  # noqa: BLE001 -- whatever Python raises
