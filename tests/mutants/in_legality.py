@@ -41,8 +41,8 @@ MUTANTS = (
         "flow-reads-first",
         "lanes that read what other lanes write are accepted: reads_first applied to flow",
         ORDER,
-        "within and dependence.kind is DependenceKind.ANTI and not dependence.reorderable",
-        "within and dependence.kind is not DependenceKind.OUTPUT and not dependence.reorderable",
+        "same and dependence.kind is DependenceKind.ANTI and not dependence.reorderable",
+        "same and dependence.kind is not DependenceKind.OUTPUT and not dependence.reorderable",
         ORDER_TESTS,
     ),
     Mutant(
@@ -121,7 +121,7 @@ MUTANTS = (
         "bounds-of-steps-forgotten",
         "accesses that steps have made are not held against their arrays",
         CHECK,
-        "        or bounds_violation(program, _made(program))\n",
+        "        or bounds_violation(program, _changed_statements(program))\n",
         "",
         ("tests/legality/test_check.py", "tests/legality/test_bounds.py"),
     ),
@@ -186,7 +186,7 @@ MUTANTS = (
         "a statement with a smaller domain is accepted",
         ONCE,
         "    if not lost.is_empty():\n",
-        "    if strange.is_equal(lost) and not lost.is_empty():\n",
+        "    if added.is_equal(lost) and not lost.is_empty():\n",
         ("tests/legality/test_once.py",),
     ),
     Mutant(

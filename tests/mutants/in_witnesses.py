@@ -44,7 +44,7 @@ MUTANTS = (
         "witness-of-any-element",
         "an instance of a witness may touch another element",
         ARITHMETIC,
-        "return tuple(number(one, variables) for one in access.subscripts) == element",
+        "return tuple(number(index, variables) for index in access.subscripts) == element",
         "return len(access.subscripts) == len(element)",
         WITNESSES,
     ),
