@@ -1,8 +1,8 @@
-"""Check the witness of a violation by plain arithmetic, before anybody sees it.
+"""Check the witness of a violation by plain arithmetic before it is reported.
 
-isl found the witness; here its numbers are put into the kernel's domains, subscripts and loops
-again, one instance at a time. A claim that does not hold is a mistake of the analysis. The checker
-then answers unknown, and the fuzzer counts a finding.
+isl found the witness. This module evaluates the kernel's domains, subscripts and loops at the
+numbers of the witness, one instance at a time. A claim that does not hold is a bug in the analysis:
+the verdict becomes unknown, and the fuzzer reports a finding.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from polysched.schedule.program import Program
 
 
 def unconfirmed(program: Program, violation: Violation) -> str:
-    """The first claim of a violation's witness that does not hold; empty if all of them do.
+    """Return the first claim of a violation's witness that does not hold; empty if all hold.
 
     Args:
-        program: the program that the violation was found in.
+        program: the program in which the violation was found.
     """
     witness = violation.witness
     sizes = dict(witness.parameters)
@@ -32,7 +32,7 @@ def unconfirmed(program: Program, violation: Violation) -> str:
         return f"parameter '{missing[0]}' has no value"
     if not holds(program.kernel.context, (), sizes):
         return "the context excludes these parameters"
-    ends = [End(program, sizes, one) for one in (witness.source, witness.sink) if one is not None]
+    ends = [End(program, sizes, end) for end in (witness.source, witness.sink) if end is not None]
     claims = _PAIR_CLAIMS if len(ends) == 2 else _SINGLE_CLAIMS
     if violation.cause not in claims:
         return f"{len(ends)} instances are no witness that {violation.cause.value}"
@@ -43,9 +43,9 @@ def unconfirmed(program: Program, violation: Violation) -> str:
 
 
 def _element(violation: Violation, source: End, sink: End) -> Iterator[str]:
-    """Both ends touch one element, and do to it what the kind of the dependence says."""
+    """Claim: both ends touch one element, with the actions of the dependence kind."""
     one, other = source.shown, sink.shown
-    # Two stores at once into one place in memory are wrong, whatever tile they belong to.
+    # Two concurrent stores into one memory slot are a fault even if their tiles differ.
     at_once = violation.what in (ViolationKind.VECTOR, ViolationKind.PARALLEL)
     is_place = at_once and violation.dependence is DependenceKind.OUTPUT
     if (one.array, one.element) != (other.array, other.element) or (
@@ -69,7 +69,7 @@ _ACTIONS = MappingProxyType(
 
 
 def _was_before(source: End, sink: End) -> Iterator[str]:
-    """The declared program runs the source first, as far as both are declared."""
+    """Claim: the declared program runs the source first, if both statements are declared."""
     if source.before is None or sink.before is None:
         return
     parted = parting(source.before, sink.before)
@@ -93,7 +93,7 @@ def _at_once(violation: Violation, source: End, sink: End) -> Iterator[str]:
 
 
 def _together(violation: Violation, source: End, sink: End) -> Iterator[str]:
-    """Both ends run in two lanes of one vector, or in two iterations of a parallel loop."""
+    """Claim: both ends run in two lanes of a vector or in two iterations of a parallel loop."""
     lanes = violation.cause in (Cause.LANES, Cause.REDUCTION_LANES)
     kind = LoopKind.VECTOR if lanes else LoopKind.PARALLEL
     parted = parting(source.now, sink.now)
@@ -127,7 +127,7 @@ def _at_one_time(violation: Violation, source: End, sink: End) -> Iterator[str]:
 
 
 def _overwritten(violation: Violation, source: End, sink: End) -> Iterator[str]:
-    """The sink writes into the memory of the source's element before the source has read it."""
+    """Claim: the sink writes into the memory slot of the source before the source reads it."""
     read, write = source.shown, sink.shown
     if (read.action, write.action) != ("reads", "writes"):
         yield f"{read.name} does not read, or {write.name} does not write"
@@ -140,19 +140,19 @@ def _overwritten(violation: Violation, source: End, sink: End) -> Iterator[str]:
     assert read.array is not None
     if read.array not in source.program.folded:
         values = source.writers()
-        if values is not None and all(_comes_first(sink, one) for one in values):
-            yield f"what {read.name} reads is written after {write.name}"
+        if values is not None and all(_comes_first(sink, writer) for writer in values):
+            yield f"the value that {read.name} reads is written after {write.name}"
 
 
-def _comes_first(one: End, other: End) -> bool:
-    """Whether the schedule keeps what one instance does before what the other does.
+def _comes_first(end: End, other: End) -> bool:
+    """Whether the schedule ensures that the access of ``end`` runs before that of ``other``.
 
-    All lanes of a vector read before any of them writes.
+    All lanes of a vector read before any lane writes.
     """
-    parted = parting(one.now, other.now)
-    reads_first = (one.shown.action, other.shown.action) == ("reads", "writes")
+    parted = parting(end.now, other.now)
+    reads_first = (end.shown.action, other.shown.action) == ("reads", "writes")
     if parted is None:
-        return reads_first and one.shown.name == other.shown.name
+        return reads_first and end.shown.name == other.shown.name
     match _kind(parted[0]):
         case LoopKind.VECTOR:
             return reads_first
@@ -163,7 +163,7 @@ def _comes_first(one: End, other: End) -> bool:
 
 
 def _in_two_iterations(violation: Violation, source: End, sink: End) -> Iterator[str]:
-    """Both ends use one element, but run in iterations that have memory of their own."""
+    """Claim: both ends touch one element, but run in iterations with separate memory."""
     yield from _element(violation, source, sink)
     parted = parting(source.now, sink.now)
     around = [_loop(step.node) for step in source.now]
@@ -191,7 +191,7 @@ def _outside(violation: Violation, only: End) -> Iterator[str]:
 
 
 def _undefined(violation: Violation, only: End) -> Iterator[str]:
-    """Nothing is written to the element before, in the order that is judged."""
+    """Claim: no instance writes the element before, in the order of the program."""
     program, shown = only.program, only.shown
     in_kernel = violation.cause is Cause.NEVER_WRITTEN
     assert shown.array is not None
@@ -201,10 +201,10 @@ def _undefined(violation: Violation, only: End) -> Iterator[str]:
         yield f"the caller defines {shown.array}"
     if shown.array in program.folded:
         return
-    for one in only.writers() or ():
-        # An update passes on what it has read: it is no origin of a value in a buffer.
-        if (in_kernel or not one.is_update) and _comes_first(one, only):
-            yield f"{one.shown.name} has written {shown.touched} before"
+    for writer in only.writers() or ():
+        # An update of a buffer element reads it first, so the update does not define it.
+        if (in_kernel or not writer.is_update) and _comes_first(writer, only):
+            yield f"{writer.shown.name} has written {shown.touched} before"
 
 
 def _lost(violation: Violation, only: End) -> Iterator[str]:
@@ -251,7 +251,7 @@ _PAIR_CLAIMS: Mapping[Cause, Callable[[Violation, End, End], Iterator[str]]] = M
         Cause.INTERRUPTED: _interrupted,
     }
 )
-"""What each cause claims of a source and a sink."""
+"""Checks of a pair of instances, by cause."""
 
 _SINGLE_CLAIMS: Mapping[Cause, Callable[[Violation, End], Iterator[str]]] = MappingProxyType(
     {
@@ -262,4 +262,4 @@ _SINGLE_CLAIMS: Mapping[Cause, Callable[[Violation, End], Iterator[str]]] = Mapp
         Cause.ADDED: _added,
     }
 )
-"""What each cause claims of a single instance."""
+"""Checks of a single instance, by cause."""

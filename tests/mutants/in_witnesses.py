@@ -92,7 +92,7 @@ MUTANTS = (
         "witness-spoils-nothing-yet",
         "a write before the value is made is taken to spoil it",
         CLAIMS,
-        "if values is not None and all(_comes_first(sink, one) for one in values):",
+        "if values is not None and all(_comes_first(sink, writer) for writer in values):",
         "if values is not None and not values:",
         WITNESSES,
     ),
