@@ -11,9 +11,9 @@ run in either order, but the time spans from ``in`` to ``out`` must not overlap:
               B:       in ------ updates ------ out
 
 In the illegal case both tiles read the same old value ``x``. ``out(A)`` stores ``x + a``, then
-``out(B)`` stores ``x + b``: the part ``a`` is lost. So the spans are disjoint if and only if
+``out(B)`` stores ``x + b``: the part ``a`` is lost. Two spans are disjoint if and only if
 ``out(A)`` runs before ``in(B)`` or ``out(B)`` runs before ``in(A)``. A fault is a pair of tiles for
-which the executed tree ensures neither.
+which the executed tree ensures neither order.
 """
 
 from __future__ import annotations

@@ -209,8 +209,8 @@ def _vector(
 ) -> tuple[int, tuple[Obstacle, ...]]:
     """Return the largest legal number of lanes, and the obstacles to twice as many."""
     lanes = LARGEST_LANES
-    # Halving is exact: each half vector lies within a full one, so a pair that breaks it breaks
-    # the full vector too.
+    # Halving misses no legal power of two: a pair that breaks a half vector also breaks the full
+    # vector that contains it.
     while lanes > 1 and next(_broken_by_lanes(loop, demands, lanes), None):
         lanes //= 2
     obstacles: tuple[Obstacle, ...] = ()
@@ -223,7 +223,7 @@ def _vector(
 
 
 def _sharing_memory(program: Program, loop: Loop) -> list[Array]:
-    """Return the arrays below a loop whose elements share memory, legally so far."""
+    """Return the arrays below a loop whose elements share memory without a storage fault yet."""
     below = frozenset(statements(loop))
     folded = {dependence.array for dependence in program.dependences if dependence.storage}
     tree = executed(program.tree)

@@ -122,7 +122,7 @@ def _loop_breaks(loop: Loop, pairs: Pairs) -> Iterator[Break]:
 
 
 def unordered(tree: Node, source: Reference, sink: Reference, pairs: isl.Map) -> isl.Map:
-    """Return the pairs whose source the tree does not ensure to run before the sink.
+    """Return the pairs whose sink may run before, or at once with, the source.
 
     Each instance reads before it writes.
     """

@@ -149,9 +149,9 @@ def _tried(
     for strategy in strategies:
         if len(complete) >= limit or not next(budget, False):
             break
-        repair, beginning = _first_legal(case, _edits(strategy, case), budget)
+        repair, unfinished = _first_legal(case, _edits(strategy, case), budget)
         complete += [repair] if repair else []
-        partial += [beginning] if beginning and not repair else []
+        partial += [unfinished] if unfinished and not repair else []
     return complete, partial
 
 
@@ -167,7 +167,7 @@ def _first_legal(
     case: Case, edits: Sequence[Edit], budget: Iterator[bool]
 ) -> tuple[Repair | None, Repair | None]:
     """Return the first edit that makes the schedule legal, and the first partial repair."""
-    beginning: Repair | None = None
+    unfinished: Repair | None = None
     for edit in edits:
         if not next(budget, False):
             break
@@ -180,9 +180,9 @@ def _first_legal(
             return repair, None
         offending = case.index + len(changed.steps) - len(case.schedule.steps)
         freed = isinstance(edit, OrderEdit) and isinstance(case.step, Vectorize | Parallel)
-        if beginning is None and (freed or _keeps_order(changed.programs[offending + 1])):
-            beginning = repair
-    return None, beginning
+        if unfinished is None and (freed or _keeps_order(changed.programs[offending + 1])):
+            unfinished = repair
+    return None, unfinished
 
 
 def _keeps_order(program: Program) -> bool:

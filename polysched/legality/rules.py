@@ -42,8 +42,9 @@ HELP: Mapping[Cause, str] = MappingProxyType(
         Cause.LIFETIME: _STORAGE,
         Cause.OVERWRITTEN: "Elements that share memory must not be needed at the same time. Keep "
         "more of them apart: fold_storage() to a larger size, or let the reader run sooner.",
-        Cause.INTERRUPTED: "A tile of a reduction that is free in its order is copied into its "
-        "buffer, updated and copied back at one go. Keep these loops together.",
+        Cause.INTERRUPTED: "If the order of a reduction is free, each tile must be copied into its "
+        "buffer, updated and copied back before another tile of the element starts. Keep these "
+        "loops together.",
         Cause.OUTSIDE: "An access must stay inside its array for all parameters of the context. "
         "Make the array larger, the loops shorter, or assume() what holds of the parameters.",
         Cause.NEVER_WRITTEN: "Outputs and temporaries start undefined. Write the element first, or "

@@ -44,19 +44,20 @@ def unconfirmed(program: Program, violation: Violation) -> str:
 
 def _element(violation: Violation, source: End, sink: End) -> Iterator[str]:
     """Claim: both ends touch one element, with the actions of the dependence kind."""
-    one, other = source.shown, sink.shown
+    first, second = source.shown, sink.shown
     # Two concurrent stores into one memory slot are a fault even if their tiles differ.
     at_once = violation.what in (ViolationKind.VECTOR, ViolationKind.PARALLEL)
     is_place = at_once and violation.dependence is DependenceKind.OUTPUT
-    if (one.array, one.element) != (other.array, other.element) or (
-        one.tile != other.tile and not is_place
+    if (first.array, first.element) != (second.array, second.element) or (
+        first.tile != second.tile and not is_place
     ):
-        yield f"{one.touched} and {other.touched} are not one element"
-    if one.array != violation.array:
-        yield f"{one.touched} is not in {violation.array}"
+        yield f"{first.touched} and {second.touched} are not one element"
+    if first.array != violation.array:
+        yield f"{first.touched} is not in {violation.array}"
     kind = violation.dependence or DependenceKind.FLOW
-    if (one.action, other.action) != _ACTIONS[kind]:
-        yield f"{one.name} {one.action} and {other.name} {other.action}: no {kind.value} dependence"
+    if (first.action, second.action) != _ACTIONS[kind]:
+        actions = f"{first.name} {first.action} and {second.name} {second.action}"
+        yield f"{actions}: no {kind.value} dependence"
 
 
 _ACTIONS = MappingProxyType(
@@ -102,20 +103,20 @@ def _together(violation: Violation, source: End, sink: End) -> Iterator[str]:
 
 
 def _in_one_byte(violation: Violation, source: End, sink: End) -> Iterator[str]:
-    one, other = source.shown, sink.shown
+    first, second = source.shown, sink.shown
     if (
-        one.array is None
-        or one.array != violation.array
-        or other.array != violation.array
-        or one.action != "writes"
+        first.array is None
+        or first.array != violation.array
+        or second.array != violation.array
+        or first.action != "writes"
     ):
-        yield f"{one.name} does not write {violation.array}, or {other.name} does not touch it"
+        yield f"{first.name} does not write {violation.array}, or {second.name} does not touch it"
         return
-    array = source.program.arrays[one.array]
-    row, own = bytes_of(array, one.element, source.sizes)
-    other_row, others = bytes_of(array, other.element, sink.sizes)
-    if row != other_row or own.stop <= others.start or others.stop <= own.start:
-        yield f"{one.touched} and {other.touched} have no byte in common"
+    array = source.program.arrays[first.array]
+    row, own = bytes_of(array, first.element, source.sizes)
+    second_row, others = bytes_of(array, second.element, sink.sizes)
+    if row != second_row or own.stop <= others.start or others.stop <= own.start:
+        yield f"{first.touched} and {second.touched} have no byte in common"
     yield from _together(violation, source, sink)
 
 
@@ -173,11 +174,11 @@ def _in_two_iterations(violation: Violation, source: End, sink: End) -> Iterator
 
 
 def _interrupted(violation: Violation, source: End, sink: End) -> Iterator[str]:
-    one, other = source.shown, sink.shown
-    if (one.array, one.element, one.action) != (other.array, other.element, other.action):
-        yield f"{one.name} and {other.name} do not read one element"
-    if one.name == other.name:
-        yield f"{one.name} and {other.name} are one instance"
+    first, second = source.shown, sink.shown
+    if (first.array, first.element, first.action) != (second.array, second.element, second.action):
+        yield f"{first.name} and {second.name} do not read one element"
+    if first.name == second.name:
+        yield f"{first.name} and {second.name} are one instance"
 
 
 def _outside(violation: Violation, only: End) -> Iterator[str]:
