@@ -60,8 +60,8 @@ MUTANTS = (
         "witness-in-another-byte",
         "two elements of one row are taken to share a byte",
         CLAIMS,
-        "if row != other_row or own.stop <= others.start or others.stop <= own.start:",
-        "if row != other_row:",
+        "if row != second_row or own.stop <= others.start or others.stop <= own.start:",
+        "if row != second_row:",
         WITNESSES,
     ),
     Mutant(
