@@ -1,1 +1,1 @@
-"""The fuzzer: random kernels and schedules, judged by the checker and by judges that do without."""
+"""Fuzzer: random kernels and schedules, judged by the checker and by independent judges."""

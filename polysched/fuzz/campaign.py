@@ -1,4 +1,4 @@
-"""A run over many seeds, on several processes; a process that dies or hangs is a finding too."""
+"""Fuzzing campaign: explore many seeds in several processes; a crash or a hang is a failure."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 
 PATIENCE = 300.0
-"""Seconds for one seed; then its process is ended and the seed is a finding."""
+"""Time limit for one seed, in seconds; then the process is killed and the seed is a failure."""
 
 SEEDS_A_PROCESS = 3000
-"""Then another process goes on: isl and LLVM keep some memory of all that they have seen."""
+"""Seeds after which a worker process is replaced, because isl and LLVM retain some memory."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How much to run.
+    """Limits and settings of a campaign. No seed starts after a limit is reached.
 
     Attributes:
-        seed: the first; the others follow one by one.
-        jobs: processes.
-        seconds: no seed begins later; None: no limit.
-        pairs: no seed begins once so many schedules are judged; None: no limit.
-        most_found: no seed begins once so much is wrong.
-        patience: seconds for one seed.
-        mode: how all are judged; None: each seed in its own way.
-        machine: what machine code is made for; None: the one that it runs on.
+        seed: the first seed; the others follow one by one.
+        jobs: the number of worker processes.
+        seconds: wall time of the campaign; None: no limit.
+        pairs: the number of schedules to judge; None: no limit.
+        most_found: the number of failures.
+        patience: time limit for one seed, in seconds.
+        mode: the mode of all seeds; None: each seed draws its mode.
+        machine: the target of machine code; None: the host.
     """
 
     seed: int = 0
@@ -48,7 +48,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run gave; ``seconds`` is the wall time, ``seeds`` how many were explored."""
+    """Result of a campaign: what was explored, the wall time, and the number of seeds."""
 
     explored: Explored
     seconds: float
@@ -56,7 +56,7 @@ class Outcome:
 
     @property
     def pairs(self) -> int:
-        """Pairs of a program and a schedule that were judged."""
+        """The number of judged pairs of a kernel and a schedule."""
         return self.explored.counts["pairs"]
 
 
@@ -69,7 +69,7 @@ class _Worker:
     explored: int = 0
 
     def end(self) -> None:
-        """Stop the process, whatever it is at."""
+        """Terminate the process."""
         self.connection.close()
         self.process.terminate()
         self.process.join()
@@ -81,11 +81,11 @@ def run(
     *,
     on_finding: Callable[[Found], None] | None = None,
 ) -> Outcome:
-    """Explore seeds until the plan is fulfilled.
+    """Explore seeds until a limit of the plan is reached.
 
     Args:
-        progress: told, now and then, how far the run is.
-        on_finding: told at once what is wrong.
+        progress: called after each seed with a progress line.
+        on_finding: called with each failure when it happens.
     """
     start = time.monotonic()
     explored, seeds = Explored(), 0
@@ -93,8 +93,8 @@ def run(
         explored.add(result)
         seeds += 1
         if on_finding is not None:
-            for one in result.found:
-                on_finding(one)
+            for failure in result.found:
+                on_finding(failure)
         if progress is not None:
             wrong = f", {len(explored.found)} wrong" if explored.found else ""
             progress(f"{explored.counts['pairs']:,} pairs{wrong}")
@@ -102,7 +102,7 @@ def run(
 
 
 def _results(plan: Plan, explored: Explored, start: float) -> Iterator[Explored]:
-    """What each seed gave, as it is done; new seeds begin while ``explored`` is below the plan."""
+    """Yield the result of each seed; start new seeds while ``explored`` is within the plan."""
     seed = plan.seed
     workers = [_started(plan) for _ in range(plan.jobs)]
     try:
@@ -139,7 +139,7 @@ def _is_enough(plan: Plan, explored: Explored, start: float) -> bool:
 
 
 def _result(worker: _Worker, is_ready: bool, patience: float) -> Explored | None:
-    """What a worker's seed gave; None if it is still at it."""
+    """Return the result of a worker's seed; None if the worker is still running."""
     assert worker.seed is not None
     if is_ready:
         try:
@@ -173,7 +173,7 @@ def _started(plan: Plan) -> _Worker:
 
 
 def _work(connection: Connection, plan: Plan) -> None:
-    """Explore the seeds that come, until no more do."""
+    """Explore the seeds from a connection until it is closed."""
     judges = Judges(plan.machine or load_machine())
     while True:
         try:

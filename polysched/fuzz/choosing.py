@@ -1,4 +1,4 @@
-"""What a random step is made of: some statement, loop, array of a program, or none that fits."""
+"""Choose random statements, loops and arrays of a program as arguments of random steps."""
 
 from __future__ import annotations
 
@@ -13,15 +13,20 @@ from polysched.ir.tree import Sequence as TreeSequence
 from polysched.schedule.program import Program
 
 FEW_LANES = (2, 4, 3)
-"""Lanes of vectors that small sizes fill."""
+"""Numbers of lanes small enough to be filled at small sizes."""
 
 MANY_LANES = (4, 8, 2, 16, 4, 8, 32, 3, 64)
-"""Lanes of vectors for machine code: of all kinds of registers, and none."""
+"""Numbers of lanes for machine code: full and partial registers, and several registers."""
 
 
 @dataclass(frozen=True)
 class Choosing:
-    """A program, a number that makes new names new, and the lanes that vectors may have."""
+    """Random choices in a program.
+
+    Attributes:
+        number: a suffix that makes new names unique.
+        lanes: the possible numbers of lanes of a vector.
+    """
 
     integers: Integers
     program: Program
@@ -29,28 +34,30 @@ class Choosing:
     lanes: Sequence[int] = FEW_LANES
 
     def statement(self) -> str:
-        """Any statement."""
+        """Choose a statement."""
         return choose(self.integers, list(self.program.statements))
 
     def around(self, statement: str) -> list[str]:
-        """The loops around a statement that steps may take, ``statement.loop``; at times all."""
+        """Return the sequential loops around a statement, sometimes all, as ``statement.loop``."""
         every = path(self.program.tree, statement)
         plain = [loop for loop in every if loop.kind is LoopKind.SEQUENTIAL]
         taken = plain if plain and chance(self.integers, 9, 10) else every
         return [f"{statement}.{loop.name}" for loop in taken]
 
     def loop(self) -> str:
-        """Any loop around any statement."""
-        names = [name for one in self.program.statements for name in self.around(one)]
+        """Choose a loop around any statement."""
+        names = [name for statement in self.program.statements for name in self.around(statement)]
         return choose(self.integers, names or ["none"])
 
     def nest(self) -> list[str]:
-        """The loops around one statement that has any."""
-        nests = [names for one in self.program.statements if (names := self.around(one))]
+        """Choose a statement inside loops and return these loops."""
+        nests = [
+            names for statement in self.program.statements if (names := self.around(statement))
+        ]
         return choose(self.integers, nests or [["none"]])
 
     def two(self) -> tuple[str, str]:
-        """Two loops around one statement, mostly different ones."""
+        """Choose two loops around one statement, different ones if it has two."""
         names = self.nest()
         outer = self.integers(0, len(names) - 1)
         inner = self.integers(0, len(names) - 1)
@@ -60,16 +67,16 @@ class Choosing:
         return names[first], names[second]
 
     def neighbors(self) -> tuple[str, str]:
-        """Two loops of which one stands directly before the other, if there are any."""
+        """Choose two adjacent loops of a sequence, usually."""
         pairs = list(_neighbors(self.program.tree))
         if not pairs or chance(self.integers, 1, 10):
             return self.loop(), self.loop()
         return choose(self.integers, pairs)
 
     def array(self, *, written: bool | None = None, role: Role | None = None) -> str:
-        """Any array; mostly one that is written, or not, or that has the given role."""
+        """Choose an array with the given role that is written, or not; any array if none fits."""
         arrays = self.program.arrays
-        targets = {one.target.array for one in self.program.statements.values()}
+        targets = {statement.target.array for statement in self.program.statements.values()}
         fitting = [
             name
             for name, array in arrays.items()
@@ -79,17 +86,17 @@ class Choosing:
         return choose(self.integers, fitting or list(arrays))
 
     def at(self, array: str) -> str:
-        """A loop around a statement that uses an array."""
+        """Choose a loop around a statement that uses an array."""
         users = [
             name
             for name, statement in self.program.statements.items()
             if any(access.array == array for access in statement.accesses)
         ]
-        names = [name for one in users for name in self.around(one)]
+        names = [name for user in users for name in self.around(user)]
         return choose(self.integers, names) if names else self.loop()
 
     def name(self, stem: str) -> str:
-        """A new name."""
+        """Return a new name."""
         return f"{stem}{self.number}"
 
 
@@ -98,12 +105,12 @@ def _neighbors(node: Node) -> list[tuple[str, str]]:
         case Loop(body=body):
             return _neighbors(body)
         case TreeSequence(children=children):
-            found = [
+            pairs = [
                 (_reference(first), _reference(second))
                 for first, second in pairwise(children)
                 if isinstance(first, Loop) and isinstance(second, Loop)
             ]
-            return found + [pair for child in children for pair in _neighbors(child)]
+            return pairs + [pair for child in children for pair in _neighbors(child)]
     return []
 
 

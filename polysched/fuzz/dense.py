@@ -1,6 +1,6 @@
-"""Random nests over whole rectangles: products, sums, copies, transposes.
+"""Random rectangular nests: matrix products, sums, copies, transposes.
 
-Subscripts are indices in any order, at most moved by a little, so that vectors find rows and tiles.
+The subscripts are permuted indices with small offsets, so vectors load rows and form tiles.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Pick: TypeAlias = Callable[[Draft, Target], Load]
 
 
 def dense(draft: Draft) -> tuple[PartSketch, ...]:
-    """A nest of one statement over a few arrays, perhaps behind one that fills a temporary."""
+    """Generate a nest of one statement; sometimes a nest that fills a temporary precedes it."""
     integers = draft.integers
     sources = [_array(draft, Role.INPUT, _rank(draft)) for _ in range(integers(1, 2))]
     parts: list[PartSketch] = []
@@ -49,25 +49,25 @@ def _array(draft: Draft, role: Role, rank: int) -> Target:
 def _nest(
     draft: Draft, target: Target, sources: list[Target], extents: Sequence[Expression], pick: Pick
 ) -> PartSketch:
-    """A loop for each extent; with more of them than the target has dimensions it is a sum."""
+    """Generate a loop for each extent; more loops than target dimensions make a reduction."""
     if extents:
         with draft.loop(Constant(0), extents[0]) as closed:
             return closed(_nest(draft, target, sources, extents[1:], pick))
     written = Load(target.sketch.name, _indices(draft, len(target.signed)), target.sketch.dtype)
-    name, found = draft.statement_name(), value(draft, sources, written.dtype, pick)
+    name, assigned = draft.statement_name(), value(draft, sources, written.dtype, pick)
     if len(draft.scope) == len(target.signed):
-        return AssignSketch(name, written, found)
+        return AssignSketch(name, written, assigned)
     order = choose(draft.integers, [Order.ANY, Order.EXACT])
-    return reduction(draft, name, written, found, order)
+    return reduction(draft, name, written, assigned, order)
 
 
 def _at_indices(draft: Draft, array: Target) -> Load:
-    """An element at the indices."""
+    """Read the element at the indices."""
     return Load(array.sketch.name, _indices(draft, len(array.signed)), array.sketch.dtype)
 
 
 def _nearby(draft: Draft, array: Target) -> Load:
-    """An element at the indices, or next to it, or seen from the other end."""
+    """Read an element at the indices, next to them, or mirrored."""
     end = spans(draft, 1, 0)
     subscripts = tuple(
         choose(draft.integers, [index] * 6 + [index + 1, index + 2, end - index])
@@ -77,7 +77,7 @@ def _nearby(draft: Draft, array: Target) -> Load:
 
 
 def _indices(draft: Draft, rank: int) -> tuple[Expression, ...]:
-    """So many of the indices in any order, mostly as they are, each once if there are enough."""
+    """Return ``rank`` indices, in order or shuffled; each occurs once if there are enough."""
     indices = draft.scope
     if chance(draft.integers, 1, 2):
         indices = shuffled(draft.integers, indices)

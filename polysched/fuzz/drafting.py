@@ -1,7 +1,7 @@
-"""The parts of a random kernel: arrays, subscripts, ranges of loops, conditions.
+"""Generate the parts of a random kernel: arrays, subscripts, loop ranges, conditions.
 
-Every index lies between 0 and a *span*, a literal or something that grows with the parameters;
-the extents of arrays follow from it, so that almost every access is inside its array.
+Every index lies between 0 and a *span*, which is a literal or an affine function of the parameters.
+The extents of arrays are multiples of spans, so almost every access is inside its array.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from polysched.ir.kernel import Role
 
 @dataclass(frozen=True)
 class Target:
-    """An array, and which of its dimensions have room for subscripts below 0."""
+    """Array, and for each dimension whether it has room for negative subscripts (shifted up)."""
 
     sketch: ArraySketch
     signed: tuple[bool, ...]
@@ -36,7 +36,7 @@ class Target:
 
 @dataclass
 class Draft:
-    """A kernel while it is thought up."""
+    """State of a random kernel under construction."""
 
     integers: Integers
     limits: Limits
@@ -50,17 +50,17 @@ class Draft:
 
     @property
     def sizes(self) -> list[Expression]:
-        """The parameters, or the literals that a kernel without them has in their place."""
+        """The parameters; for a kernel without parameters, its literal sizes."""
         literals: list[Expression] = [Constant(size) for size in self.literals]
-        return literals or [Parameter(one.name) for one in self.parameters]
+        return literals or [Parameter(sketch.name) for sketch in self.parameters]
 
     @property
     def greatest(self) -> int | None:
-        """The greatest value of a size, if it has one."""
+        """The greatest value of a size; None if unbounded."""
         return max(self.literals) if self.literals else self.parameters[0].maximum
 
     def statement_name(self) -> str:
-        """A name of its own for one more statement."""
+        """Return a new name for a statement."""
         self.statements += 1
         return f"S{self.statements - 1}"
 
@@ -68,7 +68,7 @@ class Draft:
     def loop(
         self, lower: Expression, upper: Expression, step: int = 1
     ) -> Iterator[Callable[..., LoopSketch]]:
-        """A loop is open inside; what is given closes it around its parts."""
+        """Open a loop in the ``with`` block; the yielded function closes it around a body."""
         name = f"i{self.loops}" if self.numbered else "ijkl"[len(self.scope)]
         self.loops += 1
         self.scope.append(Index(name))
@@ -77,7 +77,7 @@ class Draft:
 
 
 def new_draft(integers: Integers, limits: Limits) -> Draft:
-    """A draft with one or two parameters, bounded or not, or literal sizes."""
+    """Start a kernel with one or two parameters, bounded or not, or with literal sizes."""
     names = "NM" if chance(integers, 1, 5) else "N"
     numbered = chance(integers, 1, 2)
     if chance(integers, 1, 3):
@@ -89,7 +89,7 @@ def new_draft(integers: Integers, limits: Limits) -> Draft:
 
 
 def spans(draft: Draft, times: int, more: int) -> Expression:
-    """So many spans, and a number: a span is the sum of the parameters (or their limits) + 2."""
+    """Return ``times * span + more``; a span is 2 plus the sum (or the limit) of the sizes."""
     greatest = draft.greatest
     if greatest is not None:
         return Constant(times * (greatest + 2) + more)
@@ -97,11 +97,13 @@ def spans(draft: Draft, times: int, more: int) -> Expression:
 
 
 def new_array(draft: Draft, role: Role, rank: int, *, signed: bool = True) -> Target:
-    """One more array that holds what :func:`element` touches; now and then it is too small."""
+    """Add an array large enough for :func:`element`; about 1 in 60 is too small."""
     integers = draft.integers
     below = tuple(signed and chance(integers, 1, 2) for _ in range(rank))
     short = 2 if chance(integers, 1, 60) else 0
-    shape = tuple(spans(draft, 3, 4 - short) if one else spans(draft, 2, 2) for one in below)
+    shape = tuple(
+        spans(draft, 3, 4 - short) if negative else spans(draft, 2, 2) for negative in below
+    )
     dtype = choose(integers, draft.limits.types(written=role is not Role.INPUT))
     if dtype.is_odd and rank == 0:
         dtype = dtype.container  # packed arguments have a dimension
@@ -112,13 +114,13 @@ def new_array(draft: Draft, role: Role, rank: int, *, signed: bool = True) -> Ta
 
 
 def element(draft: Draft, array: Target) -> Load:
-    """A random element of an array."""
+    """Access a random element of an array."""
     subscripts = tuple(_subscript(draft, signed) for signed in array.signed)
     return Load(array.sketch.name, subscripts, array.sketch.dtype)
 
 
 def _subscript(draft: Draft, signed: bool) -> Expression:
-    """Between 0 and 2 spans + 1; for a signed dimension from -1 span - 1, moved up to 0."""
+    """Generate a subscript from 0 to 2 spans + 1, or from -1 span - 1, shifted to start at 0."""
     integers = draft.integers
     if not draft.scope:
         return as_expression(integers(0, 2))
@@ -134,7 +136,7 @@ def _subscript(draft: Draft, signed: bool) -> Expression:
 
 
 def index_range(draft: Draft) -> tuple[Expression, Expression, int]:
-    """Lower end, upper end (excluded) and step of a loop, inside the loops that are open."""
+    """Generate lower bound, upper bound (excluded) and step of a loop inside the open loops."""
     integers = draft.integers
     size = choose(integers, draft.sizes)
     zero, one = as_expression(0), as_expression(1)
@@ -149,7 +151,7 @@ def index_range(draft: Draft) -> tuple[Expression, Expression, int]:
 
 
 def guarded(draft: Draft, statement: AssignSketch) -> PartSketch:
-    """The statement, perhaps under a condition."""
+    """Sometimes put a statement under a condition."""
     integers = draft.integers
     if not draft.scope or not chance(integers, 1, 4):
         return statement

@@ -1,8 +1,8 @@
-"""Judging an order by running through every pair of instances, without checker and dependences.
+"""Judge an order by enumerating all pairs of instances, independently of the checker.
 
-All that depends on the kernel alone is found once: the instances at several sizes, which pairs of
-their accesses touch one element, and in which order the program says. A schedule then only has to
-be asked for the times of the instances.
+Everything that depends only on the kernel is computed once: the instances at several sizes, the
+pairs of accesses to one element, and their order in the program. Judging a schedule then only needs
+the timestamps of the instances.
 """
 
 from __future__ import annotations
@@ -24,16 +24,21 @@ from polysched.ir.tree import Node
 Mask: TypeAlias = NDArray[np.bool_]
 
 LARGEST_PAIRS = 400_000
-"""Pairs of accesses to one element that are looked at for one kernel, at most."""
+"""Most pairs of accesses to one element to enumerate for one kernel."""
 
 
 @dataclass(frozen=True, eq=False)
 class Conflicts:
-    """Pairs of accesses to one element, one of them writing, the program's earlier one first.
+    """Pairs of accesses to one element, at least one of them a write, in program order.
 
-    All have shape (pairs,): the two instances as row numbers; whether either may come first (a
-    reduction free in its order); whether they may run together (a read, then a write, of one
-    statement); whether they have a byte in common only, so that threads alone are to be kept apart.
+    All arrays have shape (pairs,).
+
+    Attributes:
+        first, second: the row numbers of the two instances.
+        reorderable: whether either may run first (a reduction with the order policy ``any``).
+        reads_first: whether both may run in lanes of one vector (a read before a write of the same
+            statement).
+        only_threads: whether they share only a byte, so that only threads conflict.
     """
 
     first: Points
@@ -43,23 +48,23 @@ class Conflicts:
     only_threads: Mask
 
     def joined(self, other: Conflicts) -> Conflicts:
-        """The pairs of both."""
+        """Concatenate the pairs of both."""
         return Conflicts(
             *(
-                np.concatenate([getattr(self, one.name), getattr(other, one.name)])
-                for one in fields(self)
+                np.concatenate([getattr(self, column.name), getattr(other, column.name)])
+                for column in fields(self)
             )
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Enumeration:
-    """A kernel's instances at some sizes, and everything that touches one element.
+    """Instances of a kernel at some sizes, with their conflicts.
 
     Attributes:
-        conflicts: the pairs to be kept apart.
+        conflicts: the pairs whose order matters.
         is_outside: whether an access lies outside its array.
-        is_undefined: whether an element is read that nothing has defined.
+        is_undefined: whether an instance reads an undefined element.
     """
 
     instances: Instances
@@ -76,14 +81,15 @@ class Enumeration:
 def enumerate_kernel(
     kernel: Kernel, ranges: Mapping[str, tuple[int, int]], most: int = 400
 ) -> Enumeration | None:
-    """The instances of a kernel at all sizes in the given ranges, the smallest sizes first.
+    """Enumerate a kernel at all sizes in the given ranges, the smallest sizes first.
 
     Args:
         ranges: the least and the greatest value of each parameter.
-        most: instances, of all sizes together; sizes beyond are left out.
+        most: the most instances, of all sizes together; larger sizes are left out.
 
     Returns:
-        None if the smallest size has more instances already, or more than ``LARGEST_PAIRS`` pairs.
+        The enumeration; None if the smallest size alone has more than ``most`` instances, or if
+        there are more than ``LARGEST_PAIRS`` pairs.
     """
     instances = list_instances(kernel, ranges, most)
     if instances is None:
@@ -98,18 +104,18 @@ def enumerate_kernel(
     return Enumeration(
         instances,
         conflicts.joined(neighbors),
-        is_outside=any(one.is_outside for one in used),
+        is_outside=any(access.is_outside for access in used),
         is_undefined=_is_undefined(kernel, order, touches),
     )
 
 
 def _conflicts(instances: Instances, order: Points, touches: Touches) -> Conflicts | None:
-    """Every ordered pair on one element, at least one of both writing."""
+    """Return all pairs in program order on one element, at least one of them a write."""
     pairs = _pairs(order, touches)
     if pairs is None:
         return None
     first, second = pairs
-    own = touches.statement[first] == touches.statement[second]
+    same = touches.statement[first] == touches.statement[second]
     free = np.zeros(len(first), np.bool_)
     for number, block in enumerate(instances.blocks):
         reduction = block.statement.reduction
@@ -120,18 +126,18 @@ def _conflicts(instances: Instances, order: Points, touches: Touches) -> Conflic
                 & np.isin(touches.position[first], updates)
                 & np.isin(touches.position[second], updates)
             )
-    reads_first = own & (touches.position[second] == 0) & (touches.position[first] != 0)
+    reads_first = same & (touches.position[second] == 0) & (touches.position[first] != 0)
     return Conflicts(
         touches.instance[first],
         touches.instance[second],
-        own & free,
-        reads_first & ~(own & free),
+        same & free,
+        reads_first & ~(same & free),
         np.zeros(len(first), np.bool_),
     )
 
 
 def _neighbors(order: Points, touches: Touches) -> Conflicts | None:
-    """Every pair in one byte, at least one of both writing: threads must not meet there."""
+    """Return all pairs in one byte, at least one of them a write: threads must not share it."""
     pairs = _pairs(order, touches)
     if pairs is None:
         return None
@@ -141,9 +147,9 @@ def _neighbors(order: Points, touches: Touches) -> Conflicts | None:
 
 
 def _pairs(order: Points, touches: Touches) -> tuple[Points, Points] | None:
-    """Touches of one place, one of them writing, by instances one before the other.
+    """Return pairs of touches of one location, at least one a write, by instances in order.
 
-    None if there are more than ``LARGEST_PAIRS``.
+    The result is None if there are more than ``LARGEST_PAIRS`` candidate pairs.
     """
     by_place = np.argsort(touches.place, kind="stable")
     sorted_places = touches.place[by_place]
@@ -163,7 +169,7 @@ def _pairs(order: Points, touches: Touches) -> tuple[Points, Points] | None:
 
 
 def _is_undefined(kernel: Kernel, order: Points, touches: Touches) -> bool:
-    """Whether an output or temporary is read where no instance before has written."""
+    """Whether an instance reads an element of an output or temporary before any write."""
     fresh = [
         number
         for number, array in enumerate(kernel.arrays.values())
@@ -178,7 +184,7 @@ def _is_undefined(kernel: Kernel, order: Points, touches: Touches) -> bool:
 
 
 def violated(table: Enumeration, tree: Node) -> Mask:
-    """Which conflicts an executed tree does not keep apart: shape (pairs,)."""
+    """Return the mask of conflicts whose order an executed tree breaks: shape (pairs,)."""
     when = times(table.instances, tree)
     rank = ranks(when.rows)
     pairs = table.conflicts
@@ -202,7 +208,7 @@ def violated(table: Enumeration, tree: Node) -> Mask:
 
 
 def runs_two_as_one(table: Enumeration, tree: Node) -> bool:
-    """Whether two instances at one size have one time and one lane."""
+    """Whether two instances at one size have the same timestamp and lane."""
     when = times(table.instances, tree)
     sizes = np.concatenate([block.variables[SIZE] for block in table.instances.blocks])
     whole = np.column_stack([sizes, when.rows, when.lanes])
@@ -210,7 +216,7 @@ def runs_two_as_one(table: Enumeration, tree: Node) -> bool:
 
 
 def keeps_order(kernel: Kernel, tree: Node, sizes: Sizes, most: int = 10_000) -> bool:
-    """Whether an executed tree keeps a kernel's order at one size, and no two instances run as one.
+    """Whether an executed tree keeps a kernel's order at one size, with distinct timestamps.
 
     Raises:
         ValueError: there are more than ``most`` instances, or too many pairs.

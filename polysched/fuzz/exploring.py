@@ -1,4 +1,4 @@
-"""One seed: a random kernel, random schedules that grow step by step, each of them judged."""
+"""Explore one seed: generate a random kernel, grow random schedules step by step, judge each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from polysched.schedule.primitives import Step
 from polysched.schedule.schedule import Schedule
 
 ATTEMPTS = 14
-"""Random steps tried for one kernel; each that fits makes a schedule, which is judged."""
+"""Random steps to try for one kernel; each step that applies makes a schedule to judge."""
 
 _LIMITS: Mapping[Mode, Callable[[Integers], Limits]] = MappingProxyType(
     {Mode.ORDER: order_limits, Mode.RUN: plain_limits, Mode.MACHINE: machine_limits}
@@ -42,7 +42,7 @@ Checker: TypeAlias = Callable[[Schedule], Verdict]
 
 @dataclass(frozen=True)
 class Case:
-    """A kernel, the steps of a schedule, and how it is judged: what can be run again."""
+    """Reproducible test case: a kernel, the steps of a schedule, and the mode of judging."""
 
     sketch: KernelSketch
     steps: tuple[Step, ...]
@@ -51,7 +51,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Found:
-    """Something wrong; the case is None where only the seed is known."""
+    """Failure that the fuzzer found; the case is None if only the seed is known."""
 
     seed: int
     case: Case | None
@@ -61,20 +61,20 @@ class Found:
 
 @dataclass
 class Explored:
-    """What one or more seeds gave: counts, and what is wrong."""
+    """Result of one or more seeds: counts and failures."""
 
     counts: Counter[str] = field(default_factory=Counter)
     found: list[Found] = field(default_factory=list)
 
     def add(self, other: Explored) -> None:
-        """Join another one's."""
+        """Add the counts and failures of another result."""
         self.counts += other.counts
         self.found += other.found
 
 
 @dataclass(frozen=True)
 class Judges:
-    """Who judges: the checker under test, and the machine that machine code is made for."""
+    """The checker under test, and the target machine of machine code."""
 
     machine: Machine
     checker: Checker = check
@@ -89,12 +89,12 @@ def explore(
 ) -> Explored:
     """Judge some schedules of the seed's kernel.
 
-    Of ten seeds, six take steps that only reorder, which are judged by enumeration and now and then
-    by running; three take every step and run the loops; one runs machine code.
+    Of ten seeds, six use only steps that reorder; enumeration judges them, and sometimes an
+    interpreted run. Three use all steps and interpret the loops. One runs machine code.
 
     Args:
-        announce: told each case before it is judged.
-        only: the one way of judging; None: as above.
+        announce: called with each case before it is judged.
+        only: the mode of all seeds; None: as above.
     """
     integers = random.Random(seed).randint
     drawn = choose(integers, [Mode.ORDER] * 6 + [Mode.RUN] * 3 + [Mode.MACHINE])
@@ -114,8 +114,8 @@ def explore_in(
     """Judge some schedules of a random kernel in one mode.
 
     Args:
-        attempts: random steps tried.
-        seed: what findings are said to come from.
+        attempts: the number of random steps to try.
+        seed: the seed to name in failures.
     """
     explored = Explored()
     sketch = random_sketch(integers, _LIMITS[mode](integers))
@@ -155,7 +155,7 @@ def explore_in(
 
 
 def _steps(integers: Integers, base: Schedule, mode: Mode) -> tuple[Step, ...]:
-    """What is tried next: a step, for machine code at times several with one purpose."""
+    """Generate the next step; for machine code, sometimes a recipe of several steps."""
     lanes = MANY_LANES if mode is Mode.MACHINE else FEW_LANES
     if mode is Mode.MACHINE and chance(integers, 1, 4):
         return random_recipe(Choosing(integers, base.program, len(base.steps), lanes))
@@ -180,10 +180,10 @@ def _applied(
 
 
 def is_meant(error: Exception) -> bool:
-    """Whether a step may end in this error: it does not fit.
+    """Whether an error is the documented refusal of a step that does not apply.
 
-    A step hides an error of isl's in its own; only an exceeded quota and what isl is known to fail
-    at are meant to end so.
+    A step wraps an isl error in its own error. Such an error is expected only if the quota was
+    exceeded or if it is one of :data:`ISL_FAILURES`.
     """
     if not isinstance(error, ScheduleError):
         return False
@@ -195,13 +195,13 @@ ISL_FAILURES = (
     "original tableau does not correspond to original basic map",
     "affine expression involves some of the domain dimensions",
 )
-"""Errors inside of isl that no program of ours can avoid: coalescing some unions, and the least
-points of some sets with several divisions.
+"""isl bugs that polysched cannot avoid: coalescing some unions, and least points of some sets with
+several divisions.
 """
 
 
 def shown(error: Exception) -> str:
-    """An error for a person."""
+    """Format an error."""
     return f"{type(error).__name__}: {error}"
 
 
@@ -215,16 +215,16 @@ CRASHES = (
     TypeError,
     ValueError,
 )
-"""Errors that say that polysched is wrong."""
+"""Errors that are bugs of polysched."""
 
 
 def judged(
     subject: Subject, schedule: Schedule, mode: Mode, judges: Judges, *, run_refused: bool = True
 ) -> Judgment:
-    """The verdict on a schedule, and what the mode's judge says of it.
+    """Check a schedule and judge the verdict in the given mode.
 
     Args:
-        run_refused: whether refused schedules run too, which shows only that they may be legal.
+        run_refused: whether to run refused schedules too, to find verdicts that are too strict.
     """
     try:
         verdict = judges.checker(schedule)
@@ -265,7 +265,7 @@ def _count(explored: Explored, judgment: Judgment) -> None:
 
 
 def judge_again(case: Case, judges: Judges) -> Judgment | None:
-    """Judge a case from the beginning; None if it is none: no kernel, a step that does not fit."""
+    """Judge a case from the beginning; None if its kernel is invalid or a step does not apply."""
     try:
         schedule = Schedule(declare(case.sketch))
     except KernelError:

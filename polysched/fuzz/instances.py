@@ -1,6 +1,6 @@
-"""The instances of a kernel's statements at several sizes, as columns of numbers.
+"""Enumerate the instances of a kernel's statements at several sizes, as columns of numbers.
 
-isl lists the points of the domains; nothing else is taken from it.
+isl only lists the points of the domains, so the result does not depend on any other isl operation.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ from polysched.ir.points import Points, points
 Sizes: TypeAlias = Mapping[str, int]
 
 SIZE = "the number of the size"
-"""The column of :attr:`Block.variables` that says which of the sizes; no parameter can be named so.
-"""
+"""Column of :attr:`Block.variables` with the index of the size; no parameter can have this name."""
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """The instances of one statement at all sizes: rows from ``start`` on."""
+    """Instances of one statement at all sizes; their row numbers begin at ``start``."""
 
     statement: Statement
     start: int
@@ -35,7 +34,7 @@ class Block:
 
     @property
     def rows(self) -> slice:
-        """Their place among all instances."""
+        """Their row numbers among all instances."""
         return slice(self.start, self.start + self.count)
 
 
@@ -44,7 +43,7 @@ class Instances:
     """All instances of a kernel at some sizes, statement by statement.
 
     Attributes:
-        functions: the values of loops that were asked for before.
+        functions: a cache of loop values, by the id of the function.
     """
 
     kernel: Kernel
@@ -54,12 +53,12 @@ class Instances:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of instances."""
         return sum(block.count for block in self.blocks)
 
     def at(self, row: int) -> tuple[str, tuple[int, ...]]:
-        """The statement and the index values of an instance."""
-        block = next(one for one in self.blocks if one.start <= row < one.start + one.count)
+        """Return the statement and the index values of an instance."""
+        block = next(block for block in self.blocks if 0 <= row - block.start < block.count)
         place = row - block.start
         indices = block.statement.indices
         return block.statement.name, tuple(int(block.variables[name][place]) for name in indices)
@@ -68,14 +67,14 @@ class Instances:
 def list_instances(
     kernel: Kernel, ranges: Mapping[str, tuple[int, int]], most: int
 ) -> Instances | None:
-    """The instances at all sizes in the given ranges, the smallest sizes first.
+    """List the instances at all sizes in the given ranges, the smallest sizes first.
 
     Args:
         ranges: the least and the greatest value of each parameter.
-        most: instances, of all sizes together; sizes beyond are left out.
+        most: the most instances, of all sizes together; larger sizes are left out.
 
     Returns:
-        None if the smallest size has more instances already.
+        The instances; None if the smallest size alone has more than ``most``.
     """
     rows = {
         name: _points_within(statement.domain, kernel.parameters, ranges)
@@ -96,7 +95,7 @@ def list_instances(
 def _points_within(
     domain: isl.Set, parameters: Sequence[str], ranges: Mapping[str, tuple[int, int]]
 ) -> Points:
-    """Rows of the parameters' values, then the indices': all sizes in one go."""
+    """List the points at all sizes in one isl call: columns of parameters, then of indices."""
     for name in parameters:
         position = domain.find_dim_by_name(isl.dim_type.param, name)
         low, high = ranges[name]
@@ -113,7 +112,7 @@ def _affordable(
     rows: Sequence[Points],
     most: int,
 ) -> list[tuple[int, ...]]:
-    """The smallest sizes that together have at most so many instances."""
+    """Return the smallest sizes that together have at most ``most`` instances."""
     every = product(*(range(ranges[name][0], ranges[name][1] + 1) for name in parameters))
     counts = Counter(tuple(row) for part in rows for row in part[:, : len(parameters)].tolist())
     sizes, total = [], 0

@@ -1,4 +1,4 @@
-"""What judging one schedule gives."""
+"""Judgments of the fuzzer: modes, findings, and the result for one schedule."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from polysched.legality.verdict import VerdictKind
 
 
 class Mode(Enum):
-    """How a verdict is judged."""
+    """Mode of judging a verdict: enumeration of pairs, interpreted loops, or machine code."""
 
     ORDER = "order"
     RUN = "run"
@@ -17,7 +17,7 @@ class Mode(Enum):
 
 
 class Finding(Enum):
-    """What must never be."""
+    """Defect of polysched that a judge found."""
 
     ACCEPTED_ILLEGAL = "accepted although illegal"
     REFUSED_LEGAL = "refused although legal"
@@ -30,18 +30,18 @@ class Finding(Enum):
 
 
 NO_LOOPS = "accepted, but no loops could be generated"
-"""A remark: isl lost instances, or took too long; polysched noticed, and says so."""
+"""Remark: isl lost instances or took too long, and polysched reported it."""
 
 
 @dataclass(frozen=True)
 class Judgment:
-    """A verdict beside what was found otherwise.
+    """Verdict of the checker, and the result of an independent judge.
 
     Attributes:
-        verdict: the checker's; None if it did not come to one.
-        finding: what is wrong, None if nothing is.
-        detail: what is wrong, for a person.
-        remark: worth counting, but no defect; empty if there is nothing to say.
+        verdict: the checker's verdict; None if the checker crashed.
+        finding: the defect; None if there is none.
+        detail: the defect explained for a person.
+        remark: an event to count that is not a defect; empty if there is none.
     """
 
     mode: Mode

@@ -1,4 +1,4 @@
-"""Small random kernels: triangular, modular, guarded, in place, reducing, in stages, dense."""
+"""Generate small random kernels: triangular, guarded, in-place, reductions, pipelines, dense."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ DEFAULT_LIMITS = Limits()
 
 
 def random_sketch(integers: Integers, limits: Limits = DEFAULT_LIMITS) -> KernelSketch:
-    """A random kernel of one to four statements (and some that fill a temporary)."""
+    """Generate a random kernel of one to four statements, plus those that fill a temporary."""
     draft = new_draft(integers, limits)
     body = choose(integers, [_anything, _anything, _pipeline, _accumulation, dense])(draft)
-    written = {one.target.array for one in assignments(body)}
+    written = {statement.target.array for statement in assignments(body)}
     arrays = tuple(_declared(target.sketch, written) for target in draft.arrays)
-    arrays = tuple(laid_out(integers, one, strided=limits.strided) for one in arrays)
+    arrays = tuple(laid_out(integers, array, strided=limits.strided) for array in arrays)
     return KernelSketch(draft.parameters, arrays, body, fp_contract=not limits.exact)
 
 
 def _declared(array: ArraySketch, written: set[str]) -> ArraySketch:
-    """The array, which is an input after all if it was to be an output and nothing writes it."""
+    """Turn an output that nothing writes into an input."""
     is_input = array.role is Role.OUTPUT and array.name not in written
     return replace(array, role=Role.INPUT) if is_input else array
 
 
-# -- anything: statements with no thought behind them --------------------------------------------
+# -- anything: unrelated random statements -------------------------------------------------------
 
 
 def _anything(draft: Draft) -> tuple[PartSketch, ...]:
@@ -73,7 +73,7 @@ def _anything(draft: Draft) -> tuple[PartSketch, ...]:
 
 
 def _filled(draft: Draft, scratch: Target) -> PartSketch:
-    """A loop that defines every element of a temporary of one dimension."""
+    """Generate a loop that writes every element of a one-dimensional temporary."""
     (extent,) = scratch.sketch.shape
     with draft.loop(Constant(0), extent) as closed:
         index = draft.scope[-1]
@@ -102,19 +102,21 @@ def _nest(draft: Draft, last: int, depth: int) -> PartSketch:
 
 
 def _statement(draft: Draft) -> AssignSketch:
-    """An assignment, or a reduction of either policy, to any array that is no input."""
+    """Generate an assignment, or a reduction of either order policy, to an array but no input."""
     integers = draft.integers
     name = draft.statement_name()
-    array = choose(integers, [one for one in draft.arrays if one.sketch.role is not Role.INPUT])
+    array = choose(
+        integers, [array for array in draft.arrays if array.sketch.role is not Role.INPUT]
+    )
     target = element(draft, array)
-    others = [one for one in draft.arrays if one is not array]
+    others = [other for other in draft.arrays if other is not array]
     if chance(integers, 1, 3):
         order = choose(integers, [Order.ANY, Order.EXACT])
         return reduction(draft, name, target, value(draft, others, target.dtype), order)
     return AssignSketch(name, target, value(draft, draft.arrays, target.dtype))
 
 
-# -- stages: temporaries handed on, each stage reading a window of the one before -----------------
+# -- pipelines: each stage reads a window of the previous stage's temporary -----------------------
 
 
 def _pipeline(draft: Draft) -> tuple[PartSketch, ...]:
@@ -132,31 +134,31 @@ def _pipeline(draft: Draft) -> tuple[PartSketch, ...]:
 def _stages(
     draft: Draft, source: Target, extents: list[Expression], halos: list[int]
 ) -> tuple[PartSketch, ...]:
-    """One stage for each halo, which says how much wider it is, and a last one."""
+    """Generate one stage for each halo, which widens the stage, and a last stage."""
     parts: list[PartSketch] = []
     for window, wider in zip([1, *halos], [*halos, 0], strict=True):
         is_last = len(parts) == len(halos)
         roles = [Role.OUTPUT, Role.INOUT] if is_last else [Role.TEMPORARY]
-        made = new_array(draft, choose(draft.integers, roles), len(extents), signed=False)
+        result = new_array(draft, choose(draft.integers, roles), len(extents), signed=False)
         reach = [extent + wider for extent in extents]
-        parts.append(_stage(draft, (source, made), reach, window))
-        source = made
+        parts.append(_stage(draft, (source, result), reach, window))
+        source = result
     return tuple(parts)
 
 
 def _stage(
     draft: Draft, ends: tuple[Target, Target], extents: Sequence[Expression], window: int
 ) -> PartSketch:
-    source, made = ends
+    source, result = ends
     if extents:
         with draft.loop(Constant(0), extents[0]) as closed:
             return closed(_stage(draft, ends, extents[1:], window))
-    indices = draft.scope[-len(made.signed) :]
-    near = [tuple(one + draft.integers(0, window) for one in indices) for _ in range(2)]
-    target = Load(made.sketch.name, tuple(indices), made.sketch.dtype)
+    indices = draft.scope[-len(result.signed) :]
+    windows = [tuple(index + draft.integers(0, window) for index in indices) for _ in range(2)]
+    target = Load(result.sketch.name, tuple(indices), result.sketch.dtype)
     first, second = (
-        converted(draft, Load(source.sketch.name, one, source.sketch.dtype), target.dtype)
-        for one in near
+        converted(draft, Load(source.sketch.name, subscripts, source.sketch.dtype), target.dtype)
+        for subscripts in windows
     )
     return AssignSketch(
         draft.statement_name(), target, _weighted(draft, first, second, target.dtype)
@@ -171,7 +173,7 @@ def _weighted(draft: Draft, first: Expression, second: Expression, dtype: DType)
     return choose(draft.integers, options)
 
 
-# -- an accumulation: set, updated, used -----------------------------------------------------------
+# -- accumulations: initialize, update, use --------------------------------------------------------
 
 
 def _accumulation(draft: Draft) -> tuple[PartSketch, ...]:
@@ -179,7 +181,7 @@ def _accumulation(draft: Draft) -> tuple[PartSketch, ...]:
     rank = choose(integers, [1, 0, 2])
     role = choose(integers, [Role.TEMPORARY, Role.INOUT, Role.OUTPUT])
     total = new_array(draft, role, rank, signed=False)
-    given = new_array(draft, Role.INPUT, choose(integers, [1, 2]))
+    source = new_array(draft, Role.INPUT, choose(integers, [1, 2]))
     result = new_array(draft, Role.OUTPUT, rank, signed=False)
     order = choose(integers, [Order.ANY, Order.ANY, Order.EXACT])
     more = choose(integers, [1, 1, 2])
@@ -194,7 +196,7 @@ def _accumulation(draft: Draft) -> tuple[PartSketch, ...]:
         if loops:
             with draft.loop(*index_range(draft)) as closed:
                 return closed(updated(loops - 1))
-        added = value(draft, [given], total.sketch.dtype)
+        added = value(draft, [source], total.sketch.dtype)
         return guarded(draft, reduction(draft, draft.statement_name(), of(total), added, order))
 
     def used() -> PartSketch:
@@ -212,7 +214,7 @@ def _accumulation(draft: Draft) -> tuple[PartSketch, ...]:
 def _over(
     draft: Draft, extents: Sequence[Expression], phases: Sequence[Callable[[], PartSketch]]
 ) -> tuple[PartSketch, ...]:
-    """The phases in a common nest over the extents."""
+    """Generate the phases in a common nest over the extents."""
     if not extents:
         return tuple(phase() for phase in phases)
     with draft.loop(Constant(0), extents[0]) as closed:

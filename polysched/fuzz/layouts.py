@@ -1,4 +1,4 @@
-"""How the arguments of random kernels lie in memory: packed rows, gaps, columns first."""
+"""Choose random memory layouts of arguments: padded rows, gaps, column-major order."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from polysched.ir.packing import Rows
 
 
 def laid_out(integers: Integers, array: ArraySketch, *, strided: bool) -> ArraySketch:
-    """The array with a layout, if it is an argument.
+    """Give an argument array a random layout; leave other arrays alone.
 
     Args:
-        strided: whether it may have strides.
+        strided: whether the array may have strides.
     """
     if array.role is Role.TEMPORARY or not array.shape:
         return array
@@ -28,26 +28,26 @@ def laid_out(integers: Integers, array: ArraySketch, *, strided: bool) -> ArrayS
 
 
 def _strides(integers: Integers, shape: tuple[Expression, ...]) -> tuple[Expression, ...] | None:
-    """Strides that keep elements apart: rows first or columns first, with gaps or without.
+    """Generate row-major or column-major strides, with or without gaps between rows.
 
-    None if one would be a product of parameters.
+    The result is None if a stride would be a product of parameters.
     """
-    inwards = list(range(len(shape)))[:: choose(integers, [-1, 1])]
-    reached: Expression | None = Constant(choose(integers, [1, 1, 1, 2, 3]))
+    inner_first = list(range(len(shape)))[:: choose(integers, [-1, 1])]
+    stride: Expression | None = Constant(choose(integers, [1, 1, 1, 2, 3]))
     strides: dict[int, Expression] = {}
-    for dimension in inwards:
-        if reached is None:
+    for dimension in inner_first:
+        if stride is None:
             return None
-        strides[dimension] = reached
-        reached = _longer(reached, shape[dimension], choose(integers, [0, 1, 5]))
+        strides[dimension] = stride
+        stride = _longer(stride, shape[dimension], choose(integers, [0, 1, 5]))
     return tuple(strides[dimension] for dimension in range(len(shape)))
 
 
 def _longer(stride: Expression, extent: Expression, gap: int) -> Expression | None:
     """``stride * extent + gap``; None if that is not affine."""
     match stride, extent:
-        case Constant(value=one), Constant(value=other):
-            return Constant(one * other + gap)
-        case (Constant(value=one), other) | (other, Constant(value=one)):
-            return weighted_sum([(int(one), other)], gap)
+        case Constant(value=factor), Constant(value=other):
+            return Constant(factor * other + gap)
+        case (Constant(value=factor), other) | (other, Constant(value=factor)):
+            return weighted_sum([(int(factor), other)], gap)
     return None

@@ -1,4 +1,4 @@
-"""How large and how various random kernels may become: sizes, element types, layouts."""
+"""Limits of random kernels: sizes, element types, layouts."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from polysched.ir.dtypes import (
 
 @dataclass(frozen=True)
 class Limits:
-    """What a random kernel may be.
+    """Limits of a random kernel.
 
     Attributes:
-        largest: the greatest value of a parameter that has one.
+        largest: the greatest value of a bounded parameter.
         dtype: the type of most elements.
-        others: types that some arrays have instead.
-        exact: whether every operation on floats rounds by itself and no sum of them is free in its
-            order, so that all results are the same bits; else floats stay positive.
+        others: the types of some arrays.
+        exact: whether results are equal bit for bit: no FMA contraction, no reassociated float sum.
+            Otherwise floats stay positive, which bounds the relative error.
         strided: whether arguments may have strides.
     """
 
@@ -39,12 +39,12 @@ class Limits:
     strided: bool = False
 
     def types(self, *, written: bool) -> tuple[DType, ...]:
-        """What an array may have, the main type twice.
+        """Return the possible element types of an array, the main type twice.
 
-        Where floats are not exact no integer must depend on them: then what is written is a float.
+        If floats are not exact, no integer may depend on them, so a written array has floats.
         """
         every = (self.dtype, self.dtype, *self.others)
-        floats = tuple(one for one in every if one.is_float)
+        floats = tuple(dtype for dtype in every if dtype.is_float)
         return floats if floats and written and not self.exact else every
 
 
@@ -53,21 +53,21 @@ _COMMON_ODD = tuple(map(as_dtype, ("i4", "u4", "u5", "i12", "u1", "i2", "u7", "u
 
 
 def order_limits(integers: Integers) -> Limits:
-    """Of kernels whose order is judged: some have packed arrays, whose bytes threads may share."""
+    """Choose limits for Mode.ORDER; some kernels have packed arrays, for byte sharing."""
     if not chance(integers, 1, 6):
         return Limits()
     return Limits(dtype=choose(integers, _COMMON_ODD))
 
 
 def plain_limits(integers: Integers) -> Limits:
-    """Of kernels whose loops are interpreted, every operation as it is written."""
+    """Choose limits for Mode.RUN; floats are exact, as the interpreter rounds each operation."""
     if not chance(integers, 1, 4):
         return Limits()
     return Limits(others=_others(integers), exact=True)
 
 
 def machine_limits(integers: Integers) -> Limits:
-    """Of kernels that become machine code; half of them have one type and no strides."""
+    """Choose limits for Mode.MACHINE; half of the kernels have one type and no strides."""
     dtype = choose(integers, [i32, i32, i32, i8, i64, f32, f64])
     if chance(integers, 1, 2):
         return Limits(largest=17, dtype=dtype)
@@ -81,6 +81,6 @@ def machine_limits(integers: Integers) -> Limits:
 
 
 def _others(integers: Integers) -> tuple[DType, ...]:
-    """One to three types: packed ones, narrow ones, floats."""
+    """Choose one to three types: packed, narrow, or float."""
     kinds = [_COMMON_ODD, _NARROW, FLOAT_DTYPES, ODD_DTYPES]
     return tuple(choose(integers, choose(integers, kinds)) for _ in range(integers(1, 3)))

@@ -1,4 +1,4 @@
-"""Judging an accepted schedule end to end: compiled by LLVM and run on this machine."""
+"""Judge an accepted schedule end to end: compile it with LLVM and run it on the host."""
 
 from __future__ import annotations
 
@@ -24,40 +24,42 @@ from polysched.schedule.stream import Stream
 from polysched.schedule.transpose import Transpose
 
 SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 31, 33, 64, 67)
-"""Values of the parameters: nothing, one, primes, and one less and more than lanes."""
+"""Values of the parameters: 0, 1, primes, and vector lengths plus or minus one."""
 
 OFFSETS = (0, 0, 0, 1, 2, 3, 5, 8, 13)
-"""Elements from the start of a cache line to the first element of an argument."""
+"""Offsets of an argument from the start of a cache line, in elements."""
 
 MOST_INSTANCES = 2500
+"""Most statement instances of one run."""
+
 RUNS = 5
-"""Sizes at which one schedule runs, at most."""
+"""Most sizes at which to run one schedule."""
 
 THREADS = 3
-"""Threads of a parallel loop, wherever the fuzzer runs."""
+"""Threads of a parallel loop, the same on every host."""
 
 ROUNDINGS = 4
-"""Roundings of one statement instance, at most, that an order or an FMA may change."""
-
+"""Most roundings of one statement instance that reassociation or an FMA may change."""
 
 _REQUESTS = (Transpose, Prefetch, Stream)
-"""Steps that ask of the code what only the code generator can tell to be impossible."""
+"""Steps that the code generator may reject, because only it knows that they are impossible."""
 
 NOT_TO_BE_HAD = "accepted, but the code asked for cannot be had"
-"""A remark: a tile that cannot be formed, a buffer without memory; polysched says so."""
+"""Remark: the code generator rejected a step, such as a tile that cannot be transposed."""
 
 TOO_MUCH_CODE = "accepted, but it would be too much code"
-"""A remark; polysched says so."""
+"""Remark: the code generator rejected the size of the code."""
 
 
 def judge_machine(
     subject: Subject, schedule: Schedule, verdict: Verdict, machine: Machine
 ) -> Judgment:
-    """What the machine code computes.
+    """Run the machine code at several sizes and compare its results with the reference.
 
-    Integers must be equal bit for bit, and so must floats that round operation by operation. Other
-    floats, all positive and never subtracted, may differ relatively by ``ROUNDINGS`` times the
-    precision for each statement instance. Nothing may change around arrays and in their gaps.
+    Integers must be equal bit for bit, and so must floats of kernels without FMA contraction. Other
+    floats are positive and never subtracted; they may differ by a relative error of ``ROUNDINGS``
+    times the machine epsilon for each statement instance. Bytes around arrays and in their gaps
+    must not change.
     """
     try:
         compiled = compile(schedule, machine, cache=ObjectCache(None))
@@ -81,7 +83,7 @@ def judge_machine(
 
 
 def _places(subject: Subject, sizes: Sizes) -> dict[str, Place]:
-    """The arguments, each with its strides, at the start of a cache line or some elements off."""
+    """Copy the arguments into guarded memory, with their strides and a random offset."""
     generator = np.random.default_rng([*sizes.values(), 1])
     places = {}
     for name, array in subject.run(sizes).arguments.items():
@@ -94,7 +96,7 @@ def _places(subject: Subject, sizes: Sizes) -> dict[str, Place]:
 
 
 def _wrong(subject: Subject, sizes: Sizes, places: Mapping[str, Place]) -> str:
-    """What is wrong with the results; empty if nothing is."""
+    """Describe the first difference of the results; empty if there is none."""
     run = subject.run(sizes)
     for name, place in places.items():
         if not _agrees(place.array, run.results.get(name, run.arguments[name]), subject, sizes):
@@ -117,7 +119,7 @@ def _agrees(got: AnyArray, expected: AnyArray, subject: Subject, sizes: Sizes) -
         return np.array_equal(got, expected, equal_nan=got.dtype.kind == "f")
     information = np.finfo(got.dtype)
     if not (np.abs(expected) < information.max / 4).all():
-        return True  # too near to an overflow, which one order has and another has not
+        return True  # near an overflow: one summation order may overflow and another may not
     count = instance_count(subject.kernel, sizes)
     bound = ROUNDINGS * count * float(information.eps)
     return np.allclose(got, expected, rtol=bound, atol=0.0, equal_nan=True)

@@ -1,7 +1,7 @@
-"""``python -m polysched.fuzz.memory``: what a process that makes many kernels grows by.
+"""``python -m polysched.fuzz.memory``: measure the memory growth of a process that makes kernels.
 
-Each round makes another kernel: its sizes, names and literals differ, so that no cache hides what
-is lost. The rounds are counted after some of warm-up, in which caches of bounded size fill.
+Each round makes a kernel with new sizes, names and literals, so no cache hides a leak. Warm-up
+rounds, which fill the bounded caches, do not count.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from polysched.runtime.cache import ObjectCache
 from polysched.user import Schedule
 
 WARM_UP = 600
-"""Rounds that fill all caches: the largest keeps 512 relations."""
+"""Warm-up rounds; enough to fill all caches, the largest of which keeps 512 relations."""
 
 _PAGE = 4096
 
 
 def declare(number: int) -> Kernel:
-    """A kernel like no other: every second has a parameter."""
+    """Declare a unique kernel; every second kernel has a parameter."""
     rows, columns = 16 + number % 97, 8 + number % 89
     build = KernelBuilder(f"kernel_{number}")
     if number % 2:
@@ -45,26 +45,26 @@ def declare(number: int) -> Kernel:
 
 
 def check(number: int) -> Schedule:
-    """Declare, tile and check."""
+    """Declare, tile and check a kernel."""
     schedule = Schedule(declare(number)).tile(("i", "j"), (4, 8))
     assert schedule.check().is_legal
     return schedule
 
 
 def loops(number: int) -> Schedule:
-    """Also make the loops."""
+    """Also generate the loops."""
     schedule = check(number)
     lower(schedule)
     return schedule
 
 
 def compile(number: int) -> None:
-    """Also make machine code, which is neither kept on disk nor run."""
+    """Also generate machine code, which is neither cached on disk nor run."""
     loops(number).compile(cache=ObjectCache(None))
 
 
 def run(number: int) -> None:
-    """Also run it."""
+    """Also run the machine code."""
     kernel = loops(number).compile(cache=ObjectCache(None))
     shape = (17 + number % 97, 9 + number % 89)
     sizes = dict.fromkeys(kernel.signature.parameters, 3)
@@ -72,14 +72,14 @@ def run(number: int) -> None:
 
 
 def fuzz(number: int) -> None:
-    """What the fuzzer does with a seed: kernels, schedules, judges."""
+    """Fuzz one seed: generate a kernel and schedules, and judge them."""
     assert not explore(number, _JUDGES).found
 
 
 _JUDGES = Judges(load_machine())
 
 STAGES: Mapping[str, Callable[[int], object]] = MappingProxyType(
-    {one.__name__: one for one in (declare, check, loops, compile, run, fuzz)}
+    {stage.__name__: stage for stage in (declare, check, loops, compile, run, fuzz)}
 )
 
 
@@ -93,9 +93,9 @@ class _Heap(ctypes.Structure):
 
 
 def bytes_in_use() -> int:
-    """The bytes that ``malloc`` has given out, after a collection of cyclic garbage.
+    """Return the bytes allocated by ``malloc``, after a garbage collection.
 
-    Unlike the size of the process, they do not depend on what the allocator keeps for later.
+    Unlike the resident size, they exclude free memory that the allocator retains.
     """
     gc.collect()
     library = ctypes.CDLL(None)
@@ -105,7 +105,7 @@ def bytes_in_use() -> int:
 
 
 def bytes_resident() -> int:
-    """The memory that the process occupies."""
+    """Return the resident memory of the process in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE
 
 
@@ -115,7 +115,7 @@ def bytes_resident() -> int:
 @click.option("--most", type=float, default=50.0, show_default=True, help="MB of growth allowed.")
 @click.argument("stage", type=click.Choice(list(STAGES)), default="run")
 def main(rounds: int, warm_up: int, most: float, stage: str) -> None:
-    """Say by how much the process grows in so many rounds; exit with 1 if it is too much."""
+    """Print the growth of the process in the given rounds; exit with 1 if it exceeds the limit."""
     work = STAGES[stage]
     for number in range(warm_up):
         work(number)

@@ -1,4 +1,4 @@
-"""Judging a schedule that only reorders: by enumeration, both ways, and its witness with it."""
+"""Judge a schedule that only reorders by enumeration: accepted, refused, and its witness."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from polysched.schedule.schedule import Schedule
 
 
 def judge_order(subject: Subject, schedule: Schedule, verdict: Verdict) -> Judgment:
-    """The verdict against all pairs of instances at small sizes.
+    """Compare a verdict with all pairs of instances at small sizes.
 
-    A legal schedule must be legal at all of them; an illegal one must be illegal at the size of its
-    witness, because of the very pair that the witness names.
+    A legal schedule must keep all pairs. An illegal schedule must break the pair of its witness at
+    the size of the witness.
     """
     tree = executed(schedule.program.tree)
     if verdict.kind is VerdictKind.LEGAL:
         table = subject.small
         if table is None:
             return Judgment(Mode.ORDER, verdict.kind, remark="too large to enumerate")
-        why = _illegal(table, tree)
-        if why:
-            return Judgment(Mode.ORDER, verdict.kind, Finding.ACCEPTED_ILLEGAL, why)
+        reason = _illegal(table, tree)
+        if reason:
+            return Judgment(Mode.ORDER, verdict.kind, Finding.ACCEPTED_ILLEGAL, reason)
     elif verdict.violation is not None:
         return _refused(subject, tree, verdict.violation)
     return Judgment(Mode.ORDER, verdict.kind)
 
 
 def _illegal(table: Enumeration, tree: Node) -> str:
-    """Why a tree is illegal at some of the sizes; empty if it is legal."""
+    """Return why a tree is illegal at one of the sizes; empty if it is legal."""
     if table.is_outside:
         return "the kernel has an access outside an array"
     if table.is_undefined:
@@ -80,7 +80,7 @@ def _is_broken(table: Enumeration, broken: Mask, violation: Violation) -> bool:
     source, sink = violation.witness.source, violation.witness.sink
     if sink is None:
         return False
-    wanted = {(one.statement, one.instance) for one in (source, sink)}
+    wanted = {(end.statement, end.instance) for end in (source, sink)}
     return any(
         {table.instances.at(int(table.conflicts.first[pair]))}
         | {table.instances.at(int(table.conflicts.second[pair]))}

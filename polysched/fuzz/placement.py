@@ -1,4 +1,4 @@
-"""Arguments in the midst of memory that nobody may change, at addresses of any kind."""
+"""Guarded arguments: arrays at arbitrary alignments, surrounded by bytes that must not change."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from polysched.ir.memory import AnyArray
 from polysched.ir.strides import elements_spanned
 
 GUARD = 256
-"""Bytes before and after every array, at least."""
+"""Least number of guard bytes before and after every array."""
 
 LINE = 64
-"""Bytes of a cache line, and of the longest vector."""
+"""Bytes of a cache line and of the longest vector."""
 
 GUARD_BYTE = 0x5A
 
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """An array, and the bytes that it lies in."""
+    """Array inside of guarded memory."""
 
     memory: NDArray[np.uint8]
     array: AnyArray
 
     @property
     def start(self) -> int:
-        """The place of the first element among the bytes."""
+        """The byte offset of the first element in the memory."""
         return int(self.array.ctypes.data - self.memory.ctypes.data)
 
     def changed_outside(self) -> int:
-        """How many bytes have changed that are no element's: around the array or in its gaps."""
+        """Count the changed guard bytes, around the array and in the gaps between its elements."""
         outside = self.memory.copy()
         shape = (*self.array.shape, self.array.itemsize)
         steps = (*self.array.strides, 1)
@@ -43,11 +43,11 @@ class Place:
 
 
 def placed(array: AnyArray, strides: tuple[int, ...] | None = None, *, offset: int = 0) -> Place:
-    """A copy of an array in a place of its own.
+    """Copy an array into guarded memory.
 
     Args:
-        strides: in elements; without them the copy is contiguous.
-        offset: elements from a multiple of 64 bytes to the first element.
+        strides: in elements; None makes a contiguous copy.
+        offset: the distance of the first element from a multiple of 64 bytes, in elements.
     """
     spanned = array.size if strides is None else elements_spanned(array.shape, strides)
     before = GUARD + LINE + offset * array.itemsize

@@ -1,4 +1,4 @@
-"""A kernel's sketch and a schedule's steps as a Python script that stands on its own."""
+"""Print a kernel sketch and the steps of a schedule as a self-contained Python script."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from polysched.ir.expressions import Cast, Constant, Expression, Load, Operation
 from polysched.ir.operators import Operator
 from polysched.schedule.primitives import Step
 
-# How the declaration says an operator: infix, or by a function of polysched.ir.functions.
+# The Python text of an operator: infix, prefix, or a function of polysched.ir.functions.
 _INFIX: Mapping[Operator, str] = MappingProxyType(
     {
         Operator.ADD: "+",
@@ -54,7 +54,7 @@ _FUNCTIONS: Mapping[Operator, str] = MappingProxyType(
 
 
 def python_expression(expression: Expression) -> str:
-    """The expression as Python that makes it, given its names."""
+    """Print an expression as Python code that builds it."""
     match expression:
         case Constant(value=value):
             return repr(value)
@@ -81,7 +81,7 @@ def _operand(expression: Expression) -> str:
 
 
 def kernel_lines(sketch: KernelSketch) -> Iterator[str]:
-    """The declaration, ending in ``kernel = ...``."""
+    """Print the declaration of a kernel, ending in ``kernel = ...``."""
     yield f"build = KernelBuilder({NAME!r})"
     for parameter in sketch.parameters:
         limits = f"minimum={parameter.minimum}, maximum={parameter.maximum}"
@@ -90,16 +90,18 @@ def kernel_lines(sketch: KernelSketch) -> Iterator[str]:
         layout = "" if array.rows is None else f", rows={array.rows.value!r}"
         if array.strides is not None:
             layout = f", strides={_tuple(array.strides)}"
-        made = f"{array.name!r}, {array.dtype.name!r}, {_tuple(array.shape)}{layout}"
-        yield f"{array.name} = build.{array.role.value}({made})"
+        arguments = f"{array.name!r}, {array.dtype.name!r}, {_tuple(array.shape)}{layout}"
+        yield f"{array.name} = build.{array.role.value}({arguments})"
     for part in sketch.body:
         yield from _part_lines(part, "")
-    made = "build.kernel()" if sketch.fp_contract else "replace(build.kernel(), fp_contract=False)"
-    yield f"kernel = {made}"
+    kernel = (
+        "build.kernel()" if sketch.fp_contract else "replace(build.kernel(), fp_contract=False)"
+    )
+    yield f"kernel = {kernel}"
 
 
 def _tuple(expressions: Iterable[Expression]) -> str:
-    text = "".join(f"{python_expression(one)}, " for one in expressions)
+    text = "".join(f"{python_expression(expression)}, " for expression in expressions)
     return f"({text.rstrip()})"
 
 
@@ -128,10 +130,10 @@ def _body_lines(body: Sequence[PartSketch], indent: str) -> Iterator[str]:
 
 
 def script(sketch: KernelSketch, steps: Iterable[Step], *, comment: str = "") -> str:
-    """A script that declares the kernel, applies the steps and prints the verdict.
+    """Print a script that declares the kernel, applies the steps and prints the verdict.
 
     Args:
-        comment: what is wrong; it stands at the top.
+        comment: the failure, printed as a comment at the top.
     """
     listed = tuple(steps)
     text = "\n".join(kernel_lines(sketch))

@@ -1,4 +1,4 @@
-"""Random choices from any source of random integers: a generator's, or hypothesis's."""
+"""Random choices from a source of random integers: a generator or hypothesis."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ T = TypeVar("T")
 
 
 def choose(integers: Integers, options: Sequence[T]) -> T:
-    """One of the options; the simplest should stand first, which hypothesis shrinks to."""
+    """Choose an option; put the simplest first, because hypothesis shrinks to it."""
     return options[integers(0, len(options) - 1)]
 
 
 def chance(integers: Integers, part: int, whole: int) -> bool:
-    """True in ``part`` of ``whole`` cases."""
+    """Return True with probability ``part / whole``."""
     return integers(1, whole) > whole - part
 
 
 def shuffled(integers: Integers, items: Sequence[T]) -> list[T]:
-    """The items in a random order."""
+    """Return the items in a random order."""
     left = list(items)
     return [left.pop(integers(0, len(left) - 1)) for _ in items]

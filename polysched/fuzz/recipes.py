@@ -1,4 +1,4 @@
-"""Steps that make something only together: what single random steps hardly ever come to."""
+"""Recipes: sequences of steps with one purpose, which independent random steps rarely form."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from polysched.schedule.vectorize import Vectorize
 
 
 def random_recipe(choosing: Choosing) -> tuple[Step, ...]:
-    """Steps to take one after the other; those that do not fit are left out."""
+    """Generate steps to apply one after the other; the caller skips steps that do not apply."""
     return choose(choosing.integers, list(RECIPES.values()))(choosing)
 
 
 def _register_tile(choosing: Choosing) -> tuple[Step, ...]:
-    """Rows of vectors, perhaps transposed, with what they write or read in a buffer."""
+    """Register tile: rows of vectors, perhaps transposed, with a promoted or packed operand."""
     outer, inner = choosing.two()
     statement = outer.partition(".")[0]
     lanes = choose(choosing.integers, choosing.lanes)
@@ -43,7 +43,7 @@ def _register_tile(choosing: Choosing) -> tuple[Step, ...]:
     steps += [Vectorize(f"{statement}.{vector}", lanes, choosing.name("tv"))]
     steps += [Unroll(f"{statement}.{unrolled}")]
     if chance(choosing.integers, 1, 2):
-        strategy = choose(choosing.integers, [one.value for one in TransposeStrategy])
+        strategy = choose(choosing.integers, [option.value for option in TransposeStrategy])
         across = f"{statement}.{unrolled}"
         steps.append(Transpose(f"{statement}.{choosing.name('tv')}", across, strategy))
     if chance(choosing.integers, 1, 3):
@@ -59,7 +59,7 @@ def _register_tile(choosing: Choosing) -> tuple[Step, ...]:
 
 
 def _threads(choosing: Choosing) -> tuple[Step, ...]:
-    """Threads of vectors that ask for what comes and write past the caches."""
+    """Parallel loop of vectors with prefetches and nontemporal stores."""
     outer, inner = choosing.two()
     lanes = choose(choosing.integers, choosing.lanes)
     array = choosing.array(written=True)
@@ -72,24 +72,25 @@ def _threads(choosing: Choosing) -> tuple[Step, ...]:
 
 
 def _partial_sums(choosing: Choosing) -> tuple[Step, ...]:
-    """A reduction in lanes or threads, each with a result of its own."""
-    reductions = [name for name, one in choosing.program.statements.items() if one.reduction]
+    """Reduction with a partial result for each lane or thread."""
+    statements = choosing.program.statements
+    reductions = [name for name in statements if statements[name].reduction]
     if not reductions:
         return ()
     statement = choose(choosing.integers, reductions)
     loop = choose(choosing.integers, choosing.around(statement) or ["none"])
     lanes = choose(choosing.integers, choosing.lanes)
     parts = choosing.name("so"), choosing.name("si")
-    each = choose(choosing.integers, parts)
-    kind: Step = Parallel(f"{statement}.{each}")
-    if each == parts[1]:
-        kind = Vectorize(f"{statement}.{each}", lanes, choosing.name("sv"))
-    factor = Rfactor(statement, f"{statement}.{each}", choosing.name("sums"))
+    part = choose(choosing.integers, parts)
+    kind: Step = Parallel(f"{statement}.{part}")
+    if part == parts[1]:
+        kind = Vectorize(f"{statement}.{part}", lanes, choosing.name("sv"))
+    factor = Rfactor(statement, f"{statement}.{part}", choosing.name("sums"))
     return (Split(loop, lanes, parts), factor, kind)
 
 
 def _stage(choosing: Choosing) -> tuple[Step, ...]:
-    """A temporary computed where it is used, in vectors."""
+    """Vectorized producer, computed at its consumer."""
     produced = choosing.array(written=True, role=Role.TEMPORARY)
     lanes = choose(choosing.integers, choosing.lanes)
     at = choosing.at(produced)
@@ -103,7 +104,7 @@ def _stage(choosing: Choosing) -> tuple[Step, ...]:
     return (
         Split(at, choose(choosing.integers, [2, 4, lanes]), parts),
         ComputeAt(produced, f"{user}.{parts[0]}", recompute=chance(choosing.integers, 1, 2)),
-        *(Vectorize(one, lanes, choosing.name("uv")) for one in inner),
+        *(Vectorize(loop, lanes, choosing.name("uv")) for loop in inner),
         Vectorize(f"{user}.{parts[1]}", lanes, choosing.name("ux")),
     )
 
@@ -118,4 +119,4 @@ RECIPES = MappingProxyType(
         "stage": _stage,
     }
 )
-"""What the steps are to make together."""
+"""Recipes by the purpose of their steps."""

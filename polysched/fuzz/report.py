@@ -1,4 +1,4 @@
-"""What a run found, for a person and as a record."""
+"""Report the outcome of a campaign as text, as JSON data, and as reproducer scripts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from polysched.machine.load import load_machine
 
 
 def by_verdict(counts: Mapping[str, int]) -> dict[str, int]:
-    """How many schedules had each verdict."""
+    """Count the schedules by verdict."""
     return {
         kind.value: sum(counts.get(f"{mode.value}: {kind.value}", 0) for mode in Mode)
         for kind in VerdictKind
@@ -27,12 +27,12 @@ def by_verdict(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def findings(counts: Mapping[str, int]) -> dict[str, int]:
-    """How often each thing that must not be was found."""
+    """Count the failures by finding."""
     return {finding.value: counts.get(finding.value, 0) for finding in Finding}
 
 
 def record(outcome: Outcome) -> dict[str, Any]:
-    """The outcome for a machine to read."""
+    """Convert an outcome to plain data for JSON."""
     counts = outcome.explored.counts
     return {
         "pairs": outcome.pairs,
@@ -57,7 +57,7 @@ def _chosen(counts: Counter[str], prefixes: tuple[str, ...]) -> dict[str, int]:
 
 
 def lines(outcome: Outcome) -> Iterator[str]:
-    """The outcome as text."""
+    """Format an outcome as lines of text."""
     pairs, seconds = outcome.pairs, outcome.seconds
     yield f"{outcome.seeds:,} kernels, {outcome.seeds / seconds:.1f} a second"
     yield f"{pairs:,} pairs of a kernel and a schedule, {pairs / seconds:.1f} a second"
@@ -70,34 +70,34 @@ def lines(outcome: Outcome) -> Iterator[str]:
         yield "nothing wrong"
 
 
-def reproducer(found: Found, judges: Judges) -> str:
-    """A finding as a script, shrunk; where only the seed is known, how to run it again."""
-    comment = f"seed {found.seed}: {found.finding.value}\n{found.detail}"
-    if found.case is None:
-        command = f"python -m polysched.fuzz --only --seed {found.seed}"
+def reproducer(failure: Found, judges: Judges) -> str:
+    """Shrink a failure and print it as a script; if only the seed is known, print a command."""
+    comment = f"seed {failure.seed}: {failure.finding.value}\n{failure.detail}"
+    if failure.case is None:
+        command = f"python -m polysched.fuzz --only --seed {failure.seed}"
         return "".join(f"# {line}\n" for line in (*comment.splitlines(), command))
 
     def finding(case: Case) -> Finding | None:
         judgment = judge_again(case, judges)
         return None if judgment is None else judgment.finding
 
-    smaller = shrink(found.case, found.finding, finding)
+    smaller = shrink(failure.case, failure.finding, finding)
     again = judge_again(smaller, judges)
     if again is not None and again.detail:
-        comment = f"seed {found.seed}, shrunk: {found.finding.value}\n{again.detail}"
+        comment = f"seed {failure.seed}, shrunk: {failure.finding.value}\n{again.detail}"
     return script(smaller.sketch, smaller.steps, comment=comment)
 
 
-def safe_reproducer(found: Found) -> str:
-    """Like :func:`reproducer`, in a process of its own: what is wrong may end it."""
+def safe_reproducer(failure: Found) -> str:
+    """Run :func:`reproducer` in a separate process, which the failure may crash."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         try:
-            return pool.submit(_reproducer, found).result()
+            return pool.submit(_reproducer, failure).result()
         except BrokenProcessPool:
-            assert found.case is not None, "without a case nothing runs"
-            comment = f"seed {found.seed}: {found.finding.value}\n{found.detail}"
-            return script(found.case.sketch, found.case.steps, comment=comment)
+            assert failure.case is not None, "without a case nothing runs"
+            comment = f"seed {failure.seed}: {failure.finding.value}\n{failure.detail}"
+            return script(failure.case.sketch, failure.case.steps, comment=comment)
 
 
-def _reproducer(found: Found) -> str:
-    return reproducer(found, Judges(load_machine()))
+def _reproducer(failure: Found) -> str:
+    return reproducer(failure, Judges(load_machine()))

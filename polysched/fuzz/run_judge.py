@@ -1,4 +1,4 @@
-"""Judging any schedule by running its loops: with values, and with sources for values."""
+"""Judge a schedule by interpreting its loops: compare results, and the source of every read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from polysched.errors import KernelError, LoweringError
 from polysched.fuzz.instances import Sizes
 from polysched.fuzz.judgment import NO_LOOPS, Finding, Judgment, Mode
-from polysched.fuzz.storage_judge import spoilt_read
+from polysched.fuzz.storage_judge import clobbered_read
 from polysched.fuzz.subject import Subject
 from polysched.ir.tree import LoopKind, loops
 from polysched.legality.verdict import Cause, Verdict
@@ -20,22 +20,24 @@ from polysched.schedule.program import Program
 from polysched.schedule.schedule import Schedule
 
 SIZES = (0, 1, 2, 3, 5)
-"""Values of the parameters, as far as there are not too many instances."""
+"""Values of the parameters; sizes with more than ``MOST_INSTANCES`` instances are skipped."""
 
 MOST_INSTANCES = 250
+"""Most statement instances of one run."""
+
 LARGEST_WITNESS = 2000
-"""Instances of the scheduled program at the sizes of a witness, at most, to be run there."""
+"""Most instances of a program to run at the sizes of a witness."""
 
 RUNS = 3
-"""Sizes at which one schedule runs, at most."""
+"""Most sizes at which to run one schedule."""
 
 
 def judge_run(subject: Subject, schedule: Schedule, verdict: Verdict) -> Judgment:
-    """What the loops compute, at some sizes, and what each of their reads sees.
+    """Interpret the loops at some sizes; check the results and the source of each read.
 
-    Of an accepted schedule everything must be right. A refused one runs at the sizes of its witness
-    too. Where tiles spoil each other's memory, some read must see it there. If nothing is wrong
-    with another refused schedule, a remark says what the refusal is about.
+    An accepted schedule must have no error. A refused schedule also runs at the sizes of its
+    witness. If it was refused because storage is clobbered, some read there must see a clobbered
+    value. If any other refused schedule has no error, a remark tells the kind of the refusal.
     """
     try:
         program = generate_loops(schedule.program)
@@ -57,7 +59,7 @@ def judge_run(subject: Subject, schedule: Schedule, verdict: Verdict) -> Judgmen
     if violation.cause in _AT_ONCE:
         return Judgment(Mode.RUN, verdict.kind, remark=RACE)
     if violation.cause in _BY_VALUES and not _is_parallel(schedule.program):
-        match spoilt_read(schedule.program, sizes, LARGEST_WITNESS):
+        match clobbered_read(schedule.program, sizes, LARGEST_WITNESS):
             case "":
                 detail = f"right at {sizes}"
                 return Judgment(Mode.RUN, verdict.kind, Finding.REFUSED_LEGAL, detail)
@@ -68,12 +70,12 @@ def judge_run(subject: Subject, schedule: Schedule, verdict: Verdict) -> Judgmen
 
 TOO_LARGE = "refused, too large to run at the sizes of the witness"
 RACE = "refused for a race that no run of ours shows"
-"""Lanes and threads run one after the other here: what is written last is what the program writes
-last, or the same value; and two elements in one byte do not disturb each other.
+"""The interpreter runs lanes and threads one after the other, so most races have no effect: the
+last write stores the program's last value, and elements of one byte do not interfere.
 """
 UNSEEN = "refused, though no value that anybody sees is wrong"
-"""What is written in the wrong order is overwritten or never read, or one tile finds in the memory
-of a buffer what another one has left there.
+"""Writes in the wrong order are overwritten or never read, or a tile finds in a buffer the value
+that another tile left there.
 """
 
 _AT_ONCE = (
@@ -84,7 +86,7 @@ _AT_ONCE = (
     Cause.SHARED_BYTE,
 )
 _BY_VALUES = (Cause.TWO_TILES, Cause.OVERWRITTEN)
-"""Causes of which a read that sees another value is the only proof."""
+"""Causes that must show as a read of a clobbered value."""
 
 
 def _is_parallel(program: Program) -> bool:
@@ -92,7 +94,7 @@ def _is_parallel(program: Program) -> bool:
 
 
 def _wrong(subject: Subject, scheduled: Program, program: LoopProgram, every: list[Sizes]) -> str:
-    """The first thing that is wrong at any of the sizes; empty if nothing is."""
+    """Describe the first error at any of the sizes; empty if there is none."""
     orders: list[IterationOrder] = [ascending]
     if _is_parallel(scheduled):
         orders += [descending, shuffled(len(scheduled.statements))]

@@ -1,4 +1,4 @@
-"""Random kernels and schedules of them, for tests of what is said about schedules."""
+"""Generate random kernels and schedules for tests."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from polysched.schedule.schedule import Schedule
 
 
 def random_kernel(integers: Integers) -> Kernel:
-    """A random kernel; some are at fault: they leave an array or read what nothing defines."""
+    """Generate a random kernel; some are faulty: out of bounds, or reading undefined elements."""
     while True:
         try:
             return declare(random_sketch(integers))
         except KernelError:
-            continue  # a statement that never runs, say
+            continue  # for example, a statement never runs
 
 
 def random_schedule(
     integers: Integers, kernel: Kernel, *, buffers: bool, attempts: int = 5
 ) -> Schedule:
-    """A schedule of the steps that could be applied among so many random ones, legal or not."""
+    """Generate a schedule, legal or not, from the random steps that apply out of ``attempts``."""
     schedule = Schedule(kernel)
     for _ in range(integers(1, attempts)):
         try:

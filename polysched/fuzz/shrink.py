@@ -1,4 +1,4 @@
-"""Making a wrong case smaller while it stays wrong in the same way."""
+"""Shrink a failing case while its finding stays the same."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from polysched.ir.traversal import children, rebuild, walk
 from polysched.schedule.primitives import Step
 
 Judge = Callable[[Case], Finding | None]
-"""What is wrong with a case; None if nothing is, or if it is no case at all."""
+"""Return the finding of a case; None if there is none, or if the case is invalid."""
 
 T = TypeVar("T")
 
@@ -31,30 +31,30 @@ T = TypeVar("T")
 def shrink(
     case: Case, finding: Finding, judge: Judge, *, attempts: int = 2000, seconds: float = 60.0
 ) -> Case:
-    """The smallest case that is found by leaving out and simplifying one thing after the other.
+    """Shrink a case greedily: remove or simplify one part at a time while the finding stays.
 
     Args:
-        finding: what is wrong with ``case``, and must be with the result.
+        finding: the finding of ``case``, which the result must have too.
         judge: judges a candidate.
-        attempts: candidates judged, at most.
-        seconds: no candidate is judged later.
+        attempts: the most candidates to judge.
+        seconds: wall time of the search.
     """
     left, end = attempts, time.monotonic() + seconds
-    found = True
-    while found:
-        found = False
+    is_smaller = True
+    while is_smaller:
+        is_smaller = False
         for candidate in candidates(case):
             if left == 0 or time.monotonic() > end:
                 return case
             left -= 1
             if judge(candidate) is finding:
-                case, found = candidate, True
+                case, is_smaller = candidate, True
                 break
     return case
 
 
 def candidates(case: Case) -> Iterator[Case]:
-    """Cases that are one thing smaller, those that lose most first."""
+    """Yield cases with one part removed or simplified, the largest removals first."""
     for position in reversed(range(len(case.steps))):
         yield replace(case, steps=_without(case.steps, position))
     for sketch in _smaller_sketches(case.sketch):
@@ -78,10 +78,10 @@ def _smaller_sketches(sketch: KernelSketch) -> Iterator[KernelSketch]:
 
 
 def _tidied(sketch: KernelSketch) -> KernelSketch:
-    """Without the arrays and parameters that are not used any more."""
+    """Remove the arrays that are not used any more."""
     used = set()
-    for one in assignments(sketch.body):
-        nodes = [*walk(one.target), *walk(one.value)]
+    for statement in assignments(sketch.body):
+        nodes = [*walk(statement.target), *walk(statement.value)]
         used |= {node.array for node in nodes if isinstance(node, Load)}
     arrays = tuple(array for array in sketch.arrays if array.name in used)
     return replace(sketch, arrays=arrays)
@@ -99,7 +99,7 @@ def _smaller_bodies(body: tuple[PartSketch, ...]) -> Iterator[tuple[PartSketch, 
 
 
 def _unwrapped(part: LoopSketch | WhereSketch) -> tuple[PartSketch, ...]:
-    """The body without the loop or condition around it; the loop's index becomes its lower end."""
+    """Return the body of a loop or condition; the loop's index becomes its lower bound."""
     if isinstance(part, WhereSketch):
         return part.body
     return tuple(_substituted(child, part.index, part.lower) for child in part.body)
@@ -139,12 +139,14 @@ def _smaller_parts(part: PartSketch) -> Iterator[PartSketch]:
             yield from (replace(part, upper=upper) for upper in _smaller(part.upper))
             yield from (replace(part, body=body) for body in _smaller_bodies(part.body))
         case WhereSketch():
-            yield from (replace(part, condition=one) for one in _smaller(part.condition))
+            yield from (
+                replace(part, condition=condition) for condition in _smaller(part.condition)
+            )
             yield from (replace(part, body=body) for body in _smaller_bodies(part.body))
 
 
 def _smaller(expression: Expression) -> Iterator[Expression]:
-    """The expression with an operation replaced by an operand, or a number nearer to 0."""
+    """Yield the expression with an operation replaced by an operand, or a number nearer to 0."""
     match expression:
         case Constant(value=int(value)) if value and not isinstance(value, bool):
             yield replace(expression, value=0)
@@ -152,7 +154,7 @@ def _smaller(expression: Expression) -> Iterator[Expression]:
                 yield replace(expression, value=value // 2 if value > 0 else -(-value // 2))
                 yield replace(expression, value=value - 1 if value > 0 else value + 1)
         case Operation(operands=operands):
-            yield from (one for one in operands if one.dtype == expression.dtype)
+            yield from (operand for operand in operands if operand.dtype == expression.dtype)
     operands = children(expression)
     for position, operand in enumerate(operands):
         for smaller in _smaller(operand):
@@ -160,17 +162,17 @@ def _smaller(expression: Expression) -> Iterator[Expression]:
 
 
 def _exchanged(expression: Expression, old: Expression, new: Expression) -> Expression:
-    """The expression with every ``old`` in it replaced: a reduction stays one."""
+    """Replace every ``old`` in an expression, so a reduction stays a reduction."""
     if expression == old:
         return new
     operands = children(expression)
     if not operands:
         return expression
-    return rebuild(expression, tuple(_exchanged(one, old, new) for one in operands))
+    return rebuild(expression, tuple(_exchanged(operand, old, new) for operand in operands))
 
 
 def _smaller_steps(step: Step) -> Iterator[Step]:
-    """The step with a number nearer to 1, or without something that may be left out."""
+    """Yield the step with a number nearer to 1, or without an optional argument."""
     for field in fields(step):
         value: Any = getattr(step, field.name)
         if isinstance(value, int) and not isinstance(value, bool) and value not in (1, -1):

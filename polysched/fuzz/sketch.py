@@ -1,4 +1,4 @@
-"""A kernel as plain data: it can be declared, printed as Python, and made smaller."""
+"""Kernel sketch: a kernel as plain data that can be declared, printed as Python, and shrunk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = "random"
 
 @dataclass(frozen=True)
 class ParameterSketch:
-    """A parameter with its least and, unless None, its greatest value."""
+    """Parameter with its least value and its greatest value; None is unbounded."""
 
     name: str
     minimum: int
@@ -27,7 +27,7 @@ class ParameterSketch:
 
 @dataclass(frozen=True)
 class ArraySketch:
-    """An array; its extents and strides are expressions over the parameters."""
+    """Array; its extents and strides are expressions over the parameters."""
 
     name: str
     role: Role
@@ -39,7 +39,7 @@ class ArraySketch:
 
 @dataclass(frozen=True)
 class AssignSketch:
-    """A statement ``target = value``."""
+    """Statement ``target = value``."""
 
     name: str
     target: Load
@@ -49,7 +49,7 @@ class AssignSketch:
 
 @dataclass(frozen=True)
 class LoopSketch:
-    """``for index in range(lower, upper, step)``."""
+    """Loop ``for index in range(lower, upper, step)``."""
 
     index: str
     lower: Expression
@@ -60,7 +60,7 @@ class LoopSketch:
 
 @dataclass(frozen=True)
 class WhereSketch:
-    """The body where an affine condition holds."""
+    """Body under an affine condition."""
 
     condition: Expression
     body: tuple[PartSketch, ...]
@@ -71,7 +71,7 @@ PartSketch: TypeAlias = AssignSketch | LoopSketch | WhereSketch
 
 @dataclass(frozen=True)
 class KernelSketch:
-    """All of a kernel's declaration; ``fp_contract`` is the kernel's."""
+    """Declaration of a kernel; ``fp_contract`` is the kernel's attribute."""
 
     parameters: tuple[ParameterSketch, ...]
     arrays: tuple[ArraySketch, ...]
@@ -80,7 +80,7 @@ class KernelSketch:
 
 
 def assignments(parts: tuple[PartSketch, ...]) -> Iterator[AssignSketch]:
-    """All statements, in the order in which they are declared."""
+    """Yield all statements in the order of declaration."""
     for part in parts:
         if isinstance(part, AssignSketch):
             yield part
@@ -89,10 +89,10 @@ def assignments(parts: tuple[PartSketch, ...]) -> Iterator[AssignSketch]:
 
 
 def declare(sketch: KernelSketch) -> Kernel:
-    """The kernel that a sketch describes.
+    """Declare the kernel of a sketch.
 
     Raises:
-        KernelError: the sketch is no kernel: say, nothing writes an output.
+        KernelError: the kernel is invalid; for example, nothing writes an output.
     """
     build = KernelBuilder(NAME)
     for parameter in sketch.parameters:
@@ -106,9 +106,9 @@ def declare(sketch: KernelSketch) -> Kernel:
 def _declared(build: KernelBuilder, array: ArraySketch) -> ArrayHandle:
     if array.role is Role.TEMPORARY:
         return build.temporary(array.name, array.dtype, array.shape)
-    declared = {Role.INPUT: build.input, Role.OUTPUT: build.output, Role.INOUT: build.inout}
-    made = declared[array.role]
-    return made(array.name, array.dtype, array.shape, rows=array.rows, strides=array.strides)
+    methods = {Role.INPUT: build.input, Role.OUTPUT: build.output, Role.INOUT: build.inout}
+    method = methods[array.role]
+    return method(array.name, array.dtype, array.shape, rows=array.rows, strides=array.strides)
 
 
 def _declare(build: KernelBuilder, arrays: dict[str, ArrayHandle], part: PartSketch) -> None:

@@ -1,4 +1,4 @@
-"""Random steps for a program, legal and illegal ones, of every primitive."""
+"""Generate random steps of every primitive, legal or illegal."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _prefetch(choosing: Choosing) -> Step:
 
 
 def _loop_around(choosing: Choosing, loop: str) -> str | None:
-    """A loop of the same nest, mostly one around; or None."""
+    """Choose a loop of the same nest, from ``loop`` outward; usually None."""
     statement = loop.partition(".")[0]
     if statement not in choosing.program.statements or not chance(choosing.integers, 1, 3):
         return None
@@ -115,7 +115,7 @@ def _privatize(choosing: Choosing) -> Step:
 
 
 def _new_order(choosing: Choosing, array: str, loop: str) -> tuple[str, ...] | None:
-    """The dimensions of a buffer that has one more, of the values of a loop: it last, or None."""
+    """Return the dimensions of an expanded buffer with the loop's dimension last; usually None."""
     if not chance(choosing.integers, 1, 4):
         return None
     return (*choosing.program.arrays[array].dimensions, f"each_{loop.rpartition('.')[2]}")
@@ -141,11 +141,12 @@ def _reverse(choosing: Choosing) -> Step:
 
 
 def _rfactor(choosing: Choosing) -> Step:
-    reductions = [name for name, one in choosing.program.statements.items() if one.reduction]
+    statements = choosing.program.statements
+    reductions = [name for name in statements if statements[name].reduction]
     statement = choose(choosing.integers, reductions or [choosing.statement()])
     loop = choose(choosing.integers, choosing.around(statement) or ["none"])
-    found = choosing.program.statements[statement].target.array
-    return Rfactor(statement, loop, choosing.name("part"), _new_order(choosing, found, loop))
+    target = statements[statement].target.array
+    return Rfactor(statement, loop, choosing.name("part"), _new_order(choosing, target, loop))
 
 
 def _shift(choosing: Choosing) -> Step:
@@ -176,8 +177,8 @@ def _tile(choosing: Choosing) -> Step:
 
 
 def _transpose(choosing: Choosing) -> Step:
-    """Of a vector loop inside an unrolled one, if there are such."""
-    nests = [path(choosing.program.tree, one) for one in choosing.program.statements]
+    """Transpose a vector loop with an unrolled loop of the same nest, if there is such a pair."""
+    nests = [path(choosing.program.tree, name) for name in choosing.program.statements]
     pairs = [
         (f"{statement}.{loop.name}", f"{statement}.{across.name}")
         for statement, nest in zip(choosing.program.statements, nests, strict=True)
@@ -186,7 +187,7 @@ def _transpose(choosing: Choosing) -> Step:
         if loop.kind is LoopKind.VECTOR and across.kind is LoopKind.UNROLLED
     ]
     loop, across = choose(choosing.integers, pairs or [choosing.two()])
-    strategy = choose(choosing.integers, [one.value for one in TransposeStrategy])
+    strategy = choose(choosing.integers, [option.value for option in TransposeStrategy])
     return Transpose(loop, across, strategy)
 
 
@@ -221,7 +222,7 @@ ORDER_MAKERS: Mapping[type[Any], Maker] = MappingProxyType(
         ComputeAt: _compute_at,
     }
 )
-"""The primitives that only reorder (compute_at without recomputation)."""
+"""Primitives that only reorder instances (compute_at without recomputation)."""
 
 PROGRAM_MAKERS: Mapping[type[Any], Maker] = MappingProxyType(
     {
@@ -234,17 +235,17 @@ PROGRAM_MAKERS: Mapping[type[Any], Maker] = MappingProxyType(
         Stream: _stream,
     }
 )
-"""The primitives that change statements and arrays (compute_at with recomputation)."""
+"""Primitives that change statements or arrays (compute_at with recomputation)."""
 
 
 def random_step(
     integers: Integers, schedule: Schedule, *, buffers: bool, lanes: Sequence[int] = FEW_LANES
 ) -> Step:
-    """One step more for a schedule; it need not fit.
+    """Generate a step for a schedule; the step may not apply.
 
     Args:
-        buffers: whether it may be a step that adds statements and arrays.
-        lanes: of vectors.
+        buffers: whether the step may add statements and arrays.
+        lanes: the possible numbers of lanes of a vector.
     """
     choosing = Choosing(integers, schedule.program, len(schedule.steps), lanes)
     makers = list(ORDER_MAKERS.values())
@@ -254,6 +255,6 @@ def random_step(
 
 
 def only_reorders(schedule: Schedule) -> bool:
-    """Whether the scheduled program still has just the declared statements."""
+    """Whether the scheduled program has exactly the declared statements and arrays."""
     kernel, program = schedule.kernel, schedule.program
     return program.arrays is kernel.arrays and program.statements is kernel.statements

@@ -1,9 +1,10 @@
-"""Judging the storage of a scheduled program by running it twice, without checker and dependences.
+"""Judge the storage of a scheduled program by simulation, independently of the checker.
 
-Once every element has memory of its own, once elements share memory as the program has it. Both
-times all instances run in the order of the schedule, and every write leaves its name behind. The
-storage is wrong if and only if some read sees another name. A copy of an element that is never
-written passes the element's name on: which of two copies is read then does not matter.
+The judge simulates the program in two memories: in the first, every element has a separate
+location; in the second, elements share slots as in the program. All instances run in the order of
+the schedule, and every write stores a name of itself. The storage is wrong if and only if some read
+sees different names in the two memories. A copy of an element of a read-only array stores the name
+of this element, so two such copies are interchangeable.
 """
 
 from __future__ import annotations
@@ -23,27 +24,27 @@ from polysched.ir.points import evaluate_many, points
 from polysched.ir.tree import executed
 from polysched.schedule.program import Program
 
-Place: TypeAlias = tuple[str, tuple[int, ...]]
-Memory: TypeAlias = dict[Place, Hashable]
+Location: TypeAlias = tuple[str, tuple[int, ...]]
+Memory: TypeAlias = dict[Location, Hashable]
 
 
 @dataclass(frozen=True)
 class _Touch:
-    """What one access of one instance touches: an element, and its place in memory."""
+    """Element that an access touches, and its slot in shared memory."""
 
-    element: Place
-    place: Place
+    element: Location
+    slot: Location
 
 
-def spoilt_read(program: Program, sizes: Sizes, most: int) -> str | None:
-    """The first read that sees the value of another element; empty if there is none.
+def clobbered_read(program: Program, sizes: Sizes, most: int) -> str | None:
+    """Find the first read that sees a clobbered value.
 
     Args:
-        program: without parallel loops and without accesses that depend on data.
-        most: instances of the program.
+        program: a program without parallel loops and data-dependent accesses.
+        most: the most instances to simulate.
 
     Returns:
-        None if there are more instances.
+        A description of the read; empty if there is none; None if there are more instances.
     """
     ranges = {name: (value, value) for name, value in sizes.items()}
     kernel = replace(program.kernel, statements=program.statements)
@@ -51,22 +52,25 @@ def spoilt_read(program: Program, sizes: Sizes, most: int) -> str | None:
     if instances is None:
         return None
     touched = {block.statement.name: _touches(program, block, sizes) for block in instances.blocks}
-    apart: Memory = {}
+    separate: Memory = {}
     shared: Memory = {}
     for together in _moments(instances, program):
         writes = []
         for block, row in together:
             target, *reads = touched[block.statement.name][row]
             seen = [
-                (apart.get(one.element, one.element), shared.get(one.place, one.element))
-                for one in reads
+                (
+                    separate.get(read.element, read.element),
+                    shared.get(read.slot, read.element),
+                )
+                for read in reads
             ]
-            for one, (own, other) in zip(reads, seen, strict=True):
+            for read, (own, other) in zip(reads, seen, strict=True):
                 if own != other:
-                    return f"{block.statement.name} reads {one.element} of {own}, finds {other}"
+                    return f"{block.statement.name} reads {read.element} of {own}, finds {other}"
             writes.append((target, _name(program, block, row, reads)))
         for target, name in writes:
-            apart[target.element] = shared[target.place] = name
+            separate[target.element] = shared[target.slot] = name
     return ""
 
 
@@ -79,7 +83,7 @@ def _name(program: Program, block: Block, row: int, reads: list[_Touch]) -> Hash
 
 
 def _moments(instances: Instances, program: Program) -> Iterator[list[tuple[Block, int]]]:
-    """The instances in the order of the schedule, the lanes of one vector together."""
+    """Yield the instances in the order of the schedule, the lanes of a vector together."""
     order = ranks(times(instances, executed(program.tree)).rows)
     everything = [(block, row) for block in instances.blocks for row in range(block.count)]
     by_time = np.argsort(order, kind="stable")
@@ -91,7 +95,7 @@ def _moments(instances: Instances, program: Program) -> Iterator[list[tuple[Bloc
 
 
 def _touches(program: Program, block: Block, sizes: Sizes) -> list[list[_Touch]]:
-    """For every instance what it writes, then what it reads."""
+    """Return the touches of every instance: the write first, then the reads."""
     columns = [
         _of_access(program, block, Reference(block.statement.name, position), access, sizes)
         for position, access in enumerate(block.statement.accesses)
@@ -106,7 +110,7 @@ def _of_access(
     for dimension, subscript in enumerate(access.subscripts):
         table[:, dimension] = evaluate_many(subscript, block.variables)
     array = program.arrays[access.array]
-    places = [tuple(row) for row in table[:, array.tile :].tolist()]
+    slots = [tuple(row) for row in table[:, array.tile :].tolist()]
     elements = [tuple(row) for row in table.tolist()]
     meant = program.folded.get(access.array, {}).get(reference)
     if meant is not None:
@@ -116,6 +120,6 @@ def _of_access(
         indices = np.stack([block.variables[name] for name in block.statement.indices], axis=1)
         elements = [by_instance[tuple(row)] for row in indices.tolist()]
     return [
-        _Touch((access.array, element), (access.array, place))
-        for element, place in zip(elements, places, strict=True)
+        _Touch((access.array, element), (access.array, slot))
+        for element, slot in zip(elements, slots, strict=True)
     ]

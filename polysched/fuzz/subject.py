@@ -1,4 +1,4 @@
-"""A kernel with everything that judging its schedules needs, found once."""
+"""Kernel under test, with cached enumerations and reference results for the judges."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from polysched.ir.reference import run_reference
 from polysched.loops.declared_flow import DeclaredFlow, declared_flow
 
 LARGEST_SIZE = 4
-"""Enumerated sizes reach from 0 to this."""
+"""Largest value of a parameter in an enumeration; the smallest is 0."""
 
 WITNESS_INSTANCES = 4000
-"""A witness at a size with more instances is not looked at."""
+"""Most instances at the size of a witness to enumerate."""
 
 MOST_ELEMENTS = 300_000
-"""Nothing runs at a size with more elements in all arrays."""
+"""Most elements of all arrays together at a size to run."""
 
 SPECIAL = 0.1
-"""The share of elements that are the ends of their type, zeros, infinities, NaN."""
+"""Fraction of random elements that are special: limits of the type, zeros, infinities, NaN."""
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A kernel; what is found out about it is remembered."""
+    """Kernel under test; enumerations, runs and counts are cached by size."""
 
     kernel: Kernel
     _at: dict[tuple[int, ...], Enumeration | None] = field(default_factory=dict, repr=False)
@@ -42,12 +42,12 @@ class Subject:
 
     @cached_property
     def small(self) -> Enumeration | None:
-        """Its instances at the smallest sizes; None if there are too many."""
+        """The enumeration at the smallest sizes; None if it is too large."""
         ranges = dict.fromkeys(self.kernel.parameters, (0, LARGEST_SIZE))
         return enumerate_kernel(self.kernel, ranges)
 
     def at(self, sizes: Sizes) -> Enumeration | None:
-        """Its instances at one size; None if there are too many."""
+        """Return the enumeration at one size; None if it is too large."""
         key = tuple(sizes[name] for name in self.kernel.parameters)
         if key not in self._at:
             ranges = {name: (sizes[name], sizes[name]) for name in self.kernel.parameters}
@@ -55,16 +55,16 @@ class Subject:
         return self._at[key]
 
     def run(self, sizes: Sizes) -> Run:
-        """Its results at one size on random data."""
+        """Run the reference at one size on random data."""
         key = tuple(sizes[name] for name in self.kernel.parameters)
         if key not in self._runs:
             self._runs[key] = _run(self.kernel, sizes)
         return self._runs[key]
 
     def affordable(self, values: Sequence[int], most: int, count: int) -> list[Sizes]:
-        """Up to ``count`` sizes with at most so many instances each, spread over ``values``.
+        """Return up to ``count`` sizes with at most ``most`` instances, spread over ``values``.
 
-        Two parameters take different values; without any there is one size.
+        Two parameters take different values. A kernel without parameters has one size.
         """
         names = self.kernel.parameters
         every: list[Sizes] = [
@@ -73,10 +73,10 @@ class Subject:
         ]
         fitting = [sizes for sizes in every if 0 <= self.count(sizes) <= most]
         places = np.linspace(0, len(fitting) - 1, min(count, len(fitting)))
-        return [fitting[place] for place in sorted({round(float(one)) for one in places})]
+        return [fitting[place] for place in sorted({round(float(place)) for place in places})]
 
     def count(self, sizes: Sizes) -> int:
-        """The instances at one size; -1 if the context excludes it, or it is too large."""
+        """Count the instances at one size; -1 if the size is excluded or its arrays too large."""
         key = tuple(sizes[name] for name in self.kernel.parameters)
         if key not in self._counts:
             excluded = at_parameters(self.kernel.context, sizes).is_empty()
@@ -88,10 +88,10 @@ class Subject:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """The kernel at one size, run as declared.
+    """Reference run of a kernel at one size.
 
     Attributes:
-        arguments: random data of every array that the caller has.
+        arguments: random data of all argument arrays.
         results: the output and inout arrays.
     """
 
@@ -102,7 +102,7 @@ class Run:
 
     @cached_property
     def flow(self) -> DeclaredFlow:
-        """Who wrote what each instance reads."""
+        """The writer of the value that each instance reads."""
         return declared_flow(self.kernel, self.sizes)
 
 
@@ -117,9 +117,9 @@ def _run(kernel: Kernel, sizes: Sizes) -> Run:
 
 
 def _data(generator: np.random.Generator, array: Array, sizes: Sizes, *, signed: bool) -> AnyArray:
-    """Any integers, some of them the ends of their type; packed ones as a buffer of any bits.
+    """Generate random data: integers with some limits of their type, packed arrays as random bytes.
 
-    Floats lie between a half and three halves; ``signed`` ones may be anything.
+    Floats lie between 0.5 and 1.5. ``signed`` floats lie between -1.5 and 1.5, with special values.
     """
     shape, dtype = concrete_shape(array.shape, sizes), array.dtype.numpy()
     if array.rows is not None:
@@ -136,5 +136,5 @@ def _data(generator: np.random.Generator, array: Array, sizes: Sizes, *, signed:
 
 
 def instance_count(kernel: Kernel, sizes: Sizes) -> int:
-    """How many statement instances there are."""
-    return sum(len(points(one.domain, sizes)) for one in kernel.statements.values())
+    """Count the statement instances of a kernel at one size."""
+    return sum(len(points(statement.domain, sizes)) for statement in kernel.statements.values())

@@ -1,4 +1,4 @@
-"""When a loop tree runs the instances of a kernel."""
+"""Compute the timestamps of a kernel's instances in a loop tree."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, statements
 
 @dataclass(frozen=True, eq=False)
 class Times:
-    """When a tree runs the instances.
+    """Timestamps of all instances in a tree.
 
     Attributes:
-        rows: one row an instance, lanes left out, padded with zeros: shape (instances, length).
-        lanes: the lanes of each instance: shape (instances, vector loops around it at most).
-        parallel: of each parallel loop the column of its values and the statements below it.
+        rows: timestamps without lanes, padded with zeros: shape (instances, length).
+        lanes: the lanes of each instance: shape (instances, most vector loops around one).
+        parallel: for each parallel loop, the column of its values in ``rows`` and the statements
+            below it.
     """
 
     rows: Points
@@ -29,7 +30,7 @@ class Times:
 
 
 def times(instances: Instances, tree: Node) -> Times:
-    """The times of all instances in a tree of the kernel's own statements."""
+    """Compute the timestamps of all instances in a tree of the kernel's own statements."""
     columns: list[list[Points]] = []
     lanes: list[list[Points]] = []
     parallel: dict[int, tuple[int, frozenset[str]]] = {}
@@ -53,27 +54,27 @@ def times(instances: Instances, tree: Node) -> Times:
 
 
 def _way(tree: Node, statement: str) -> list[tuple[Loop | Sequence, int]]:
-    """The loops and sequences on the way to a statement, of a sequence the position."""
+    """Return the loops and sequences on the path to a statement; for a sequence, the position."""
     match tree:
         case Leaf():
             return []
         case Loop(body=body):
             return [(tree, 0), *_way(body, statement)]
         case Sequence(children=children):
-            position = next(i for i, one in enumerate(children) if statement in statements(one))
+            position = next(i for i, child in enumerate(children) if statement in statements(child))
             return [(tree, position), *_way(children[position], statement)]
 
 
 def _values(instances: Instances, function: isl.PwAff, block: Block) -> Points:
-    """A loop's values; the same functions come back after every step, so they are remembered."""
-    remembered = instances.functions.get(id(function))
-    if remembered is not None:
-        return remembered[1]
+    """Evaluate a loop at the instances of a block; cached, because most steps keep most loops."""
+    cached = instances.functions.get(id(function))
+    if cached is not None:
+        return cached[1]
     names = [
         str(function.get_dim_name(isl.dim_type.in_, position))
         for position in range(function.dim(isl.dim_type.in_))
     ]
-    # The dimensions are those of the statement's domain, whatever a step has named them.
+    # A step may rename the dimensions, but their order is the order of the statement's indices.
     variables = {
         **block.variables,
         **{
@@ -81,8 +82,8 @@ def _values(instances: Instances, function: isl.PwAff, block: Block) -> Points:
             for name, index in zip(names, block.statement.indices, strict=True)
         },
     }
-    found = evaluate_many(from_pw_aff(function), variables)
-    column = np.broadcast_to(np.asarray(found, np.int64), block.count)
+    values = evaluate_many(from_pw_aff(function), variables)
+    column = np.broadcast_to(np.asarray(values, np.int64), block.count)
     instances.functions[id(function)] = (function, column)
     return column
 
@@ -97,7 +98,7 @@ def _table(instances: Instances, columns: list[list[Points]]) -> Points:
 
 
 def ranks(rows: Points) -> Points:
-    """The place of each row in lexicographic order, equal rows alike: shape (count,)."""
+    """Rank the rows lexicographically; equal rows have equal ranks: shape (count,)."""
     if not rows.shape[1]:
         return np.zeros(len(rows), np.int64)
     order = np.lexsort(rows.T[::-1])

@@ -1,4 +1,4 @@
-"""What the accesses of instances touch: elements, and the bytes that packed ones share."""
+"""Enumerate the elements that accesses touch, and the bytes of packed elements."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ from polysched.ir.points import Points, evaluate_many
 
 @dataclass(frozen=True, eq=False)
 class Touches:
-    """All accesses of all instances, shape (touches,) each.
+    """Touches of all accesses at all instances; each array has shape (touches,).
 
     Attributes:
-        place: equal where two accesses touch one element, or one byte.
-        position: of the access among those of its statement; 0 is the write.
+        array: the number of the array.
+        place: a number of the location; equal if two accesses touch one element, or one byte.
+        instance: the row number of the instance.
+        statement: the number of the statement.
+        position: the position of the access in its statement; 0 is the write.
     """
 
     array: Points
@@ -33,11 +36,11 @@ class Touches:
 
 @dataclass(frozen=True, eq=False)
 class Used:
-    """One access of a statement at all its instances.
+    """One access of a statement at all instances of the statement.
 
     Attributes:
-        elements: shape (instances, dimensions).
-        extents: of the array at the instance's size, the same shape.
+        elements: the touched elements: shape (instances, dimensions).
+        extents: the extents of the array at the size of the instance, same shape.
     """
 
     array: Array
@@ -50,12 +53,12 @@ class Used:
 
     @property
     def is_outside(self) -> bool:
-        """Whether an element lies outside of the array."""
+        """Whether some element lies outside the array."""
         return bool(((self.elements < 0) | (self.elements >= self.extents)).any())
 
 
 def uses(instances: Instances, arrays: Mapping[str, Array]) -> Iterator[Used]:
-    """Every access of every statement."""
+    """Yield every access of every statement."""
     numbers = {name: number for number, name in enumerate(arrays)}
     shapes = {
         name: np.array(
@@ -79,25 +82,25 @@ def _elements(access: Access, block: Block) -> Points:
 
 
 def element_touches(used: list[Used]) -> Touches:
-    """Each access as a touch of its element."""
-    return _touches([(one, one.elements) for one in used])
+    """Return the touches of elements."""
+    return _touches([(access, access.elements) for access in used])
 
 
 def byte_touches(used: list[Used]) -> Touches:
-    """Accesses to packed arrays as touches of each of the bytes that an element lies in."""
+    """Return the touches of bytes by accesses to packed arrays: one for each byte of an element."""
     return _touches(
         [
-            (one, np.where(first + step <= last, first + step, last))
-            for one in used
-            if one.array.rows is not None
-            for first, last in [_bytes(one, one.array.rows)]
-            for step in range(-(-one.array.dtype.bits // 8) + 1)
+            (access, np.where(first + step <= last, first + step, last))
+            for access in used
+            if access.array.rows is not None
+            for first, last in [_bytes(access, access.array.rows)]
+            for step in range(-(-access.array.dtype.bits // 8) + 1)
         ]
     )
 
 
 def _bytes(used: Used, rows: Rows) -> tuple[Points, Points]:
-    """The first and the last byte of each element, behind the number of its row."""
+    """Return the first and the last byte of each element, each after the indices of its row."""
     row, column = used.elements[:, :-1], used.elements[:, -1]
     if rows is Rows.CONTIGUOUS:
         for dimension in range(row.shape[1]):

@@ -1,9 +1,9 @@
-"""What the statements of random kernels compute, and how it is brought into an array's type.
+"""Generate the expressions of random statements, and convert them to the array's type.
 
-A statement computes in one type, which need not be that of its target: integers are computed in
-their own type, in i32 or as floats. Floats that may be rounded in any order are never subtracted:
-of positive numbers every order and rounding of sums, products, minima and maxima gives the same,
-but for a relative error that stays small. (:meth:`Limits.types` lets no integer depend on them.)
+A statement computes in one type, which may differ from the type of its target: integers are
+computed in their own type, in i32 or as floats. Floats that may be reassociated are positive and
+never subtracted: then sums, products, minima and maxima of any order and rounding differ only by a
+small relative error. (:meth:`Limits.types` ensures that no integer depends on such floats.)
 """
 
 from __future__ import annotations
@@ -27,44 +27,52 @@ def value(
     dtype: DType,
     pick: Callable[[Draft, Target], Load] = element,
 ) -> Expression:
-    """A value of a type from up to two reads.
+    """Generate an expression of a type from up to two reads.
 
     Args:
-        pick: which element of an array is read.
+        pick: chooses the element of an array to read.
     """
     integers = draft.integers
     if not arrays and not draft.scope:
         return number(1, dtype)
     used = choose(integers, _types_to_compute_in(draft, dtype))
     index = converted(draft, choose(integers, draft.scope or [number(1, used)]), used)
-    one, other = (
+    first, second = (
         converted(draft, pick(draft, choose(integers, arrays)), used) if arrays else index
         for _ in range(2)
     )
-    return _stored(draft, _computed(draft, one, other, index, used), dtype)
+    return _stored(draft, _computed(draft, first, second, index, used), dtype)
 
 
 def _computed(
-    draft: Draft, one: Expression, other: Expression, index: Expression, dtype: DType
+    draft: Draft, first: Expression, second: Expression, index: Expression, dtype: DType
 ) -> Expression:
     if dtype.is_integer:
         options = [
-            number(3, dtype) * one - other + number(draft.integers(0, 5), dtype),
-            one + number(1, dtype),
-            maximum(one, other) - number(1, dtype),
-            number(2, dtype) * one + index,
-            index - one * other,
+            number(3, dtype) * first - second + number(draft.integers(0, 5), dtype),
+            first + number(1, dtype),
+            maximum(first, second) - number(1, dtype),
+            number(2, dtype) * first + index,
+            index - first * second,
         ]
         if draft.limits.others:
-            options += [select(one < other, index, one), minimum(absolute(one), other)]
-            options += [(one & other) ^ index, one | number(5, dtype), ~one, one << index]
-            options += [one >> number(draft.integers(0, dtype.bits - 1), dtype), one >> other]
+            options += [select(first < second, index, first), minimum(absolute(first), second)]
+            options += [(first & second) ^ index, first | number(5, dtype), ~first, first << index]
+            options += [first >> number(draft.integers(0, dtype.bits - 1), dtype), first >> second]
     elif draft.limits.exact:
-        options = [0.5 * one - 0.25 * other, one * other + 0.125, maximum(one, other) - index]
-        options += [minimum(one, -other), one / other, select(one < other, index, 3.0 * one)]
+        options = [
+            0.5 * first - 0.25 * second,
+            first * second + 0.125,
+            maximum(first, second) - index,
+        ]
+        options += [
+            minimum(first, -second),
+            first / second,
+            select(first < second, index, 3.0 * first),
+        ]
     else:
-        options = [0.5 * one + 0.25 * other + 0.125, 0.5 * one + 0.5, maximum(one, other)]
-        options += [minimum(one, 0.125 * index), 0.25 * one + 0.75 * other]
+        options = [0.5 * first + 0.25 * second + 0.125, 0.5 * first + 0.5, maximum(first, second)]
+        options += [minimum(first, 0.125 * index), 0.25 * first + 0.75 * second]
     return choose(draft.integers, options)
 
 
@@ -72,25 +80,25 @@ def _types_to_compute_in(draft: Draft, dtype: DType) -> list[DType]:
     others = draft.limits.others
     if dtype.is_float or not others:
         return [dtype]
-    floats = [one for one in others if one.is_float and draft.limits.exact]
+    floats = [other for other in others if other.is_float and draft.limits.exact]
     return [dtype, i32, *floats]
 
 
 def number(integer: int, dtype: DType) -> Expression:
-    """A literal of a type; of an integer type that is too narrow for it, what it wraps to."""
+    """Make a literal of a type; wrap the integer if the type is too narrow."""
     return Constant(wrapper(dtype)(integer) if dtype.is_integer else integer)
 
 
-def converted(draft: Draft, given: Expression, dtype: DType) -> Expression:
-    """A read or an index as a value of a type; as a float that has to be positive, it is."""
-    result = cast(given, dtype)
-    if draft.limits.exact or not dtype.is_float or isinstance(given, Index):
+def converted(draft: Draft, source: Expression, dtype: DType) -> Expression:
+    """Convert a read or an index to a type; make a float positive unless floats are exact."""
+    result = cast(source, dtype)
+    if draft.limits.exact or not dtype.is_float or isinstance(source, Index):
         return result
-    return absolute(result) if given.dtype is not None and given.dtype.is_signed else result
+    return absolute(result) if source.dtype is not None and source.dtype.is_signed else result
 
 
 def _stored(draft: Draft, result: Expression, dtype: DType) -> Expression:
-    """A computed value as one of the target's type: wrapped or saturated."""
+    """Convert a computed value to the target's type by wrapping or saturation."""
     if result.dtype in (dtype, None):
         return result
     if dtype.is_integer and chance(draft.integers, 1, 2):
@@ -101,9 +109,9 @@ def _stored(draft: Draft, result: Expression, dtype: DType) -> Expression:
 def reduction(
     draft: Draft, name: str, target: Load, contribution: Expression, order: Order
 ) -> AssignSketch:
-    """``target = target op contribution`` for an operator that reductions may have.
+    """Generate ``target = target op contribution`` with a reduction operator.
 
-    Its order is the given one; but sums and products of floats that are to be exact keep theirs.
+    The order policy is ``order``; exact float sums always keep the program's order.
     """
     options = [target + contribution] * 3
     options += [maximum(target, contribution), minimum(contribution, target)]

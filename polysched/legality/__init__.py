@@ -1,1 +1,1 @@
-"""The one legality checker: order, vectors, storage, bounds; its verdicts and witnesses."""
+"""Legality checker: order, vectors, storage and bounds; its verdicts, witnesses and repairs."""

@@ -1,4 +1,4 @@
-"""All that can be said of one schedule's legality: the verdict, and what a refusal leads to."""
+"""Legality report of a schedule: the verdict and, if it is illegal, condition and repairs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from polysched.schedule.schedule import Schedule
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What ``polysched check`` tells.
+    """Legality report of one schedule, as ``polysched check`` prints it.
 
     Attributes:
-        label: how the user named the schedule.
-        picture: the lines of the picture around the witness; none where nothing can be drawn.
-        condition: for which parameters an illegal schedule is legal, if for any.
+        label: the user's name of the schedule.
+        picture: the lines of the picture around the witness; empty if nothing can be drawn.
+        condition: the parameter values for which an illegal schedule is legal; None if unknown or
+            empty.
         repairs: changes that make an illegal schedule legal, each proved.
     """
 
@@ -40,11 +41,11 @@ def answer(
     quota: int = DEFAULT_QUOTA,
     seconds: float = DEFAULT_SECONDS,
 ) -> Answer:
-    """Judge a schedule; if it is illegal look for its picture, its condition and repairs.
+    """Judge a schedule; if it is illegal, compute its picture, its condition and repairs.
 
     Args:
-        quota: operations of isl for the verdict, and again for the condition; 0: no limit.
-        seconds: the wall time of the call; 0: no limit.
+        quota: isl operations for the verdict, and again for the condition; 0: no limit.
+        seconds: wall time of the call; 0: no limit.
     """
     with time_budget(seconds):
         return _answer(label, schedule, quota)

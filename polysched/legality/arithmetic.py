@@ -1,7 +1,7 @@
-"""Domains, subscripts and timestamps at one statement instance, in Python integers.
+"""Evaluate domains, subscripts and timestamps at one statement instance, in Python integers.
 
-isl objects are only read here, constraint by constraint; nothing is computed with them. Witnesses
-are checked by these functions, so a mistake of the analysis does not confirm itself.
+The functions read isl objects constraint by constraint and compute nothing with isl. They check the
+witnesses that isl found, so an error in the isl analysis cannot confirm itself.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from polysched.ir.tree import Leaf, Loop, Node
 from polysched.ir.tree import Sequence as Children
 
 MOST_VALUES = 4096
-"""Combinations of loaded values that are tried for one subscript list."""
+"""Most combinations of loaded values to try for one subscript list; beyond it, assume a touch."""
 
 Sizes: TypeAlias = Mapping[str, int]
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One node on the way to a leaf: a loop with its value, or a sequence with a position."""
+    """A node on the path to a leaf: a loop with its value, or a sequence with a child's index."""
 
     node: Loop | Children
     value: int
 
 
 def number(expression: Expression, variables: Sizes) -> int:
-    """The value of an integer expression that loads nothing."""
+    """Evaluate an integer expression that loads nothing."""
     return int(evaluate_many(expression, variables))
 
 
 def variables_of(statement: Statement, instance: Sequence[int], sizes: Sizes) -> dict[str, int]:
-    """The values of the parameters and of a statement's indices."""
+    """Return the values of the parameters and of a statement's indices, by name."""
     return {**sizes, **dict(zip(statement.indices, instance, strict=True))}
 
 
 def holds(condition: isl.Set, indices: Sequence[str], variables: Sizes) -> bool:
-    """Whether a point lies in a set whose dimensions are these indices."""
+    """Whether the point ``variables`` lies in a set with the dimensions ``indices``."""
     return _lies_in(_clauses(condition, indices), variables)
 
 
@@ -125,7 +125,7 @@ def _scaled(value: isl.Val, denominator: int) -> int:
 
 
 def moment(tree: Node, statement: Statement, variables: Sizes) -> tuple[Step, ...]:
-    """When a tree runs an instance: the nodes on the way to its leaf, each with its value."""
+    """Return the timestamp of an instance: the nodes on the path to its leaf, with their values."""
     steps: list[Step] = []
     node = tree
     while not isinstance(node, Leaf):
@@ -147,27 +147,27 @@ def _value(loop: Loop, statement: Statement) -> Expression:
 def parting(
     first: Sequence[Step], second: Sequence[Step]
 ) -> tuple[Loop | Children, int, int] | None:
-    """The outermost node at which two moments of one tree differ, with both values."""
-    for one, other in zip(first, second, strict=False):
-        if one.value != other.value:
-            return one.node, one.value, other.value
+    """Return the outermost node at which two timestamps of a tree differ, with both values."""
+    for step, other in zip(first, second, strict=False):
+        if step.value != other.value:
+            return step.node, step.value, other.value
     return None
 
 
 def touches(access: Access, element: tuple[int, ...], variables: Sizes) -> bool:
-    """Whether an access touches an element; where that depends on data, whether it may."""
-    found = outermost_loads(access.subscripts)
-    if not found:
-        return tuple(number(one, variables) for one in access.subscripts) == element
+    """Whether an access touches an element; if a subscript depends on data, whether it may."""
+    loads = outermost_loads(access.subscripts)
+    if not loads:
+        return tuple(number(index, variables) for index in access.subscripts) == element
     ranges = []
-    for load in found:
+    for load in loads:
         assert load.values is not None, "an array in a subscript has a declared range of values"
         low, high = (number(end, variables) for end in load.values)
         ranges.append(range(low, high))
-    if np.prod([len(one) for one in ranges], dtype=object) > MOST_VALUES:
+    if np.prod([len(values) for values in ranges], dtype=object) > MOST_VALUES:
         return True
     grid = np.meshgrid(*map(np.array, ranges), indexing="ij")
-    known = {**variables, **{str(load): values for load, values in zip(found, grid, strict=True)}}
+    known = {**variables, **{str(load): values for load, values in zip(loads, grid, strict=True)}}
     hit = np.ones(grid[0].shape, np.bool_)
     for subscript, wanted in zip(access.subscripts, element, strict=True):
         hit &= evaluate_many(with_values(subscript), known) == wanted
@@ -175,7 +175,10 @@ def touches(access: Access, element: tuple[int, ...], variables: Sizes) -> bool:
 
 
 def bytes_of(array: Array, element: tuple[int, ...], sizes: Sizes) -> tuple[tuple[int, ...], range]:
-    """The bytes of an element of a packed array: the row that begins at a byte, and the bytes."""
+    """Return the bytes of an element of a packed array: the indices of its row, and a byte range.
+
+    A row is the unit that starts at a byte boundary: the whole array unless its rows are padded.
+    """
     shape = [number(extent, sizes) for extent in array.shape]
     inner = 1 if array.rows is Rows.PADDED else len(shape)
     position = 0

@@ -1,4 +1,4 @@
-"""Which elements of a packed array lie in one byte: exact, also where row lengths are parameters.
+"""Pairs of packed elements that share a byte, exact for parametric row lengths too.
 
 An element of contiguous rows starts at bit ``bits * (length * row + column)``. The product of a
 parameter and an index is not affine, but two facts make the question affine:
@@ -6,10 +6,10 @@ parameter and an index is not affine, but two facts make the question affine:
 - Elements that share a byte are at most ``bound = (bits + 6) // bits`` elements apart. If rows have
   at least that length, only direct neighbors can share a byte, and the distance of two elements is
   ``length * difference + column' - column`` with a difference of -1, 0 or 1. Each smaller length is
-  a case of its own.
-- Which bits of which byte an element takes depends on its position modulo
-  ``period = 8 / gcd(bits, 8)`` only. The position modulo the period follows from the length modulo
-  the period. Each remainder is a case of its own.
+  a separate case.
+- The bits of a byte that an element occupies depend only on its position modulo
+  ``period = 8 / gcd(bits, 8)``. The position modulo the period follows from the length modulo
+  the period. Each remainder is a separate case.
 """
 
 from __future__ import annotations
@@ -27,19 +27,18 @@ from polysched.ir.packing import Rows
 
 
 def sharing_relation(array: Array, context: isl.Set | None = None) -> isl.Map:
-    """Pairs of elements of a packed array that have a byte in common.
+    """Return the pairs of elements of a packed array that share a byte.
 
-    Both elements must lie inside the array: of others nothing is said where the length of a row is
-    a parameter.
+    If a row length is a parameter, the result is exact only for pairs inside the array.
 
     Args:
-        context: the values of the parameters; None if no length of a row is a parameter.
+        context: the possible values of the parameters; None if no row length is a parameter.
     """
     bits, rank = array.dtype.bits, len(array.shape)
     outer = rank - 1 if array.rows is Rows.PADDED else 0
     inner = range(outer, rank)
     shape = [array.shape[place] for place in inner]
-    lengths = [int(one.value) if isinstance(one, Constant) else None for one in shape]
+    lengths = [int(extent.value) if isinstance(extent, Constant) else None for extent in shape]
     bound, period = (bits + 6) // bits, 8 // gcd(bits, 8)
     elements, others = ([f"{side}{place}" for place in range(rank)] for side in "eo")
     sizes = [f"l{place}" for place in inner]
@@ -70,7 +69,7 @@ def sharing_relation(array: Array, context: isl.Set | None = None) -> isl.Map:
 
 
 def _with_lengths(array: Array, outer: int, context: isl.Set | None) -> isl.Map:
-    """From elements to the lengths of the dimensions from ``outer`` on, followed by the element."""
+    """Map an element to the lengths of dimensions ``outer`` and up, followed by the element."""
     rank = len(array.shape)
     space = (
         isl.Space.params_alloc(isl.DEFAULT_CONTEXT, 0) if context is None else context.get_space()
@@ -78,7 +77,7 @@ def _with_lengths(array: Array, outer: int, context: isl.Set | None) -> isl.Map:
     space = space.add_unnamed_tuple_ui(rank)
     result = isl.Map.from_domain(isl.Set.universe(space))
     for place in range(outer, rank):
-        # The first length says nothing about where an element lies.
+        # The position of an element does not depend on the length of the first dimension.
         size = Constant(0) if place == outer else array.shape[place]
         result = result.flat_range_product(isl.Map.from_pw_aff(to_pw_aff(size, space)))
     result = result.flat_range_product(isl.Set.universe(space).identity())
@@ -87,13 +86,13 @@ def _with_lengths(array: Array, outer: int, context: isl.Set | None) -> isl.Map:
 
 @dataclass(frozen=True)
 class _Case:
-    """Pairs of an element ``e`` and another one ``o`` in an array with the lengths ``l``.
+    """Pairs of elements ``e`` and ``o`` of an array with the lengths ``l``, as isl text.
 
     Attributes:
-        conditions: what holds of the lengths.
-        neighbors: what holds of the rows.
-        position: the position of the element, modulo a number.
-        distance: the position of the other element minus that of the element.
+        conditions: constraints on the lengths.
+        neighbors: constraints on the rows of the two elements.
+        position: the position of ``e``, modulo a number.
+        distance: the position of ``o`` minus the position of ``e``.
     """
 
     conditions: tuple[str, ...]
@@ -105,10 +104,10 @@ class _Case:
 def _cases(
     dimensions: Sequence[tuple[int, int | None]], modulus: int, bound: int
 ) -> Iterator[_Case]:
-    """All pairs of elements at most ``bound`` apart, positions modulo ``modulus``.
+    """Yield the pairs of elements at most ``bound`` apart, positions modulo ``modulus``.
 
     Args:
-        dimensions: the place of each dimension and its length, None if that is a parameter.
+        dimensions: each dimension's number and length; a parametric length is None.
     """
     *rows, (place, length) = dimensions
     apart = f"(o{place} - e{place})"
@@ -132,7 +131,7 @@ def _cases(
 def _lengths(
     name: str, length: int | None, modulus: int, bound: int
 ) -> Iterator[tuple[int | None, int, tuple[str, ...]]]:
-    """The cases of one length: its value if that is known, its remainder, and the condition."""
+    """Yield the cases of one length: its value or None, its remainder, and the condition."""
     if length is not None:
         if length > 0:
             yield length, length % modulus, ()

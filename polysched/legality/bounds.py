@@ -1,4 +1,4 @@
-"""Bounds: every access stays inside its array, and every element that is read has been written."""
+"""Bounds check: accesses stay inside their arrays, and reads see elements that were written."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from polysched.schedule.program import Program
 
 
 def bounds_violation(program: Program, statements: Iterable[Statement]) -> Violation | None:
-    """An instance whose access lies outside its array for some parameters of the context.
+    """Find an instance whose access lies outside its array for some parameters of the context.
 
     Args:
-        statements: the statements of the program that are judged.
+        statements: the statements of the program to judge.
     """
     extents = {
         name: extent_set(array, program.kernel.parameters) for name, array in program.arrays.items()
@@ -45,7 +45,7 @@ def bounds_violation(program: Program, statements: Iterable[Statement]) -> Viola
 
 
 def undefined_violation(program: Program) -> Violation | None:
-    """A read, in the declared program, of an element that nothing has defined by then.
+    """Find a read of an element that no earlier instance of the declared program has written.
 
     The caller defines inputs and inouts; outputs and temporaries start undefined.
 
@@ -69,10 +69,10 @@ def undefined_violation(program: Program) -> Violation | None:
 def _read_undefined(
     program: Program, statement: Statement, access: Access, reference: Reference
 ) -> isl.Map:
-    """The instances of a read with the elements that no earlier write surely has defined.
+    """Return the instances of a read, with the elements that no earlier write must have defined.
 
-    A write whose subscripts depend on data defines no element surely. Where the read itself depends
-    on data, each of the elements that it may touch must have been written.
+    A write whose subscripts depend on data is a may-write: it defines no element for certain. If
+    the read depends on data, every element that it may touch must have been written.
     """
     relation = access_relation(statement, access)
     if access.is_data_dependent:
@@ -87,7 +87,7 @@ def _read_undefined(
 
 
 def _written_before(program: Program, reader: Statement, touched: isl.Map) -> isl.Map:
-    """The part of ``touched``, instances with elements, that is surely written before they run."""
+    """Return the pairs of ``touched`` (instance -> element) whose element was certainly written."""
     array = touched.get_tuple_name(isl.dim_type.out)
     nothing = touched.subtract(touched)
     times = timestamps(program.tree, program.statements)
@@ -104,7 +104,7 @@ def _written_before(program: Program, reader: Statement, touched: isl.Map) -> is
 def _violation(
     program: Program, reference: Reference, touched: isl.Map, what: ViolationKind, cause: Cause
 ) -> Violation:
-    """The violation of the smallest instance and element in ``touched``."""
+    """Make a violation of the lexicographically smallest instance and element in ``touched``."""
     point, element = smallest_pair(touched)
     shown = occurrence(program, reference, point, element.values)
     assert shown.array is not None
@@ -118,5 +118,5 @@ def _violation(
 
 
 def array_shape(program: Program, array: str, point: SmallPoint) -> tuple[int, ...]:
-    """The extents of an array at the point's parameters, those of tiles left out."""
+    """Return the extents of an array at the point's parameters, without the tile dimensions."""
     return numbers(program.arrays[array].stored_shape, dict(point.parameters))

@@ -1,8 +1,8 @@
-"""The one checker: is the scheduled program the kernel, in another order?
+"""Legality checker: prove that a scheduled program computes the same as its kernel.
 
-It judges the final program: that it runs every instance once and keeps every dependence (order,
-vectors, storage, bytes that threads share), and that every access is inside its array. Of the
-declared kernel it proves that it stays inside its arrays and reads nothing undefined.
+The checker judges the final program. Every instance must run exactly once. Every dependence must be
+kept (order, vector and parallel loops, storage, bytes that threads share). Every access must lie
+inside its array. The declared kernel must stay inside its arrays and read nothing undefined.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from polysched.schedule.program import Program
 from polysched.schedule.schedule import Schedule, require_schedule
 
 DEFAULT_QUOTA = 2_000_000
-"""Operations of isl for one check."""
+"""isl operations for one check; when they are spent, the verdict is unknown."""
 
 _LEGAL: WeakKeyDictionary[Schedule, Verdict] = WeakKeyDictionary()
-"""The verdicts on schedules that are legal: no schedule changes, so they stay it."""
+"""Cached verdicts of legal schedules; schedules are immutable, so an entry never goes stale."""
 
 
 def check(
@@ -47,17 +47,17 @@ def check(
 ) -> Verdict:
     """Judge a schedule.
 
-    What was found legal is remembered as long as it is held, so that compiling it after a check
-    takes no second proof, and has no limit to keep.
+    The verdict of a legal schedule is cached while the schedule is alive. So compiling a checked
+    schedule needs no second proof and cannot exceed a limit.
 
     Args:
-        quota: what isl may spend, in operations, on up to 100 statements, and in proportion on
-            more; when it is spent the verdict is unknown. 0: no limit.
-        seconds: the wall time of the call, the search for the guilty step included; inside a call
-            that has a time of its own what that has left. 0: no limit.
+        quota: isl operations for up to 100 statements, and in proportion for more. When they are
+            spent, the verdict is unknown. 0: no limit.
+        seconds: wall time of the call, including the search for the offending step. Inside a call
+            with a time limit, the time that is left of that limit applies. 0: no limit.
 
     Raises:
-        ScheduleError: ``schedule`` is no schedule, or a limit is no number or less than 0.
+        ScheduleError: ``schedule`` is not a schedule, or a limit is not a number or is negative.
     """
     require_schedule(schedule)
     with time_budget(seconds):
@@ -83,7 +83,7 @@ def _judged(schedule: Schedule, quota: int) -> Verdict:
             VerdictKind.UNKNOWN, reason=_unconfirmed(violation, doubt), doubted=violation
         )
     if not violation.in_kernel:
-        violation = replace(violation, guilty=_guilty_step(schedule, quota))
+        violation = replace(violation, guilty=_offending_step(schedule, quota))
     return Verdict(VerdictKind.ILLEGAL, violation, explain(violation), _counts(schedule.program))
 
 
@@ -97,7 +97,7 @@ def _unconfirmed(violation: Violation, doubt: str) -> str:
 
 
 def kernel_violation(program: Program) -> Violation | None:
-    """What is wrong with the kernel as declared, given the program before the first step."""
+    """Find a violation of the declared kernel, given the program before the first step."""
     violation = bounds_violation(program, program.statements.values()) or undefined_violation(
         program
     )
@@ -105,19 +105,19 @@ def kernel_violation(program: Program) -> Violation | None:
 
 
 def find_violation(program: Program) -> Violation | None:
-    """The first violation that the steps brought: of running once, of order, storage or bounds."""
+    """Find the first violation of a scheduled program: exactly once, order, storage or bounds."""
     tree = executed(program.tree)
     return (
         once_violation(program, tree)
         or order_violation(program, tree)
         or storage_violation(program, tree)
         or shared_byte_violation(program, tree)
-        or bounds_violation(program, _made(program))
+        or bounds_violation(program, _changed_statements(program))
     )
 
 
 def _is_legal(program: Program) -> bool:
-    """Whether there is no violation: the same demands, without a search for the witness."""
+    """Whether a program has no violation; faster than :func:`find_violation`: finds no witness."""
     tree = executed(program.tree)
     try:
         return (
@@ -125,20 +125,24 @@ def _is_legal(program: Program) -> bool:
             and once_violation(program, tree) is None
             and storage_violation(program, tree) is None
             and shared_byte_violation(program, tree) is None
-            and bounds_violation(program, _made(program)) is None
+            and bounds_violation(program, _changed_statements(program)) is None
         )
     except UndecidedError:
         return False
 
 
-def _made(program: Program) -> list[Statement]:
-    """The statements that are not as declared."""
+def _changed_statements(program: Program) -> list[Statement]:
+    """Return the statements that are not as declared."""
     declared = program.kernel.statements
-    return [one for one in program.statements.values() if one is not declared.get(one.name)]
+    return [
+        statement
+        for statement in program.statements.values()
+        if statement is not declared.get(statement.name)
+    ]
 
 
-def _guilty_step(schedule: Schedule, quota: int) -> OffendingStep | None:
-    """The step after the last legal prefix; None if the search for it takes too long."""
+def _offending_step(schedule: Schedule, quota: int) -> OffendingStep | None:
+    """Return the step after the longest legal prefix; None if the search exceeds its quota."""
     try:
         with operation_quota(in_proportion(quota, len(schedule.program.statements))):
             for index in reversed(range(len(schedule.steps))):

@@ -1,8 +1,8 @@
-"""Conditional legality: for which parameters an illegal schedule is legal after all.
+"""Conditional legality: the parameter values for which an illegal schedule is legal.
 
-The pairs of instances that the schedule breaks, projected onto the parameters, are the values for
-which it is illegal; the rest of the context is the condition. It is verified before it is given:
-the schedule is judged again, whole, under that context.
+Projecting the broken pairs of instances onto the parameters gives the values for which the schedule
+is illegal. The rest of the context is the condition. Before a condition is returned, the whole
+schedule is judged again under it.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from polysched.schedule.schedule import Schedule
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """The schedule is legal if, and of all values of the context only if, ``expression`` holds.
+    """Condition on the parameters: the schedule is legal if and only if it holds.
 
     Attributes:
         expression: the condition over the parameters.
-        parameters: the values that satisfy it, the kernel's context included.
-        schedule: the same steps on the kernel under this context: a legal schedule.
+        parameters: the values that satisfy it, within the kernel's context.
+        schedule: the same steps on the kernel restricted to these values: a legal schedule.
     """
 
     expression: Expression
@@ -49,19 +49,18 @@ class Condition:
 def legality_condition(
     schedule: Schedule, *, quota: int = DEFAULT_QUOTA, seconds: float = DEFAULT_SECONDS
 ) -> Condition | None:
-    """The exact condition on the parameters under which a schedule is legal.
+    """Compute the exact condition on the parameters under which a schedule is legal.
 
     Args:
-        quota: what isl may spend on the condition, and again on its proof, in operations. 0: no
-            limit.
-        seconds: the wall time of the call. 0: no limit.
+        quota: isl operations for the condition, and again for its proof. 0: no limit.
+        seconds: wall time of the call. 0: no limit.
 
     Returns:
-        None if it is legal for no values, for all of them (it needs no condition), or if the
+        The condition; None if the schedule is legal for no values or for all values, or if the
         condition cannot be found within the limits.
 
     Raises:
-        ScheduleError: the quota or the seconds are no number, or less than 0.
+        ScheduleError: the quota or the seconds are not a number, or are negative.
     """
     with time_budget(seconds):
         return _condition(schedule, quota)
@@ -89,11 +88,13 @@ def _condition(schedule: Schedule, quota: int) -> Condition | None:
 
 
 def _illegal_parameters(program: Program) -> isl.Set:
-    """The values for which some pair of instances runs in the wrong order, spoils the memory, or
-    shares a byte.
+    """Return the parameters for which a dependence is broken, storage clobbered or a byte shared.
+
+    If a dependence is broken, the storage and the shared bytes are not looked at: the final check
+    under the condition judges them.
 
     Raises:
-        UndecidedError: whether the memory is spoilt cannot be told.
+        UndecidedError: the storage cannot be judged.
     """
     tree = executed(program.tree)
     nowhere = program.kernel.context.subtract(program.kernel.context)
@@ -101,22 +102,22 @@ def _illegal_parameters(program: Program) -> isl.Set:
         isl.Set.union,
         (
             place.relation.params()
-            for _, found in broken_dependences(tree, demanded(program.dependences))
-            for place in found
+            for _, places in broken_dependences(tree, demanded(program.dependences))
+            for place in places
         ),
         nowhere,
     )
     if not broken.is_empty():
         return broken
-    wrong = [
+    conflicts = [
         *(fault.instances for fault in storage_faults(program, tree)),
         *(pairs for *_, pairs in shared_bytes(program, tree)),
     ]
-    return reduce(isl.Set.union, (one.params() for one in wrong), nowhere)
+    return reduce(isl.Set.union, (conflict.params() for conflict in conflicts), nowhere)
 
 
 def _overlapping(allowed: isl.Set, context: isl.Set) -> isl.Set:
-    """The same values in fewer words: pieces may overlap, and say nothing that the context says."""
+    """Simplify a set: let its pieces overlap, and drop constraints that the context implies."""
     pieces = [isl.Set.from_basic_set(basic) for basic in allowed.get_basic_sets()]
     for position in range(len(pieces)):
         others = pieces[:position] + pieces[position + 1 :]
@@ -126,7 +127,7 @@ def _overlapping(allowed: isl.Set, context: isl.Set) -> isl.Set:
 
 
 def _under(kernel: Kernel, context: isl.Set, schedule: Schedule) -> Schedule:
-    """The same steps on the kernel with another context."""
+    """Apply the steps of a schedule to its kernel with another context."""
     statements = {
         name: replace(statement, domain=statement.domain.intersect_params(context))
         for name, statement in kernel.statements.items()

@@ -1,4 +1,4 @@
-"""A violation in words: the step, the instances in numbers, and what goes wrong between them."""
+"""Explain a violation to a person: the offending step, the witness in numbers, the reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from polysched.legality.verdict import (
 
 
 def explain(violation: Violation) -> str:
-    """Several lines for a person: the fault and its place, the witness, the reason in a sentence.
+    """Format a violation: a headline with the source line, the witness, and the reason.
 
     ::
 
@@ -60,7 +60,7 @@ def _headline(violation: Violation) -> str:
 
 
 def _dependence(violation: Violation) -> str:
-    """The kind of a dependence with its article."""
+    """Return the kind of a dependence with its article."""
     assert violation.dependence is not None
     kind = violation.dependence.value
     if violation.witness.depends_on:
@@ -69,7 +69,7 @@ def _dependence(violation: Violation) -> str:
 
 
 def conservative(violation: Violation) -> str:
-    """Why a witness says "may": what the element depends on."""
+    """Say why a witness is conservative: which subscripts depend on data."""
     subscripts = violation.witness.depends_on
     verb = "depends" if len(subscripts) == 1 else "depend"
     noun = "subscript" if len(subscripts) == 1 else "subscripts"
@@ -94,7 +94,7 @@ def _subject(violation: Violation) -> str:
 def _witness_lines(violation: Violation) -> list[str]:
     witness = violation.witness
     shown = [witness.source] if witness.sink is None else [witness.source, witness.sink]
-    rows = [[_deed(one), _when("was", one.old), _when("now", one.new)] for one in shown]
+    rows = [_parts(occurrence) for occurrence in shown]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     lines = [
         "    ".join(
@@ -103,23 +103,31 @@ def _witness_lines(violation: Violation) -> list[str]:
         for row in rows
     ]
     if witness.parameters:
-        given = ", ".join(f"{name} = {value}" for name, value in witness.parameters)
-        lines.insert(0, f"with {given}:")
+        values = ", ".join(f"{name} = {value}" for name, value in witness.parameters)
+        lines.insert(0, f"with {values}:")
     return lines
 
 
-def describe(one: Occurrence) -> str:
-    """One instance of a witness in a line: what it does, when it ran and when it runs now."""
-    parts = [_deed(one), _when("was", one.old), _when("now", one.new)]
-    return ", ".join(part for part in parts if part)
+def describe(occurrence: Occurrence) -> str:
+    """Describe an instance of a witness in a line: its access, its old and its new timestamp."""
+    return ", ".join(part for part in _parts(occurrence) if part)
 
 
-def _deed(one: Occurrence) -> str:
-    if one.array is None:
-        return one.name
-    verb = f"may {one.action.removesuffix('s')}" if one.depends_on else one.action
-    action = f"{one.name} {verb} {one.touched}"
-    return f"{action} of tile ({_joined(one.tile)})" if one.tile else action
+def _parts(occurrence: Occurrence) -> list[str]:
+    return [
+        _access(occurrence),
+        _when("was", occurrence.old),
+        _when("now", occurrence.new),
+    ]
+
+
+def _access(occurrence: Occurrence) -> str:
+    action = occurrence.action
+    if occurrence.array is None:
+        return occurrence.name
+    verb = f"may {action.removesuffix('s')}" if occurrence.depends_on else action
+    text = f"{occurrence.name} {verb} {occurrence.touched}"
+    return f"{text} of tile ({_joined(occurrence.tile)})" if occurrence.tile else text
 
 
 def _joined(values: tuple[int, ...]) -> str:
@@ -133,7 +141,7 @@ def _when(word: str, time: Timestamp | None) -> str:
 
 
 def sentence(violation: Violation) -> str:
-    """Why the witness is a violation, in one or two sentences."""
+    """Say in one or two sentences why the witness is a violation."""
     source, sink = violation.witness.source, violation.witness.sink
     if sink is None:
         return _single_sentence(violation, source)
@@ -186,7 +194,7 @@ def _first(source: Occurrence, sink: Occurrence) -> str:
 
 
 def _together_sentence(violation: Violation, source: Occurrence, sink: Occurrence) -> str:
-    """Of two instances that run at once: as lanes of a vector, or on two threads."""
+    """Explain two instances that run at once: in lanes of a vector, or on two threads."""
     first, second = _value(source, violation.loop), _value(sink, violation.loop)
     are_lanes = violation.what is ViolationKind.VECTOR
     together = (
@@ -235,5 +243,5 @@ def _single_sentence(violation: Violation, source: Occurrence) -> str:
             return f"The schedule never runs {source.name}."
 
 
-def _value(one: Occurrence, loop: str | None) -> int:
-    return next(value for name, value in one.new or () if name == loop)
+def _value(occurrence: Occurrence, loop: str | None) -> int:
+    return next(value for name, value in occurrence.new or () if name == loop)

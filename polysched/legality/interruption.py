@@ -1,7 +1,19 @@
-"""Interruptions: tiles of a reduction that add their parts to one element at the same time.
+"""Lost updates: tiles of a reassociable reduction that accumulate into one element concurrently.
 
-Tiles of a reduction that is free in its order may swap, but each must add its part at one go:
-between the copy into a buffer and the copy out of it no other tile may do the same.
+A tile of a buffered reduction runs ``in`` (copy the element into the buffer), its updates, and
+``out`` (copy the buffer back). If the order policy is ``any``, two tiles A and B of one element may
+run in either order, but the time spans from ``in`` to ``out`` must not overlap::
+
+    legal     A:  in --- updates --- out
+              B:                         in --- updates --- out     (or B first)
+
+    illegal   A:  in ------ updates ------ out
+              B:       in ------ updates ------ out
+
+In the illegal case both tiles read the same old value ``x``. ``out(A)`` stores ``x + a``, then
+``out(B)`` stores ``x + b``: the part ``a`` is lost. Two spans are disjoint if and only if
+``out(A)`` runs before ``in(B)`` or ``out(B)`` runs before ``in(A)``. A fault is a pair of tiles for
+which the executed tree ensures neither order.
 """
 
 from __future__ import annotations
@@ -23,12 +35,13 @@ from polysched.schedule.program import Program
 def interrupted(
     program: Program, tree: Node, array: Array, around: tuple[Loop, ...]
 ) -> Iterator[StorageFault]:
-    """Two tiles that update one element of a reduction, neither of them at one go.
+    """Find pairs of tiles of ``array`` that accumulate into one element concurrently.
 
-    That is asked of tiles with memory of their own as well: it is the element outside that counts.
+    Tiles with separate buffer memory are judged as well, because they share the element outside of
+    the buffer. The fault relates the two copy-in instances, ``in(A) -> in(B)``.
     """
-    free = where(program.dependences, lambda one: one.reorderable)
-    for flow in free:
+    reorderable = where(program.dependences, lambda dependence: dependence.reorderable)
+    for flow in reorderable:  # out(A) -> in(B)
         out, into = flow.source.statement, flow.sink.statement
         if (
             flow.kind is not DependenceKind.FLOW
@@ -36,32 +49,35 @@ def interrupted(
             or program.statements[into].target.array != array.name
         ):
             continue
-        one_tile = _one_tile(program, flow)
-        late = one_tile.apply_range(unordered(tree, flow.source, flow.sink, flow.relation))
-        for anti in free:
+        tile = _tile_span(program, flow)
+        # in(A) -> out(A) -> in(B): out(A) need not run before in(B)
+        a_overlaps = tile.apply_range(unordered(tree, flow.source, flow.sink, flow.relation))
+        for anti in reorderable:  # in(A) -> out(B)
             if (anti.source, anti.sink) != (flow.sink, flow.source):
                 continue
-            back = unordered(tree, anti.sink, anti.source, anti.relation.reverse()).reverse()
-            both = late.intersect(back.apply_range(one_tile.reverse()))
-            if not both.is_empty():
+            # in(A) -> out(B) -> in(B): out(B) need not run before in(A)
+            late = unordered(tree, anti.sink, anti.source, anti.relation.reverse()).reverse()
+            overlapping = a_overlaps.intersect(late.apply_range(tile.reverse()))
+            if not overlapping.is_empty():
                 ends = (flow.sink, flow.sink)
-                yield StorageFault(array, Cause.INTERRUPTED, around, ends, both)
+                yield StorageFault(array, Cause.INTERRUPTED, around, ends, overlapping)
 
 
-def _one_tile(program: Program, flow: Dependence) -> isl.Map:
-    """From the copies of an element into a tile's buffer to those of the same out of it.
+def _tile_span(program: Program, flow: Dependence) -> isl.Map:
+    """Return ``in(A) -> out(A)``: each copy-in of an element, with the copy-out of the same tile.
 
-    Whatever has become of the buffer, and of the instances: the element is overwritten by the tile
-    after it has read it, which no order may change. Where another tile's write comes after a read,
-    either may come first.
+    The anti dependences tell which copies belong to one tile. Within a tile, the anti dependence
+    from copy-in to copy-out is strict. Between two tiles it is reorderable. Unlike the subscripts
+    of the buffer, the dependences stay valid when a later step changes the buffer or the instances.
     """
-    found = isl.Map.empty(flow.relation.reverse().get_space())
-    other = found
-    for one in program.dependences:
-        ends = (one.source, one.sink)
-        if one.kind is DependenceKind.ANTI and not one.storage and ends == (flow.sink, flow.source):
-            if one.reorderable:
-                other = other.union(one.relation)
+    strict = isl.Map.empty(flow.relation.reverse().get_space())
+    reorderable = strict
+    for anti in program.dependences:
+        ends = (anti.source, anti.sink)
+        is_anti = anti.kind is DependenceKind.ANTI and not anti.storage
+        if is_anti and ends == (flow.sink, flow.source):
+            if anti.reorderable:
+                reorderable = reorderable.union(anti.relation)
             else:
-                found = found.union(one.relation)
-    return found.subtract(other)
+                strict = strict.union(anti.relation)
+    return strict.subtract(reorderable)

@@ -1,8 +1,8 @@
-"""What every loop of a schedule could be: parallel, a vector, permuted with the loop inside it.
+"""Loop properties: whether each loop can be parallel, vectorized, or permuted with the inner loop.
 
-Where a loop cannot, the dependences say why. A loop is judged by the dependences that the loops
-around it leave to it, so the answer holds whether or not the rest of the schedule is legal. What
-isl cannot decide within its quota stays unknown.
+If a loop cannot, the report lists the dependences that forbid it. A loop is judged by the
+dependences that no outer loop carries, so the answer does not depend on the legality of the rest of
+the schedule. If isl exceeds its quota, the property is unknown.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from polysched.ir.kernel import Array
 from polysched.ir.linear import Interval
 from polysched.ir.quota import QuotaExceededError, operation_quota
 from polysched.ir.tree import Loop, LoopKind, Node, executed, loops, rewrite, statements
+from polysched.legality.carried import CarriedDependence, dependences_within, loop_reference
 from polysched.legality.order import breaks, pairs_of
 from polysched.legality.shared_bytes import sharing_pairs, sharing_relations
 from polysched.legality.storage import UndecidedError, array_faults
-from polysched.legality.within import CarriedDependence, dependences_within, loop_reference
 from polysched.schedule.lifetime import references_to
 from polysched.schedule.program import Program, prefix_loops
 from polysched.schedule.schedule import Schedule, require_schedule
@@ -31,27 +31,27 @@ from polysched.schedule.split import split_loop
 from polysched.schedule.vectorize import LARGEST_LANES
 
 QUESTION_QUOTA = 300_000
-"""Operations of isl for one property of one loop."""
+"""isl operations for one property of one loop."""
 
 _Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True)
 class Obstacle:
-    """A dependence that stands in the way.
+    """A dependence or memory conflict that forbids a property of a loop.
 
     Attributes:
-        kind, array: of the dependence.
-        source, sink: its statements.
-        may: whether a subscript depends on data, so that nobody knows if there is a conflict.
-        reduction: whether its ends are two updates of a reduction that is free in its order:
-            either may come first, but not both at once.
-        distances: the least and the greatest number of iterations from source to sink in the loop,
-            and for a permutation in the loop inside it too; None where no literal bounds it.
-        shared_byte: whether it is no dependence, but elements of a packed array in one byte, which
-            one of the two writes.
-        shared_memory: whether it is no dependence, but elements of a buffer, or of a folded
-            array, that take turns in one place in memory: lanes would use it at once.
+        kind, array: the kind and the array of the dependence.
+        source, sink: the statements of its ends.
+        reduction: whether both ends are updates of a reassociable reduction: they may run in either
+            order, but not at once.
+        distances: the least and the greatest distance from source to sink, in iterations of the
+            loop; for a permutation, also of the loop inside it. None if no literal bounds it.
+        may: whether a subscript depends on data, so that the dependence is conservative.
+        shared_byte: whether the conflict is not a dependence, but two elements of a packed array in
+            one byte that one of the two writes.
+        shared_memory: whether the conflict is not a dependence, but two elements of a buffer or
+            folded array in one memory slot that lanes would use at once.
     """
 
     kind: DependenceKind
@@ -67,21 +67,22 @@ class Obstacle:
 
 @dataclass(frozen=True)
 class LoopReport:
-    """What one loop could be. Of obstacles None says that the answer is unknown.
+    """Legal properties of one loop. If a tuple of obstacles is None, the property is unknown.
 
     Attributes:
         loop: the text that names the loop in a step.
         depth: the number of loops around it.
-        kind: how its iterations run now.
+        kind: the current kind of the loop.
         statements: the statements below it.
-        serial: what keeps its iterations from running in parallel.
-        lanes: of a sequential loop, the largest vector that is legal, at most ``LARGEST_LANES``; 1
-            if none is proved. None for a loop that is unrolled or a vector, or has a vector around
-            or inside.
-        scalar: what keeps ``lanes`` from being larger.
-        inner: the loop directly inside; None if there is a sequence or a statement, for vector
-            loops and those around them, and if it is parallel: outside it would run more at once.
-        ordered: what keeps the loop and the one directly inside from changing places.
+        serial: the obstacles to running its iterations in parallel.
+        lanes: for a sequential loop, the largest legal vector, at most ``LARGEST_LANES`` lanes; 1
+            if none is proved. None for unrolled and vector loops, and for loops with a vector loop
+            around or inside.
+        scalar: the obstacles to a larger ``lanes``.
+        inner: the loop directly inside, with which the loop may be permuted. None if the body is
+            not a loop, if one of the two loops is a vector loop, or if the inner loop is parallel:
+            moved outward, it would run more instances at once.
+        ordered: the obstacles to permuting the loop with ``inner``.
     """
 
     loop: str
@@ -96,26 +97,27 @@ class LoopReport:
 
     @property
     def is_parallel(self) -> bool:
-        """Whether the iterations are proved to run in any order and at once."""
+        """Whether the iterations are proved to be independent."""
         return self.serial == ()
 
     @property
     def is_permutable(self) -> bool:
-        """Whether the loop and the one directly inside are proved to change places freely."""
+        """Whether permuting the loop with the loop directly inside is proved legal."""
         return self.inner is not None and self.ordered == ()
 
 
 def explain_loops(
     schedule: Schedule, *, quota: int = QUESTION_QUOTA, seconds: float = DEFAULT_SECONDS
 ) -> tuple[LoopReport, ...]:
-    """A report on every loop of a schedule, an outer before an inner one.
+    """Report the legal properties of every loop of a schedule, outer loops first.
 
     Args:
-        quota: what isl may spend on one property of one loop, in operations. 0: no limit.
-        seconds: the wall time of the call; what is asked later is unknown. 0: no limit.
+        quota: isl operations for one property of one loop. 0: no limit.
+        seconds: wall time of the call; the properties that are left at its end are unknown. 0: no
+            limit.
 
     Raises:
-        ScheduleError: it is no schedule, or the quota or the seconds are no number, or less than 0.
+        ScheduleError: ``schedule`` is not a schedule, or a limit is not a number or is negative.
     """
     require_schedule(schedule)
     program = schedule.program
@@ -127,7 +129,7 @@ def _report(program: Program, loop: Loop, quota: int) -> LoopReport:
     demands = _answer(quota, lambda: dependences_within(program, loop))
     inner = loop.body if isinstance(loop.body, Loop) else None
     if inner and (LoopKind.VECTOR in (loop.kind, inner.kind) or inner.kind is LoopKind.PARALLEL):
-        inner = None  # a parallel loop that comes outside runs more at once
+        inner = None  # moved outward, a parallel loop runs more instances at once
 
     def ask(question: Callable[[list[CarriedDependence]], _Answer]) -> _Answer | None:
         return None if demands is None else _answer(quota, lambda: question(demands))
@@ -148,7 +150,7 @@ def _report(program: Program, loop: Loop, quota: int) -> LoopReport:
         lanes=lanes,
         scalar=scalar,
         inner=loop_reference(program, inner) if inner else None,
-        ordered=ask(lambda demands: _obstacles(_turned_round(inner, demands), loop, inner))
+        ordered=ask(lambda demands: _obstacles(_broken_by_interchange(inner, demands), loop, inner))
         if inner
         else (),
     )
@@ -163,13 +165,13 @@ def _answer(quota: int, question: Callable[[], _Answer]) -> _Answer | None:
 
 
 def _carried(loop: Loop, demands: list[CarriedDependence]) -> Iterator[CarriedDependence]:
-    """The pairs with their ends in different iterations."""
-    for one in demands:
-        yield replace(one, pairs=one.apart(loop))
+    """Yield the pairs with their ends in different iterations of a loop."""
+    for carried in demands:
+        yield replace(carried, pairs=carried.apart(loop))
 
 
 def _in_one_byte(program: Program, loop: Loop) -> tuple[Obstacle, ...]:
-    """What threads would touch at once though no dependence joins it."""
+    """Return the conflicts of threads that touch different elements in one byte."""
     around = prefix_loops(program, loop)[:-1]
     sharing = sharing_relations(program)
     return tuple(
@@ -186,53 +188,58 @@ def _in_one_byte(program: Program, loop: Loop) -> tuple[Obstacle, ...]:
     )
 
 
-def _turned_round(inner: Loop, demands: list[CarriedDependence]) -> Iterator[CarriedDependence]:
-    """The pairs that run backwards if the loop directly inside is put outside."""
-    for one in demands:
-        if not one.dependence.reorderable:
-            yield replace(one, pairs=one.backward(inner))
+def _broken_by_interchange(
+    inner: Loop, demands: list[CarriedDependence]
+) -> Iterator[CarriedDependence]:
+    """Yield the pairs that run backward if the inner loop is moved outward."""
+    for carried in demands:
+        if not carried.dependence.reorderable:
+            yield replace(carried, pairs=carried.backward(inner))
 
 
 def _may_be_vector(program: Program, loop: Loop) -> bool:
     nest = (*prefix_loops(program, loop), *loops(loop))
-    return loop.kind is LoopKind.SEQUENTIAL and all(one.kind is not LoopKind.VECTOR for one in nest)
+    return loop.kind is LoopKind.SEQUENTIAL and all(
+        other.kind is not LoopKind.VECTOR for other in nest
+    )
 
 
 def _vector(
     program: Program, loop: Loop, demands: list[CarriedDependence]
 ) -> tuple[int, tuple[Obstacle, ...]]:
-    """The largest legal number of lanes, and what forbids twice as many."""
+    """Return the largest legal number of lanes, and the obstacles to twice as many."""
     lanes = LARGEST_LANES
-    # Vectors of half the lanes lie within those of all: what breaks the one breaks the other.
-    while lanes > 1 and next(_unlike_lanes(loop, demands, lanes), None):
+    # Halving misses no legal power of two: a pair that breaks a half vector also breaks the full
+    # vector that contains it.
+    while lanes > 1 and next(_broken_by_lanes(loop, demands, lanes), None):
         lanes //= 2
     obstacles: tuple[Obstacle, ...] = ()
     if lanes < LARGEST_LANES:
-        obstacles = _obstacles(_unlike_lanes(loop, demands, 2 * lanes), loop)
+        obstacles = _obstacles(_broken_by_lanes(loop, demands, 2 * lanes), loop)
     sharing = _sharing_memory(program, loop)
-    while lanes > 1 and (found := tuple(_in_one_place(program, loop, sharing, lanes))):
-        lanes, obstacles = lanes // 2, found
+    while lanes > 1 and (conflicts := tuple(_in_one_slot(program, loop, sharing, lanes))):
+        lanes, obstacles = lanes // 2, conflicts
     return lanes, obstacles
 
 
 def _sharing_memory(program: Program, loop: Loop) -> list[Array]:
-    """The arrays used below a loop of which elements share memory, and are right as it is."""
+    """Return the arrays below a loop whose elements share memory without a storage fault yet."""
     below = frozenset(statements(loop))
-    contracted = {one.array for one in program.dependences if one.storage}
+    folded = {dependence.array for dependence in program.dependences if dependence.storage}
     tree = executed(program.tree)
     return [
         array
         for name, array in program.arrays.items()
-        if (array.tile or name in contracted)
-        and any(one.statement in below for one in references_to(program, array))
+        if (array.tile or name in folded)
+        and any(reference.statement in below for reference in references_to(program, array))
         and next(array_faults(program, tree, array), None) is None
     ]
 
 
-def _in_one_place(
+def _in_one_slot(
     program: Program, loop: Loop, arrays: list[Array], lanes: int
 ) -> Iterator[Obstacle]:
-    """What lanes would spoil in memory that they share."""
+    """Yield the conflicts of lanes in the memory that elements of ``arrays`` share."""
     if not arrays:
         return
     tree = rewrite(program.tree, loop, lambda _: _vectorized(loop, lanes))
@@ -248,15 +255,15 @@ def _in_one_place(
             yield Obstacle(kind, array.name, source, sink, False, (apart,), shared_memory=True)
 
 
-def _unlike_lanes(
+def _broken_by_lanes(
     loop: Loop, demands: Iterable[CarriedDependence], lanes: int
 ) -> Iterator[CarriedDependence]:
-    """The pairs that break if the loop runs in vectors, at the times at which they really run."""
+    """Yield the pairs that break if the loop is vectorized, judged in the executed order."""
     tree = executed(_vectorized(loop, lanes))
-    for one in demands:
-        pairs = replace(pairs_of(one.dependence), relation=one.pairs)
+    for carried in demands:
+        pairs = replace(pairs_of(carried.dependence), relation=carried.pairs)
         for place in breaks(tree, pairs):
-            yield replace(one, pairs=place.relation)
+            yield replace(carried, pairs=place.relation)
 
 
 def _vectorized(loop: Loop, lanes: int) -> Node:
@@ -266,13 +273,19 @@ def _vectorized(loop: Loop, lanes: int) -> Node:
 
 
 def _obstacles(parts: Iterable[CarriedDependence], *along: Loop) -> tuple[Obstacle, ...]:
-    """One obstacle for all the parts that differ in their pairs alone, the empty parts left out."""
+    """Merge the parts that differ only in their pairs into one obstacle each; drop empty parts."""
     united: dict[tuple[DependenceKind, str, str, str, bool, bool], isl.Map] = {}
     for part in parts:
         if not part.pairs.is_empty():
-            found = part.dependence
+            dependence = part.dependence
             ends = (part.source, part.sink)
-            key = (found.kind, found.array, *ends, found.reorderable, found.may)
+            key = (
+                dependence.kind,
+                dependence.array,
+                *ends,
+                dependence.reorderable,
+                dependence.may,
+            )
             united[key] = united[key].union(part.pairs) if key in united else part.pairs
     return tuple(
         Obstacle(

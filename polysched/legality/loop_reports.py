@@ -1,4 +1,4 @@
-"""Reports on loops as text."""
+"""Format loop reports as text."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from polysched.ir.tree import LoopKind
 from polysched.legality.loop_properties import LoopReport, Obstacle
 
 SHOWN = 2
-"""Of the obstacles to one property so many are shown."""
+"""Obstacles shown for one property; the rest are counted."""
 
 
 def format_loop_reports(reports: tuple[LoopReport, ...]) -> str:
-    """A paragraph for each loop, inner loops indented.
+    """Format the reports, one paragraph for each loop, inner loops indented.
 
     ::
 
@@ -75,7 +75,7 @@ def _shown(obstacles: tuple[Obstacle, ...] | None) -> Iterator[str]:
 
 
 def format_obstacle(obstacle: Obstacle) -> str:
-    """An obstacle as text, ``flow on A from S to T, distance (1, -1)``."""
+    """Format an obstacle, ``flow on A from S to T, distance (1, -1)``."""
     free = " (a reduction, free in its order)" if obstacle.reduction else ""
     may = "may " if obstacle.may else ""
     if obstacle.shared_byte:

@@ -1,4 +1,4 @@
-"""Exactly once: every declared instance runs, none twice, no two of a statement together."""
+"""Exactly-once check: each declared instance runs; no two of a statement share a timestamp."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from polysched.schedule.program import Program
 
 
 def once_violation(program: Program, tree: Node) -> Violation | None:
-    """An instance that the executed tree loses or adds, or a pair that it runs at one time."""
-    placed = statements(tree)
+    """Find an instance that the executed tree loses or adds, or two instances at one timestamp."""
+    run = statements(tree)
     for name, declared in program.kernel.statements.items():
         kept = program.statements.get(name)
-        if kept is None or name not in placed:
+        if kept is None or name not in run:
             return _single(program, declared, declared.domain, Cause.LOST, runs=False)
         violation = _other_instances(program, declared, kept)
         if violation is not None:
@@ -31,20 +31,20 @@ def once_violation(program: Program, tree: Node) -> Violation | None:
 
 
 def _other_instances(program: Program, declared: Statement, kept: Statement) -> Violation | None:
-    """A declared instance that no instance of the kept statement stands for, or one too many."""
+    """Find a declared instance that the scheduled statement lacks, or an instance that it adds."""
     if kept is declared:
         return None
     copies = program.recomputed.get(kept.name)
     if copies is not None:
-        strange = kept.domain.subtract(copies.intersect_range(declared.domain).domain())
+        added = kept.domain.subtract(copies.intersect_range(declared.domain).domain())
         lost = declared.domain.subtract(copies.intersect_domain(kept.domain).range())
     else:
-        strange = kept.domain.subtract(declared.domain)
+        added = kept.domain.subtract(declared.domain)
         lost = declared.domain.subtract(kept.domain)
     if not lost.is_empty():
         return _single(program, declared, lost, Cause.LOST, runs=False)
-    if not strange.is_empty():
-        return _single(program, kept, strange, Cause.ADDED)
+    if not added.is_empty():
+        return _single(program, kept, added, Cause.ADDED)
     return None
 
 

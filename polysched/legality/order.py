@@ -1,8 +1,9 @@
-"""Order: which pairs of instances a loop tree does not run as they must be run.
+"""Order check: the pairs of dependent instances that a loop tree runs in a wrong order.
 
-The tree given here is the tree as it is executed (:func:`polysched.ir.tree.executed`): vector
-loops stand directly around leaves. Lanes run together, all reads of a statement before its writes.
-The iterations of a parallel loop run in any order and at once: none may depend on another.
+The tree is the executed tree (:func:`polysched.ir.tree.executed`), in which vector loops stand
+directly around leaves. The lanes of a vector run together, all reads of a statement before its
+writes. The iterations of a parallel loop run in any order and at once, so none may depend on
+another.
 """
 
 from __future__ import annotations
@@ -26,16 +27,17 @@ _AT_ONCE = MappingProxyType(
         LoopKind.PARALLEL: {False: Cause.THREADS, True: Cause.REDUCTION_THREADS},
     }
 )
-"""The kinds of loops whose iterations run at once; what is broken there, of a reduction or not."""
+"""Loop kinds whose iterations run at once: the cause of a violation, by ``Pairs.reorderable``."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs ``source instance -> sink instance`` that must stay apart in time, in that order.
+    """Pairs ``source instance -> sink instance``: the source must run before the sink.
 
     Attributes:
-        reorderable: either may come first, but they must not run together.
-        reads_first: source reads and sink writes, both in one statement: they may run together.
+        reorderable: either end may run first, but both must not run at once.
+        reads_first: the source reads and the sink writes in the same statement: both may run in
+            lanes of one vector.
     """
 
     source: str
@@ -47,7 +49,7 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class Break:
-    """Pairs that are not kept; ``loop`` is where, None where a sequence or leaf decides."""
+    """Pairs that a tree node breaks; ``loop`` is its name, None for a sequence or a leaf."""
 
     cause: Cause
     loop: str | None
@@ -55,26 +57,26 @@ class Break:
 
 
 def pairs_of(dependence: Dependence) -> Pairs:
-    """What a dependence demands of the order."""
-    within = dependence.source.statement == dependence.sink.statement
+    """Return the pairs that a dependence orders."""
+    same = dependence.source.statement == dependence.sink.statement
     return Pairs(
         dependence.source.statement,
         dependence.sink.statement,
         dependence.relation,
         dependence.reorderable,
-        within and dependence.kind is DependenceKind.ANTI and not dependence.reorderable,
+        same and dependence.kind is DependenceKind.ANTI and not dependence.reorderable,
     )
 
 
 def demanded(dependences: Sequence[Dependence]) -> Sequence[Dependence]:
-    """The dependences that every order must keep: not those of elements that only share memory."""
-    if isinstance(dependences, DependenceTable):  # of the program as declared, where none do
+    """Return the dependences that every order must keep: all but those of shared storage."""
+    if isinstance(dependences, DependenceTable):  # the declared program shares no storage
         return dependences
-    return [one for one in dependences if not one.storage]
+    return [dependence for dependence in dependences if not dependence.storage]
 
 
 def merged(dependences: Iterable[Dependence]) -> list[Pairs]:
-    """The demands of all the dependences, those of one kind between two statements united."""
+    """Unite the pairs of all dependences of one kind between the same two statements."""
     united: dict[tuple[str, str, bool, bool], Pairs] = {}
     for dependence in dependences:
         pairs = pairs_of(dependence)
@@ -88,7 +90,7 @@ def merged(dependences: Iterable[Dependence]) -> list[Pairs]:
 
 
 def breaks(node: Node, pairs: Pairs) -> Iterator[Break]:
-    """The pairs that ``node`` does not keep, from the outermost place of breaking inwards."""
+    """Yield the pairs that ``node`` breaks, from the outermost breaking node inward."""
     match node:
         case Leaf():
             yield Break(Cause.SAME_TIME, None, pairs.relation)
@@ -120,12 +122,12 @@ def _loop_breaks(loop: Loop, pairs: Pairs) -> Iterator[Break]:
 
 
 def unordered(tree: Node, source: Reference, sink: Reference, pairs: isl.Map) -> isl.Map:
-    """The pairs of which the tree does not keep the source before the sink.
+    """Return the pairs whose sink may run before, or at once with, the source.
 
-    An instance that reads and writes does so in this order.
+    Each instance reads before it writes.
     """
-    within = source.statement == sink.statement
-    reads_first = within and source.position > 0 and not sink.position
+    same = source.statement == sink.statement
+    reads_first = same and source.position > 0 and not sink.position
     if reads_first:
         pairs = pairs.subtract(isl.Map.identity(pairs.get_space()))
     nothing = pairs.subtract(pairs)
@@ -144,13 +146,13 @@ def keeps(tree: Node, dependences: Sequence[Dependence]) -> bool:
 def broken_dependences(
     tree: Node, dependences: Sequence[Dependence]
 ) -> list[tuple[Dependence, list[Break]]]:
-    """The dependences that the executed tree breaks, each with the places at which it does.
+    """Return the dependences that the executed tree breaks, each with its breaks.
 
-    Of those that break alike, up to the names of statements and loops, the first one only.
+    Of dependences that are equal up to the names of statements and loops, only the first counts.
     """
-    found = []
+    broken = []
     for dependence in representatives(dependences, tree):
         places = list(breaks(tree, pairs_of(dependence)))
         if places:
-            found.append((dependence, places))
-    return found
+            broken.append((dependence, places))
+    return broken

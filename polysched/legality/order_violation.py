@@ -1,4 +1,4 @@
-"""The witness of a broken dependence."""
+"""Find the smallest witness of a broken dependence."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _RANK = {DependenceKind.FLOW: 0, DependenceKind.OUTPUT: 1, DependenceKind.ANTI: 
 
 
 def order_violation(program: Program, tree: Node) -> Violation | None:
-    """The smallest pair of instances that the executed tree does not keep apart as it must.
+    """Find the smallest pair of dependent instances that the executed tree runs in a wrong order.
 
-    What merely shares memory is judged with the storage. At equal parameters a flow dependence is
-    shown before an output, that before an anti.
+    Storage dependences are left to the storage check. At equal parameters, a flow dependence is
+    preferred to an output dependence, and an output dependence to an anti dependence.
     """
     dependences = demanded(program.dependences)
     if keeps(tree, dependences):
         return None
-    found = [
+    candidates = [
         (dependence, places, smallest_pair(_united(places)))
         for dependence, places in broken_dependences(tree, dependences)
     ]
     dependence, places, (source, sink) = min(
-        found,
+        candidates,
         key=lambda entry: (
             [value for _, value in entry[2][0].parameters],
             _RANK[entry[0].kind],

@@ -1,4 +1,4 @@
-"""A small picture of the iteration space around a witness, as text."""
+"""Draw the iteration space around a witness as text."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ from polysched.legality.verdict import Violation
 from polysched.schedule.program import Program
 
 WIDTH = 60
-"""No line is longer."""
+"""Largest length of a line, in characters."""
 
 QUOTA = 200_000
-"""Operations of isl for one picture."""
+"""isl operations for one picture; if they are spent, there is no picture."""
 
 SECONDS = 0.5
-"""Its wall time."""
+"""Wall time for one picture, in seconds."""
 
-# So many values of the outer and of the inner dimension are shown: the first that fit.
+# Numbers of (outer, inner) values to show; the first pair that fits into WIDTH is used.
 _SIZES = ((8, 8), (8, 6), (8, 5), (8, 4), (8, 3), (8, 2))
 _GAP = "..."
 _BETWEEN = " " * 4
 
 
 def picture(program: Program, violation: Violation) -> tuple[str, ...]:
-    """The instances around a witness and the order in which the schedule runs them, in a few lines.
+    """Draw the instances around a witness and the order in which the schedule runs them.
 
-    Left the instances as dots, the source of the witness as A and the sink as B; right, if there is
-    room, the numbers in which the schedule runs those that are shown. Equal numbers run together.
+    The left grid shows the instances as dots, the source of the witness as A and the sink as B. The
+    right grid, if there is room, numbers the shown instances in the order of the schedule. Equal
+    numbers run at once.
 
     ::
 
@@ -41,19 +42,19 @@ def picture(program: Program, violation: Violation) -> tuple[str, ...]:
           3  B  .              3  2B   4
         A = S[2,3], B = S[3,2]
 
-    Empty where there is nothing to draw: a witness of one instance, a statement in no loop, numbers
-    too long for a line, or a domain at which isl gives up.
+    The result is empty if the witness is one instance, a statement is in no loop, the numbers are
+    too long for a line, or isl exceeds its quota.
 
     Args:
-        program: the program of which the violation is one; of a fault of the kernel as declared
-            that before the first step.
+        program: the program in which the violation was found; for a fault of the declared kernel,
+            the program before the first step.
     """
     try:
         with operation_quota(QUOTA, SECONDS):
             for with_order in (True, False):
                 for size in _SIZES:
-                    found = planes(program, violation.witness, size)
-                    lines = _lines(found, with_order=with_order)
+                    shown = planes(program, violation.witness, size)
+                    lines = _lines(shown, with_order=with_order)
                     if max(map(len, lines), default=0) <= WIDTH:
                         return (*lines, *_legend(violation)) if lines else ()
     except (QuotaExceededError, KernelError, isl.Error):
@@ -61,11 +62,11 @@ def picture(program: Program, violation: Violation) -> tuple[str, ...]:
     return ()
 
 
-def _lines(found: tuple[Plane, ...], *, with_order: bool) -> list[str]:
-    times = {cell.time for plane in found for cell in plane.cells.values()}
+def _lines(shown: tuple[Plane, ...], *, with_order: bool) -> list[str]:
+    times = {cell.time for plane in shown for cell in plane.cells.values()}
     numbers = {time: str(number) for number, time in enumerate(sorted(times), start=1)}
     lines = []
-    for plane in found:
+    for plane in shown:
         block = [
             _title(plane, WIDTH // 2 if with_order else WIDTH),
             *_grid(plane, lambda cell: cell.mark or "."),
@@ -88,7 +89,7 @@ def _title(plane: Plane, width: int) -> str:
 
 
 def _grid(plane: Plane, text: Callable[[Cell], str]) -> list[str]:
-    """A line of column values, and a line for each row."""
+    """Format a header of column values, and a line for each row."""
     *outer, inner = plane.axes
     table = [["\\".join(axis.name for axis in plane.axes), *map(_value, inner.values)]]
     for row in outer[0].values if outer else (None,):

@@ -1,7 +1,7 @@
-"""The surroundings of a witness in numbers: planes through an iteration space, with the times.
+"""Planes of an iteration space around a witness: the instances and their timestamps.
 
-Only the instances that are shown are looked at, so the size of the domain does not matter; and all
-arithmetic is on Python's integers, so that of its numbers does not either.
+Only the shown instances are evaluated, so the cost does not depend on the size of the domain. The
+arithmetic uses Python integers, so no number overflows.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from polysched.legality.verdict import Occurrence, Witness
 from polysched.schedule.program import Program
 
 Marks: TypeAlias = Mapping[tuple[int, ...], str]
-"""The letters of instances, by the values of their indices."""
+"""Letters of instances (A, B), by the values of their indices."""
 
-_IN_TURN = frozenset({LoopKind.SEQUENTIAL, LoopKind.UNROLLED})
+_ORDERED_KINDS = frozenset({LoopKind.SEQUENTIAL, LoopKind.UNROLLED})
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One dimension of a plane: its index, and the values shown; None where some are left out."""
+    """One dimension of a plane: its index and the shown values; None marks left-out values."""
 
     name: str
     values: tuple[int | None, ...]
@@ -39,10 +39,9 @@ class Axis:
 
 @dataclass(frozen=True)
 class Cell:
-    """An instance: its letter, if it has one, and when the schedule runs it.
+    """An instance: its letter or an empty text, and its timestamp in the schedule.
 
-    Instances of one time have no order: lanes, or iterations of a parallel loop, all of which
-    count as if they ran in step.
+    Instances with equal timestamps run at once: lanes, or iterations of a parallel loop.
     """
 
     mark: str
@@ -51,13 +50,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plane:
-    """Instances of a statement that differ in one dimension or two, near those of a witness.
+    """Instances of a statement near a witness that differ in one or two dimensions.
 
     Attributes:
         fixed: the other indices, with their values.
-        axes: the outer dimension first.
-        cells: the instances by their values on the axes; no value is None here, though for what is
-            left out on an axis one may ask with None.
+        axes: the one or two dimensions, the outer first.
+        cells: the instances by their values on the axes. A lookup with None, an axis value that is
+            left out, finds nothing.
     """
 
     statement: str
@@ -67,13 +66,13 @@ class Plane:
 
 
 def planes(program: Program, witness: Witness, size: tuple[int, int]) -> tuple[Plane, ...]:
-    """One plane that holds both instances of a witness, marked A and B, or one plane for each.
+    """Return one plane with both instances of a witness, marked A and B, or one plane for each.
 
-    There is none for a witness of one instance, or if a statement is in no loop.
+    The result is empty for a witness of one instance, or if a statement has no index.
 
     Args:
-        size: how many values of the outer and of the inner dimension are shown, each at least 2; of
-            the outer one less than half as many where there are two planes.
+        size: the numbers of outer and of inner values to show, each at least 2. If there are two
+            planes, each shows fewer than half as many outer values.
     """
     source, sink = witness.source, witness.sink
     if sink is None or not (source.instance and sink.instance):
@@ -86,7 +85,7 @@ def planes(program: Program, witness: Witness, size: tuple[int, int]) -> tuple[P
     else:
         parts = [(source.statement, {source.instance: "A"}), (sink.statement, {sink.instance: "B"})]
         size = (max(2, (size[0] - 1) // 2), size[1])
-    tree = _in_turn(executed(program.tree))
+    tree = _without_concurrent(executed(program.tree))
     return tuple(
         _plane(
             program.statements[name],
@@ -101,17 +100,18 @@ def planes(program: Program, witness: Witness, size: tuple[int, int]) -> tuple[P
 
 
 def _chosen(source: tuple[int, ...], sink: tuple[int, ...]) -> tuple[int, ...]:
-    """The one or two positions to show.
+    """Choose the one or two dimensions to show.
 
-    The first in which the instances differ decides their order in the program. Beside it the first
-    that points the other way, for it is what makes another order go wrong.
+    The first dimension in which the instances differ decides their order in the program. The second
+    choice is the first dimension with a negative distance, because that one makes another loop
+    order illegal.
     """
     pairs = list(enumerate(zip(source, sink, strict=False)))
     differing = [position for position, (a, b) in pairs if a != b]
     if not differing:
         return tuple(position for position, _ in pairs[-2:])
     backwards = [position for position, (a, b) in pairs if a > b]
-    others = [one for one in (*backwards, *differing) if one != differing[0]]
+    others = [position for position in (*backwards, *differing) if position != differing[0]]
     return tuple(sorted({differing[0], *others[:1]}))
 
 
@@ -122,14 +122,14 @@ def _in_one_plane(source: Occurrence, sink: Occurrence, chosen: tuple[int, ...])
     )
 
 
-def _in_turn(node: Node) -> Node:
-    """The tree without the loops whose iterations have no order among themselves."""
+def _without_concurrent(node: Node) -> Node:
+    """Return the tree without its vector and parallel loops, whose iterations run at once."""
     match node:
         case Loop(kind=kind, body=body):
-            inner = _in_turn(body)
-            return replace(node, body=inner) if kind in _IN_TURN else inner
+            inner = _without_concurrent(body)
+            return replace(node, body=inner) if kind in _ORDERED_KINDS else inner
         case Sequence(children=children):
-            return sequence([_in_turn(child) for child in children])
+            return sequence([_without_concurrent(child) for child in children])
         case Leaf():
             return node
 
@@ -153,16 +153,16 @@ def _plane(
         _window(domain, position, {instance[position] for instance in marks}, count)
         for position, count in zip(chosen, size[-len(chosen) :], strict=True)
     ]
-    grid = list(product(*([value for value in one if value is not None] for one in windows)))
+    grid = list(product(*([value for value in window if value is not None] for window in windows)))
     variables: dict[str, Any] = {**parameters, **dict(zip(statement.indices, base, strict=True))}
     for position, column in zip(chosen, zip(*grid, strict=True), strict=True):
         variables[statement.indices[position]] = np.array(column, object)
     inside = _evaluated(from_set(domain), variables, len(grid))
     rows = [
-        [one] * len(grid)
-        if isinstance(one, int)
-        else _evaluated(from_pw_aff(named(one, statement.indices)), variables, len(grid))
-        for one in times
+        [column] * len(grid)
+        if isinstance(column, int)
+        else _evaluated(from_pw_aff(named(column, statement.indices)), variables, len(grid))
+        for column in times
     ]
     instances = [_with(base, chosen, values) for values in grid]
     cells: dict[tuple[int | None, ...], Cell] = {
@@ -191,21 +191,23 @@ def _with(
 
 
 def _evaluated(expression: Expression, variables: Mapping[str, Any], count: int) -> list[Any]:
-    """The values at ``count`` places, exact: numpy works on Python's integers here."""
+    """Evaluate an expression at ``count`` points, exactly: the arrays hold Python integers."""
     values = np.asarray(evaluate_many(expression, variables), object)
     return list(np.broadcast_to(values, count))
 
 
 def _window(domain: isl.Set, position: int, centers: set[int], count: int) -> list[int | None]:
-    """About ``count`` values of a dimension, those of the witness among them; None for a gap."""
+    """Choose about ``count`` values of a dimension that include ``centers``; None marks a gap."""
     lowest, highest = least(domain, position), greatest(domain, position)
     first, last = min(centers), max(centers)
     if last - first < count:
         runs = [_run(first, last, count, lowest, highest)]
     else:
         half = max(1, count // 2)
-        runs = [_run(one, one, half, lowest, highest) for one in (first, last)]
-        if runs[0].stop >= runs[1].start - 1:  # nothing, or one value, lies between
+        runs = [_run(center, center, half, lowest, highest) for center in (first, last)]
+        if (
+            runs[0].stop >= runs[1].start - 1
+        ):  # at most one value lies between: a gap mark would save nothing
             runs = [range(runs[0].start, runs[1].stop)]
     window: list[int | None] = []
     if lowest is None or lowest < runs[0].start:
@@ -226,7 +228,7 @@ def _is_any(domain: isl.Set, position: int, between: range) -> bool:
 
 
 def _run(first: int, last: int, count: int, lowest: int | None, highest: int | None) -> range:
-    """``count`` neighboring values from ``first`` to ``last`` and on both sides, inside bounds."""
+    """Return ``count`` consecutive values around ``first`` to ``last``, inside the bounds."""
     start = first - (count - (last - first + 1)) // 2
     if highest is not None:
         start = min(start, highest - count + 1)
@@ -237,6 +239,6 @@ def _run(first: int, last: int, count: int, lowest: int | None, highest: int | N
 
 
 def _trimmed(window: list[int | None], used: set[int | None]) -> tuple[int | None, ...]:
-    """The window without the values at its ends at which no instance is."""
+    """Drop the values at the ends of a window that no instance has."""
     shown = [place for place, value in enumerate(window) if value is None or value in used]
     return tuple(window[shown[0] : shown[-1] + 1])

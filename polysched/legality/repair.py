@@ -1,4 +1,4 @@
-"""Repairs as data: what is changed of a schedule, and the schedule that it gives."""
+"""Repairs as data: edits of a schedule, and the schedules that result from them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from polysched.schedule.schedule import Schedule
 
 @dataclass(frozen=True)
 class StepEdit:
-    """Steps of a schedule are replaced by others.
+    """Replacement of consecutive steps of a schedule.
 
     Attributes:
-        description: what to do, for a person.
-        first: where the change begins, an index into the schedule's steps.
-        removed: how many steps are taken away from there on.
-        inserted: the steps that stand there instead.
+        description: the advice for a person.
+        first: the index of the first step to replace.
+        removed: the number of steps to remove.
+        inserted: the steps to insert instead.
     """
 
     description: str
@@ -32,7 +32,7 @@ class StepEdit:
 
 @dataclass(frozen=True)
 class OrderEdit:
-    """The kernel lets the instances of a reduction combine in any order."""
+    """Change of the kernel: a reduction gets the order policy ``any``."""
 
     description: str
     statement: str
@@ -46,10 +46,10 @@ class Repair:
     """A change that makes an illegal schedule legal, proved by the checker.
 
     Attributes:
-        description: what to do, for a person, in a line.
+        description: the advice for a person, one line.
         schedule: the repaired schedule, ready to use. If ``edits`` has an :class:`OrderEdit`, it
             schedules the changed kernel.
-        edits: the changes, each to the schedule that the one before gives.
+        edits: the changes; each applies to the result of the change before.
     """
 
     description: str
@@ -62,7 +62,7 @@ class Repair:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """An illegal schedule, its violation, and the index of the guilty step."""
+    """Illegal schedule with its violation and the index of the offending step."""
 
     schedule: Schedule
     violation: Violation
@@ -70,17 +70,17 @@ class Case:
 
     @property
     def step(self) -> Step:
-        """The guilty step."""
+        """The offending step."""
         return self.schedule.steps[self.index]
 
     @property
     def before(self) -> Program:
-        """The program that the guilty step is given."""
+        """The program before the offending step."""
         return self.schedule.programs[self.index]
 
     @property
     def after(self) -> Program:
-        """The program that the guilty step makes."""
+        """The program after the offending step."""
         return self.schedule.programs[self.index + 1]
 
     @property
@@ -92,40 +92,41 @@ class Case:
 
 
 def insert_before(schedule: Schedule, index: int, steps: tuple[Step, ...]) -> StepEdit:
-    """New steps before the step at ``index``."""
+    """Insert steps before the step at ``index``."""
     text = f"{format_steps(steps)} before {format_step(schedule.steps[index])}"
     return StepEdit(text, index, 0, steps)
 
 
 def insert_after(schedule: Schedule, index: int, steps: tuple[Step, ...]) -> StepEdit:
-    """New steps after the step at ``index``."""
+    """Insert steps after the step at ``index``."""
     text = f"{format_steps(steps)} after {format_step(schedule.steps[index])}"
     return StepEdit(text, index + 1, 0, steps)
 
 
 def replace_step(schedule: Schedule, index: int, steps: tuple[Step, ...]) -> StepEdit:
-    """Other steps instead of the one at ``index``."""
+    """Replace the step at ``index`` by other steps."""
     text = f"{format_steps(steps)} instead of {format_step(schedule.steps[index])}"
     return StepEdit(text, index, 1, steps)
 
 
 def leave_out(schedule: Schedule, index: int) -> StepEdit:
-    """The schedule without the step at ``index``."""
+    """Remove the step at ``index``."""
     return StepEdit(f"leave out {format_step(schedule.steps[index])}", index, 1, ())
 
 
 def format_steps(steps: tuple[Step, ...]) -> str:
-    """Steps as a chain of calls, ``skew('i', by='t').skew('j', by='t')``."""
+    """Format steps as a chain of calls, ``skew('i', by='t').skew('j', by='t')``."""
     return ".".join(map(format_step, steps))
 
 
 def apply_edit(schedule: Schedule, edit: Edit) -> Schedule:
-    """The changed schedule, not judged; what stands before the change is not computed anew.
+    """Apply an edit to a schedule, without judging the result.
 
-    New steps get the source line of the step at the place of the change.
+    The programs before the edit are reused. Inserted steps get the source line of the step at the
+    position of the edit.
 
     Raises:
-        ScheduleError: a new or a later step does not fit the changed program.
+        ScheduleError: an inserted or a later step does not fit the changed program.
     """
     if isinstance(edit, OrderEdit):
         return _replayed(schedule.of(_freely_ordered(schedule.kernel, edit.statement)), schedule, 0)

@@ -1,7 +1,7 @@
-"""Repair by copies: what the iterations of a vector or parallel loop share, each gets for itself.
+"""Repair by copies: give each iteration of a vector or parallel loop a copy of shared elements.
 
-A reduction that is free in its order gets partial results (``rfactor``), a temporary array a copy
-in every iteration (``promote`` for threads, ``privatize`` for lanes).
+A reduction with the order policy ``any`` gets partial results (``rfactor``). A temporary array gets
+a copy for each iteration (``promote`` for threads, ``privatize`` for lanes).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from polysched.errors import ScheduleError
 from polysched.ir.expressions import Constant
 from polysched.ir.kernel import Role
 from polysched.ir.tree import Loop
+from polysched.legality.carried import dependences_within
 from polysched.legality.repair import Case, StepEdit, replace_step
-from polysched.legality.within import dependences_within
 from polysched.schedule.parallel import Parallel
 from polysched.schedule.primitives import Step, transform
 from polysched.schedule.privatize import Privatize
@@ -25,16 +25,16 @@ from polysched.schedule.split import Split
 from polysched.schedule.vectorize import Vectorize
 
 CHUNKS = 16
-"""Partial results for threads, where the number of iterations is a literal."""
+"""Number of partial results for threads if the trip count is a literal."""
 CHUNK = 256
-"""Iterations that share a partial result where it is none."""
+"""Iterations that share a partial result if the trip count is parametric."""
 
 
 def copies_for_threads(case: Case) -> list[StepEdit]:
-    """Partial results and copies for the iterations of a guilty parallel loop.
+    """Propose partial results and copies for the iterations of an offending parallel loop.
 
-    For a reduction the loop is split, and chunks run in parallel. The copies of temporaries live
-    for an iteration, or side by side where that is not enough.
+    For a reduction, split the loop and run the chunks in parallel. The copies of a temporary live
+    for one iteration (``promote``) or, as a second proposal, side by side (``privatize``).
     """
     step = case.step
     if not isinstance(step, Parallel):
@@ -42,7 +42,7 @@ def copies_for_threads(case: Case) -> list[StepEdit]:
     loop = find_loop(case.before, step.loop)
     extent = largest_extent(case.before, loop)
     factor = CHUNK if extent is None else -(-extent // CHUNKS)
-    found: list[tuple[Step, ...]] = []
+    candidates: list[tuple[Step, ...]] = []
     for shared in _shared(case.before, loop):
         steps: tuple[Step, ...] = ()
         at = step.loop
@@ -50,28 +50,28 @@ def copies_for_threads(case: Case) -> list[StepEdit]:
             steps, at = (Split(step.loop, factor),), f"{step.loop}o"
         steps = (*steps, *(Rfactor(name, at) for name in shared.reductions))
         for copies in (Promote, Privatize):
-            made = (copies(array, at) for array in shared.temporaries)
-            found.append((*steps, *made, Parallel(at)))
-    return [replace_step(case.schedule, case.index, steps) for steps in dict.fromkeys(found)]
+            copy_steps = (copies(array, at) for array in shared.temporaries)
+            candidates.append((*steps, *copy_steps, Parallel(at)))
+    return [replace_step(case.schedule, case.index, steps) for steps in dict.fromkeys(candidates)]
 
 
 def copies_for_lanes(case: Case) -> list[StepEdit]:
-    """A vector of partial results, and of copies of temporaries, for a guilty vector loop.
+    """Propose a partial result and copies of temporaries per lane of an offending vector loop.
 
-    The loop is split, so that there are no more of them than lanes. For a reduction the lanes are
-    put outside the loop over the vectors: each adds up its own share of all.
+    Split the loop, so that there are as many copies as lanes. For a reduction, move the lane loop
+    outside of the loop over the vectors, so that each lane accumulates its own partial result.
     """
     step = case.step
     if not isinstance(step, Vectorize):
         return []
-    found = []
+    edits = []
     for shared in _shared(case.before, find_loop(case.before, step.loop)):
         try:
             steps = _lanes_with_copies(case.before, step, shared)
-        except ScheduleError:  # it does not fit this program
+        except ScheduleError:  # the steps do not fit this program
             continue
-        found.append(replace_step(case.schedule, case.index, steps))
-    return found
+        edits.append(replace_step(case.schedule, case.index, steps))
+    return edits
 
 
 def _lanes_with_copies(program: Program, step: Vectorize, shared: _Shared) -> tuple[Step, ...]:
@@ -81,9 +81,9 @@ def _lanes_with_copies(program: Program, step: Vectorize, shared: _Shared) -> tu
         steps.append(Reorder((inner, outer)))
     for order_step in steps:
         program = transform(program, order_step)
-    made: list[Rfactor | Privatize] = [Rfactor(name, inner) for name in shared.reductions]
-    made += [Privatize(array, inner) for array in shared.temporaries]
-    for copies in made:
+    copy_steps: list[Rfactor | Privatize] = [Rfactor(name, inner) for name in shared.reductions]
+    copy_steps += [Privatize(array, inner) for array in shared.temporaries]
+    for copies in copy_steps:
         beside = _side_by_side(program, copies)
         program = transform(program, beside)
         steps.append(beside)
@@ -92,10 +92,10 @@ def _lanes_with_copies(program: Program, step: Vectorize, shared: _Shared) -> tu
 
 @dataclass(frozen=True)
 class _Shared:
-    """What iterations share and each shall have for itself.
+    """Reductions and arrays that iterations share and that get a copy for each iteration.
 
     Attributes:
-        reductions: statements, free in their order, that get partial results.
+        reductions: statements with the order policy ``any`` that get partial results.
         temporaries: arrays that get copies.
     """
 
@@ -104,19 +104,19 @@ class _Shared:
 
 
 def _shared(program: Program, loop: Loop) -> tuple[_Shared, ...]:
-    """The ways to share nothing; none if there is nothing to be done.
+    """Return the ways to remove the sharing between iterations; empty if there is none.
 
-    A temporary in which a reduction adds up what belongs to one iteration gets copies; one in which
-    it adds up over the iterations gets partial results. Both are proposed, the copies first.
+    A temporary that a reduction updates within one iteration needs copies. A temporary that a
+    reduction updates across iterations needs partial results. Propose both, the copies first.
     """
     reductions: dict[str, str] = {}
     temporaries: dict[str, None] = {}
-    for within in dependences_within(program, loop):
-        array = program.arrays[within.dependence.array]
-        if within.apart(loop).is_empty():
+    for carried in dependences_within(program, loop):
+        array = program.arrays[carried.dependence.array]
+        if carried.apart(loop).is_empty():
             continue
-        if within.dependence.reorderable:
-            reductions[within.source] = array.name
+        if carried.dependence.reorderable:
+            reductions[carried.source] = array.name
         elif array.role is Role.TEMPORARY:
             temporaries[array.name] = None
     outside = tuple(name for name, array in reductions.items() if array not in temporaries)
@@ -126,10 +126,10 @@ def _shared(program: Program, loop: Loop) -> tuple[_Shared, ...]:
 
 
 def _side_by_side(program: Program, step: Rfactor | Privatize) -> Rfactor | Privatize:
-    """The step in such an order of dimensions that the copies of one element lie together."""
+    """Order the dimensions of a step so that the copies of one element are contiguous."""
     arrays = transform(program, step).arrays
-    (made,) = (array for name, array in arrays.items() if name not in program.arrays)
-    own, *elements = made.dimensions[made.tile :]
-    if all(extent == Constant(1) for extent in made.stored_shape[1:]):
+    (expanded,) = (array for name, array in arrays.items() if name not in program.arrays)
+    own, *elements = expanded.dimensions[expanded.tile :]
+    if all(extent == Constant(1) for extent in expanded.stored_shape[1:]):
         return step
     return replace(step, order=(*elements, own))

@@ -1,4 +1,4 @@
-"""Repair by asking for less: another order, fewer tiled loops, a step or an order given up."""
+"""Repair by asking for less: another order, fewer tiled loops, no fusion, a free reduction."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from polysched.schedule.reorder import Reorder
 from polysched.schedule.tile import Tile
 
 MOST_PERMUTED = 4
-"""The orders of more loops than this are too many to try."""
+"""Most loops of a reorder whose other orders are tried (4 loops: 24 orders)."""
 
 
 def other_orders(case: Case) -> list[StepEdit]:
-    """The loops of a guilty reorder in other orders, those nearest to the one asked for first."""
+    """Propose other orders for an offending reorder, those with the fewest inversions first."""
     step = case.step
     if not isinstance(step, Reorder) or len(step.order) > MOST_PERMUTED:
         return []
@@ -30,18 +30,18 @@ def other_orders(case: Case) -> list[StepEdit]:
 
 
 def _inversions(order: tuple[str, ...], wanted: tuple[str, ...]) -> int:
-    """How many pairs of loops stand the other way round."""
+    """Count the pairs of loops in ``order`` that ``wanted`` has the other way round."""
     places = [wanted.index(name) for name in order]
     return sum(first > second for first, second in combinations(places, 2))
 
 
 def fewer_tiled_loops(case: Case) -> list[StepEdit]:
-    """A guilty tile without one of its loops, the outer ones first; two at least stay."""
+    """Propose an offending tile with fewer loops; drop outer loops first, keep at least two."""
     step = case.step
     if not isinstance(step, Tile):
         return []
     count = len(step.loops)
-    found = []
+    edits = []
     for size in range(count - 1, 1, -1):
         for kept in reversed(list(combinations(range(count), size))):
             tile = Tile(
@@ -50,12 +50,12 @@ def fewer_tiled_loops(case: Case) -> list[StepEdit]:
                 None if step.outer is None else tuple(step.outer[i] for i in kept),
                 None if step.inner is None else tuple(step.inner[i] for i in kept),
             )
-            found.append(replace_step(case.schedule, case.index, (tile,)))
-    return found
+            edits.append(replace_step(case.schedule, case.index, (tile,)))
+    return edits
 
 
 def unfused(case: Case) -> list[StepEdit]:
-    """The schedule without one of its fusions, the last first."""
+    """Propose to leave out one of the fusions, the last first."""
     indices = range(case.index, -1, -1)
     return [
         leave_out(case.schedule, index)
@@ -65,7 +65,7 @@ def unfused(case: Case) -> list[StepEdit]:
 
 
 def free_reductions(case: Case) -> list[OrderEdit]:
-    """A kernel in which a reduction that stands in the way may combine in any order."""
+    """Propose the order policy ``any`` for a reduction of the violation."""
     statements = case.schedule.kernel.statements
     concerned = {case.violation.array}
     concerned |= {statements[name].target.array for name in case.ends if name in statements}
@@ -83,5 +83,5 @@ def free_reductions(case: Case) -> list[OrderEdit]:
 
 
 def omissions(case: Case) -> list[StepEdit]:
-    """The schedule without the guilty step."""
+    """Propose to leave out the offending step."""
     return [leave_out(case.schedule, case.index)]

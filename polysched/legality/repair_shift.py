@@ -1,27 +1,27 @@
-"""Repair by shifting: in a fused loop the later statements wait for what they need.
+"""Repair by shifting: delay statements of a fused loop until their sources have run.
 
-The amounts solve a system of difference constraints, ``shift[sink] >= shift[source] + lag``, by
-longest paths (Bellman and Ford); the lags are the greatest distances by which a dependence runs
-backwards in the loop. So they are the smallest amounts that are not negative.
+The amounts are the smallest nonnegative solution of a system of difference constraints,
+``shift[sink] >= shift[source] + lag``, computed as longest paths (Bellman-Ford). A lag is the
+greatest distance, in iterations, by which a dependence runs backward in the loop.
 """
 
 from __future__ import annotations
 
 from polysched.dependence.distance import distance
 from polysched.ir.tree import Loop, LoopKind, statements
+from polysched.legality.carried import dependences_within, loop_reference
 from polysched.legality.repair import Case, StepEdit, insert_after
 from polysched.legality.repair_skew import common_loops
 from polysched.legality.verdict import ViolationKind
-from polysched.legality.within import dependences_within, loop_reference
 from polysched.schedule.program import Program
 from polysched.schedule.shift import Shift
 
 
 def shifts(case: Case) -> list[StepEdit]:
-    """Shifts after the guilty step, in one of the loops around both ends of the witness."""
+    """Propose shifts after the offending step, in a loop around both ends of the witness."""
     if case.violation.what is not ViolationKind.ORDER or len(case.ends) < 2:
         return []
-    found = []
+    edits = []
     for loop in common_loops(case.after, case.ends):
         if loop.kind is LoopKind.SEQUENTIAL:
             amounts = smallest_shifts(case.after, loop) or {}
@@ -30,25 +30,25 @@ def shifts(case: Case) -> list[StepEdit]:
                 Shift(reference, amount, name) for name, amount in amounts.items() if amount
             )
             if steps:
-                found.append(insert_after(case.schedule, case.index, steps))
-    return found
+                edits.append(insert_after(case.schedule, case.index, steps))
+    return edits
 
 
 def smallest_shifts(program: Program, loop: Loop) -> dict[str, int] | None:
-    """How far each statement below a loop has to be shifted for every sink to wait for its source.
+    """Compute the shift of each statement below a loop, in iterations, that keeps every dependence.
 
-    None where no shift by constants suffices.
+    The result is None if no constant shifts suffice.
     """
     order = statements(loop)
     lags: dict[tuple[str, str], int] = {}
-    for within in dependences_within(program, loop):
-        source, sink = within.source, within.sink
-        if within.dependence.reorderable:
+    for carried in dependences_within(program, loop):
+        source, sink = carried.source, carried.sink
+        if carried.dependence.reorderable:
             continue
-        lowest, _ = distance(within.pairs, loop.values[source], loop.values[sink])
+        lowest, _ = distance(carried.pairs, loop.values[source], loop.values[sink])
         if lowest is None:
             return None
-        # In one iteration the source has to stand first; if it does not, the sink runs in the next.
+        # If the sink precedes the source in the body, it must run at least one iteration later.
         lag = -lowest + (order.index(sink) < order.index(source))
         lags[source, sink] = max(lag, lags.get((source, sink), lag))
     amounts = dict.fromkeys(order, 0)

@@ -1,9 +1,9 @@
-"""Repair by skewing: the loops of a nest are delayed until every order of them is legal.
+"""Repair by skewing: make a band of loops fully permutable.
 
-A band of loops may be permuted and tiled when no dependence has a negative distance in any of its
+A band of loops may be permuted and tiled if no dependence has a negative distance in any of its
 loops (Wolf and Lam, "A data locality optimizing algorithm", PLDI 1991). A loop with negative
-distances is skewed by an outer loop that carries the dependences to blame, by the smallest factor
-that suffices.
+distances is skewed, by the smallest sufficient factor, by an outer loop that carries these
+dependences.
 """
 
 from __future__ import annotations
@@ -14,37 +14,37 @@ import islpy as isl
 
 from polysched.dependence.distance import distance
 from polysched.ir.tree import Loop, LoopKind, path
+from polysched.legality.carried import CarriedDependence, dependences_within, loop_reference
 from polysched.legality.repair import Case, StepEdit, insert_before
 from polysched.legality.verdict import ViolationKind
-from polysched.legality.within import CarriedDependence, dependences_within, loop_reference
 from polysched.schedule.primitives import transform
 from polysched.schedule.program import Program
 from polysched.schedule.skew import Skew
 
 LARGEST_FACTOR = 64
-"""A skew by more than this would leave nothing of a tile."""
+"""Largest skew factor; a larger one would skew a tile beyond its own size."""
 
 
 def skews(case: Case) -> list[StepEdit]:
-    """Skews of the loops around the witness: before the guilty step, or before an earlier one.
+    """Propose skews of the loops around the witness, before the offending step or an earlier step.
 
-    The later the better, and of several skews as few as needed, the outermost first.
+    Later positions come first. At each position, fewer skews come first, outermost loops first.
     """
     if case.violation.what is not ViolationKind.ORDER:
         return []
-    found: list[StepEdit] = []
+    edits: list[StepEdit] = []
     for index in range(case.index, -1, -1):
         steps = band_skews(case.schedule.programs[index], case.ends)
-        found += [
+        edits += [
             insert_before(case.schedule, index, steps[:count]) for count in range(1, len(steps) + 1)
         ]
-    return found
+    return edits
 
 
 def band_skews(program: Program, ends: tuple[str, ...]) -> tuple[Skew, ...]:
-    """The skews that leave no negative distance in the loops around all of the given statements.
+    """Compute skews that leave no negative distance in the common loops of the given statements.
 
-    A loop that no skew mends ends the band: nothing inside it is skewed.
+    If no skew suffices for a loop, the band ends there: no loop inside it is skewed.
     """
     steps: list[Skew] = []
     if not all(name in program.statements for name in ends):
@@ -54,12 +54,12 @@ def band_skews(program: Program, ends: tuple[str, ...]) -> tuple[Skew, ...]:
         if any(loop.kind is not LoopKind.SEQUENTIAL for loop in band[: depth + 1]):
             break
         demands = [
-            within
-            for within in dependences_within(program, band[0])
-            if not within.dependence.reorderable
-            and {within.source, within.sink} <= band[depth].values.keys()
+            carried
+            for carried in dependences_within(program, band[0])
+            if not carried.dependence.reorderable
+            and {carried.source, carried.sink} <= band[depth].values.keys()
         ]
-        if all(within.backward(band[depth]).is_empty() for within in demands):
+        if all(carried.backward(band[depth]).is_empty() for carried in demands):
             continue
         step = _skew(program, demands, band[:depth], band[depth])
         if step is None:
@@ -70,12 +70,12 @@ def band_skews(program: Program, ends: tuple[str, ...]) -> tuple[Skew, ...]:
 
 
 def common_loops(program: Program, names: tuple[str, ...]) -> tuple[Loop, ...]:
-    """The loops around all of the given statements, the outermost first."""
+    """Return the loops around all of the given statements, the outermost first."""
     others = [path(program.tree, name) for name in names[1:]]
     return tuple(
         loop
         for loop in path(program.tree, names[0])
-        if all(any(loop is one for one in other) for other in others)
+        if all(any(loop is other for other in around) for around in others)
     )
 
 
@@ -90,28 +90,31 @@ def _skew(
 
 
 def skew_factor(demands: list[CarriedDependence], by: Loop, loop: Loop) -> int | None:
-    """The smallest factor that leaves ``loop``, skewed by ``by``, without negative distances.
+    """Compute the smallest factor for which skewing ``loop`` by ``by`` leaves no negative distance.
 
     Args:
-        demands: dependences that have no negative distance in ``by``.
+        demands: dependences without a negative distance in ``by``.
+
+    Returns:
+        The factor; None if no factor suffices or :data:`LARGEST_FACTOR` may be exceeded.
     """
-    enough = 1
-    for within in demands:
-        backward = within.backward(loop)
+    sufficient = 1
+    for dependence in demands:
+        backward = dependence.backward(loop)
         if backward.is_empty():
             continue
-        source, sink = within.source, within.sink
+        source, sink = dependence.source, dependence.sink
         carried, _ = distance(backward, by.values[source], by.values[sink])
         lowest, _ = distance(backward, loop.values[source], loop.values[sink])
         if carried is None or carried < 1 or lowest is None or -lowest > LARGEST_FACTOR:
             return None
-        enough = max(enough, -(lowest // carried))
-    # A distance in `by` of at least `carried` every time: `enough` suffices, fewer may.
+        sufficient = max(sufficient, -(lowest // carried))
+    # `sufficient` combines the worst distances of different pairs, so a smaller factor may do.
     least = 1
-    while least < enough:
-        middle = (least + enough) // 2
+    while least < sufficient:
+        middle = (least + sufficient) // 2
         if _is_forward(demands, by, loop, middle):
-            enough = middle
+            sufficient = middle
         else:
             least = middle + 1
     return least if _is_forward(demands, by, loop, least) else None
@@ -125,4 +128,4 @@ def _is_forward(demands: list[CarriedDependence], by: Loop, loop: Loop, factor: 
             name: value.add(by.values[name].scale_val(scale)) for name, value in loop.values.items()
         },
     )
-    return all(within.backward(skewed).is_empty() for within in demands)
+    return all(dependence.backward(skewed).is_empty() for dependence in demands)

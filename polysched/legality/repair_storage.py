@@ -1,4 +1,4 @@
-"""Repair of storage: more slots for a folded array, a producer computed again in every tile."""
+"""Repair of storage: more slots for a folded array, or recomputation of a producer per tile."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from polysched.schedule.compute_at import ComputeAt
 from polysched.schedule.fold_storage import FoldStorage
 
 ONE_BY_ONE = 8
-"""Sizes that are tried in single steps; after that they double."""
+"""Number of sizes to try in steps of one; larger sizes double."""
 LARGEST_TRIED = 256
+"""Sizes double until they reach this; also the largest size if the extent is parametric."""
 
 
 def more_slots(case: Case) -> list[StepEdit]:
-    """The folded dimension with one slot more, two more, and so on up to its extent."""
+    """Propose more slots for an offending fold_storage: one more, two more, up to the extent."""
     step = case.step
     if not isinstance(step, FoldStorage):
         return []
@@ -34,7 +35,7 @@ def more_slots(case: Case) -> list[StepEdit]:
 
 
 def recomputations(case: Case) -> list[StepEdit]:
-    """Each producer that was moved to its first use computed again at every use, the last first."""
+    """Propose ``recompute=True`` for each compute_at up to the offending step, the last first."""
     return [
         replace_step(case.schedule, index, (replace(step, recompute=True),))
         for index, step in reversed(list(enumerate(case.schedule.steps[: case.index + 1])))

@@ -1,4 +1,4 @@
-"""Repair of vector and parallel loops: fewer lanes, another loop, or only some statements."""
+"""Repair of vector and parallel loops: fewer lanes, another loop, or loop distribution."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from polysched.errors import ScheduleError
 from polysched.ir.tree import LoopKind, Sequence, executed, path, statements
+from polysched.legality.carried import loop_reference
 from polysched.legality.order import demanded, keeps
 from polysched.legality.repair import Case, StepEdit, replace_step
-from polysched.legality.within import loop_reference
 from polysched.schedule.distribute import Distribute
 from polysched.schedule.parallel import Parallel
 from polysched.schedule.primitives import Step, transform
@@ -18,7 +18,7 @@ from polysched.schedule.vectorize import Vectorize
 
 
 def fewer_lanes(case: Case) -> list[StepEdit]:
-    """The same vector loop with half the lanes, a quarter, and so on."""
+    """Propose half the lanes, a quarter, and so on down to 2, for an offending vector loop."""
     step = case.step
     if not isinstance(step, Vectorize):
         return []
@@ -29,7 +29,7 @@ def fewer_lanes(case: Case) -> list[StepEdit]:
 
 
 def other_loops(case: Case) -> list[StepEdit]:
-    """Another loop around the witness: for lanes inner loops first, for threads outer loops."""
+    """Propose another loop around the witness: inner loops first for lanes, outer for threads."""
     step = case.step
     if not isinstance(step, Vectorize | Parallel) or case.ends[0] not in case.before.statements:
         return []
@@ -55,10 +55,7 @@ def other_loops(case: Case) -> list[StepEdit]:
 
 
 def distributed(case: Case) -> list[StepEdit]:
-    """A loop of its own for each part of the body; only those that allow it become vectors.
-
-    Or are shared among threads.
-    """
+    """Propose to distribute the loop, and to vectorize or parallelize only the legal parts."""
     step = case.step
     if not isinstance(step, Vectorize | Parallel):
         return []
@@ -82,7 +79,7 @@ def _legal_parts(
         part = replace(step, loop=f"{first}.{base_name(step.loop)}")
         try:
             changed = transform(program, part)
-        except ScheduleError:  # there is a vector loop inside this part
+        except ScheduleError:  # this part contains a vector loop
             continue
         if keeps(executed(changed.tree), demanded(changed.dependences)):
             program = changed

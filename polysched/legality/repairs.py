@@ -1,4 +1,4 @@
-"""Repairs: small changes that make an illegal schedule legal, each proved before it is offered."""
+"""Search for repairs: small changes, each proved, that make an illegal schedule legal."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ from polysched.schedule.schedule import Schedule
 from polysched.schedule.vectorize import Vectorize
 
 DEFAULT_LIMIT = 3
+"""Repairs to find."""
 MOST_QUESTIONS = 60
-"""Candidates that are judged, and kinds of change whose candidates are looked for."""
+"""Most strategies to run and candidates to judge, together, in one search."""
 QUESTION_QUOTA = 2_000_000
-"""Operations of isl for one of them."""
+"""isl operations to run one strategy or to judge one candidate."""
 
 Strategy: TypeAlias = Callable[[Case], Sequence[Edit]]
 
@@ -57,7 +58,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     unfused,
     free_reductions,
 )
-"""The kinds of change in the order in which they are tried; of each kind one is offered."""
+"""Repair strategies in the order of trial; each offers at most one repair."""
 
 
 def repairs(
@@ -67,21 +68,21 @@ def repairs(
     limit: int = DEFAULT_LIMIT,
     seconds: float = DEFAULT_SECONDS,
 ) -> tuple[Repair, ...]:
-    """Changes that make an illegal schedule legal, those that keep most of it first.
+    """Find changes that make an illegal schedule legal, in the order of :data:`STRATEGIES`.
 
-    Where a single change does not suffice, a second one is looked for that mends what the first
-    leaves. Leaving out the guilty step is offered only where nothing else was found. A schedule
-    that is not illegal has no repairs, nor has one whose kernel is at fault.
+    If no single change suffices, look for a second change that repairs the rest. If that finds
+    nothing either, try to leave out the offending step. A schedule that is legal or unknown, or
+    whose kernel is at fault, has no repairs.
 
     Args:
-        verdict: what :func:`~polysched.legality.check.check` says of the schedule, if known.
+        verdict: the result of :func:`~polysched.legality.check.check`, if known.
         limit: the most repairs to find.
-        seconds: the wall time of the call; 0: no limit. When a tenth of it has passed in the
-            search no other change is tried, and when a tenth has passed once more no other step is
-            left out. ``MOST_QUESTIONS`` is a limit of the same sort.
+        seconds: wall time of the call; 0: no limit. The search for changes gets a tenth of it, and
+            the search that leaves out the offending step another tenth. Each of the two searches is
+            also limited by ``MOST_QUESTIONS``.
 
     Raises:
-        ScheduleError: the seconds are not a number, or less than 0.
+        ScheduleError: ``seconds`` is not a number or is negative.
     """
     with time_budget(seconds):
         return _repairs(schedule, verdict, limit, seconds / 10 if seconds else math.inf)
@@ -94,30 +95,30 @@ def _repairs(
     if case is None or limit < 1:
         return ()
     budget = _budget(seconds)
-    found, begun = _tried(case, STRATEGIES, limit, budget)
-    if not found:
-        found = _continued(begun, STRATEGIES, limit, budget)
-    if not found:
+    complete, partial = _tried(case, STRATEGIES, limit, budget)
+    if not complete:
+        complete = _continued(partial, STRATEGIES, limit, budget)
+    if not complete:
         budget = _budget(seconds)
-        found, begun = _tried(case, (omissions,), 1, budget)
-    if not found:
-        found = _continued(begun, (*STRATEGIES, omissions), 1, budget)
-    return tuple(found)
+        complete, partial = _tried(case, (omissions,), 1, budget)
+    if not complete:
+        complete = _continued(partial, (*STRATEGIES, omissions), 1, budget)
+    return tuple(complete)
 
 
 def _continued(
-    begun: list[Repair], strategies: tuple[Strategy, ...], limit: int, budget: Iterator[bool]
+    partial: list[Repair], strategies: tuple[Strategy, ...], limit: int, budget: Iterator[bool]
 ) -> list[Repair]:
-    """Repairs of two changes, given first changes that do not suffice."""
-    found: list[Repair] = []
-    for first in begun:
-        if len(found) >= limit or not next(budget, False):
+    """Extend partial repairs by a second change each."""
+    complete: list[Repair] = []
+    for first in partial:
+        if len(complete) >= limit or not next(budget, False):
             break
         rest = _case(first.schedule, check(first.schedule, quota=QUESTION_QUOTA))
         if rest is not None:
-            second, _ = _tried(rest, strategies, limit - len(found), budget)
-            found += [_joined(first, repair) for repair in second]
-    return found
+            second, _ = _tried(rest, strategies, limit - len(complete), budget)
+            complete += [_joined(first, repair) for repair in second]
+    return complete
 
 
 def _case(schedule: Schedule, verdict: Verdict) -> Case | None:
@@ -128,7 +129,7 @@ def _case(schedule: Schedule, verdict: Verdict) -> Case | None:
 
 
 def _budget(seconds: float) -> Iterator[bool]:
-    """True for each question that may still be asked."""
+    """Yield True for each strategy or candidate that may still be tried."""
     end = time.monotonic() + seconds
     for _ in range(MOST_QUESTIONS):
         if time.monotonic() > end:
@@ -139,16 +140,19 @@ def _budget(seconds: float) -> Iterator[bool]:
 def _tried(
     case: Case, strategies: tuple[Strategy, ...], limit: int, budget: Iterator[bool]
 ) -> tuple[list[Repair], list[Repair]]:
-    """The repairs, one a strategy, and changes that mend the guilty step but not what follows."""
-    found: list[Repair] = []
-    begun: list[Repair] = []
+    """Return complete repairs, at most one per strategy, and partial repairs.
+
+    A partial repair makes the schedule legal up to the offending step, but not after it.
+    """
+    complete: list[Repair] = []
+    partial: list[Repair] = []
     for strategy in strategies:
-        if len(found) >= limit or not next(budget, False):
+        if len(complete) >= limit or not next(budget, False):
             break
-        repair, beginning = _first_legal(case, _edits(strategy, case), budget)
-        found += [repair] if repair else []
-        begun += [beginning] if beginning and not repair else []
-    return found, begun
+        repair, unfinished = _first_legal(case, _edits(strategy, case), budget)
+        complete += [repair] if repair else []
+        partial += [unfinished] if unfinished and not repair else []
+    return complete, partial
 
 
 def _edits(strategy: Strategy, case: Case) -> Sequence[Edit]:
@@ -162,8 +166,8 @@ def _edits(strategy: Strategy, case: Case) -> Sequence[Edit]:
 def _first_legal(
     case: Case, edits: Sequence[Edit], budget: Iterator[bool]
 ) -> tuple[Repair | None, Repair | None]:
-    """The first edit that mends the schedule; the first that mends it up to the guilty step."""
-    beginning: Repair | None = None
+    """Return the first edit that makes the schedule legal, and the first partial repair."""
+    unfinished: Repair | None = None
     for edit in edits:
         if not next(budget, False):
             break
@@ -174,15 +178,15 @@ def _first_legal(
         repair = Repair(edit.description, changed, (edit,))
         if _keeps_order(changed.program) and check(changed, quota=QUESTION_QUOTA).is_legal:
             return repair, None
-        guilty = case.index + len(changed.steps) - len(case.schedule.steps)
+        offending = case.index + len(changed.steps) - len(case.schedule.steps)
         freed = isinstance(edit, OrderEdit) and isinstance(case.step, Vectorize | Parallel)
-        if beginning is None and (freed or _keeps_order(changed.programs[guilty + 1])):
-            beginning = repair
-    return None, beginning
+        if unfinished is None and (freed or _keeps_order(changed.programs[offending + 1])):
+            unfinished = repair
+    return None, unfinished
 
 
 def _keeps_order(program: Program) -> bool:
-    """A quick look, which finds no witness: most candidates fail here."""
+    """Whether the order is legal; rejects most candidates cheaply, because it finds no witness."""
     try:
         with operation_quota(QUESTION_QUOTA):
             return keeps(executed(program.tree), demanded(program.dependences))

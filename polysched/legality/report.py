@@ -1,4 +1,4 @@
-"""A verdict, and all that is said of a schedule, as plain data for machines."""
+"""Convert verdicts and legality reports to plain data for JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from polysched.schedule.primitives import format_step
 
 
 def as_json(verdict: Verdict) -> dict[str, Any]:
-    """The verdict as dictionaries, lists, strings and numbers, ready for :func:`json.dumps`."""
+    """Convert a verdict to dictionaries, lists, strings and numbers for :func:`json.dumps`."""
     return {
         "verdict": verdict.kind.value,
         "reason": verdict.reason,
@@ -33,10 +33,10 @@ def as_json(verdict: Verdict) -> dict[str, Any]:
 
 
 def answer_as_json(answer: Answer) -> dict[str, Any]:
-    """All that is said of a schedule, for machines: what ``polysched check --json`` prints.
+    """Convert a legality report to plain data, as ``polysched check --json`` prints it.
 
     ============ ===================================================================================
-    target       how the user named the schedule
+    target       the user's name of the schedule
     kernel       the kernel's name
     steps        the steps: ``text``, and ``location`` (``file``, ``line``, ``column``; or null)
     verdict      ``"legal"``, ``"illegal"`` or ``"unknown"``
@@ -48,16 +48,16 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
                    small letters; ``because``: the sentence of the explanation
                  - ``dependence`` (``"flow"``, ``"anti"``, ``"output"``), ``array`` and ``loop``,
                    each or null; ``shape``: the array's extents where an access leaves it
-                 - ``may``: whether it depends on data that the element is touched
-                 - ``step``: the guilty one: ``index`` from 0, ``text``, ``location``; null if the
-                   kernel is at fault (``in_kernel``) or the step could not be found in time
+                 - ``may``: whether the element depends on data, so that the witness is conservative
+                 - ``step``: the offending step: ``index`` from 0, ``text``, ``location``; null if
+                   the kernel is at fault (``in_kernel``) or the step was not found in time
                  - ``parameters``: the values of the witness
                  - ``source``, and ``sink`` or null: ``statement``, ``instance`` (values of its
                    indices), ``action``, ``access``, ``array``, ``element``, ``tile``,
                    ``depends_on``, ``old`` and ``new`` (timestamps: lists of ``loop`` and ``value``,
                    or null), ``location``
-    picture      lines of text, none where nothing can be drawn
-    condition    on the parameters, under which it is legal, as text; or null
+    picture      lines of text, empty if nothing can be drawn
+    condition    the condition on the parameters under which it is legal, as text; or null
     repairs      a list of ``description``, ``changes``, and ``steps`` of the repaired schedule
     ============ ===================================================================================
     """
@@ -77,7 +77,7 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
 
 
 def repair_as_json(repair: Repair) -> dict[str, Any]:
-    """A repair as plain data: its changes, and all the steps of the repaired schedule."""
+    """Convert a repair to plain data: its changes, and all steps of the repaired schedule."""
     return {
         "description": repair.description,
         "changes": [_edit(edit) for edit in repair.edits],
@@ -96,7 +96,7 @@ def _edit(edit: Edit) -> dict[str, Any]:
 
 
 def _violation(violation: Violation) -> dict[str, Any]:
-    witness, guilty = violation.witness, violation.guilty
+    witness, step = violation.witness, violation.guilty
     return {
         "what": violation.what.value,
         "cause": violation.cause.name.lower(),
@@ -107,11 +107,11 @@ def _violation(violation: Violation) -> dict[str, Any]:
         "may": bool(witness.depends_on),
         "in_kernel": violation.in_kernel,
         "step": None
-        if guilty is None
+        if step is None
         else {
-            "index": guilty.index,
-            "text": guilty.text,
-            "location": _location(guilty.location),
+            "index": step.index,
+            "text": step.text,
+            "location": _location(step.location),
         },
         "parameters": dict(witness.parameters),
         "source": _occurrence(witness.source),
@@ -120,19 +120,19 @@ def _violation(violation: Violation) -> dict[str, Any]:
     }
 
 
-def _occurrence(one: Occurrence) -> dict[str, Any]:
+def _occurrence(occurrence: Occurrence) -> dict[str, Any]:
     return {
-        "statement": one.statement,
-        "instance": list(one.instance),
-        "action": one.action,
-        "depends_on": list(one.depends_on),
-        "access": one.access,
-        "array": one.array,
-        "element": list(one.element),
-        "tile": list(one.tile),
-        "old": _timestamp(one.old),
-        "new": _timestamp(one.new),
-        "location": _location(one.location),
+        "statement": occurrence.statement,
+        "instance": list(occurrence.instance),
+        "action": occurrence.action,
+        "depends_on": list(occurrence.depends_on),
+        "access": occurrence.access,
+        "array": occurrence.array,
+        "element": list(occurrence.element),
+        "tile": list(occurrence.tile),
+        "old": _timestamp(occurrence.old),
+        "new": _timestamp(occurrence.new),
+        "location": _location(occurrence.location),
     }
 
 

@@ -1,4 +1,4 @@
-"""What to do about each cause of a violation, in general: the rules of a report for machines."""
+"""Help texts for the causes of violations: the rules of a SARIF report."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from polysched.legality.verdict import Cause
 
 _ORDER = (
     "Every instance that touches an element must run in the order of the program wherever one of "
-    "the two writes. Take the guilty step back, or put skew(), shift() or another reorder() before "
-    "it."
+    "the two writes. Remove the offending step, or insert skew(), shift() or another reorder() "
+    "before it."
 )
 _REDUCTION = (
     "The order of the reduction is free, but its instances must not update one element at once. "
@@ -25,7 +25,7 @@ HELP: Mapping[Cause, str] = MappingProxyType(
     {
         Cause.LOOP: _ORDER,
         Cause.SEQUENCE: "Statements of one iteration must stand in an order that keeps their "
-        "dependences. Take the guilty step back, or shift() the later statement.",
+        "dependences. Remove the offending step, or shift() the later statement.",
         Cause.LANES: "All lanes of a vector read before any of them writes. Use fewer lanes than "
         "the distance of the dependence, or another loop.",
         Cause.REDUCTION_LANES: _REDUCTION,
@@ -36,20 +36,21 @@ HELP: Mapping[Cause, str] = MappingProxyType(
         Cause.SHARED_BYTE: "Threads must not touch one byte of a packed array that is written. "
         "Split the loop by a multiple of 8 and run the outer one in parallel, or declare the array "
         "with rows='padded' and run a loop over rows in parallel.",
-        Cause.SAME_TIME: "Two instances of a statement got one timestamp. Take the guilty step "
-        "back.",
+        Cause.SAME_TIME: "Two instances of a statement have one timestamp. Remove the offending "
+        "step.",
         Cause.TWO_TILES: _STORAGE,
         Cause.LIFETIME: _STORAGE,
         Cause.OVERWRITTEN: "Elements that share memory must not be needed at the same time. Keep "
         "more of them apart: fold_storage() to a larger size, or let the reader run sooner.",
-        Cause.INTERRUPTED: "A tile of a reduction that is free in its order is copied into its "
-        "buffer, updated and copied back at one go. Keep these loops together.",
+        Cause.INTERRUPTED: "If the order of a reduction is free, each tile must be copied into its "
+        "buffer, updated and copied back before another tile of the element starts. Keep these "
+        "loops together.",
         Cause.OUTSIDE: "An access must stay inside its array for all parameters of the context. "
         "Make the array larger, the loops shorter, or assume() what holds of the parameters.",
         Cause.NEVER_WRITTEN: "Outputs and temporaries start undefined. Write the element first, or "
         "declare the array inout.",
-        Cause.LOST: "Every instance of the kernel must run. Take the guilty step back.",
-        Cause.ADDED: "Nothing may run that is not part of the kernel. Take the guilty step back.",
+        Cause.LOST: "Every instance of the kernel must run. Remove the offending step.",
+        Cause.ADDED: "Nothing may run that is not part of the kernel. Remove the offending step.",
     }
 )
-"""For every cause what the rule is and what to do."""
+"""For each cause, the rule and the advice."""

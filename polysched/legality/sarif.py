@@ -1,10 +1,10 @@
-"""Answers as SARIF 2.1.0, the format in which sites that host code take the findings of tools.
+"""Write legality reports as SARIF 2.1.0, the format of code scanning services.
 
 Standard: OASIS, "Static Analysis Results Interchange Format (SARIF) Version 2.1.0" (2020).
 
-One run with one result for each refused schedule; a legal one has none. A repair is told in the
-message and not as a ``fix``: that needs the text to put into the file, and what a step is written
-like there (a loop, a helper function) is not known.
+The log has one run with one result for each refused schedule. A legal schedule has no result. A
+repair is part of the message and not a ``fix``: a ``fix`` needs the replacement text, and the
+source text of a step is not known (a loop or a helper function may have made it).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SCHEMA = (
 UNKNOWN_RULE = "unknown"
 
 _ROOT = "ROOT"
-_UNKNOWN_TEXT = "it could be neither proved that the schedule is legal nor that it is not"
+_UNKNOWN_TEXT = "the schedule could be proved neither legal nor illegal"
 _UNKNOWN_HELP = (
     "isl ran out of operations or time. Give the check a larger --quota or more --seconds, or take "
     "fewer or smaller steps."
@@ -35,16 +35,16 @@ _UNKNOWN_HELP = (
 
 
 def as_sarif(answers: Iterable[Answer], root: Path, version: str | None) -> dict[str, Any]:
-    """One SARIF log, ready for :func:`json.dumps`.
+    """Make a SARIF log, ready for :func:`json.dumps`.
 
-    A result is at the line of the guilty step, at that of the statement if the kernel itself is at
-    fault, and at that of the last step if legality is unknown (level ``warning``, else ``error``).
-    Related locations are those of the statements of the witness. The property ``polysched`` holds
-    the record of :func:`polysched.legality.report.answer_as_json`.
+    The location of a result is the line of the offending step. If the kernel is at fault, it is the
+    line of the statement. If legality is unknown (level ``warning``, else ``error``), it is the
+    line of the last step. The related locations are the statements of the witness. The property
+    ``polysched`` holds the record of :func:`polysched.legality.report.answer_as_json`.
 
     Args:
-        root: the absolute path of the folder to which files below it are given relative.
-        version: polysched's; None if it is not known.
+        root: the absolute path of a folder; paths of files below it are written relative to it.
+        version: the version of polysched; None if unknown.
     """
     driver: dict[str, Any] = {"name": "polysched", "rules": _rules()}
     if version is not None:
@@ -94,13 +94,17 @@ def _result(answer: Answer, root: Path) -> dict[str, Any]:
         "message": {"text": _literal(_message(answer))},
         "properties": {"polysched": answer_as_json(answer)},
     }
-    place = _place(_location(answer), root)
-    if place is not None:
-        result["locations"] = [{"physicalLocation": place}]
+    location = _physical_location(_location(answer), root)
+    if location is not None:
+        result["locations"] = [{"physicalLocation": location}]
     related = [
-        {"id": number, "physicalLocation": found, "message": {"text": _literal(describe(one))}}
-        for number, one in enumerate(_occurrences(verdict), start=1)
-        if (found := _place(one.location, root)) is not None
+        {
+            "id": number,
+            "physicalLocation": physical,
+            "message": {"text": _literal(describe(occurrence))},
+        }
+        for number, occurrence in enumerate(_occurrences(verdict), start=1)
+        if (physical := _physical_location(occurrence.location, root)) is not None
     ]
     if related:
         result["relatedLocations"] = related
@@ -119,20 +123,20 @@ def _message(answer: Answer) -> str:
 
 
 def _literal(text: str) -> str:
-    """A message without placeholders: braces are written twice."""
+    """Escape a message: SARIF reads single braces as placeholders."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
 def _location(answer: Answer) -> SourceLocation | None:
-    """The line to blame, or the nearest that is known."""
+    """Return the source line of a result, or the nearest line that is known."""
     violation, schedule = answer.verdict.violation, answer.schedule
     if violation is None:
-        to_blame = schedule.locations[-1] if schedule.locations else None
+        location = schedule.locations[-1] if schedule.locations else None
     elif violation.in_kernel:
-        to_blame = violation.witness.source.location
+        location = violation.witness.source.location
     else:
-        to_blame = violation.guilty.location if violation.guilty else None
-    return to_blame or schedule.kernel.location
+        location = violation.guilty.location if violation.guilty else None
+    return location or schedule.kernel.location
 
 
 def _occurrences(verdict: Verdict) -> list[Occurrence]:
@@ -142,8 +146,8 @@ def _occurrences(verdict: Verdict) -> list[Occurrence]:
     return [witness.source] if witness.sink is None else [witness.source, witness.sink]
 
 
-def _place(location: SourceLocation | None, root: Path) -> dict[str, Any] | None:
-    """A place in a file; None for text that was never in one, such as ``<stdin>``."""
+def _physical_location(location: SourceLocation | None, root: Path) -> dict[str, Any] | None:
+    """Return a SARIF physical location; None for text outside of files, such as ``<stdin>``."""
     if location is None or location.file.startswith("<"):
         return None
     path = root / location.file

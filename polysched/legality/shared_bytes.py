@@ -1,9 +1,9 @@
-"""Packed arrays and threads: elements that lie in one byte are one place in memory.
+"""Byte-sharing check: data races between threads on packed elements of one byte.
 
-A store of a part of a byte reads the byte and writes all of it. Two threads that touch different
-elements of one byte, one of them writing, would undo each other's work, though no dependence joins
-the elements. In sequential loops and in vectors the stores come one after the other, or fill whole
-bytes, so that only parallel loops have to be looked at.
+A store of a packed element reads a byte and writes it back. If two threads touch different elements
+of one byte and one of the threads writes, an update can get lost, although no dependence relates
+the elements. Only parallel loops are checked: in sequential loops and vectors, the stores run one
+after the other or fill whole bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from polysched.schedule.program import Program
 
 
 def shared_byte_violation(program: Program, tree: Node) -> Violation | None:
-    """Two iterations of a parallel loop that touch one byte of a packed array which one writes."""
+    """Find two iterations of a parallel loop that race for a byte of a packed array."""
     for loop, source, sink, pairs in shared_bytes(program, tree):
         return _violation(program, loop, source, sink, pairs)
     return None
@@ -33,18 +33,18 @@ def shared_byte_violation(program: Program, tree: Node) -> Violation | None:
 def shared_bytes(
     program: Program, tree: Node
 ) -> Iterator[tuple[Loop, Reference, Reference, isl.Map]]:
-    """All pairs of instances that touch one byte at once, which the first of them writes."""
+    """Yield the pairs of instances that touch one byte at once; the first of them writes it."""
     parallel = [loop for loop in loops(tree) if loop.kind is LoopKind.PARALLEL]
     sharing = sharing_relations(program) if parallel else {}
     for loop in parallel:
         nest = path(tree, statements(loop)[0])
-        around = nest[: [one is loop for one in nest].index(True)]
+        around = nest[: [other is loop for other in nest].index(True)]
         for source, sink, pairs in sharing_pairs(program, loop, around, sharing):
             yield loop, source, sink, pairs
 
 
 def sharing_relations(program: Program) -> dict[str, isl.Map]:
-    """For each packed array the pairs of its elements that have a byte in common."""
+    """Return, for each packed array, the pairs of elements that share a byte."""
     return {
         name: _sharing_relation(array, program.kernel)
         for name, array in program.arrays.items()
@@ -54,18 +54,20 @@ def sharing_relations(program: Program) -> dict[str, isl.Map]:
 
 @lru_cache(maxsize=64)
 def _sharing_relation(array: Array, kernel: Kernel) -> isl.Map:
-    """Every step and every loop asks for the same ones again."""
+    # Cached, because the check of every step and every loop needs the same relations.
     return sharing_relation(array, kernel.context)
 
 
 def sharing_pairs(
     program: Program, loop: Loop, around: Iterable[Loop], sharing: Mapping[str, isl.Map]
 ) -> Iterator[tuple[Reference, Reference, isl.Map]]:
-    """Pairs of instances in different iterations of a loop that meet in a byte which one writes.
+    """Yield the pairs of instances in different iterations of a loop that touch one byte.
+
+    The first instance of a pair writes the byte.
 
     Args:
-        around: the loops around it, in whose iterations the pairs agree.
-        sharing: what :func:`sharing_relations` gives.
+        around: the loops around ``loop``; both instances run in the same iteration of them.
+        sharing: the result of :func:`sharing_relations`.
     """
     inside = [program.statements[name] for name in statements(loop)]
     accesses = [
@@ -82,8 +84,8 @@ def sharing_pairs(
             for outer in around:
                 same = outer.values[writer.name].eq_map(outer.values[other.name])
                 pairs = pairs.intersect(same)
-            one, another = loop.values[writer.name], loop.values[other.name]
-            pairs = pairs.intersect(one.lt_map(another).union(one.gt_map(another)))
+            first, second = loop.values[writer.name], loop.values[other.name]
+            pairs = pairs.intersect(first.lt_map(second).union(first.gt_map(second)))
             if not pairs.is_empty():
                 yield source, sink, pairs
 
@@ -108,7 +110,7 @@ def _violation(
 def _touching(
     writer: Statement, written: Access, other: Statement, touched: Access, sharing: isl.Map
 ) -> isl.Map:
-    """Pairs of instances whose elements share a byte."""
+    """Return the pairs of instances whose elements share a byte."""
     elements = [access_relation(writer, written), access_relation(other, touched)]
     named = sharing.set_tuple_name(isl.dim_type.in_, written.array)
     named = named.set_tuple_name(isl.dim_type.out, touched.array)

@@ -1,19 +1,23 @@
-"""Storage: elements that share memory, the tiles of a buffer or storage that a step has folded.
+"""Storage check: elements that share a memory slot must not clobber each other's live values.
 
-Dependences relate the accesses to one element, as if every element had memory of its own. What the
-memory demands besides is judged by values. A value begins at its *root*, a write ``p`` that does
-not read what it overwrites, and lives until its last read ``r``, through all the updates that carry
-it on (:func:`polysched.dependence.values.root_flows`). A write ``w`` to another element in the same
-place spoils it if and only if it may come in between::
+Two elements share a slot if they belong to two tiles of one buffer, or if ``fold_storage`` maps
+them to one slot. Dependences do not see this, because they treat each element as separate memory.
 
-    spoilt(r -> w) = value^-1(r -> p) . (met(p -> w) - before^-1(w -> p)) - before(r -> w)
+The check is by value. A value starts at its *root*, a write ``p`` that does not read the element
+that it overwrites. The value is live until its last read ``r``, through all updates of the element
+(:func:`polysched.dependence.values.root_flows`). A write ``w`` to another element of the same slot
+clobbers the value if and only if ``w`` may run after ``p`` and before ``r``::
 
-A write of the same value, copied from one element of an array that nobody writes, spoils nothing.
-``before`` holds the pairs that the executed tree keeps in that order. What the tiles of a reduction
-must keep besides, :mod:`polysched.legality.interruption` asks.
+    clobbered(r -> w) = value^-1(r -> p) . (same_slot(p -> w) - before^-1(w -> p)) - before(r -> w)
 
-Mostly none of this has to be asked: a buffer's lifetimes are contiguous, and the dependences that
-``fold_storage`` added are kept.
+``value`` relates roots to reads. ``same_slot`` relates accesses to different elements of one slot.
+``before`` holds the pairs that the executed tree is sure to run in this order. A write of the same
+value, copied from the same element of a read-only array, clobbers nothing.
+
+:mod:`polysched.legality.interruption` checks one more property of the tiles of a reduction.
+
+Most schedules skip the check by value: it is not needed if the lifetimes of a buffer are contiguous
+and the dependences that ``fold_storage`` added are kept.
 """
 
 from __future__ import annotations
@@ -48,17 +52,17 @@ from polysched.schedule.program import Program
 
 
 class UndecidedError(ScheduleError):
-    """What is needed to judge the storage of an array is not known."""
+    """The storage of an array cannot be judged; the verdict is unknown."""
 
 
 def storage_violation(program: Program, tree: Node) -> Violation | None:
-    """Two instances of which one spoils the memory that the other needs, the smallest there are.
+    """Find the smallest pair of instances of which one clobbers a value that the other needs.
 
     Args:
-        tree: the program's tree as it is executed; it keeps the order of everything else.
+        tree: the executed tree of the program; it must keep all dependences but those of storage.
 
     Raises:
-        UndecidedError: whether the memory is spoilt cannot be told.
+        UndecidedError: the storage of an array cannot be judged.
     """
     for array in program.arrays.values():
         faults = list(array_faults(program, tree, array))
@@ -68,7 +72,7 @@ def storage_violation(program: Program, tree: Node) -> Violation | None:
 
 
 def storage_faults(program: Program, tree: Node) -> Iterator[StorageFault]:
-    """All that is wrong with the storage, under the same conditions."""
+    """Yield all storage faults; arguments and errors as for :func:`storage_violation`."""
     for array in program.arrays.values():
         yield from array_faults(program, tree, array)
 
@@ -90,13 +94,13 @@ def _violation(program: Program, fault: StorageFault) -> Violation:
 
 @dataclass(frozen=True, eq=False)
 class _Shared:
-    """An array whose elements share memory.
+    """Array whose elements share memory.
 
     Attributes:
-        around: the loops of which each iteration has memory of its own.
-        elements: for each reference, from its instances to the elements that it means.
-        places: the same to the places in memory.
-        values: from the root of each value to its reads.
+        around: the loops each of whose iterations has separate memory.
+        elements: for each reference, instance -> element.
+        slots: for each reference, instance -> memory slot.
+        values: flow dependences from the root of each value to its reads.
     """
 
     program: Program
@@ -104,20 +108,20 @@ class _Shared:
     array: Array
     around: tuple[Loop, ...]
     elements: Mapping[Reference, isl.Map]
-    places: Mapping[Reference, isl.Map]
+    slots: Mapping[Reference, isl.Map]
     values: tuple[Dependence, ...]
 
     @property
     def writes(self) -> list[Reference]:
-        return [one for one in self.elements if not one.position]
+        return [reference for reference in self.elements if not reference.position]
 
-    def met(self, one: Reference, other: Reference) -> isl.Map:
-        """The instances of two references that touch different elements in one place."""
-        place, element = (
-            of[one].apply_range(of[other].reverse()) for of in (self.places, self.elements)
+    def same_slot(self, first: Reference, second: Reference) -> isl.Map:
+        """Return the pairs of instances that touch different elements of one slot."""
+        slot, element = (
+            of[first].apply_range(of[second].reverse()) for of in (self.slots, self.elements)
         )
-        ends = (one.statement, other.statement)
-        return in_one_iteration(self.program, place.subtract(element), ends, self.around)
+        ends = (first.statement, second.statement)
+        return in_one_iteration(self.program, slot.subtract(element), ends, self.around)
 
     def fault(
         self,
@@ -126,16 +130,19 @@ class _Shared:
         instances: isl.Map | isl.Set,
         place: Break | None = None,
     ) -> Iterator[StorageFault]:
-        """The fault that there is if there are such instances."""
+        """Yield a fault if ``instances`` is not empty."""
         if not instances.is_empty():
             yield StorageFault(self.array, cause, self.around, ends, instances, place)
 
 
 def array_faults(program: Program, tree: Node, array: Array) -> Iterator[StorageFault]:
-    """All that is wrong with the storage of one array, under the same conditions."""
+    """Yield all storage faults of one array; as for :func:`storage_violation`."""
     life = lifetime(program, tree, array) if array.tile else None
     yield from interrupted(program, tree, array, life.position.around if life else ())
-    apart = where(program.dependences, lambda one: one.storage and one.array == array.name)
+    apart = where(
+        program.dependences,
+        lambda dependence: dependence.storage and dependence.array == array.name,
+    )
     is_whole = life.is_contiguous if life else _is_defined(program, array)
     if is_whole and keeps(tree, apart):
         return
@@ -148,30 +155,32 @@ def array_faults(program: Program, tree: Node, array: Array) -> Iterator[Storage
         array,
         life.position.around if life else (),
         elements,
-        {one: _places(program, array, one) for one in elements},
+        {reference: _slots(program, array, reference) for reference in elements},
         root_flows(array.name, program.statements, program.dependences),
     )
-    yield from _lost(shared)
-    yield from _spoilt(shared)
+    yield from _undefined_reads(shared)
+    yield from _clobbered(shared)
     yield from _stored_at_once(shared)
 
 
 def _is_defined(program: Program, array: Array) -> bool:
-    """Whether all that is read of an array is surely written before. Of a declared one the kernel
-    was asked; what ``privatize`` has made of a buffer is no buffer any more.
+    """Whether every read of an array certainly sees a written element.
+
+    The check of the kernel proves this for declared arrays. Others, such as a buffer that
+    ``privatize`` has expanded, are checked here.
     """
     return array.name in program.kernel.arrays or is_covered(program, array, ())
 
 
 def _undecided(program: Program, array: Array) -> str:
     references = [
-        program.statements[one.statement].accesses[one.position]
-        for one in references_to(program, array)
+        program.statements[reference.statement].accesses[reference.position]
+        for reference in references_to(program, array)
     ]
     if any(access.is_data_dependent for access in references):
         return (
             f"subscripts of '{array.name}' depend on data, and its tiles take turns in one piece "
-            "of memory: nobody knows which values are still needed. Make the buffer at an outer "
+            "of memory: it is unknown which values are still live. Make the buffer at an outer "
             "loop, or keep the loops that make and use a tile together"
         )
     return (
@@ -180,51 +189,51 @@ def _undecided(program: Program, array: Array) -> str:
     )
 
 
-def _places(program: Program, array: Array, reference: Reference) -> isl.Map:
+def _slots(program: Program, array: Array, reference: Reference) -> isl.Map:
     statement = program.statements[reference.statement]
     relation = access_relation(statement, statement.accesses[reference.position])
     return relation.project_out(isl.dim_type.out, 0, array.tile)
 
 
-def _lost(shared: _Shared) -> Iterator[StorageFault]:
-    """A read in whose memory nothing, or nothing of that iteration, has been written."""
+def _undefined_reads(shared: _Shared) -> Iterator[StorageFault]:
+    """Find reads of a slot that nothing, or nothing of their iteration, has written."""
     for read in shared.elements:
         if not read.position:
             continue
-        unfed = shared.program.statements[read.statement].domain
+        undefined = shared.program.statements[read.statement].domain
         for value in shared.values:
             if value.sink == read:
-                unfed = unfed.subtract(value.relation.range())
+                undefined = undefined.subtract(value.relation.range())
                 ends = (value.source.statement, read.statement)
                 kept = in_one_iteration(shared.program, value.relation, ends, shared.around)
                 gone = value.relation.subtract(kept)
                 yield from shared.fault(Cause.LIFETIME, (value.source, read), gone)
-        yield from shared.fault(Cause.LIFETIME, (read,), unfed)
+        yield from shared.fault(Cause.LIFETIME, (read,), undefined)
 
 
-def _spoilt(shared: _Shared) -> Iterator[StorageFault]:
-    """A write to another element that may come between a value's root and a read of it."""
+def _clobbered(shared: _Shared) -> Iterator[StorageFault]:
+    """Find writes to another element of a slot that may run between a root and its read."""
     cause = Cause.OVERWRITTEN if shared.array.name in shared.program.folded else Cause.TWO_TILES
     for value, write in product(shared.values, shared.writes):
         root, read = value.source, value.sink
-        met = shared.met(root, write).intersect_domain(value.relation.domain())
-        met = _with_other_values(shared.program, root.statement, write.statement, met)
-        not_before = unordered(shared.tree, write, root, met.reverse())
+        same_slot = shared.same_slot(root, write).intersect_domain(value.relation.domain())
+        same_slot = _with_other_values(shared.program, root.statement, write.statement, same_slot)
+        not_before = unordered(shared.tree, write, root, same_slot.reverse())
         between = value.relation.reverse().apply_range(not_before.reverse())
-        spoilt = unordered(shared.tree, read, write, between)
-        yield from shared.fault(cause, (read, write), spoilt)
+        clobbered = unordered(shared.tree, read, write, between)
+        yield from shared.fault(cause, (read, write), clobbered)
 
 
-def _with_other_values(program: Program, one: str, other: str, pairs: isl.Map) -> isl.Map:
-    """The pairs of writes without those that copy one element of an array that is never written."""
-    elements = [_copied_input(program, name) for name in (one, other)]
+def _with_other_values(program: Program, first: str, second: str, pairs: isl.Map) -> isl.Map:
+    """Drop the pairs of writes that copy the same element of a read-only array."""
+    elements = [_copied_input(program, name) for name in (first, second)]
     if elements[0] is None or elements[1] is None:
         return pairs
     return pairs.subtract(elements[0].apply_range(elements[1].reverse()))
 
 
 def _copied_input(program: Program, name: str) -> isl.Map | None:
-    """From instances of a statement to the element it copies of an array that is never written."""
+    """Map a copy statement's instances to the elements of a read-only array that they copy."""
     statement = program.statements[name]
     written = {other.target.array for other in program.statements.values()}
     if not isinstance(statement.value, Load) or statement.value.array in written:
@@ -234,8 +243,12 @@ def _copied_input(program: Program, name: str) -> isl.Map | None:
 
 
 def _stored_at_once(shared: _Shared) -> Iterator[StorageFault]:
-    """Two threads, or lanes, that store in one place: what nobody reads, or the same value."""
-    domains = {one: shared.program.statements[one.statement].domain for one in shared.writes}
+    """Find threads or lanes that store into one slot at once, though they clobber no live value.
+
+    :func:`_clobbered` ignores these stores: either nothing reads them, or both store the same
+    value.
+    """
+    domains = {write: shared.program.statements[write.statement].domain for write in shared.writes}
     unread = {
         write: reduce(
             isl.Set.subtract,
@@ -244,14 +257,15 @@ def _stored_at_once(shared: _Shared) -> Iterator[StorageFault]:
         )
         for write, domain in domains.items()
     }
-    for one, other in product(shared.writes, shared.writes):
-        every = shared.met(one, other)
-        met = every.intersect_domain(unread[one]).intersect_range(unread[other])
-        ends = (one.statement, other.statement)
-        met = met.union(every.subtract(_with_other_values(shared.program, *ends, every)))
-        pairs = Pairs(*ends, met, reorderable=True)
-        if not met.is_empty():
+    for first, second in product(shared.writes, shared.writes):
+        same_slot = shared.same_slot(first, second)
+        conflicts = same_slot.intersect_domain(unread[first]).intersect_range(unread[second])
+        ends = (first.statement, second.statement)
+        same_value = same_slot.subtract(_with_other_values(shared.program, *ends, same_slot))
+        conflicts = conflicts.union(same_value)
+        pairs = Pairs(*ends, conflicts, reorderable=True)
+        if not conflicts.is_empty():
             for place in breaks(shared.tree, pairs):
                 is_vector = place.cause is Cause.REDUCTION_LANES
                 cause = Cause.LANES if is_vector else Cause.THREADS
-                yield from shared.fault(cause, (one, other), place.relation, place)
+                yield from shared.fault(cause, (first, second), place.relation, place)

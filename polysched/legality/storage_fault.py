@@ -1,4 +1,4 @@
-"""What is wrong with the storage of an array in one way."""
+"""Storage faults: instances that conflict in the memory of an array."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from polysched.legality.verdict import Cause
 
 @dataclass(frozen=True, eq=False)
 class StorageFault:
-    """Everything that is wrong with the storage of an array in one way.
+    """Conflicts in the storage of an array, for one cause and one pair of references.
 
     Attributes:
-        around: the loops of which each iteration has memory of its own.
-        ends: the references that meet; a single one reads what nothing has written.
-        instances: their pairs; of a single one its instances.
-        place: where both run at once, if that is what is wrong.
+        around: the loops each of whose iterations has separate memory.
+        ends: the two conflicting references, or one reference that reads an undefined element.
+        instances: the conflicting pairs of instances, or the instances of the single reference.
+        place: the loop that runs both instances at once, if that is the fault.
     """
 
     array: Array
@@ -42,7 +42,7 @@ class StorageFault:
 
     @property
     def rank(self) -> tuple[tuple[int, ...], ...]:
-        """For the choice of a witness: a value that is lost, then the smallest numbers."""
+        """Sort key for witnesses: concurrent stores last, then the smallest numbers."""
         parameters = tuple(value for _, value in self.smallest[0].parameters)
         is_lost = self.place is None
         return ((not is_lost, *parameters), *(point.values for point in self.smallest))

@@ -1,4 +1,4 @@
-"""What the checker answers: a verdict; of an illegal schedule the violation and its witness."""
+"""Verdicts of the legality checker: violations, witnesses, and errors of refused schedules."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from polysched.errors import ScheduleError
 from polysched.ir.source import SourceLocation
 
 Timestamp: TypeAlias = tuple[tuple[str, int], ...]
-"""The loops around an instance, the outermost first, each with its value."""
+"""Timestamp of an instance: (loop, value) for each loop around it, outermost first."""
 
 
 class VerdictKind(Enum):
-    """The three answers; everything but LEGAL is refused."""
+    """Kind of a verdict; every kind but LEGAL is refused."""
 
     LEGAL = "legal"
     ILLEGAL = "illegal"
@@ -23,7 +23,7 @@ class VerdictKind(Enum):
 
 
 class ViolationKind(Enum):
-    """What is wrong with an illegal schedule, or with the kernel itself."""
+    """Property that an illegal schedule, or the kernel itself, violates."""
 
     ORDER = "order"
     VECTOR = "vector"
@@ -35,7 +35,7 @@ class ViolationKind(Enum):
 
 
 class Cause(Enum):
-    """Why exactly it is wrong: which sentence explains the witness."""
+    """Exact cause of a violation; it selects the sentence that explains the witness."""
 
     LOOP = "the loop runs the sink's iteration before the source's"
     SEQUENCE = "the sink's statement stands before the source's"
@@ -57,19 +57,19 @@ class Cause(Enum):
 
 @dataclass(frozen=True)
 class Occurrence:
-    """One statement instance of a witness.
+    """Statement instance of a witness, with one of its accesses.
 
     Attributes:
         statement, instance: the statement and the values of its indices.
         action: ``"writes"``, ``"reads"`` or ``"runs"``.
-        access: the access as the statement has it, ``a[i, j + 1]``; None for ``"runs"``.
-        array, element: what it touches; of a buffer the place in the memory that it takes.
-        tile: for a buffer, the tile whose element it is.
-        old: when the declared program runs it; None for a statement that a step made.
-        new: when the schedule runs it; None if it never does.
-        location: where the statement was written.
-        depends_on: the array elements in the subscripts, ``idx[i]``: with any, the element is one
-            of those that the instance *may* touch.
+        access: the access in the statement's text, ``a[i, j + 1]``; None for ``"runs"``.
+        array, element: the element that it touches; for a buffer, the slot in memory.
+        tile: for a buffer, the tile to which the element belongs.
+        old: its timestamp in the declared program; None for a statement that a step created.
+        new: its timestamp in the schedule; None if the schedule never runs it.
+        location: the source location of the access or statement.
+        depends_on: the array elements in the subscripts, ``idx[i]``. If there are any, the instance
+            *may* touch the element.
     """
 
     statement: str
@@ -101,10 +101,10 @@ def _bracketed(values: tuple[int, ...]) -> str:
 
 @dataclass(frozen=True)
 class Witness:
-    """The smallest proof in numbers: one instance, or a source that runs before a sink.
+    """Smallest counterexample in numbers: one instance, or a source that must precede a sink.
 
-    Where an element depends on data the proof is conservative: it holds for data that the declared
-    ranges of values allow.
+    If an element depends on data, the witness is conservative: it exists for some data within the
+    declared ranges of values.
     """
 
     parameters: tuple[tuple[str, int], ...]
@@ -113,19 +113,19 @@ class Witness:
 
     @property
     def depends_on(self) -> tuple[str, ...]:
-        """The array elements on which it depends whether the element is touched; mostly none."""
-        found = self.source.depends_on + (self.sink.depends_on if self.sink else ())
-        return tuple(dict.fromkeys(found))
+        """The array elements in the subscripts of both accesses; usually none."""
+        elements = self.source.depends_on + (self.sink.depends_on if self.sink else ())
+        return tuple(dict.fromkeys(elements))
 
 
 @dataclass(frozen=True)
 class OffendingStep:
-    """The first step after which the schedule is never legal again.
+    """Offending step: the step after the longest legal prefix of the schedule.
 
     Attributes:
         index: its position among the schedule's steps, from 0.
-        text: the step as the call that makes it.
-        location: the user's line.
+        text: the step as a call.
+        location: the user's source line.
     """
 
     index: int
@@ -135,17 +135,17 @@ class OffendingStep:
 
 @dataclass(frozen=True)
 class Violation:
-    """One demand that is not met.
+    """Violation of one legality property, with its witness.
 
     Attributes:
-        what, cause: the kind, and why it is one.
-        witness: the proof.
-        dependence: the kind of the dependence that is broken, None if it is none.
-        array: the array that it is about, None if none.
-        shape: the extents of ``array`` at the witness's parameters, without those of tiles.
-        loop: the loop at which it breaks, None where no loop decides it.
-        guilty: the step to blame; None for a violation of the declared kernel itself, and where
-            finding the step took too long.
+        what, cause: the violated property and the exact cause.
+        witness: the counterexample.
+        dependence: the kind of the broken dependence; None if the violation is not a dependence.
+        array: the array of the violation; None if there is none.
+        shape: the extents of ``array`` at the witness's parameters, without tile dimensions.
+        loop: the loop that breaks the property; None if no loop does.
+        guilty: the offending step; None if the declared kernel is at fault, or if the search for
+            the step exceeded its quota.
         in_kernel: whether the declared kernel, before any step, is at fault.
     """
 
@@ -162,7 +162,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class Checked:
-    """How much has been judged: counts of statements, dependences, accesses and buffers."""
+    """Size of a check: counts of judged statements, dependences, accesses and buffers."""
 
     statements: int = 0
     dependences: int = 0
@@ -185,15 +185,14 @@ def _counted(number: int, singular: str, plural: str | None = None) -> str:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The checker's answer.
+    """Verdict of the legality checker.
 
     Attributes:
         violation: the violation of an illegal schedule, else None.
-        reason: for a person, why the schedule is refused; empty if it is legal.
-        checked: what the verdict is about, of a legal schedule what has been proved; all zero if
-            the verdict is unknown.
-        doubted: a violation whose witness arithmetic does not confirm, so that the verdict is
-            unknown: an error in polysched. None otherwise.
+        reason: the explanation of a refusal for a person; empty if the schedule is legal.
+        checked: the size of the check; all zero if the verdict is unknown.
+        doubted: a violation that isl reported and that plain arithmetic does not confirm, which is
+            a bug in polysched; the verdict is unknown. None otherwise.
     """
 
     kind: VerdictKind
@@ -208,7 +207,7 @@ class Verdict:
         return self.kind is VerdictKind.LEGAL
 
     def __str__(self) -> str:
-        """For a person: what was proved, the explanation with its witness, or what is unknown."""
+        """Format the verdict: the proved counts, the explanation with witness, or the reason."""
         match self.kind:
             case VerdictKind.LEGAL:
                 return f"legal; proved: {self.checked}"
@@ -218,7 +217,7 @@ class Verdict:
                 return f"unknown: {self.reason}"
 
     def raise_if_refused(self) -> None:
-        """Do nothing for a legal schedule.
+        """Raise an error unless the schedule is proved legal.
 
         Raises:
             IllegalScheduleError: the schedule is illegal; the message is the explanation.
@@ -237,7 +236,7 @@ class Verdict:
 
 
 class RefusedScheduleError(ScheduleError):
-    """A schedule that is not proved legal; ``verdict`` says why."""
+    """Refused schedule: it is not proved legal; ``verdict`` holds the reason."""
 
     def __init__(self, message: str, verdict: Verdict) -> None:
         super().__init__(message)
@@ -245,8 +244,8 @@ class RefusedScheduleError(ScheduleError):
 
 
 class IllegalScheduleError(RefusedScheduleError):
-    """A schedule that computes something else than the kernel; the message holds the witness."""
+    """Illegal schedule; the message holds the witness."""
 
 
 class UnknownLegalityError(RefusedScheduleError):
-    """A schedule that could be neither proved legal nor refuted."""
+    """Schedule that could be proved neither legal nor illegal."""

@@ -1,4 +1,4 @@
-"""From a pair of instances in numbers to what a person needs to see of them."""
+"""Make the occurrences of a witness: instances with accesses, elements and timestamps."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def occurrence(
     point: SmallPoint,
     touched: tuple[int, ...] | None = None,
 ) -> Occurrence:
-    """One instance with the access of ``reference``, in numbers.
+    """Make the occurrence of one instance with the access of ``reference``.
 
     Args:
-        touched: the element, where it depends on data; by default the smallest that is possible.
+        touched: the element of a data-dependent access; by default the smallest possible element.
     """
     statement = program.statements[reference.statement]
     access = statement.accesses[reference.position]
@@ -60,7 +60,10 @@ def occurrences(
     ends: tuple[Reference, Reference],
     points: tuple[SmallPoint, SmallPoint],
 ) -> tuple[Occurrence, Occurrence]:
-    """Two instances that meet in one element, which is chosen where it depends on data."""
+    """Make the occurrences of two instances that touch one element.
+
+    If an access depends on data, choose the smallest element that both may touch.
+    """
     accesses = [program.statements[end.statement].accesses[end.position] for end in ends]
     touched: tuple[int, ...] | None = None
     if any(access.is_data_dependent for access in accesses):
@@ -76,7 +79,7 @@ def occurrences(
 
 
 def _reached(statement: Statement, access: Access, point: SmallPoint) -> isl.Set:
-    """The elements that an access may touch at one instance."""
+    """Return the elements that an access may touch at one instance."""
     place = isl.Set.from_point(_place(statement, point))
     return place.apply(access_relation(statement, access))
 
@@ -84,7 +87,11 @@ def _reached(statement: Statement, access: Access, point: SmallPoint) -> isl.Set
 def bare_occurrence(
     program: Program, statement: Statement, point: SmallPoint, *, runs: bool = True
 ) -> Occurrence:
-    """One instance without any access; ``runs`` says whether the schedule runs it."""
+    """Make the occurrence of an instance without an access.
+
+    Args:
+        runs: whether the schedule runs the instance.
+    """
     return Occurrence(
         statement=statement.name,
         instance=point.values,
@@ -100,7 +107,7 @@ def bare_occurrence(
 
 
 def element(statement: Statement, access: Access, point: SmallPoint) -> tuple[int, ...]:
-    """The element that an access touches at one instance, tile dimensions included."""
+    """Return the element that an access touches at one instance, with its tile dimensions."""
     variables = {
         **dict(point.parameters),
         **dict(zip(statement.indices, point.values, strict=True)),
@@ -109,12 +116,12 @@ def element(statement: Statement, access: Access, point: SmallPoint) -> tuple[in
 
 
 def numbers(expressions: Sequence[Expression], variables: Mapping[str, int]) -> tuple[int, ...]:
-    """The values of integer expressions."""
+    """Evaluate integer expressions."""
     return tuple(int(evaluate_many(expression, variables)) for expression in expressions)
 
 
 def timestamp(around: tuple[Loop, ...], statement: Statement, point: SmallPoint) -> Timestamp:
-    """The values of the loops around a statement at one instance."""
+    """Return the values of the loops around a statement at one instance."""
     place = _place(statement, point)
     return tuple(
         (loop.name, int(loop.values[statement.name].eval(place).to_python())) for loop in around

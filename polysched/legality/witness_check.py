@@ -1,8 +1,8 @@
-"""Check the witness of a violation by plain arithmetic, before anybody sees it.
+"""Check the witness of a violation by plain arithmetic before it is reported.
 
-isl found the witness; here its numbers are put into the kernel's domains, subscripts and loops
-again, one instance at a time. A claim that does not hold is a mistake of the analysis. The checker
-then answers unknown, and the fuzzer counts a finding.
+isl found the witness. This module evaluates the kernel's domains, subscripts and loops at the
+numbers of the witness, one instance at a time. A claim that does not hold is a bug in the analysis:
+the verdict becomes unknown, and the fuzzer reports a finding.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from polysched.schedule.program import Program
 
 
 def unconfirmed(program: Program, violation: Violation) -> str:
-    """The first claim of a violation's witness that does not hold; empty if all of them do.
+    """Return the first claim of a violation's witness that does not hold; empty if all hold.
 
     Args:
-        program: the program that the violation was found in.
+        program: the program in which the violation was found.
     """
     witness = violation.witness
     sizes = dict(witness.parameters)
@@ -32,7 +32,7 @@ def unconfirmed(program: Program, violation: Violation) -> str:
         return f"parameter '{missing[0]}' has no value"
     if not holds(program.kernel.context, (), sizes):
         return "the context excludes these parameters"
-    ends = [End(program, sizes, one) for one in (witness.source, witness.sink) if one is not None]
+    ends = [End(program, sizes, end) for end in (witness.source, witness.sink) if end is not None]
     claims = _PAIR_CLAIMS if len(ends) == 2 else _SINGLE_CLAIMS
     if violation.cause not in claims:
         return f"{len(ends)} instances are no witness that {violation.cause.value}"
@@ -43,20 +43,21 @@ def unconfirmed(program: Program, violation: Violation) -> str:
 
 
 def _element(violation: Violation, source: End, sink: End) -> Iterator[str]:
-    """Both ends touch one element, and do to it what the kind of the dependence says."""
-    one, other = source.shown, sink.shown
-    # Two stores at once into one place in memory are wrong, whatever tile they belong to.
+    """Claim: both ends touch one element, with the actions of the dependence kind."""
+    first, second = source.shown, sink.shown
+    # Two concurrent stores into one memory slot are a fault even if their tiles differ.
     at_once = violation.what in (ViolationKind.VECTOR, ViolationKind.PARALLEL)
     is_place = at_once and violation.dependence is DependenceKind.OUTPUT
-    if (one.array, one.element) != (other.array, other.element) or (
-        one.tile != other.tile and not is_place
+    if (first.array, first.element) != (second.array, second.element) or (
+        first.tile != second.tile and not is_place
     ):
-        yield f"{one.touched} and {other.touched} are not one element"
-    if one.array != violation.array:
-        yield f"{one.touched} is not in {violation.array}"
+        yield f"{first.touched} and {second.touched} are not one element"
+    if first.array != violation.array:
+        yield f"{first.touched} is not in {violation.array}"
     kind = violation.dependence or DependenceKind.FLOW
-    if (one.action, other.action) != _ACTIONS[kind]:
-        yield f"{one.name} {one.action} and {other.name} {other.action}: no {kind.value} dependence"
+    if (first.action, second.action) != _ACTIONS[kind]:
+        actions = f"{first.name} {first.action} and {second.name} {second.action}"
+        yield f"{actions}: no {kind.value} dependence"
 
 
 _ACTIONS = MappingProxyType(
@@ -69,7 +70,7 @@ _ACTIONS = MappingProxyType(
 
 
 def _was_before(source: End, sink: End) -> Iterator[str]:
-    """The declared program runs the source first, as far as both are declared."""
+    """Claim: the declared program runs the source first, if both statements are declared."""
     if source.before is None or sink.before is None:
         return
     parted = parting(source.before, sink.before)
@@ -93,7 +94,7 @@ def _at_once(violation: Violation, source: End, sink: End) -> Iterator[str]:
 
 
 def _together(violation: Violation, source: End, sink: End) -> Iterator[str]:
-    """Both ends run in two lanes of one vector, or in two iterations of a parallel loop."""
+    """Claim: both ends run in two lanes of a vector or in two iterations of a parallel loop."""
     lanes = violation.cause in (Cause.LANES, Cause.REDUCTION_LANES)
     kind = LoopKind.VECTOR if lanes else LoopKind.PARALLEL
     parted = parting(source.now, sink.now)
@@ -102,20 +103,20 @@ def _together(violation: Violation, source: End, sink: End) -> Iterator[str]:
 
 
 def _in_one_byte(violation: Violation, source: End, sink: End) -> Iterator[str]:
-    one, other = source.shown, sink.shown
+    first, second = source.shown, sink.shown
     if (
-        one.array is None
-        or one.array != violation.array
-        or other.array != violation.array
-        or one.action != "writes"
+        first.array is None
+        or first.array != violation.array
+        or second.array != violation.array
+        or first.action != "writes"
     ):
-        yield f"{one.name} does not write {violation.array}, or {other.name} does not touch it"
+        yield f"{first.name} does not write {violation.array}, or {second.name} does not touch it"
         return
-    array = source.program.arrays[one.array]
-    row, own = bytes_of(array, one.element, source.sizes)
-    other_row, others = bytes_of(array, other.element, sink.sizes)
-    if row != other_row or own.stop <= others.start or others.stop <= own.start:
-        yield f"{one.touched} and {other.touched} have no byte in common"
+    array = source.program.arrays[first.array]
+    row, own = bytes_of(array, first.element, source.sizes)
+    second_row, others = bytes_of(array, second.element, sink.sizes)
+    if row != second_row or own.stop <= others.start or others.stop <= own.start:
+        yield f"{first.touched} and {second.touched} have no byte in common"
     yield from _together(violation, source, sink)
 
 
@@ -127,7 +128,7 @@ def _at_one_time(violation: Violation, source: End, sink: End) -> Iterator[str]:
 
 
 def _overwritten(violation: Violation, source: End, sink: End) -> Iterator[str]:
-    """The sink writes into the memory of the source's element before the source has read it."""
+    """Claim: the sink writes into the memory slot of the source before the source reads it."""
     read, write = source.shown, sink.shown
     if (read.action, write.action) != ("reads", "writes"):
         yield f"{read.name} does not read, or {write.name} does not write"
@@ -140,19 +141,19 @@ def _overwritten(violation: Violation, source: End, sink: End) -> Iterator[str]:
     assert read.array is not None
     if read.array not in source.program.folded:
         values = source.writers()
-        if values is not None and all(_comes_first(sink, one) for one in values):
-            yield f"what {read.name} reads is written after {write.name}"
+        if values is not None and all(_comes_first(sink, writer) for writer in values):
+            yield f"the value that {read.name} reads is written after {write.name}"
 
 
-def _comes_first(one: End, other: End) -> bool:
-    """Whether the schedule keeps what one instance does before what the other does.
+def _comes_first(end: End, other: End) -> bool:
+    """Whether the schedule ensures that the access of ``end`` runs before that of ``other``.
 
-    All lanes of a vector read before any of them writes.
+    All lanes of a vector read before any lane writes.
     """
-    parted = parting(one.now, other.now)
-    reads_first = (one.shown.action, other.shown.action) == ("reads", "writes")
+    parted = parting(end.now, other.now)
+    reads_first = (end.shown.action, other.shown.action) == ("reads", "writes")
     if parted is None:
-        return reads_first and one.shown.name == other.shown.name
+        return reads_first and end.shown.name == other.shown.name
     match _kind(parted[0]):
         case LoopKind.VECTOR:
             return reads_first
@@ -163,7 +164,7 @@ def _comes_first(one: End, other: End) -> bool:
 
 
 def _in_two_iterations(violation: Violation, source: End, sink: End) -> Iterator[str]:
-    """Both ends use one element, but run in iterations that have memory of their own."""
+    """Claim: both ends touch one element, but run in iterations with separate memory."""
     yield from _element(violation, source, sink)
     parted = parting(source.now, sink.now)
     around = [_loop(step.node) for step in source.now]
@@ -173,11 +174,11 @@ def _in_two_iterations(violation: Violation, source: End, sink: End) -> Iterator
 
 
 def _interrupted(violation: Violation, source: End, sink: End) -> Iterator[str]:
-    one, other = source.shown, sink.shown
-    if (one.array, one.element, one.action) != (other.array, other.element, other.action):
-        yield f"{one.name} and {other.name} do not read one element"
-    if one.name == other.name:
-        yield f"{one.name} and {other.name} are one instance"
+    first, second = source.shown, sink.shown
+    if (first.array, first.element, first.action) != (second.array, second.element, second.action):
+        yield f"{first.name} and {second.name} do not read one element"
+    if first.name == second.name:
+        yield f"{first.name} and {second.name} are one instance"
 
 
 def _outside(violation: Violation, only: End) -> Iterator[str]:
@@ -191,7 +192,7 @@ def _outside(violation: Violation, only: End) -> Iterator[str]:
 
 
 def _undefined(violation: Violation, only: End) -> Iterator[str]:
-    """Nothing is written to the element before, in the order that is judged."""
+    """Claim: no instance writes the element before, in the order of the program."""
     program, shown = only.program, only.shown
     in_kernel = violation.cause is Cause.NEVER_WRITTEN
     assert shown.array is not None
@@ -201,10 +202,10 @@ def _undefined(violation: Violation, only: End) -> Iterator[str]:
         yield f"the caller defines {shown.array}"
     if shown.array in program.folded:
         return
-    for one in only.writers() or ():
-        # An update passes on what it has read: it is no origin of a value in a buffer.
-        if (in_kernel or not one.is_update) and _comes_first(one, only):
-            yield f"{one.shown.name} has written {shown.touched} before"
+    for writer in only.writers() or ():
+        # An update of a buffer element reads it first, so the update does not define it.
+        if (in_kernel or not writer.is_update) and _comes_first(writer, only):
+            yield f"{writer.shown.name} has written {shown.touched} before"
 
 
 def _lost(violation: Violation, only: End) -> Iterator[str]:
@@ -251,7 +252,7 @@ _PAIR_CLAIMS: Mapping[Cause, Callable[[Violation, End, End], Iterator[str]]] = M
         Cause.INTERRUPTED: _interrupted,
     }
 )
-"""What each cause claims of a source and a sink."""
+"""Checks of a pair of instances, by cause."""
 
 _SINGLE_CLAIMS: Mapping[Cause, Callable[[Violation, End], Iterator[str]]] = MappingProxyType(
     {
@@ -262,4 +263,4 @@ _SINGLE_CLAIMS: Mapping[Cause, Callable[[Violation, End], Iterator[str]]] = Mapp
         Cause.ADDED: _added,
     }
 )
-"""What each cause claims of a single instance."""
+"""Checks of a single instance, by cause."""

@@ -1,4 +1,4 @@
-"""One instance of a witness, in numbers that owe nothing to isl."""
+"""One instance of a witness, evaluated in plain arithmetic without isl."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from polysched.legality.verdict import Occurrence, Timestamp
 from polysched.schedule.program import Program
 
 MOST_INSTANCES = 4096
-"""Instances of one statement, at the sizes of a witness, among which writers are looked for."""
+"""Most instances of a statement, at the sizes of a witness, to search for writers."""
 
 
 @dataclass(frozen=True, eq=False)
 class End:
-    """One end of a witness as it is shown, beside the program that it must agree with."""
+    """One end of a witness: the occurrence to check, and the program to check it against."""
 
     program: Program
     sizes: Mapping[str, int]
@@ -30,7 +30,7 @@ class End:
 
     @cached_property
     def statement(self) -> Statement | None:
-        """The statement as it is now; as it was declared where the schedule has lost it."""
+        """The scheduled statement; the declared statement if the schedule has lost it."""
         name = self.shown.statement
         return self.program.statements.get(name) or self.program.kernel.statements.get(name)
 
@@ -42,20 +42,20 @@ class End:
 
     @cached_property
     def now(self) -> tuple[Step, ...]:
-        """When the schedule runs it."""
+        """The timestamp of the instance in the schedule."""
         assert self.statement is not None
         return moment(executed(self.program.tree), self.statement, self.variables)
 
     @cached_property
     def declared(self) -> Statement | None:
-        """The declared statement of which it is an instance; None of copies that a step made."""
+        """The declared statement of the instance; None for copies that a step created."""
         if self.shown.statement in self.program.recomputed:
             return None
         return self.program.kernel.statements.get(self.shown.statement)
 
     @cached_property
     def before(self) -> tuple[Step, ...] | None:
-        """When the declared program runs it, if it does."""
+        """The timestamp of the instance in the declared program; None if it is not declared."""
         if self.declared is None:
             return None
         variables = variables_of(self.declared, self.shown.instance, self.sizes)
@@ -63,16 +63,16 @@ class End:
 
     @property
     def is_update(self) -> bool:
-        """Whether it reads the element that it writes."""
+        """Whether the statement reads the element that it writes."""
         assert self.statement is not None
         target, *reads = self.statement.accesses
         return any(access.subscripts == target.subscripts for access in reads)
 
     def doubts(self, *, runs: bool) -> Iterator[str]:
-        """What does not hold of the instance by itself.
+        """Yield the claims about this single instance that do not hold.
 
         Args:
-            runs: whether the schedule runs it.
+            runs: whether the schedule runs the instance.
         """
         name = self.shown.name
         if self.statement is None or len(self.shown.instance) != len(self.statement.indices):
@@ -90,7 +90,7 @@ class End:
             yield f"{name} does not touch {self.shown.touched}"
 
     def _accesses(self) -> Iterator[Access]:
-        """The accesses that do what is shown."""
+        """Yield the accesses with the action, the array and the element of the occurrence."""
         assert self.statement is not None
         element = (*self.shown.tile, *self.shown.element)
         for position, access in enumerate(self.statement.accesses):
@@ -101,8 +101,8 @@ class End:
                 yield access
 
     def writers(self) -> list[End] | None:
-        """All instances that surely write the element; None if there are too many to look at."""
-        found: list[End] = []
+        """Return all must-writes of the element; None if there are too many instances to search."""
+        writers: list[End] = []
         for statement in self.program.statements.values():
             target = statement.target
             if target.array != self.shown.array or target.is_data_dependent:
@@ -119,7 +119,7 @@ class End:
                 target.subscripts, (*self.shown.tile, *self.shown.element), strict=True
             ):
                 hit &= evaluate_many(subscript, variables) == wanted
-            found += [
+            writers += [
                 replace(
                     self,
                     shown=replace(
@@ -128,10 +128,10 @@ class End:
                 )
                 for row in rows[hit].tolist()
             ]
-        return found
+        return writers
 
 
 def _shows(shown: Timestamp | None, steps: tuple[Step, ...]) -> bool:
-    """Whether a timestamp shows the values of the loops."""
-    values = [(one.node.name, one.value) for one in steps if isinstance(one.node, Loop)]
+    """Whether a timestamp has the values of the loops in ``steps``."""
+    values = [(step.node.name, step.value) for step in steps if isinstance(step.node, Loop)]
     return shown is not None and [*shown] == values

@@ -1,6 +1,6 @@
 import pytest
 
-from polysched.fuzz.storage_judge import spoilt_read
+from polysched.fuzz.storage_judge import clobbered_read
 from polysched.legality.check import check
 from polysched.schedule.schedule import Schedule
 from tests.legality.kernels import matmul, windows
@@ -26,15 +26,15 @@ def fused_chain() -> Schedule:
 def test_the_checker_agrees(schedule: Schedule) -> None:
     verdict = check(schedule)
     sizes = dict.fromkeys(schedule.kernel.parameters, 3)
-    assert (spoilt_read(schedule.program, sizes, 2000) == "") == verdict.is_legal
+    assert (clobbered_read(schedule.program, sizes, 2000) == "") == verdict.is_legal
 
 
 def test_the_read_is_named() -> None:
     schedule = Schedule(windows()).promote("t", "i").distribute("k").distribute("i")
-    assert spoilt_read(schedule.program, {"N": 2}, 2000) == (
+    assert clobbered_read(schedule.program, {"N": 2}, 2000) == (
         "T reads ('t_local', (0, 0, 0)) of ('S', 0), finds ('S', 8)"
     )
 
 
 def test_too_many_instances() -> None:
-    assert spoilt_read(Schedule(windows()).program, {"N": 9}, 100) is None
+    assert clobbered_read(Schedule(windows()).program, {"N": 9}, 100) is None

@@ -12,7 +12,7 @@ from tests.legality.test_check import seidel_with_copy
 
 
 def explanation(schedule: Schedule) -> list[str]:
-    """The lines of the explanation, the place of the guilty step as ``(FILE)``."""
+    """The lines of the explanation, the place of the offending step as ``(FILE)``."""
     text = check(schedule).reason
     return re.sub(r"\(\S*test_explain\.py:\d+\)", "(FILE)", text).splitlines()
 

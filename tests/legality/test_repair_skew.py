@@ -2,9 +2,9 @@ import pytest
 
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i32
+from polysched.legality.carried import dependences_within
 from polysched.legality.repair import StepEdit
 from polysched.legality.repair_skew import band_skews, common_loops, skews
-from polysched.legality.within import dependences_within
 from polysched.schedule.primitives import transform
 from polysched.schedule.program import Program, find_loop
 from polysched.schedule.schedule import Schedule

@@ -302,7 +302,7 @@ def test_a_value_that_is_written_later_is_not_overwritten() -> None:
     read, write = Reference("T", 1), Reference("S", 0)
     assert not unconfirmed(program, with_ends(program, violation, (read, (0, 0)), (write, (1, 0))))
     doubt = unconfirmed(program, with_ends(program, violation, (read, (1, 0)), (write, (0, 0))))
-    assert doubt == "what T[1,0] reads is written after S[0,0]"
+    assert doubt == "the value that T[1,0] reads is written after S[0,0]"
 
 
 def test_what_is_read_in_time_is_not_overwritten() -> None:

@@ -81,7 +81,7 @@ def test_what_the_box_implies_is_gone() -> None:
     assert found == System((), {0: (0, 2), 1: (0, 3)})
 
 
-def test_within_a_range() -> None:
+def test_carried_a_range() -> None:
     system = System((total(10, (0, -4), (1, -1)),), {0: (0, 2), 1: (0, 3)})
     last = system.within(0, 2, 5)
     assert last is not None

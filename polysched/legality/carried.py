@@ -1,4 +1,4 @@
-"""The part of the dependences that one loop has to answer for."""
+"""Dependences that a loop must keep, because no outer loop carries them."""
 
 from __future__ import annotations
 
@@ -13,56 +13,57 @@ from polysched.schedule.program import Program, prefix_loops
 
 @dataclass(frozen=True, eq=False)
 class CarriedDependence:
-    """The pairs of a dependence that run in one iteration of all the loops around a loop."""
+    """The pairs of a dependence that no loop around a given loop carries.
+
+    Both ends of a pair run in the same iteration of all outer loops. So the given loop, or its
+    body, must keep their order.
+    """
 
     dependence: Dependence
     pairs: isl.Map
 
     @property
     def source(self) -> str:
-        """The statement of the earlier instances."""
+        """The statement of the source instances."""
         return self.dependence.source.statement
 
     @property
     def sink(self) -> str:
-        """The statement of the later instances."""
+        """The statement of the sink instances."""
         return self.dependence.sink.statement
 
     def backward(self, loop: Loop) -> isl.Map:
-        """The pairs whose sink has a smaller value of ``loop`` than the source."""
+        """Return the pairs with a negative distance in ``loop``."""
         source, sink = loop.values[self.source], loop.values[self.sink]
         return self.pairs.intersect(source.gt_map(sink))
 
     def apart(self, loop: Loop) -> isl.Map:
-        """The pairs whose ends have different values of ``loop``."""
+        """Return the pairs with a nonzero distance in ``loop``."""
         source, sink = loop.values[self.source], loop.values[self.sink]
         return self.pairs.intersect(source.gt_map(sink).union(source.lt_map(sink)))
 
     def together(self, loop: Loop) -> CarriedDependence:
-        """The pairs that run in one iteration of ``loop``."""
+        """Keep the pairs with distance zero in ``loop``."""
         source, sink = loop.values[self.source], loop.values[self.sink]
         return replace(self, pairs=self.pairs.intersect(source.eq_map(sink)))
 
 
 def dependences_within(program: Program, loop: Loop) -> list[CarriedDependence]:
-    """The dependences between statements below ``loop``, as far as no loop around parts their ends.
-
-    Those without any such pair are left out.
-    """
+    """Return the dependences between statements below ``loop`` that no outer loop carries."""
     below = frozenset(statements(loop))
     around = prefix_loops(program, loop)[:-1]
-    found = []
+    not_carried = []
     for dependence in program.dependences:
         if {dependence.source.statement, dependence.sink.statement} <= below:
-            within = CarriedDependence(dependence, dependence.relation)
+            carried = CarriedDependence(dependence, dependence.relation)
             for outer in around:
-                within = within.together(outer)
-            if not within.pairs.is_empty():
-                found.append(within)
-    return found
+                carried = carried.together(outer)
+            if not carried.pairs.is_empty():
+                not_carried.append(carried)
+    return not_carried
 
 
 def loop_reference(program: Program, loop: Loop) -> str:
-    """The shortest text that names a loop in a step: ``"loop"``, else ``"statement.loop"``."""
+    """Return the shortest name of a loop in a step: ``"loop"``, else ``"statement.loop"``."""
     count = sum(other.name == loop.name for other in loops(program.tree))
     return loop.name if count == 1 else f"{statements(loop)[0]}.{loop.name}"

@@ -1,7 +1,7 @@
 import pytest
 
 from polysched.ir.tree import loops
-from polysched.legality.within import dependences_within, loop_reference
+from polysched.legality.carried import dependences_within, loop_reference
 from polysched.schedule.program import find_loop
 from polysched.schedule.schedule import Schedule
 from tests.legality.kernels import copy_shifted, matmul, seidel
