@@ -177,7 +177,7 @@ def test_a_step_on_a_vector_loop(step: Callable[[ps.Schedule], ps.Schedule]) -> 
         (lambda s: s.promote("z", "i"), "no array 'z'; known are 'x', 'y'"),
         (
             lambda s: s.compute_at("T", "i"),
-            "no statement is, and none writes, 'T'; known are 'S', '",
+            "'T' is neither a statement nor an array that a statement writes; known are 'S', '",
         ),
         (lambda s: s.shift("i", 1, "T"), "statement 'T' is not below loop 'i'; known are 'S'"),
         (lambda s: s.split("T.i", 4), "no statement 'T' (in loop 'T.i'); known are 'S'"),
