@@ -47,9 +47,8 @@ def distribute(program: Program, step: Distribute) -> Program:
     loop = sequential_loop(program, step.loop)
     if not isinstance(loop.body, Sequence):
         raise ScheduleError(
-            f"loop '{step.loop}' holds one thing only ({', '.join(statements(loop))}); "
-            f"distribute takes a "
-            "loop around a sequence"
+            f"the body of loop '{step.loop}' is not a sequence ({', '.join(statements(loop))}); "
+            "distribute takes a loop around a sequence"
         )
     groups = _groups(loop.body, step)
 

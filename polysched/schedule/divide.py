@@ -67,12 +67,12 @@ def divide(program: Program, step: Divide) -> Program:
     first, last = value_range(program, loop)
     if first is None or last is None:
         raise ScheduleError(
-            f"loop '{step.loop}' cannot be cut in {step.parts} parts: where it starts and ends "
-            "depends on a parameter; split it by a literal factor"
+            f"loop '{step.loop}' cannot be divided into {step.parts} parts: its first or last "
+            "value depends on a parameter; split it by a literal factor"
         )
     units = max(1, -(-(last + 1 - first) // step.unit))
     longest = -(-units // step.parts)
-    # Chunks of the longest part are simpler, and as even where only the last is a unit shorter.
+    # If only the last part is a unit shorter, chunks of the longest part are as even and simpler.
     are_chunks = longest * step.parts - units <= 1
     numerator, denominator = (1, longest) if are_chunks else (step.parts, units)
 

@@ -132,7 +132,7 @@ def _checked(program: Program, step: FoldStorage, into: str) -> tuple[Array, int
         )
     if into in program.arrays or into in program.statements or not into.isidentifier():
         raise ScheduleError(
-            f"'{into}' cannot name the folded array '{array.name}': it is taken or no "
+            f"'{into}' cannot name the folded array '{array.name}': it is taken or not an "
             "identifier; pass another with into="
         )
     return array, array.dimensions.index(step.dimension)

@@ -1,4 +1,4 @@
-"""The table of primitives: which function carries out which step."""
+"""The table of primitives: maps the record of each step to the function that applies it."""
 
 from __future__ import annotations
 
@@ -85,10 +85,10 @@ PRIMITIVES: Mapping[type[Any], Callable[[Program, Any], Program]] = MappingProxy
 
 
 def transform(program: Program, step: Step) -> Program:
-    """Carry out one step.
+    """Apply one step to a program.
 
     Raises:
-        ScheduleError: the step does not fit the program, or makes too large a one of it.
+        ScheduleError: the step does not fit the program, or its result exceeds a limit.
     """
     changed = PRIMITIVES[type(step)](program, step)
     require_sensible(program, changed)
@@ -97,12 +97,12 @@ def transform(program: Program, step: Step) -> Program:
 
 
 def primitive_name(step: Step) -> str:
-    """The word that users write for the step: ``split``."""
+    """Return the primitive's name as users write it: ``split``."""
     return PRIMITIVES[type(step)].__name__
 
 
 def format_step(step: Step) -> str:
-    """The step as the call that makes it: ``split('c', factor=64, into=('co', 'ci'))``."""
+    """Return the step as the call that makes it: ``split('c', factor=64, into=('co', 'ci'))``."""
     shown = [
         f"{field}={getattr(step, field)!r}"
         for field, spec in type(step).__dataclass_fields__.items()

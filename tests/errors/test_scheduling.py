@@ -46,7 +46,7 @@ from tests.support import kernels
         (lambda s: s.tile((), ()), "tile() names no loop"),
         (lambda s: s.tile(("i",), 4), "factors=4; expected a tuple such as (4, 8)"),
         (lambda s: s.tile("i", (4,)), "loops='i'; expected a tuple such as ('i', 'j')"),
-        (lambda s: s.then("split"), "'split' of type str is no step; expected a record such as"),
+        (lambda s: s.then("split"), "'split' of type str is not a step; expected a record such as"),
     ],
 )
 def test_steps(step: Callable[[ps.Schedule], ps.Schedule], message: str) -> None:
@@ -68,7 +68,7 @@ def test_a_kernel_is_no_schedule(judge: Callable[[object], object]) -> None:
 
 
 def test_a_machine_of_another_type() -> None:
-    with pytest.raises(ps.MachineError, match="3 of type int means no machine; expected a preset"):
+    with pytest.raises(ps.MachineError, match="3 of type int is not a machine; expected a preset"):
         ps.compile(ps.Schedule(kernels.scale()), 3)  # type: ignore[arg-type]
 
 
