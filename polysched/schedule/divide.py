@@ -39,8 +39,8 @@ def divide(program: Program, step: Divide) -> Program:
     Args:
         loop (str): the loop.
         parts (int): the number of parts. If the loop has fewer units, some parts are empty.
-        unit (int): the smallest number of iterations that stay in one part, counted from the loop's
-            first value, for example the iterations of a tile.
+        unit (int): the length in iterations of the groups that are never cut, counted from the
+            loop's first value; for example the length of a tile.
         into (str | None): name of the loop over the parts; by default ``<loop>p``.
 
     before::

@@ -134,9 +134,8 @@ def _holds_two(
 def is_covered(program: Program, array: Array, around: tuple[Loop, ...]) -> bool:
     """Return whether the same iteration of the loops writes every element before reading it.
 
-    Two kinds of writes do not count: an update of a free reduction, which may run later, and a
-        write
-    whose subscripts depend on data, which may go to another element.
+    Two kinds of writes do not count. An update of a free reduction may run later. A write whose
+    subscripts depend on data may go to another element.
     """
     return all(
         unwritten(program, around, read).is_empty()

@@ -236,7 +236,7 @@ def prefix_map(statement: Statement, around: tuple[Loop, ...], names: list[str])
 def prefix_function(statement: Statement, around: tuple[Loop, ...]) -> isl.PwMultiAff:
     """Return :func:`prefix_map`, of at least one loop, as a function.
 
-    Its pieces are the loops' own expressions, which isl would not recover from the map.
+    Its pieces are the loops' own expressions.
     """
     columns = (isl.PwMultiAff.from_pw_aff(loop.values[statement.name]) for loop in around)
     return reduce(isl.PwMultiAff.flat_range_product, columns).intersect_domain(statement.domain)

@@ -25,17 +25,15 @@ checks: what must hold, else which error. `0..n` ends before `n`. Rules for all 
 - A step is refused with a `StepError` if it nests too many loops, unrolls a statement more than
   1024 times, or needs numbers that may not fit 64 bits.
 - `StepError` is raised by the step. *Legality* is proved for the schedule as a whole, not for each
-  step; if it fails, compilation raises `IllegalScheduleError` with a witness. Updates of a
-  reduction with `order="any"` may change their order.
+  step. If it is refuted, compilation raises `IllegalScheduleError` with a witness; if it is
+  undecided, `UnknownLegalityError`. Updates of a reduction with `order="any"` may change order.
 
 The docstrings make this page: `pytest tests/schedule/test_primitives_page.py --update-golden`.
 """
 FAMILIES = {
     "Loops": "split tile divide reorder collapse fuse distribute skew shift reverse",
-    "How a loop runs": "unroll vectorize parallel prefetch transpose stream",
-    "Where values are computed, and where they lie": (
-        "compute_at pack promote privatize rfactor fold_storage"
-    ),
+    "Execution of loops": "unroll vectorize parallel prefetch transpose stream",
+    "Placement and storage of values": ("compute_at pack promote privatize rfactor fold_storage"),
 }
 
 
