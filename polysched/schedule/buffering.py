@@ -59,7 +59,8 @@ class Buffering:
             flat tuple.
         tile_coordinates: for each statement, functions of its instances that identify the tile.
         first: for an expanded buffer, the smallest value of ``loop``, as a function of the tile.
-        place: for an expanded buffer, the position of ``each_<loop>`` among its stored dimensions.
+        own_position: for an expanded buffer, the position of ``each_<loop>`` among its stored
+            dimensions.
     """
 
     array: Array
@@ -73,7 +74,7 @@ class Buffering:
     redirect: dict[Reference, isl.Map]
     tile_coordinates: Mapping[str, tuple[isl.PwAff, ...]]
     first: isl.PwAff | None = None
-    place: int = 0
+    own_position: int = 0
 
     def columns(self, tile: Sequence[_Column], elements: Sequence[_Column]) -> list[_Column]:
         """Arrange columns in the order of the buffer's dimensions.
@@ -85,7 +86,7 @@ class Buffering:
         if self.first is None:
             return [*tile, *elements]
         *outer, own = tile
-        return [*outer, *elements[: self.place], own, *elements[self.place :]]
+        return [*outer, *elements[: self.own_position], own, *elements[self.own_position :]]
 
     @property
     def reads(self) -> list[Reference]:
@@ -175,10 +176,10 @@ def plan_buffer(
         position: _box_extent(footprint, lowest[position], position, array, at)
         for position in positions
     }
-    first, place = None, 0
+    first, own_position = None, 0
     if expanded:
         first, extents[_OWN] = iteration_range(footprint, tile_names, at)
-        place, names_of[_OWN] = stored.index(_OWN), own_dimension(loop, array)
+        own_position, names_of[_OWN] = stored.index(_OWN), own_dimension(loop, array)
     buffer = Array(
         into,
         array.dtype,
@@ -200,7 +201,7 @@ def plan_buffer(
         redirect=redirect,
         tile_coordinates=tile_coordinates([program.statements[name] for name in touching], around),
         first=first,
-        place=place,
+        own_position=own_position,
     )
 
 

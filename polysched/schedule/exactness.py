@@ -16,7 +16,7 @@ def require_exact_accesses(
     """Check that statements access an array with affine subscripts only.
 
     Args:
-        where: the place of the buffer, for the message: ``loop 'i'``.
+        where: the location of the buffer, for the message: ``loop 'i'``.
 
     Raises:
         ScheduleError: a subscript depends on data, so the touched elements are unknown.

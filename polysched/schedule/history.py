@@ -62,8 +62,8 @@ def _marking(
 def _step_text(
     index: int, steps: Sequence[Step], locations: Sequence[SourceLocation | None]
 ) -> str:
-    place = "" if locations[index] is None else f", at {locations[index]}"
-    return f"step {index + 1}, {format_step(steps[index])}{place}"
+    location = "" if locations[index] is None else f", at {locations[index]}"
+    return f"step {index + 1}, {format_step(steps[index])}{location}"
 
 
 def _named(program: Program, reference: str) -> list[Loop]:

@@ -95,12 +95,12 @@ def _of_first_consumer(program: Program, flow: Dependence, target: Loop) -> isl.
         earlier = value.pullback_pw_multi_aff(chosen).gt_map(value)
         if not flow.relation.intersect(earlier).is_empty():
             return None
-    place = prefix_function(consumer, around).pullback_pw_multi_aff(chosen)
+    iteration = prefix_function(consumer, around).pullback_pw_multi_aff(chosen)
     producer = program.statements[flow.source.statement]
-    place = place.gist(producer.domain).coalesce()
+    iteration = iteration.gist(producer.domain).coalesce()
     for position, index in enumerate(producer.indices):
-        place = place.set_dim_id(isl.dim_type.in_, position, isl.Id(index))
-    return place
+        iteration = iteration.set_dim_id(isl.dim_type.in_, position, isl.Id(index))
+    return iteration
 
 
 def placed(
@@ -108,7 +108,7 @@ def placed(
     nest: Node,
     rest: Node,
     target: Loop,
-    places: Mapping[str, isl.PwMultiAff],
+    iterations: Mapping[str, isl.PwMultiAff],
 ) -> Node:
     """Return the tree ``rest`` in which ``nest`` runs at the start of each iteration of a loop.
 
@@ -119,19 +119,19 @@ def placed(
     Args:
         program: the program with the domains of the nest's statements.
         target: the loop, in the tree before the nest was taken out of it.
-        places: for each statement of the nest, the map from its instances to the iteration that
+        iterations: for each statement of the nest, the map from its instances to the iteration that
             they run in, the tuple of the values of the loops from the outermost to ``target``.
     """
     around = prefix_loops(program, target)
-    inner = _renamed(_rebased(program, nest, places), frozenset(loop.name for loop in around))
+    inner = _renamed(_rebased(program, nest, iterations), frozenset(loop.name for loop in around))
     columns = [
-        {name: place.get_at(position) for name, place in places.items()}
+        {name: iteration.get_at(position) for name, iteration in iterations.items()}
         for position in range(len(around))
     ]
     return _inserted(rest, min(statements(target)), columns, inner)
 
 
-def _rebased(program: Program, node: Node, places: Mapping[str, isl.PwMultiAff]) -> Node:
+def _rebased(program: Program, node: Node, iterations: Mapping[str, isl.PwMultiAff]) -> Node:
     """Rebase the loops of a nest to their first value within one iteration of the target.
 
     A loop that the iteration fixes is dropped. A loop with one value in the whole program stays, so
@@ -141,11 +141,11 @@ def _rebased(program: Program, node: Node, places: Mapping[str, isl.PwMultiAff])
         case Leaf():
             return node
         case Sequence(children=children):
-            return sequence([_rebased(program, child, places) for child in children])
+            return sequence([_rebased(program, child, iterations) for child in children])
         case Loop(values=values):
-            body = _rebased(program, node.body, places)
-            lowest = _lowest(program, values, places)
-            from_zero = _counted_from(program, values, lowest, places)
+            body = _rebased(program, node.body, iterations)
+            lowest = _lowest(program, values, iterations)
+            from_zero = _counted_from(program, values, lowest, iterations)
             counted = replace(node, values=from_zero, body=body)
             if counts_nothing(program, counted) and not _is_constant(program, node):
                 return body
@@ -163,11 +163,11 @@ def _is_constant(program: Program, loop: Loop) -> bool:
 
 
 def _lowest(
-    program: Program, values: Mapping[str, isl.PwAff], places: Mapping[str, isl.PwMultiAff]
+    program: Program, values: Mapping[str, isl.PwAff], iterations: Mapping[str, isl.PwMultiAff]
 ) -> isl.PwAff:
     """Return the smallest value of a loop in each iteration of the target."""
     columns = (
-        isl.Map.from_pw_multi_aff(places[name])
+        isl.Map.from_pw_multi_aff(iterations[name])
         .intersect_domain(program.statements[name].domain)
         .reverse()
         .apply_range(isl.Map.from_pw_aff(value))
@@ -180,10 +180,10 @@ def _counted_from(
     program: Program,
     values: Mapping[str, isl.PwAff],
     lowest: isl.PwAff,
-    places: Mapping[str, isl.PwMultiAff],
+    iterations: Mapping[str, isl.PwMultiAff],
 ) -> Mapping[str, isl.PwAff]:
     return {
-        name: value.sub(lowest.pullback_pw_multi_aff(places[name]))
+        name: value.sub(lowest.pullback_pw_multi_aff(iterations[name]))
         .gist(program.statements[name].domain)
         .coalesce()
         for name, value in values.items()

@@ -93,11 +93,13 @@ def prefetch(program: Program, step: Prefetch) -> Program:
           ``StepError``.
         - Legality: always legal; no value and no order changes.
     """
-    what = f"of prefetch('{step.array}')"
-    require_positive(f"the distance {what}", step.ahead)
-    require_positive(f"the level {what}", step.level)
+    call = f"prefetch('{step.array}')"
+    require_positive(f"the distance of {call}", step.ahead)
+    require_positive(f"the level of {call}", step.level)
     if step.level > FARTHEST_LEVEL:
-        raise ScheduleError(f"the level {what} is {step.level}; expected 1, 2 or {FARTHEST_LEVEL}")
+        raise ScheduleError(
+            f"the level of {call} is {step.level}; expected 1, 2 or {FARTHEST_LEVEL}"
+        )
     if step.array not in program.arrays:
         raise ScheduleError(f"no array '{step.array}'{suggestion(step.array, program.arrays)}")
     loop = loop_in_order(program, step.at)
@@ -107,7 +109,7 @@ def prefetch(program: Program, step: Prefetch) -> Program:
     around = path(program.tree, statements(loop)[0])
     if counted not in around[: around.index(loop) + 1]:
         raise ScheduleError(
-            f"the iterations {what} are those of loop '{step.of}', which is not around "
+            f"the iterations of {call} are those of loop '{step.of}', which is not around "
             f"'{step.at}'; expected one of {', '.join(outer.name for outer in around)}"
         )
     ahead = Ahead(step.array, step.ahead, step.level, counted.name)
@@ -174,7 +176,7 @@ def require_prefetches(program: Program) -> None:
     for name, ahead in sorted(directives - effective, key=str):
         raise ScheduleError(
             f"no statement below loop '{name}' reads array '{ahead.array}', which is prefetched "
-            "there; prefetch what is read in its stead, after this step"
+            "there; prefetch the array that replaces it, after this step"
         )
 
 
@@ -205,26 +207,28 @@ def _box(program: Program, tree: Node, loop: Loop, ahead: Ahead) -> Prefetched |
         )
     depth, rank, counted = len(around), len(array.shape), names.index(ahead.of)
     reads = from_tiles(elements, depth)
-    where = f"what an iteration of loop '{loop.name}' reads of array '{array.name}'"
-    ends = [_ends(reads, position, where) for position in range(array.tile, rank)]
+    part = f"the part of array '{array.name}' that an iteration of loop '{loop.name}' reads"
+    ends = [_ends(reads, position, part) for position in range(array.tile, rank)]
     for position in range(array.tile):
         if _lowest(reads, position).involves_dims(isl.dim_type.in_, counted, depth - counted):
-            raise ScheduleError(f"{where} is in a buffer of that iteration; prefetch what fills it")
+            raise ScheduleError(
+                f"{part} is in a buffer of that iteration; prefetch the array that fills the buffer"
+            )
     extents = tuple(extent for _, extent in ends)
-    _require_few(extents, array, where)
+    _require_few(extents, array, part)
     return Prefetched(around, counted, ahead, tuple(start for start, _ in ends), extents)
 
 
 def _affine(access: Access, loop: Loop) -> Access:
     if access.is_data_dependent:
         raise ScheduleError(
-            f"which elements of array '{access.array}' an iteration of loop '{loop.name}' reads is "
-            "known only when it runs; what is prefetched has affine subscripts"
+            f"the elements of array '{access.array}' that an iteration of loop '{loop.name}' reads "
+            "are known only at run time; prefetch takes an array with affine subscripts"
         )
     return access
 
 
-def _ends(reads: isl.Map, position: int, where: str) -> tuple[isl.PwAff, int]:
+def _ends(reads: isl.Map, position: int, part: str) -> tuple[isl.PwAff, int]:
     """Return the first subscript of the box in a dimension, and the box's extent."""
     start = _lowest(reads, position)
     pieces = start.get_pieces()
@@ -232,10 +236,10 @@ def _ends(reads: isl.Map, position: int, where: str) -> tuple[isl.PwAff, int]:
     offsets = starts.reverse().apply_range(element_column(reads, position)).deltas()
     last = greatest(offsets, 0)
     if last is None:
-        raise ScheduleError(f"{where} has no literal extent; prefetch at a loop further inside")
+        raise ScheduleError(f"{part} has no literal extent; prefetch at a loop further inside")
     if len(pieces) != 1 or pieces[0][1].dim(isl.dim_type.div):
         raise ScheduleError(
-            f"{where} starts at {start}, which is not linear in the loops' values; prefetch at "
+            f"{part} starts at {start}, which is not linear in the loops' values; prefetch at "
             "another loop"
         )
     return start, last + 1
@@ -245,7 +249,7 @@ def _lowest(reads: isl.Map, position: int) -> isl.PwAff:
     return reads.dim_min(position).gist(reads.domain()).coalesce()
 
 
-def _require_few(extents: tuple[int, ...], array: Array, where: str) -> None:
+def _require_few(extents: tuple[int, ...], array: Array, part: str) -> None:
     if array.is_packed:
         raise ScheduleError(
             f"array '{array.name}' is packed; expected one whose elements take whole bytes"
@@ -254,6 +258,6 @@ def _require_few(extents: tuple[int, ...], array: Array, where: str) -> None:
     if count > MOST_LINES:
         shape = " x ".join(map(str, extents))
         raise ScheduleError(
-            f"{where} is a box of {shape} elements in {count} cache lines; expected at most "
+            f"{part} is a box of {shape} elements in {count} cache lines; expected at most "
             f"{MOST_LINES}: prefetch at a loop further inside"
         )

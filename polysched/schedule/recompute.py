@@ -95,8 +95,8 @@ def recomputed(
 def _reference(program: Program, target: Loop) -> str:
     """Return a name for the loop by a statement below it.
 
-    A statement that is in no other loop of that name is preferred. Loops of a copy are named after the
-    dimensions of the copied array, which may be the loop's name.
+    A statement that is in no other loop of that name is preferred. The loops of a copy are named
+    after the dimensions of an array, so they may have the loop's name.
     """
     names = {
         statement: [loop.name for loop in path(program.tree, statement)].count(target.name)

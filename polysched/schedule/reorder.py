@@ -50,9 +50,9 @@ def reorder(program: Program, step: Reorder) -> Program:
         return program
     nest = perfect_nest(program, step.order, named)
     wanted = iter(named)
-    places = [next(wanted) if _contains(named, loop) else loop for loop in nest]
+    levels = [next(wanted) if _contains(named, loop) else loop for loop in nest]
     return program.with_tree(
-        rewrite(program.tree, nest[0], lambda _: _stacked(places, nest[-1].body))
+        rewrite(program.tree, nest[0], lambda _: _stacked(levels, nest[-1].body))
     )
 
 

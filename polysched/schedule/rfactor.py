@@ -181,4 +181,6 @@ def _combining_nest(plan: Buffering, combine: Statement) -> Node:
     partials = Loop(
         own_dimension(plan.loop, plan.array), {combine.name: value}, nested(inner, combine.name)
     )
-    return nested((*inner[: plan.place], partials, *inner[plan.place :]), combine.name)
+    return nested(
+        (*inner[: plan.own_position], partials, *inner[plan.own_position :]), combine.name
+    )

@@ -58,10 +58,10 @@ def skew(program: Program, step: Skew) -> Program:
         - A new name is free around every statement of the loop, else ``StepError``.
         - Legality: always legal; the iterations keep their order.
     """
-    what = f"the factor of skew('{step.loop}')"
-    require_moderate(what, step.factor)
+    factor_name = f"the factor of skew('{step.loop}')"
+    require_moderate(factor_name, step.factor)
     if step.factor == 0:
-        raise ScheduleError(f"{what} is 0; expected an integer other than 0")
+        raise ScheduleError(f"{factor_name} is 0; expected an integer other than 0")
     loop = sequential_loop(program, step.loop)
     outer = find_loop(program, step.by)
     if outer is loop or not any(outer is around for around in prefix_loops(program, loop)):

@@ -59,10 +59,12 @@ def unroll(program: Program, step: Unroll) -> Program:
     loop = sequential_loop(program, step.loop)
     name = base_name(step.loop)
     if step.factor is not None:
-        what = f"the factor of unroll('{step.loop}')"
-        require_positive(what, step.factor)
+        factor_name = f"the factor of unroll('{step.loop}')"
+        require_positive(factor_name, step.factor)
         if step.factor > LARGEST_UNROLLED:
-            raise ScheduleError(f"{what} is {step.factor}; expected at most {LARGEST_UNROLLED}")
+            raise ScheduleError(
+                f"{factor_name} is {step.factor}; expected at most {LARGEST_UNROLLED}"
+            )
         require_fresh(program, loop, f"{name}o", f"{name}i")
         pair = split_loop(loop, step.factor, f"{name}o", f"{name}i")
         assert isinstance(pair.body, Loop)
