@@ -36,7 +36,7 @@ from polysched.schedule.footprint import (
     lowest_subscript,
 )
 from polysched.schedule.lowest import lowest_by_indices
-from polysched.schedule.program import Program, counted_loop, prefix_loops, prefix_map
+from polysched.schedule.program import Program, insertion_loop, prefix_loops, prefix_map
 
 _Column = TypeVar("_Column")
 
@@ -144,7 +144,7 @@ def plan_buffer(
     """
     _require_names(program, array_name, into)
     array = program.arrays[array_name]
-    loop = counted_loop(program, at)
+    loop = insertion_loop(program, at)
     around = prefix_loops(program, loop)
     tile_names = _tile_names(around)
     names = [name for name in statements(loop) if users is None or name in users]

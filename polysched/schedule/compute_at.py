@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from polysched.errors import ScheduleError, suggestion
 from polysched.ir.tree import LoopKind, path, restrict, statements
 from polysched.schedule.placement import first_use, placed
-from polysched.schedule.program import Program, counted_loop
+from polysched.schedule.program import Program, insertion_loop
 from polysched.schedule.recompute import recomputed
 
 
@@ -65,7 +65,7 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
         - Legality: the moved instances keep every dependence, else ``IllegalScheduleError``.
     """
     producers = _producers(program, step)
-    target = counted_loop(program, step.at)
+    target = insertion_loop(program, step.at)
     if producers & frozenset(statements(target)):
         raise ScheduleError(
             f"'{step.producer}' is below loop '{step.at}' already; compute_at moves a producer "

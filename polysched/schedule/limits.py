@@ -16,7 +16,7 @@ from polysched.schedule.program import Program, largest_extent, number_of_values
 from polysched.schedule.unroll import LARGEST_UNROLLED
 
 
-def require_sensible(before: Program, after: Program) -> None:
+def require_within_limits(before: Program, after: Program) -> None:
     """Check the program that a step has made of another.
 
     Raises:

@@ -13,7 +13,7 @@ from polysched.errors import ScheduleError
 from polysched.ir.tree import Leaf, Loop, Node, Sequence, sequence, statements
 from polysched.schedule.program import (
     Program,
-    counts_nothing,
+    is_always_zero,
     prefix_function,
     prefix_loops,
     prefix_map,
@@ -147,7 +147,7 @@ def _rebased(program: Program, node: Node, iterations: Mapping[str, isl.PwMultiA
             lowest = _lowest(program, values, iterations)
             from_zero = _counted_from(program, values, lowest, iterations)
             counted = replace(node, values=from_zero, body=body)
-            if counts_nothing(program, counted) and not _is_constant(program, node):
+            if is_always_zero(program, counted) and not _is_constant(program, node):
                 return body
             # isl would lose iterations of a loop rebased to a floor or to several pieces.
             return counted if _is_linear(lowest) else replace(node, body=body)

@@ -23,7 +23,7 @@ from polysched.ir.tree import (
     statements,
 )
 from polysched.schedule.footprint import element_column, from_tiles
-from polysched.schedule.program import Program, loop_in_order, prefix_map, require_positive
+from polysched.schedule.program import Program, ordered_loop, prefix_map, require_positive
 
 MOST_LINES = 64
 """Largest number of cache lines that one iteration prefetches: no processor tracks more at once."""
@@ -102,10 +102,10 @@ def prefetch(program: Program, step: Prefetch) -> Program:
         )
     if step.array not in program.arrays:
         raise ScheduleError(f"no array '{step.array}'{suggestion(step.array, program.arrays)}")
-    loop = loop_in_order(program, step.at)
+    loop = ordered_loop(program, step.at)
     if any(directive.array == step.array for directive in loop.prefetches):
         raise ScheduleError(f"loop '{step.at}' prefetches array '{step.array}' already")
-    counted = loop if step.of is None else loop_in_order(program, step.of)
+    counted = loop if step.of is None else ordered_loop(program, step.of)
     around = path(program.tree, statements(loop)[0])
     if counted not in around[: around.index(loop) + 1]:
         raise ScheduleError(

@@ -12,7 +12,7 @@ from polysched.schedule.distribute import Distribute, distribute
 from polysched.schedule.divide import Divide, divide
 from polysched.schedule.fold_storage import FoldStorage, fold_storage
 from polysched.schedule.fuse import Fuse, fuse
-from polysched.schedule.limits import require_sensible
+from polysched.schedule.limits import require_within_limits
 from polysched.schedule.pack import Pack, pack
 from polysched.schedule.parallel import Parallel, parallel
 from polysched.schedule.prefetch import Prefetch, prefetch, require_prefetches
@@ -91,7 +91,7 @@ def transform(program: Program, step: Step) -> Program:
         ScheduleError: the step does not fit the program, or its result exceeds a limit.
     """
     changed = PRIMITIVES[type(step)](program, step)
-    require_sensible(program, changed)
+    require_within_limits(program, changed)
     require_prefetches(changed)
     return changed
 

@@ -105,9 +105,9 @@ def sequential_loop(program: Program, reference: str) -> Loop:
     """Return a loop that a step may split, merge or mark: sequential and without prefetches.
 
     Raises:
-        ScheduleError: as in :func:`loop_in_order`, or the loop has a prefetch directive.
+        ScheduleError: as in :func:`ordered_loop`, or the loop has a prefetch directive.
     """
-    loop = loop_in_order(program, reference)
+    loop = ordered_loop(program, reference)
     if loop.prefetches:
         raise LoopReferenceError(
             reference,
@@ -117,7 +117,7 @@ def sequential_loop(program: Program, reference: str) -> Loop:
     return loop
 
 
-def loop_in_order(program: Program, reference: str) -> Loop:
+def ordered_loop(program: Program, reference: str) -> Loop:
     """Return a loop whose iterations run one after the other.
 
     Raises:
@@ -134,7 +134,7 @@ def loop_in_order(program: Program, reference: str) -> Loop:
     return loop
 
 
-def counted_loop(program: Program, reference: str) -> Loop:
+def insertion_loop(program: Program, reference: str) -> Loop:
     """Return a loop at which a step may insert statements.
 
     The loop is parallel, or sequential without prefetches.
@@ -337,7 +337,7 @@ def number_of_values(program: Program, loop: Loop) -> int | None:
     return None if first is None or last is None else last - first + 1
 
 
-def counts_nothing(program: Program, loop: Loop) -> bool:
+def is_always_zero(program: Program, loop: Loop) -> bool:
     """Return whether the loop's value is 0 for every instance of every statement below."""
     return all(
         program.statements[name].domain.is_subset(value.zero_set())

@@ -17,9 +17,9 @@ from polysched.schedule.compute_at import ComputeAt
 from polysched.schedule.distribute import Distribute
 from polysched.schedule.divide import Divide
 from polysched.schedule.fold_storage import FoldStorage
+from polysched.schedule.foreign_names import replacement
 from polysched.schedule.fuse import Fuse
 from polysched.schedule.history import loop_history
-from polysched.schedule.other_words import what_to_write
 from polysched.schedule.pack import Pack
 from polysched.schedule.parallel import Parallel
 from polysched.schedule.prefetch import Prefetch
@@ -97,7 +97,7 @@ class Schedule:
 
         def __getattr__(self, name: str) -> NoReturn:
             known = [method for method in dir(type(self)) if not method.startswith("_")]
-            hint = "" if name.startswith("_") else what_to_write(name, known)
+            hint = "" if name.startswith("_") else replacement(name, known)
             raise AttributeError(f"a schedule has no '{name}'{hint}")
 
     @property

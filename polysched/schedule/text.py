@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 from polysched.errors import ScheduleError, StepError, suggestion
 from polysched.ir.source import SourceLocation
 from polysched.schedule.excerpt import excerpt
-from polysched.schedule.other_words import what_to_write
+from polysched.schedule.foreign_names import replacement
 from polysched.schedule.primitives import PRIMITIVES, Step
 from polysched.schedule.schedule import Schedule
 
@@ -154,7 +154,7 @@ def _parse(line: _Line) -> _Call:
         raise line.error(column, f"expected a step's name first, as in {_CALL}")
     name = node.func.id
     if name not in _RECORDS:
-        raise line.error(column, f"no step is called '{name}'{what_to_write(name, _RECORDS)}")
+        raise line.error(column, f"no step is called '{name}'{replacement(name, _RECORDS)}")
     values = [_literal(line, argument) for argument in node.args]
     named = _keywords(line, name, node)
     steps = _steps(line, column, name, values, named)

@@ -81,7 +81,7 @@ def _moved(
 ) -> list[Dependence]:
     """Translate dependences: inside a tile to the buffer, else to the copies for the tile."""
     result: list[Dependence] = []
-    parted: list[_Parted] = []
+    known_parts: list[_Parts] = []
     for dependence in dependences:
         if dependence.array != plan.array.name:
             result.append(dependence)
@@ -89,7 +89,7 @@ def _moved(
         source_in, sink_in = dependence.source in plan.redirect, dependence.sink in plan.redirect
         outside = dependence
         if source_in and sink_in:
-            parts = _in_parts(plan, dependence, parted)
+            parts = _in_parts(plan, dependence, known_parts)
             result.append(replace(dependence, array=plan.buffer.name, relation=parts.inside))
             outside = replace(dependence, relation=parts.outside)
         if source_in:
@@ -101,7 +101,7 @@ def _moved(
 
 
 @dataclass(frozen=True, eq=False)
-class _Parted:
+class _Parts:
     """The pairs of a dependence that lie in one tile, and those that lie in two."""
 
     dependence: Dependence
@@ -109,7 +109,7 @@ class _Parted:
     outside: isl.Map
 
 
-def _in_parts(plan: Buffering, dependence: Dependence, known: list[_Parted]) -> _Parted:
+def _in_parts(plan: Buffering, dependence: Dependence, known: list[_Parts]) -> _Parts:
     """Return the parts of a dependence inside one tile and between two.
 
     A reduction's read and write give three dependences with the same relation; ``known`` caches it.
@@ -119,7 +119,7 @@ def _in_parts(plan: Buffering, dependence: Dependence, known: list[_Parted]) -> 
         if relation.plain_is_equal(parts.dependence.relation):
             return parts
     inside = plan.same_tile(dependence)
-    parts = _Parted(dependence, inside, relation.subtract(inside))
+    parts = _Parts(dependence, inside, relation.subtract(inside))
     known.append(parts)
     return parts
 

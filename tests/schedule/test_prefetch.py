@@ -164,7 +164,7 @@ ERRORS = [
         "are those of loop 'j', which is not around 'i'; expected one of i",
     ),
     (("y", "i"), {"kernel": kernels.scale(8)}, "no statement below loop 'i' reads array 'y'"),
-    (("x", "i"), {"kernel": columns(8, None)}, "reads of array 'x' has no literal extent"),
+    (("x", "i"), {"kernel": columns(8, None)}, "loop 'i' reads has no literal extent"),
     (
         ("x", "i"),
         {"kernel": columns(8, 4000)},

@@ -46,12 +46,12 @@ _SEVERAL: Mapping[str, str] = MappingProxyType(
 Our own names do not belong here.
 """
 
-OTHER_WORDS: Mapping[str, str] = MappingProxyType(
+FOREIGN_NAMES: Mapping[str, str] = MappingProxyType(
     {name: ours for names, ours in _SEVERAL.items() for name in names.split()}
 )
 
 
-def what_to_write(name: str, known: Iterable[str]) -> str:
+def replacement(name: str, known: Iterable[str]) -> str:
     """Return the end of a message about an unknown name: the primitive to write, or near names."""
-    ours = OTHER_WORDS.get(name.lower())
+    ours = FOREIGN_NAMES.get(name.lower())
     return suggestion(name, known) if ours is None else f"; write {ours}"
