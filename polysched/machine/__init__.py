@@ -1,4 +1,4 @@
-"""Machines: what the hardware offers, how it is found out, how it is measured."""
+"""Machines: hardware description, detection, presets, files and measured peak."""
 
 from polysched.machine.description import Cache, Machine
 from polysched.machine.load import load_machine

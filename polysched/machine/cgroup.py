@@ -1,13 +1,16 @@
-"""The share of processor time a control group (version 1 or 2) grants, e.g. to a container."""
+"""Processor quota of the control group (version 1 or 2) of this process, e.g. in a container."""
 
 from pathlib import Path
 
 
 def quota_cores(proc: Path, cgroup: Path) -> float | None:
-    """The processor quota of this process in cores, or None where nothing limits it.
+    """Return the processor quota of this process in cores, or None if there is no limit.
 
-    `proc` is the root of procfs (``/proc``), `cgroup` the folder of control groups
-    (``/sys/fs/cgroup``). The tightest limit from the process's own group up to the root counts.
+    The tightest limit from the process's own group up to the root counts.
+
+    Args:
+        proc: the root of procfs (``/proc``).
+        cgroup: the folder of control groups (``/sys/fs/cgroup``).
     """
     lines = _text(proc / "self" / "cgroup").splitlines()
     limits = [limit for line in lines for limit in _limits(line, cgroup)]
@@ -15,7 +18,7 @@ def quota_cores(proc: Path, cgroup: Path) -> float | None:
 
 
 def _limits(line: str, cgroup: Path) -> list[float]:
-    """The limits that apply to one line of /proc/self/cgroup, ``hierarchy:controllers:path``."""
+    """Return the limits of one line of /proc/self/cgroup, ``hierarchy:controllers:path``."""
     parts = line.split(":", 2)
     if len(parts) != 3:
         return []
@@ -28,7 +31,7 @@ def _limits(line: str, cgroup: Path) -> list[float]:
         ]
     if "cpu" not in controllers.split(","):
         return []
-    # Version 1 mounts the controllers under their joint name, with a link for each single one.
+    # Version 1 mounts controllers under their joint name, with a link for each controller.
     roots = [root for root in (cgroup / controllers, cgroup / "cpu") if root.is_dir()]
     return [
         limit
@@ -39,7 +42,7 @@ def _limits(line: str, cgroup: Path) -> list[float]:
 
 
 def _ancestors(root: Path, path: str) -> list[Path]:
-    """The group's folder and those above it, `root` included; absent ones are harmless.
+    """Return the group's folder and the folders above it up to `root`; some may not exist.
 
     Inside a container the path may be the host's, of which only the root is visible.
     """
@@ -58,7 +61,7 @@ def _version_1(folder: Path) -> float | None:
     quota = _text(folder / "cpu.cfs_quota_us").strip()
     period = _text(folder / "cpu.cfs_period_us").strip()
     if not (quota.isdigit() and period.isdigit()):
-        return None  # no such file, or -1: no limit
+        return None  # no limit: the file is missing or holds -1
     return _ratio(int(quota), int(period))
 
 

@@ -1,9 +1,9 @@
-"""The instruction sets that code may use only after asking the processor, and how it is asked.
+"""Runtime detection of instruction sets in exported code: the ``cpuid`` queries that guard it.
 
-Code that is compiled here and runs elsewhere asks ``cpuid`` and ``xgetbv`` first, since a missing
-instruction kills the process (``lzcnt`` and ``tzcnt`` even give wrong results without a word). The
-bits are those of the Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2A,
-CPUID, and volume 1, 13.3 and 14.3 (which registers the operating system saves).
+Exported code runs on other processors, so it queries ``cpuid`` and ``xgetbv`` first: a missing
+instruction kills the process, and ``lzcnt`` and ``tzcnt`` silently give wrong results. The bits are
+those of the Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2A, CPUID, and
+volume 1, 13.3 and 14.3 (the registers that the operating system saves).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from polysched.machine.x86_names import FEATURES
 
 
 class Register(IntEnum):
-    """The registers of an answer, in the order of ``cpuid``'s results."""
+    """The registers of a result of ``cpuid``, in its order."""
 
     EAX = 0
     EBX = 1
@@ -30,10 +30,10 @@ class Register(IntEnum):
 
 @dataclass(frozen=True)
 class Question:
-    """Whether a register of an answer has all bits of ``mask`` and is at least ``minimum``.
+    """A query: whether a register has all bits of ``mask`` set and is at least ``minimum``.
 
-    ``leaf`` and ``subleaf`` are what ``cpuid`` is asked; no leaf stands for ``xgetbv`` of register
-    0, which tells in EAX what the operating system saves. Numbers are unsigned.
+    ``leaf`` and ``subleaf`` are the inputs of ``cpuid``. A leaf of None stands for ``xgetbv`` of
+    register 0, whose EAX tells which registers the operating system saves. Numbers are unsigned.
     """
 
     leaf: int | None
@@ -45,14 +45,14 @@ class Question:
 
 _EXTENDED = 0x80000000
 _LAST_BASIC, _BASIC, _STRUCTURED, _LAST_EXTENDED, _LONG = 0, 1, 7, _EXTENDED, _EXTENDED + 1
-_SAVES = 1 << 27
-"""Leaf 1, ECX: ``xgetbv`` may be used."""
+_OSXSAVE = 1 << 27
+"""Bit OSXSAVE of leaf 1, ECX: ``xgetbv`` may be used."""
 
 _YMM_SAVED = 0b110
 _ZMM_SAVED = 0b11100110
 
-# Leaf, subleaf, register, and the bit of each feature, by LLVM's names.
-_PLACES: Mapping[tuple[int, int, Register], Mapping[str, int]] = MappingProxyType(
+# The bit of each feature, under LLVM's name, by leaf, subleaf and register.
+_FEATURE_BITS: Mapping[tuple[int, int, Register], Mapping[str, int]] = MappingProxyType(
     {
         (_BASIC, 0, Register.ECX): {
             "sse3": 0,
@@ -91,10 +91,10 @@ _PLACES: Mapping[tuple[int, int, Register], Mapping[str, int]] = MappingProxyTyp
     }
 )
 
-CHECKED = frozenset(feature for features in _PLACES.values() for feature in features)
-"""The features that exported code can ask for, and so the only ones that it may use."""
+CHECKED = frozenset(feature for features in _FEATURE_BITS.values() for feature in features)
+"""The features that exported code can query, and so the only features that it may use."""
 
-# What every 64-bit processor has, and hints for tuning: harmless where they are not true.
+# Features of every 64-bit processor, and tuning hints, which are harmless if they are wrong.
 _UNCHECKED = frozenset(
     """
     64bit cmov cx8 fxsr mmx nopl sse sse2 x87
@@ -104,7 +104,7 @@ _UNCHECKED = frozenset(
     """.split()
 )
 
-# What a feature brings along, in LLVM or on all processors that have it.
+# The features that a feature implies, in LLVM or on all processors that have it.
 _IMPLIED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "ssse3": ("sse3",),
@@ -121,62 +121,62 @@ _IMPLIED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def checkable(machine: Machine) -> Machine:
-    """The machine without the features that code cannot ask for; its code runs wherever all of
-    :func:`questions` are answered with yes.
+    """Return the machine without the features that ``cpuid`` queries cannot detect.
 
-    What the processor's name promises is switched off too, unless the machine itself says so.
+    Its code runs wherever all :func:`questions` are answered with yes. Features that the
+    processor's name implies are switched off too, unless the machine enables them itself.
 
     Raises:
-        MachineError: it is no 64-bit x86 machine, or LLVM does not know a name.
+        MachineError: the machine is not 64-bit x86, or LLVM does not know a name.
     """
     if not machine.triple.startswith("x86_64"):
         raise MachineError(
-            f"machine {machine.name!r}: code for {machine.triple!r} cannot ask its processor what "
-            "it can do; expected a triple that begins with 'x86_64' (C text works everywhere)"
+            f"machine {machine.name!r}: code for {machine.triple!r} cannot query the features of "
+            "its processor; expected a triple that begins with 'x86_64' (C text works everywhere)"
         )
     require_x86_names(machine)
     used = _checked(machine.enabled_features)
     others = FEATURES - _UNCHECKED - used
-    given = [item for item in machine.features.split(",") if item[1:] in _UNCHECKED]
-    # LLVM goes from left to right, and switching one feature off or on moves what hangs on it.
+    unchecked = [item for item in machine.features.split(",") if item[1:] in _UNCHECKED]
+    # LLVM reads from left to right, and each item also switches the features that depend on it.
     items = [
         *(f"-{name}" for name in sorted(others)),
-        *given,
+        *unchecked,
         *(f"+{name}" for name in sorted(used)),
     ]
     return replace(machine, features=",".join(items), matrix_unit=None)
 
 
 def questions(features: Set[str]) -> tuple[Question, ...]:
-    """What to ask, in this order, before code with these features runs: every answer must be yes.
+    """Return the queries to make, in this order, before code with these features runs.
 
-    An earlier question makes sure that a later one may be asked.
+    Every answer must be yes. An earlier query ensures that a later one is valid.
     """
     return tuple(dict.fromkeys(_questions(_checked(features))))
 
 
 def _checked(features: Set[str]) -> frozenset[str]:
-    """Those that are asked for, with all that they bring along."""
-    found, waiting = set(), sorted(features & CHECKED)
+    """Return the features that can be queried, with all features that they imply."""
+    closure, waiting = set(), sorted(features & CHECKED)
     while waiting:
         feature = waiting.pop()
-        if feature not in found:
-            found.add(feature)
+        if feature not in closure:
+            closure.add(feature)
             base = ("avx512f",) if feature.startswith("avx512") else ()
             later = ("avx2",) if feature.startswith("avx") and feature != "avx" else ()
             waiting += [*_IMPLIED.get(feature, ()), *base, *later]
-    return frozenset(found)
+    return frozenset(closure)
 
 
 def _questions(features: frozenset[str]) -> Iterator[Question]:
-    asked = {
-        place: sum(1 << bit for feature, bit in bits.items() if feature in features)
-        for place, bits in _PLACES.items()
+    masks = {
+        source: sum(1 << bit for feature, bit in bits.items() if feature in features)
+        for source, bits in _FEATURE_BITS.items()
     }
     if "avx" in features:
-        asked[_BASIC, 0, Register.ECX] |= _SAVES
+        masks[_BASIC, 0, Register.ECX] |= _OSXSAVE
     leaves: set[tuple[int, int]] = set()
-    for (leaf, subleaf, register), mask in asked.items():
+    for (leaf, subleaf, register), mask in masks.items():
         if not mask:
             continue
         if (leaf, subleaf) not in leaves:
@@ -189,7 +189,10 @@ def _questions(features: frozenset[str]) -> Iterator[Question]:
 
 
 def _exists(leaf: int, subleaf: int) -> Iterator[Question]:
-    """Whether there is such a leaf: some processors answer for another one where there is not."""
+    """Yield the queries that a leaf exists.
+
+    Some processors answer a query of a missing leaf with the data of another leaf.
+    """
     if leaf == _STRUCTURED:
         yield Question(_LAST_BASIC, 0, Register.EAX, minimum=_STRUCTURED)
         if subleaf:

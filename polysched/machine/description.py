@@ -1,4 +1,4 @@
-"""The hardware abstraction layer: all that polysched knows of a machine, as one value."""
+"""The hardware description: vectors, registers, FMA units, caches and cores of a machine."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from polysched.errors import MachineError
 
 FEWEST_REGISTERS = 8
-"""Of the processors that have vectors at all; the schedules of the library divide them up."""
+"""Smallest number of vector registers of a machine: the library's schedules need as many."""
 
 _FEATURES = re.compile(r"([+-][a-z0-9._-]+(,[+-][a-z0-9._-]+)*)?")
 
@@ -15,8 +15,8 @@ _FEATURES = re.compile(r"([+-][a-z0-9._-]+(,[+-][a-z0-9._-]+)*)?")
 class Cache:
     """One level of data cache as one core sees it.
 
-    `bytes` is the whole size, `line` the line's size in bytes, `associativity` the ways of a set
-    and `shared_by` the number of logical processors that share the cache.
+    `bytes` is the whole size, `line` the size of a line in bytes, `associativity` the number of
+    ways and `shared_by` the number of logical processors that share the cache.
     """
 
     level: int
@@ -31,23 +31,24 @@ class Cache:
 
     @property
     def sets(self) -> int:
-        """The number of sets; lines `sets * line` bytes apart compete for one of them."""
+        """The number of sets; addresses `sets * line` bytes apart map to the same set."""
         return max(1, self.bytes // (self.line * self.associativity))
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine: LLVM's names for it, its vectors, FMA pipes, caches, cores.
+    """A machine: its names in LLVM, vectors, FMA units, caches and cores.
 
-    - `cpu` and `features` are LLVM's; `features` is explicit, e.g. ``"+avx2,+fma,-avx512f"``, since
-      the name may promise what a virtual machine masks.
-    - `vector_bits` (128, 256 or 512) is the width the emitter uses; `vector_registers` how many.
-    - `fma_units` is the number of FMAs of that width started each cycle, `fma_latency` in cycles.
-    - `caches` are the data caches in rising level.
-    - `cores_usable` counts the physical cores that this process may keep busy.
+    - `cpu` and `features` are LLVM's. `features` is explicit, e.g. ``"+avx2,+fma,-avx512f"``, since
+      a virtual machine may mask features that the processor's name implies.
+    - `vector_bits` (128, 256 or 512) is the vector width that code generation uses, and
+      `vector_registers` the number of registers of that width.
+    - `fma_units` is the number of FMAs of that width started per cycle, `fma_latency` is in cycles.
+    - `caches` are the data caches in ascending order of level.
+    - `cores_usable` is the number of physical cores that this process may use.
     - `matrix_unit` names a matrix unit (``"amx"``), else None.
 
-    Raises `MachineError`, naming the field, when a value makes no sense.
+    Raises `MachineError`, naming the field, if a value is invalid.
     """
 
     name: str
@@ -91,7 +92,7 @@ class Machine:
             )
 
     def lanes(self, bits: int) -> int:
-        """How many elements of `bits` bits (e.g. 32) one vector register holds."""
+        """Return the number of elements of `bits` bits (e.g. 32) in one vector register."""
         if bits <= 0 or self.vector_bits % bits:
             raise MachineError(
                 f"machine {self.name!r}: elements of {bits} bits do not fill a vector of "
@@ -100,21 +101,21 @@ class Machine:
         return self.vector_bits // bits
 
     def cache(self, level: int) -> Cache | None:
-        """The data cache of that level, or None where the machine has none."""
+        """Return the data cache of a level, or None if the machine has none."""
         return next((cache for cache in self.caches if cache.level == level), None)
 
     def has(self, feature: str) -> bool:
-        """Whether `features` switches this LLVM feature on, e.g. ``has("avx512f")``."""
+        """Return whether `features` enables an LLVM feature, e.g. ``has("avx512f")``."""
         return feature in self.enabled_features
 
     @property
     def enabled_features(self) -> frozenset[str]:
-        """The features that `features` switches on; the last mention of one counts, as in LLVM."""
+        """The features that `features` enables; the last mention of a feature counts."""
         return self._features("+")
 
     @property
     def disabled_features(self) -> frozenset[str]:
-        """The features that `features` switches off."""
+        """The features that `features` disables."""
         return self._features("-")
 
     def _features(self, sign: str) -> frozenset[str]:
@@ -122,18 +123,18 @@ class Machine:
         return frozenset(feature for feature, last in signs.items() if last == sign)
 
     def flops_per_cycle(self, bits: int) -> int:
-        """The peak of one core, an FMA counted as two operations."""
+        """Return the peak of one core in operations per cycle; an FMA counts as two."""
         return 2 * self.fma_units * self.lanes(bits)
 
     def missing_on(self, host: "Machine") -> tuple[str, ...]:
-        """The features that this machine's code may use and `host` lacks; empty: it runs there.
+        """Return the features that this machine's code may use and `host` lacks.
 
-        Tuning hints (``prefer-...``) are not instructions and never missing.
+        The code runs on `host` if there are none. Tuning hints (``prefer-...``) are never missing.
         """
         needed = {f for f in self.enabled_features if not f.startswith("prefer-")}
         return tuple(sorted(needed - host.enabled_features))
 
 
-def _expect_positive(what: str, value: int) -> None:
+def _expect_positive(name: str, value: int) -> None:
     if value < 1:
-        raise MachineError(f"{what} is {value}; expected a positive number")
+        raise MachineError(f"{name} is {value}; expected a positive number")

@@ -1,4 +1,4 @@
-"""Detection of the machine this process runs on, from Linux's files and LLVM's look at the CPU."""
+"""Detection of the host machine, from Linux's sysfs and procfs and LLVM's host CPU features."""
 
 import functools
 import math
@@ -21,8 +21,8 @@ from polysched.machine.features import (
 )
 from polysched.machine.processors import fma_pipes
 
-# What is assumed where the system does not tell (some containers hide sysfs): small enough to hold
-# on every processor of the last ten years, so that blocks sized by it always fit.
+# Assumed if the system does not report caches (some containers hide sysfs). Every processor of the
+# last ten years has at least these sizes, so cache blocks sized by them always fit.
 DEFAULT_CACHES = (
     Cache(level=1, bytes=32 * 1024, line=64, associativity=8, shared_by=1),
     Cache(level=2, bytes=256 * 1024, line=64, associativity=8, shared_by=1),
@@ -33,7 +33,7 @@ _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 @dataclass(frozen=True)
 class Sources:
-    """Where detection looks; tests put folders of their own here."""
+    """The inputs of detection; tests pass folders of their own."""
 
     sysfs: Path
     proc: Path
@@ -46,7 +46,7 @@ class Sources:
 
 @functools.cache
 def detect_host() -> Machine:
-    """The machine this process runs on. Detected once: affinity changed later is not seen."""
+    """Return the machine this process runs on; detected once, later affinity is ignored."""
     affinity = (
         os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     )
@@ -64,12 +64,12 @@ def detect_host() -> Machine:
 
 
 def detect(sources: Sources) -> Machine:
-    """The machine that `sources` describe."""
+    """Return the machine that `sources` describe."""
     enabled = frozenset(name for name, on in sources.features.items() if on)
     vector_bits = widest_vector_bits(enabled)
     features = dict(sources.features)
     if vector_bits == 512:
-        # The tuning of several Intel names prefers 256 bits; the emitter decides the width itself.
+        # LLVM's tuning of several Intel processors prefers 256 bits; the emitter chooses the width.
         features["prefer-256-bit"] = False
     pipes = fma_pipes(sources.cpu)
     cores = usable_cores(sources.sysfs, sources.affinity)
@@ -93,23 +93,23 @@ def detect(sources: Sources) -> Machine:
 
 
 def model_name(proc: Path) -> str | None:
-    """The processor's own name from ``/proc/cpuinfo``, or None."""
-    found = re.search(r"^model name\s*:\s*(\S.*?)\s*$", _text(proc / "cpuinfo"), re.MULTILINE)
-    return found.group(1) if found else None
+    """Return the processor's model name from ``/proc/cpuinfo``, or None."""
+    match = re.search(r"^model name\s*:\s*(\S.*?)\s*$", _text(proc / "cpuinfo"), re.MULTILINE)
+    return match.group(1) if match else None
 
 
 def data_caches(sysfs: Path, processor: int) -> tuple[Cache, ...]:
-    """The data and unified caches of one logical processor, in rising level; () where unknown."""
+    """Return the data and unified caches of one logical processor by level; () if unknown."""
     folder = sysfs / "devices" / "system" / "cpu" / f"cpu{processor}" / "cache"
-    found = [_cache(index) for index in sorted(folder.glob("index[0-9]*"))]
-    by_level = {cache.level: cache for cache in found if cache is not None}
+    caches = [_cache(index) for index in sorted(folder.glob("index[0-9]*"))]
+    by_level = {cache.level: cache for cache in caches if cache is not None}
     return tuple(by_level[level] for level in sorted(by_level))
 
 
 def usable_cores(sysfs: Path, affinity: frozenset[int]) -> int:
-    """The number of physical cores under the logical processors of `affinity`, at least 1.
+    """Return the number of physical cores under the logical processors of `affinity`, at least 1.
 
-    Hardware threads of one core share its FMA pipes, so they count once.
+    Hardware threads of one core share its FMA units, so they count once.
     """
     folder = sysfs / "devices" / "system" / "cpu"
     cores = {
@@ -121,7 +121,7 @@ def usable_cores(sysfs: Path, affinity: frozenset[int]) -> int:
 
 
 def processors(text: str) -> frozenset[int]:
-    """The numbers of a Linux processor list such as ``0-3,8``."""
+    """Return the numbers in a Linux processor list such as ``0-3,8``."""
     numbers: set[int] = set()
     for low, high in re.findall(r"(\d+)(?:-(\d+))?", text):
         numbers.update(range(int(low), int(high or low) + 1))
@@ -129,9 +129,9 @@ def processors(text: str) -> frozenset[int]:
 
 
 def _cache(index: Path) -> Cache | None:
-    """One cache, or None for one of instructions or a folder that does not tell its size.
+    """Return one cache, or None for an instruction cache or a folder without a size.
 
-    Emulators report 0 for what they do not know: a line is then 64 bytes, and the ways are 8.
+    Emulators report 0 for unknown values; the line size is then 64 bytes and the associativity 8.
     """
     size = re.fullmatch(r"(\d+)([KMG]?)", _text(index / "size").strip())
     level = _number(index / "level")

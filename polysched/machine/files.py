@@ -1,4 +1,4 @@
-"""Machine descriptions as TOML files: a key for each field of `Machine`, a table for each cache."""
+"""Machine descriptions as TOML files: a key per field of `Machine`, a table per cache."""
 
 import dataclasses
 import tomllib
@@ -15,7 +15,7 @@ from polysched.machine.description import Cache, Machine
 def save(machine: Machine, path: Path) -> None:
     """Write `machine` to `path`; `load` reads it back as an equal value.
 
-    Raises `MachineError` where the file cannot be written.
+    Raises `MachineError` if the file cannot be written.
     """
     try:
         path.write_text(to_toml(machine), encoding="utf-8")
@@ -28,8 +28,8 @@ def save(machine: Machine, path: Path) -> None:
 def load(path: Path) -> Machine:
     """Read a machine from the TOML file at `path`.
 
-    Raises `MachineError` naming the file and the key where it cannot be read, is not TOML, or has
-    an unknown, missing or ill-typed key.
+    Raises `MachineError`, naming the file and the key, if the file cannot be read, is not TOML, or
+    has an unknown, missing or ill-typed key.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -43,13 +43,13 @@ def load(path: Path) -> Machine:
 
 
 def to_toml(machine: Machine) -> str:
-    """The text of a machine file. TOML has no null, so a field that is None is left out."""
+    """Return the text of a machine file; it omits fields that are None (TOML has no null)."""
     record = {key: value for key, value in dataclasses.asdict(machine).items() if value is not None}
     return tomli_w.dumps(record)
 
 
 def from_toml(text: str, where: str) -> Machine:
-    """The machine of a TOML text; `where` names the text in errors."""
+    """Return the machine of a TOML text; `where` names the text in errors."""
     try:
         record: dict[str, object] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -67,7 +67,7 @@ _Record = typing.TypeVar("_Record", Cache, Machine)
 
 
 def _record(kind: type[_Record], record: dict[str, object], where: str) -> _Record:
-    """A `kind` from its fields in `record`, each checked against the declared type."""
+    """Return a `kind` from its fields in `record`, each checked against the declared type."""
     fields = {field.name: field for field in dataclasses.fields(kind)}
     for key in record:
         if key not in fields:
@@ -89,12 +89,12 @@ def _record(kind: type[_Record], record: dict[str, object], where: str) -> _Reco
         raise MachineError(f"{where}: {error}") from error
 
 
-def _expect_type(value: object, hint: object, what: str) -> None:
-    """Raise unless `value` has the type `hint`: str, int, str | None, or a tuple (made above)."""
+def _expect_type(value: object, hint: object, name: str) -> None:
+    """Raise unless `value` has the type `hint`: str, int, str | None, or a checked tuple."""
     if typing.get_origin(hint) is tuple:
         return
     expected = str if isinstance(hint, types.UnionType) else hint
     assert isinstance(expected, type)
     if not isinstance(value, expected) or isinstance(value, bool):
-        name = {str: "text", int: "a whole number"}[expected]
-        raise MachineError(f"{what} is {value!r}; expected {name}")
+        wanted = {str: "text", int: "a whole number"}[expected]
+        raise MachineError(f"{name} is {value!r}; expected {wanted}")

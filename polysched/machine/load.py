@@ -1,4 +1,4 @@
-"""A machine from what a person says: nothing (this host), a preset's name, or a file."""
+"""Machine lookup: the host, a preset by name, or a description file."""
 
 from pathlib import Path
 
@@ -11,23 +11,23 @@ from polysched.machine.presets import ALIASES, PRESETS
 HOST = "host"
 
 
-def as_machine(what: Machine | str | None = None) -> Machine:
-    """The machine that a caller means: a description, or what :func:`load_machine` takes."""
-    return what if isinstance(what, Machine) else load_machine(what)
+def as_machine(machine: Machine | str | None = None) -> Machine:
+    """Return a machine description as it is, and load anything else by :func:`load_machine`."""
+    return machine if isinstance(machine, Machine) else load_machine(machine)
 
 
 def load_machine(text: str | None = None) -> Machine:
-    """The machine that `text` means.
+    """Return the host, a preset, or the machine of a description file.
 
-    None or ``"host"`` is the one this process runs on; text that ends in ``.toml`` is the path of
-    a file; anything else is the name of a preset. Raises `MachineError`, with the nearest names,
-    for a name that is none of them.
+    None and ``"host"`` mean the machine this process runs on. Text that ends in ``.toml`` is the
+    path of a file. Any other text is the name of a preset. Raises `MachineError`, with the nearest
+    names, for an unknown name.
     """
     if text is None:
         return detect_host()
     if not isinstance(text, str):
         raise MachineError(
-            f"{text!r} of type {type(text).__name__} means no machine; expected a preset's name, "
+            f"{text!r} of type {type(text).__name__} is not a machine; expected a preset's name, "
             "the path of a .toml file, or a Machine"
         )
     if text == HOST:

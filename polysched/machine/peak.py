@@ -1,7 +1,8 @@
-"""The machine's peak, measured in bursts of milliseconds, to be quoted beside a kernel's speed.
+"""Measurement of the machine's FMA peak, in bursts of milliseconds.
 
-A shared or virtual machine changes its speed from one second to the next, so a peak measured once
-says little; a burst before and after each run says what that run could have had.
+The speed of a shared or virtual machine changes from one second to the next, so a peak measured
+once says little. A burst before and after each run measures the peak that was available to that
+run.
 """
 
 import ctypes
@@ -16,29 +17,30 @@ from polysched.machine.detect import detect_host
 from polysched.machine.target import target_machine
 
 _ENTRY = "polysched_peak"
-# Rounds of all chains in one trip of the loop, so that loop control takes no share worth counting.
+# Rounds of all chains per trip of the loop, to make the cost of loop control negligible.
 _ROUNDS = 4
-# A burst is timed in so many slices, and the best one counts: an interruption spoils only one.
+# Number of timed slices of a burst. The best slice counts, so an interruption spoils only one.
 _SLICES = 5
 
 
 def chain_count(machine: Machine) -> int:
-    """How many independent FMA chains the peak kernel runs.
+    """Return the number of independent FMA chains that the peak kernel runs.
 
-    Twice `fma_units * fma_latency`, which would do if the latency were sure, but at least 12 and
-    at most what the registers hold beside the two operands.
+    `fma_units * fma_latency` chains would saturate the FMA units if the latency were certain. The
+    kernel runs twice as many, at least 12, and at most what fits the registers beside the two
+    operands.
     """
     wanted = max(12, 2 * machine.fma_units * machine.fma_latency)
     return min(wanted, machine.vector_registers - 2)
 
 
 def peak_kernel(machine: Machine, dtype_bits: int = 32) -> str:
-    """LLVM IR of ``void polysched_peak(int64 trips, T *operands, T *chains)``, T of `dtype_bits`.
+    """Return LLVM IR of ``void polysched_peak(int64 trips, T *operands, T *chains)``.
 
-    Each trip (`trips >= 1`) does `_ROUNDS` times ``x = x * a + b`` on each chain's vector.
-    `operands` holds the vectors a and b, `chains` the start of every chain and, after the call, its
-    end: all known at run time only, so that LLVM can fold nothing. The multiply and add may
-    contract to an FMA, and do where the machine has one.
+    T has `dtype_bits`. Each trip (`trips >= 1`) does `_ROUNDS` times ``x = x * a + b`` on each
+    chain's vector. `operands` holds the vectors a and b. `chains` holds the start of every chain,
+    and its end after the call. All values are known only at run time, so that LLVM cannot fold
+    them. The multiplication and addition may contract to an FMA, and do so if the machine has one.
     """
     element = _element(dtype_bits)
     lanes = machine.lanes(dtype_bits)
@@ -80,10 +82,10 @@ def peak_kernel(machine: Machine, dtype_bits: int = 32) -> str:
 
 
 class PeakMeter:
-    """Bursts of the machine's FMA peak on one core, the width and type those of the machine.
+    """Meter of the FMA peak of one core, at the machine's vector width.
 
     `machine` must run on this host; `dtype_bits` is 32 or 64. Raises `MachineError` otherwise. The
-    compiled kernel lives as long as the meter. A meter is not to be used by two threads at once.
+    compiled kernel lives as long as the meter. Two threads must not use a meter at once.
     """
 
     def __init__(self, machine: Machine, dtype_bits: int = 32) -> None:
@@ -113,7 +115,7 @@ class PeakMeter:
         self._trips_per_second = self._calibrate()
 
     def burst(self, seconds: float = 0.005) -> float:
-        """Floating-point operations a second, the best slice of a burst of about `seconds`."""
+        """Return the operations per second of the best slice of a burst of about `seconds`."""
         if seconds <= 0:
             raise MachineError(f"a burst of {seconds} seconds: expected a positive time")
         trips = max(1, int(self._trips_per_second * seconds / _SLICES))
@@ -122,7 +124,7 @@ class PeakMeter:
         return self._trips_per_second * self._flops_per_trip
 
     def _calibrate(self) -> float:
-        """Trips a second, good enough to size the first burst (and the processor's wake-up)."""
+        """Return trips per second, to size the first burst; also wakes the processor up."""
         trips = 256
         while (seconds := self._seconds(trips)) < 2e-4:
             trips *= 2
@@ -135,14 +137,14 @@ class PeakMeter:
 
 
 def aligned_array(size: int, alignment: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-    """A new array of `size` bytes, unset, whose first byte stands at a multiple of `alignment`."""
+    """Return a new, uninitialized array of `size` bytes at a multiple of `alignment`."""
     buffer = np.empty(size + alignment, dtype=np.uint8)
     start = -buffer.ctypes.data % alignment
     return buffer[start : start + size]
 
 
 def _element(dtype_bits: int) -> str:
-    """LLVM's name of the floating-point type of that size."""
+    """Return LLVM's name of the floating-point type of that size."""
     if dtype_bits not in (32, 64):
         raise MachineError(f"a peak of {dtype_bits}-bit numbers: expected 32 or 64")
     return {32: "float", 64: "double"}[dtype_bits]

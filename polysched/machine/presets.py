@@ -1,4 +1,4 @@
-"""Machines by name: to look at the code for another processor, or to pin one for a test."""
+"""Machine presets by name, for code for another processor and for tests."""
 
 from types import MappingProxyType
 
@@ -13,8 +13,8 @@ from polysched.machine.processors import fma_pipes
 
 _LINUX = "x86_64-unknown-linux-gnu"
 
-# The features the emitter cares for, in the order in which processors got them. Each preset states
-# every one of them, on or off, so that nothing hangs on what LLVM believes of the name.
+# The features that the emitter uses, in the order in which processors introduced them. Each preset
+# sets every feature explicitly, so that LLVM's defaults for the processor name do not matter.
 _SSE = tuple("sse sse2".split())
 _AVX2 = tuple("sse3 ssse3 sse4.1 sse4.2 popcnt avx f16c avx2 fma bmi bmi2 lzcnt movbe".split())
 _AVX512 = tuple("avx512f avx512cd avx512bw avx512dq avx512vl".split())
@@ -49,7 +49,7 @@ def _preset(cpu: str, enabled: tuple[str, ...], caches: tuple[Cache, ...], name:
 
 
 def _caches(*levels: tuple[int, int, int]) -> tuple[Cache, ...]:
-    """Caches from (KiB, ways, sharing processors), the first being level 1, lines of 64 bytes."""
+    """Return caches with 64-byte lines from (KiB, ways, sharing processors), level 1 first."""
     return tuple(
         Cache(level=number, bytes=kib * 1024, line=64, associativity=ways, shared_by=shared)
         for number, (kib, ways, shared) in enumerate(levels, start=1)
@@ -60,7 +60,8 @@ _HASWELL = _SSE + _AVX2
 _SKYLAKE = _HASWELL + _AVX512
 _ZNVER4 = _SKYLAKE + _ICELAKE + _BF16
 
-# One core of each, as sold in servers. The last level is the share of one socket or core complex.
+# One core of each, as in server processors. The last-level cache is that of one socket or core
+# complex.
 _MACHINES = (
     _preset("x86-64", _SSE, _caches((32, 8, 1), (256, 8, 1)), "generic"),
     _preset("haswell", _HASWELL, _caches((32, 8, 2), (256, 8, 2), (20480, 20, 16)), "haswell-avx2"),

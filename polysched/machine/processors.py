@@ -1,4 +1,4 @@
-"""What LLVM's processor names say of the FMA pipes, which no register of the processor tells.
+"""FMA units by LLVM processor name; no ``cpuid`` leaf reports them.
 
 Sources: Intel's optimization reference manual, AMD's software optimization guides for families 17h,
 19h and 1Ah, Agner Fog's instruction tables, uops.info.
@@ -9,23 +9,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FmaPipes:
-    """FMAs started each cycle at 512 bits and at up to 256 bits, and the latency in cycles."""
+    """FMAs started per cycle at 512 bits and at up to 256 bits, and the latency in cycles."""
 
     units_512: int
     units_256: int
     latency: int
 
     def units(self, vector_bits: int) -> int:
-        """FMAs of that width started each cycle."""
+        """Return the FMAs of that width started per cycle."""
         return self.units_512 if vector_bits > 256 else self.units_256
 
 
 _INTEL_SERVER = FmaPipes(units_512=2, units_256=2, latency=4)
-# Clients with AVX-512 fuse ports 0 and 1 into the one 512-bit pipe.
+# Client processors with AVX-512 fuse ports 0 and 1 into a single 512-bit pipe.
 _INTEL_CLIENT = FmaPipes(units_512=1, units_256=2, latency=4)
 
-# Two pipes, four cycles: right for most processors since 2015, and what is assumed of unknown ones.
-# A wrong guess makes tiles a little too large or small; it never makes wrong code.
+# Two pipes and four cycles: true of most processors since 2015, and assumed for unknown processors.
+# A wrong guess makes register tiles a little too large or small, never wrong code.
 DEFAULT_PIPES = FmaPipes(units_512=2, units_256=2, latency=4)
 
 FMA_PIPES: dict[str, FmaPipes] = {
@@ -48,7 +48,7 @@ FMA_PIPES: dict[str, FmaPipes] = {
     "sapphirerapids": _INTEL_SERVER,
     "emeraldrapids": _INTEL_SERVER,
     "graniterapids": _INTEL_SERVER,
-    # Two 128-bit halves for each 256-bit operation.
+    # A 256-bit operation takes two 128-bit halves.
     "znver1": FmaPipes(units_512=1, units_256=1, latency=5),
     "znver2": FmaPipes(units_512=1, units_256=2, latency=5),
     "znver3": FmaPipes(units_512=1, units_256=2, latency=4),
@@ -59,5 +59,5 @@ FMA_PIPES: dict[str, FmaPipes] = {
 
 
 def fma_pipes(cpu: str) -> FmaPipes:
-    """The pipes of LLVM's processor `cpu`; `DEFAULT_PIPES` where the table does not know it."""
+    """Return the FMA pipes of LLVM's processor `cpu`; `DEFAULT_PIPES` if the table lacks it."""
     return FMA_PIPES.get(cpu, DEFAULT_PIPES)

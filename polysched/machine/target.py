@@ -10,29 +10,29 @@ from polysched.forking import Rank, hold_while_forking
 from polysched.machine.description import Machine
 from polysched.machine.x86_names import FEATURES, INDISPENSABLE, PROCESSORS
 
-# llvmlite lets one thread at a time into LLVM. In the child nobody is to be halfway through it.
+# A fork waits for llvmlite's lock, so that in the child no thread is inside LLVM.
 hold_while_forking(Rank.LLVM, ffi.lib._lock)
 
 
 @functools.cache
 def initialize_llvm() -> None:
-    """Make LLVM's targets known to itself, once in a process; the other files call it as needed."""
+    """Initialize LLVM's targets, once per process."""
     binding.initialize_native_target()
     binding.initialize_all_targets()
     binding.initialize_native_asmprinter()
-    binding.initialize_native_asmparser()  # for inline assembly; LLVM ends the process without it
+    binding.initialize_native_asmparser()  # inline assembly aborts the process without it
     binding.initialize_all_asmprinters()
 
 
 def target_machine(
     machine: Machine, *, optimization: int = 3, position_independent: bool = False
 ) -> binding.TargetMachine:
-    """An LLVM target machine for `machine`'s processor with exactly its features.
+    """Return an LLVM target machine for `machine`'s processor with exactly its features.
 
-    `optimization` is LLVM's code generation level, 0 to 3. Code that is `position_independent` can
-    be linked into programs and shared libraries, other code is for a JIT. Raises `MachineError` for
-    a triple, processor or feature that LLVM does not know (LLVM itself would warn and go on without
-    it), and where features are off without which it would end the process.
+    `optimization` is LLVM's code generation level, 0 to 3. `position_independent` code can be
+    linked into programs and shared libraries; other code is for a JIT. Raises `MachineError` for a
+    triple, processor or feature that LLVM does not know (LLVM would only warn and ignore it), and
+    if a feature is off without which LLVM aborts the process.
     """
     if optimization not in range(4):
         raise MachineError(f"optimization is {optimization}; expected a level from 0 to 3")
@@ -59,16 +59,16 @@ def target_machine(
 def require_x86_names(machine: Machine) -> None:
     """Check that LLVM knows the processor and the features of a 64-bit x86 machine.
 
-    Raises `MachineError` otherwise, with the nearest names.
+    Raises `MachineError`, with the nearest names, if it does not.
     """
     names = [item[1:] for item in machine.features.split(",") if item]
-    for what, name, known in (
+    for kind, name, known in (
         ("processor", machine.cpu, PROCESSORS),
         *(("feature", name, FEATURES) for name in names),
     ):
         if name not in known:
             raise MachineError(
-                f"machine {machine.name!r}: LLVM knows no x86 {what} {name!r}"
+                f"machine {machine.name!r}: LLVM knows no x86 {kind} {name!r}"
                 f"{suggestion(name, known)}"
             )
 

@@ -1,7 +1,7 @@
-"""The 64-bit x86 processors and the features that LLVM 22 knows by name.
+"""Names of the 64-bit x86 processors and features of LLVM 22.
 
-LLVM warns of a name that it does not know on the standard error and goes on without it, and has no
-function that lists the names, so they stand here; a test compares them with LLVM's own list.
+LLVM ignores an unknown name with a warning on standard error, and has no function that lists the
+names. So they are listed here; a test compares them with LLVM's own list.
 """
 
 PROCESSORS = frozenset(
@@ -17,7 +17,7 @@ PROCESSORS = frozenset(
     """.split()
 )
 
-# Instruction sets, and those tuning hints that concern vector code.
+# Instruction sets, and the tuning hints that concern vector code.
 FEATURES = frozenset(
     """
     64bit adx aes amx-avx512 amx-bf16 amx-complex amx-fp16 amx-fp8 amx-int8 amx-movrs amx-tf32
@@ -36,4 +36,4 @@ FEATURES = frozenset(
 )
 
 INDISPENSABLE = frozenset("64bit sse sse2".split())
-"""What every 64-bit x86 processor has, and LLVM ends the process without."""
+"""Features of every 64-bit x86 processor; LLVM aborts the process if one is off."""

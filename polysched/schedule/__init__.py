@@ -1,1 +1,1 @@
-"""Schedules: steps, the loop tree that they make, one file for each primitive."""
+"""Schedules: the scheduling primitives, one file each, and the programs that they make."""

@@ -1,4 +1,4 @@
-"""The arguments of a step: are they of the types that its record declares?"""
+"""Type check of a step's arguments against the fields of its record."""
 
 from __future__ import annotations
 
@@ -17,52 +17,52 @@ from polysched.ir.integers import as_integer
 _Record = TypeVar("_Record")
 
 LONGEST_NAME = 200
-"""Characters: a name beyond this is no name that anyone wrote."""
+"""Largest number of characters of a name in a step."""
 _LARGEST_BITS = 128
-"""Of an integer that is passed on to the primitive, which has limits, and messages, of its own."""
+"""Larger integers are refused here; smaller ones reach the primitive, which has its own limits."""
 
 
 def with_checked_arguments(name: str, record: _Record) -> _Record:
-    """The step with each argument of the type of its field.
+    """Return the step with every argument checked against the type of its field, and normalized.
 
-    Lists become tuples, integers of numpy Python's, and members of enumerations what they stand
-    for, so that the step can be read back from a text.
+    Lists become tuples, numpy integers become Python integers, and enumeration members become their
+    values, so that the step can be read back from text.
 
     Args:
         name: the primitive's name, for messages.
         record: the step, a dataclass.
 
     Raises:
-        StepError: an argument is of another type.
+        StepError: an argument has another type.
     """
     hints = _hints(type(record))  # type: ignore[arg-type]
     changed = {}
-    for one in fields(record):  # type: ignore[arg-type]
-        given = getattr(record, one.name)
-        value = _plain(given)
-        if not _fits(value, hints[one.name]):
-            expected = _described(hints[one.name])
-            raise StepError(name, f"{one.name}={_shown(given)}; expected {expected}")
-        if value is not given:
-            changed[one.name] = value
+    for field in fields(record):  # type: ignore[arg-type]
+        argument = getattr(record, field.name)
+        value = _plain(argument)
+        if not _fits(value, hints[field.name]):
+            expected = _described(hints[field.name])
+            raise StepError(name, f"{field.name}={_shown(argument)}; expected {expected}")
+        if value is not argument:
+            changed[field.name] = value
     return replace(record, **changed) if changed else record  # type: ignore[type-var]
 
 
 @cache
 def _hints(record: type) -> Mapping[str, Any]:
-    """The types of the fields of a step's record; reading them takes longer than many steps."""
+    """Return the field types of a step's record; reading them takes longer than many steps."""
     return get_type_hints(record)
 
 
-def _plain(given: object) -> object:
-    if isinstance(given, list | tuple):
-        elements = tuple(map(_plain, given))
-        is_plain = isinstance(given, tuple) and all(map(is_, elements, given))
-        return given if is_plain else elements
-    if isinstance(given, str) and type(given) is not str:
-        return str.__str__(given)
-    number = as_integer(given)
-    return given if number is None else number
+def _plain(argument: object) -> object:
+    if isinstance(argument, list | tuple):
+        elements = tuple(map(_plain, argument))
+        is_plain = isinstance(argument, tuple) and all(map(is_, elements, argument))
+        return argument if is_plain else elements
+    if isinstance(argument, str) and type(argument) is not str:
+        return str.__str__(argument)
+    number = as_integer(argument)
+    return argument if number is None else number
 
 
 def _fits(value: object, hint: Any) -> bool:
@@ -96,7 +96,7 @@ _SIMPLE: Mapping[Any, tuple[str, Callable[[object], bool]]] = MappingProxyType(
         types.NoneType: ("None", lambda value: value is None),
     }
 )
-"""What the fields of steps are made of: how it is called, and what is one."""
+"""For each elementary field type: its description in messages, and the test for its values."""
 
 
 def _described(hint: Any) -> str:

@@ -1,15 +1,15 @@
-"""Buffers at a loop: the part of an array that one iteration touches gets memory of its own.
+"""Buffers at a loop: plan the memory for the tile of an array that one iteration touches.
 
-Both ``pack`` and ``promote`` put a copy of a tile of an array into a buffer. An iteration of the
-loop (with the loops around it) is a *tile*, named by the tuple of the loops' values. Logically the
-buffer is indexed by tile and position, so that no two tiles share an element; that one piece of
-memory serves all tiles is a separate question of storage, decided where legality is decided.
+Both ``pack`` and ``promote`` copy a tile of an array into a buffer. A *tile* is one iteration of
+the loop and of the loops around it, identified by the tuple of their values. Logically the buffer
+is indexed by tile and position, so that no two tiles share an element. In memory all tiles share
+one buffer; the legality check decides whether they may.
 
-An *expanded* buffer has memory for every iteration of the loop, as a dimension ``each_<loop>`` of
-its own. Only the loops further out reuse it; lanes and threads along the loop itself do not meet.
+An *expanded* buffer has memory for every iteration of the loop, along a dimension ``each_<loop>``.
+Only the loops further out reuse its memory, so lanes and threads along the loop share nothing.
 
-How the dependences follow is in :mod:`polysched.schedule.translation`, the statements and loops in
-:mod:`polysched.schedule.copies`.
+:mod:`polysched.schedule.translation` translates the dependences, :mod:`polysched.schedule.copies`
+makes the statements and loops.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from polysched.errors import ScheduleError, suggestion
 from polysched.ir.expressions import Constant, Expression
 from polysched.ir.kernel import Array, Role, access_relation
 from polysched.ir.tree import Loop, statements
-from polysched.schedule.delinearize import tile_columns
+from polysched.schedule.delinearize import tile_coordinates
 from polysched.schedule.exactness import require_exact_accesses
 from polysched.schedule.footprint import (
     element_column,
@@ -36,20 +36,31 @@ from polysched.schedule.footprint import (
     lowest_subscript,
 )
 from polysched.schedule.lowest import lowest_by_indices
-from polysched.schedule.program import Program, counted_loop, prefix_loops, prefix_map
+from polysched.schedule.program import Program, insertion_loop, prefix_loops, prefix_map
 
 _Column = TypeVar("_Column")
 
 
 @dataclass(frozen=True, eq=False)
 class Buffering:
-    """What one buffer is about.
+    """The plan of one buffer.
 
-    ``redirect`` maps the instances of a reference to ``[tile, element]`` (a flat tuple); ``lowest``
-    gives for each dimension of the array the smallest subscript in a tile, over the space of tiles.
-    ``told_by`` are the functions that say in which tile an instance is, by statement.
-    Of an expanded buffer, ``first`` is the smallest value of ``loop``, over that space too, and
-    ``place`` says which of the stored dimensions counts from there.
+    Attributes:
+        array: the array whose tile the buffer holds.
+        buffer: the new array.
+        loop: the loop at which the buffer is made.
+        around: the loops from the outermost to ``loop``; their values identify a tile.
+        tile_names: a name for the value of each of these loops.
+        element_names: the names of the array's dimensions.
+        order: the array's stored dimensions in the buffer's order.
+        lowest: for each dimension of the array, the smallest subscript in a tile, as a function of
+            the tile.
+        redirect: for each redirected reference, the map from instances to ``[tile, element]``, a
+            flat tuple.
+        tile_coordinates: for each statement, functions of its instances that identify the tile.
+        first: for an expanded buffer, the smallest value of ``loop``, as a function of the tile.
+        own_position: for an expanded buffer, the position of ``each_<loop>`` among its stored
+            dimensions.
     """
 
     array: Array
@@ -61,21 +72,21 @@ class Buffering:
     order: tuple[int, ...]
     lowest: tuple[isl.PwAff, ...]
     redirect: dict[Reference, isl.Map]
-    told_by: Mapping[str, tuple[isl.PwAff, ...]]
+    tile_coordinates: Mapping[str, tuple[isl.PwAff, ...]]
     first: isl.PwAff | None = None
-    place: int = 0
+    own_position: int = 0
 
     def columns(self, tile: Sequence[_Column], elements: Sequence[_Column]) -> list[_Column]:
-        """What belongs to the buffer's dimensions, in their order.
+        """Arrange columns in the order of the buffer's dimensions.
 
         Args:
             tile: one column for each loop around.
-            elements: one for each dimension in ``order``.
+            elements: one column for each dimension in ``order``.
         """
         if self.first is None:
             return [*tile, *elements]
         *outer, own = tile
-        return [*outer, *elements[: self.place], own, *elements[self.place :]]
+        return [*outer, *elements[: self.own_position], own, *elements[self.own_position :]]
 
     @property
     def reads(self) -> list[Reference]:
@@ -88,7 +99,7 @@ class Buffering:
         return [reference for reference in self.redirect if not reference.position]
 
     def same_tile(self, dependence: Dependence) -> isl.Map:
-        """The pairs of a dependence between redirected references that lie in one tile."""
+        """Return the pairs of a dependence between redirected references that lie in one tile."""
         return reduce(
             lambda left, ends: left.intersect(ends[0].eq_map(ends[1])),
             self._ends(dependence),
@@ -96,12 +107,13 @@ class Buffering:
         )
 
     def other_tile(self, dependence: Dependence) -> isl.Map:
-        """The pairs of a dependence between redirected references that lie in two tiles."""
+        """Return the pairs of a dependence between redirected references that lie in two tiles."""
         return dependence.relation.subtract(self.same_tile(dependence))
 
     def _ends(self, dependence: Dependence) -> list[tuple[isl.PwAff, isl.PwAff]]:
-        """What is equal at both ends of a pair that lies in one tile."""
-        source, sink = (self.told_by[one.statement] for one in (dependence.source, dependence.sink))
+        """Return the coordinates of the source's and the sink's tile, as pairs."""
+        source = self.tile_coordinates[dependence.source.statement]
+        sink = self.tile_coordinates[dependence.sink.statement]
         return list(zip(source, sink, strict=True))
 
 
@@ -116,14 +128,15 @@ def plan_buffer(
     expanded: bool = False,
     may: bool = False,
 ) -> Buffering:
-    """Find the references below a loop to an array, and the box that a tile needs of it.
+    """Find the references to an array below a loop, and the box of the array that a tile needs.
 
     Args:
-        users: the statements whose references are meant; by default all below the loop.
-        expanded: whether every iteration of the loop gets memory of its own.
-            Where it takes the array's place for all statements below the loop, its iterations may
-            use different tiles of an array that is a buffer itself; each keeps its own.
-        may: whether subscripts may depend on data; the box then holds all that may be touched.
+        users: the statements whose references count; by default all below the loop.
+        expanded: whether every iteration of the loop gets memory of its own. If the expanded buffer
+            replaces the array for all statements below the loop, and the array is itself a buffer,
+            then the iterations may use different tiles of it.
+        may: whether subscripts may depend on data; the box then holds all elements that may be
+            touched.
 
     Raises:
         ScheduleError: the array or loop is unknown, the array is not touched below the loop, the
@@ -131,7 +144,7 @@ def plan_buffer(
     """
     _require_names(program, array_name, into)
     array = program.arrays[array_name]
-    loop = counted_loop(program, at)
+    loop = insertion_loop(program, at)
     around = prefix_loops(program, loop)
     tile_names = _tile_names(around)
     names = [name for name in statements(loop) if users is None or name in users]
@@ -163,10 +176,10 @@ def plan_buffer(
         position: _box_extent(footprint, lowest[position], position, array, at)
         for position in positions
     }
-    first, place = None, 0
+    first, own_position = None, 0
     if expanded:
         first, extents[_OWN] = iteration_range(footprint, tile_names, at)
-        place, names_of[_OWN] = stored.index(_OWN), own_dimension(loop, array)
+        own_position, names_of[_OWN] = stored.index(_OWN), own_dimension(loop, array)
     buffer = Array(
         into,
         array.dtype,
@@ -186,9 +199,9 @@ def plan_buffer(
         order=positions,
         lowest=lowest,
         redirect=redirect,
-        told_by=tile_columns([program.statements[name] for name in touching], around),
+        tile_coordinates=tile_coordinates([program.statements[name] for name in touching], around),
         first=first,
-        place=place,
+        own_position=own_position,
     )
 
 
@@ -197,13 +210,13 @@ def _require_names(program: Program, array_name: str, into: str) -> None:
         raise ScheduleError(f"no array '{array_name}'{suggestion(array_name, program.arrays)}")
     if into in program.arrays or into in program.statements or not into.isidentifier():
         raise ScheduleError(
-            f"'{into}' cannot name the buffer of array '{array_name}': it is taken or no "
+            f"'{into}' cannot name the buffer of array '{array_name}': it is taken or not an "
             "identifier; pass another with into="
         )
 
 
 def _tile_names(around: tuple[Loop, ...]) -> tuple[str, ...]:
-    """A name for the value of each loop; loops made by different steps may be named alike."""
+    """Return a unique name for the value of each loop; names of loops may repeat."""
     names: list[str] = []
     for loop in around:
         name = f"at_{loop.name}"
@@ -231,16 +244,16 @@ def _redirections(
 
 
 def _require_one_tile(footprint: isl.Map, array: Array, user: str) -> None:
-    """Check that the lifetime of a buffer touches one tile of an array that is a buffer itself.
+    """Check that the lifetime of a new buffer touches one tile of an array that is itself a buffer.
 
-    All tiles of a buffer share one piece of memory; a buffer of several tiles would mix them up.
+    All tiles of a buffer share one piece of memory, so a buffer of several tiles would mix them up.
 
     Args:
-        footprint: from lifetimes to elements of the array.
-        user: what lives for so long, as the message calls it.
+        footprint: the map from lifetimes to elements of the array.
+        user: the lifetime, as the message calls it.
 
     Raises:
-        ScheduleError: it touches several.
+        ScheduleError: a lifetime touches several tiles.
     """
     for position in range(array.tile):
         if not element_column(footprint, position).is_single_valued():
@@ -254,7 +267,7 @@ def _require_one_tile(footprint: isl.Map, array: Array, user: str) -> None:
 def _box_extent(
     footprint: isl.Map, lowest: isl.PwAff, position: int, array: Array, at: str
 ) -> Expression:
-    """The largest extent that a tile needs of a dimension of the array."""
+    """Return the largest extent that a tile needs of a dimension of the array."""
     unbounded = (
         f"dimension '{array.dimensions[position]}' of array '{array.name}' has no bounded extent "
         f"in an iteration of loop '{at}'"
@@ -263,9 +276,9 @@ def _box_extent(
 
 
 def own_dimension(loop: Loop, array: Array) -> str:
-    """The name of the dimension that an expanded buffer has for the iterations of a loop.
+    """Return the name of an expanded buffer's dimension for the iterations of a loop.
 
-    It is ``each_<loop>``; where the array has a dimension of that name, ``each_<loop>_2``, ...
+    It is ``each_<loop>``; if the array has a dimension of that name, ``each_<loop>_2``, and so on.
     """
     first = name = f"each_{loop.name}"
     number = 1
@@ -276,17 +289,18 @@ def own_dimension(loop: Loop, array: Array) -> str:
 
 
 _OWN = -1
-"""Stands for the dimension that the array does not have."""
+"""Position that stands for the buffer's dimension for iterations, which the array does not have."""
 
 
 def _stored_order(array: Array, own: str | None, order: tuple[str, ...] | None) -> tuple[int, ...]:
-    """The positions of the array's stored dimensions in the order that they have in the buffer.
+    """Return the positions of the array's stored dimensions in the buffer's order.
 
     Args:
-        own: the name of the buffer's own dimension, the first by default; None if it has none.
+        own: the name of the buffer's dimension for iterations, the first by default; None if the
+            buffer is not expanded.
 
     Raises:
-        ScheduleError: the order asked for does not name each of them once.
+        ScheduleError: ``order`` does not name each dimension once.
     """
     positions = [*([] if own is None else [_OWN]), *range(array.tile, len(array.dimensions))]
     names = [own if position == _OWN else array.dimensions[position] for position in positions]

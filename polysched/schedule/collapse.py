@@ -1,4 +1,4 @@
-"""collapse: two perfectly nested loops become one."""
+"""collapse: replace two perfectly nested loops by one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polysched.schedule.program import Program, require_fresh, sequential_loop, 
 
 @dataclass(frozen=True)
 class Collapse:
-    """Run two loops, one directly inside the other, as a single loop named ``into``."""
+    """Step record of :func:`collapse`, which documents the fields."""
 
     outer: str
     inner: str
@@ -22,10 +22,14 @@ class Collapse:
 
 
 def collapse(program: Program, step: Collapse) -> Program:
-    """Run an outer loop and the loop directly inside it as one loop over their pairs.
+    """Collapse a loop and the loop directly inside it into one loop over their pairs.
 
-    The inner loop's values must lie in a range of literal size; pairs outside a triangular domain
-    do not run.
+    Pairs that are not in the domain of a statement (of a triangular nest, for example) do not run.
+
+    Args:
+        outer (str): the outer loop.
+        inner (str): the loop directly inside it.
+        into (str): name of the new loop.
 
     before::
 
@@ -35,6 +39,13 @@ def collapse(program: Program, step: Collapse) -> Program:
     after ``collapse("i", "j", "ij")``::
 
         for ij in 0..8*n: S(ij // 8, ij % 8)
+
+    Checks:
+        - Both loops are sequential and have no prefetch, else ``StepError``.
+        - The body of ``outer`` is ``inner`` alone, else ``StepError``.
+        - The values of ``inner`` lie in a range with literal ends, else ``StepError``.
+        - The new name is free around every statement of the loops, else ``StepError``.
+        - Legality: always legal; the iterations keep their order.
     """
     outer = sequential_loop(program, step.outer)
     inner = sequential_loop(program, step.inner)

@@ -1,4 +1,4 @@
-"""compute_at: a producer runs inside its consumer's loop."""
+"""compute_at: run a producer inside a loop of its consumer."""
 
 from __future__ import annotations
 
@@ -7,22 +7,13 @@ from dataclasses import dataclass
 from polysched.errors import ScheduleError, suggestion
 from polysched.ir.tree import LoopKind, path, restrict, statements
 from polysched.schedule.placement import first_use, placed
-from polysched.schedule.program import Program, counted_loop
+from polysched.schedule.program import Program, insertion_loop
 from polysched.schedule.recompute import recomputed
 
 
 @dataclass(frozen=True)
 class ComputeAt:
-    """Run the statements that produce an array at the start of an iteration of the consumer's loop.
-
-    Args:
-        producer: a statement, or an array: all the statements that write it move.
-        at: a loop around a consumer.
-        recompute: whether every iteration computes all that it reads, what another one has computed
-            too once more, into a buffer of its own: overlapped tiles.
-        order: with ``recompute``, the array's dimensions in the buffer's order, the contiguous one
-            last: what would be packed is computed in that place. By default the array's own order.
-    """
+    """Step record of :func:`compute_at`, which documents the fields."""
 
     producer: str
     at: str
@@ -31,15 +22,23 @@ class ComputeAt:
 
 
 def compute_at(program: Program, step: ComputeAt) -> Program:
-    """Run each producer instance in the first iteration of the loop that reads what it produces.
+    """Compute a producer at the start of the iterations of a consumer's loop that read its values.
 
-    Nothing is computed twice: an instance needed by several iterations runs in the first of them,
-    so those must keep their order. Where they shall not (tiles that run in parallel), or where a
-    tile shall have a buffer of its own, ``recompute=True`` computes it in each of them; see
-    :func:`polysched.schedule.recompute.recomputed`.
+    By default nothing is computed twice: an instance that several iterations need runs in the first
+    of them, so these iterations must keep their order. With ``recompute=True`` every iteration
+    computes all values that it reads, into a buffer of its own: overlapped tiles, which can run in
+    parallel. See :func:`polysched.schedule.recompute.recomputed`.
 
-    The producer keeps those of its own loops that still have something to count, now from 0; a loop
-    whose name is also around it is renamed ``<loop>_inner``.
+    The producer keeps its loops that still have more than one iteration there; they count from 0. A
+    loop whose name is also around the target is renamed ``<loop>_inner``.
+
+    Args:
+        producer (str): a statement, or an array: all the statements that write it move.
+        at (str): a loop around a consumer.
+        recompute (bool): whether every iteration computes all values that it reads.
+        order (tuple[str, ...] | None): with ``recompute``, the array's dimensions in the buffer's
+            order, the contiguous one last, so that the values are computed in packed order; by
+            default the array's own order.
 
     before::
 
@@ -51,9 +50,22 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
         for io in 0..ceil(n / 8):
           for i in 0..min(8, n - 8*io): P(8*io + i)
           for ii in 0..min(8, n - 8*io): C(8*io + ii)
+
+    Checks:
+        - ``producer`` is a statement or a written array, and not below the loop yet, else
+          ``StepError``.
+        - ``at`` is sequential or parallel and has no prefetch, else ``StepError``.
+        - The loop reads a value of every instance of the producer, else ``StepError``.
+        - No statement ends up in two vector loops, else ``StepError``.
+        - ``order`` is given only with ``recompute``, and names each dimension once, else
+          ``StepError``.
+        - With ``recompute``, the array is a temporary with affine subscripts, all its writers move,
+          all its other readers are below the loop, a producer reads of the array only the element
+          that it updates, and a tile reads a bounded part of it, else ``StepError``.
+        - Legality: the moved instances keep every dependence, else ``IllegalScheduleError``.
     """
     producers = _producers(program, step)
-    target = counted_loop(program, step.at)
+    target = insertion_loop(program, step.at)
     if producers & frozenset(statements(target)):
         raise ScheduleError(
             f"'{step.producer}' is below loop '{step.at}' already; compute_at moves a producer "
@@ -65,8 +77,8 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
         return copied
     if step.order is not None:
         raise ScheduleError(
-            f"order={step.order!r} is of the buffer that recompute=True makes; without it the "
-            "array stays where it is: leave order= away, or privatize the array with an order"
+            f"order={step.order!r} needs recompute=True, which makes the buffer that it orders; "
+            "leave order= away, or privatize the array with an order"
         )
     nest = restrict(program.tree, producers)
     rest = restrict(program.tree, frozenset(program.statements) - producers)
@@ -82,13 +94,13 @@ def compute_at(program: Program, step: ComputeAt) -> Program:
 
 
 def _require_one_vector(moved: Program, producers: frozenset[str], step: ComputeAt) -> None:
-    """Check that no producer has come with its vector loop into another one.
+    """Check that no moved producer runs in two vector loops.
 
     Raises:
-        ScheduleError: one has.
+        ScheduleError: a producer's vector loop is now inside another vector loop.
     """
     for name in sorted(producers):
-        vectors = [one for one in path(moved.tree, name) if one.kind is LoopKind.VECTOR]
+        vectors = [loop for loop in path(moved.tree, name) if loop.kind is LoopKind.VECTOR]
         if len(vectors) > 1:
             outer, inner = vectors[0].name, vectors[-1].name
             raise ScheduleError(
@@ -109,6 +121,7 @@ def _producers(program: Program, step: ComputeAt) -> frozenset[str]:
     if not writers:
         known = {*program.statements, *(s.target.array for s in program.statements.values())}
         raise ScheduleError(
-            f"no statement is, and none writes, '{step.producer}'{suggestion(step.producer, known)}"
+            f"'{step.producer}' is neither a statement nor an array that a statement writes"
+            f"{suggestion(step.producer, known)}"
         )
     return writers

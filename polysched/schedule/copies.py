@@ -1,4 +1,4 @@
-"""The statements and loops of a buffer: redirected accesses, and nests that fill and empty it."""
+"""Statements and loops of a buffer: redirected accesses, and nests that fill and empty it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from polysched.schedule.program import Program, prefix_map
 
 
 def redirected_statements(program: Program, plan: Buffering) -> dict[str, Statement]:
-    """The program's statements, those that touch the array below the loop redirected."""
+    """Return the program's statements, with accesses to the array below the loop redirected."""
     touched = {reference.statement for reference in plan.redirect}
     return {
         name: redirected_statement(plan, statement) if name in touched else statement
@@ -26,7 +26,7 @@ def redirected_statements(program: Program, plan: Buffering) -> dict[str, Statem
 
 
 def redirected_statement(plan: Buffering, statement: Statement) -> Statement:
-    """The statement with its references to the array replaced by references to the buffer."""
+    """Return the statement with its references to the array redirected to the buffer."""
     tiles = [outer.values[statement.name] for outer in plan.around]
     prefix = isl.PwMultiAff.from_map(prefix_map(statement, plan.around, []))
 
@@ -60,14 +60,16 @@ def redirected_statement(plan: Buffering, statement: Statement) -> Statement:
         return None
 
     target = statement.target
-    target = replace(target, subscripts=tuple(transform(one, rule) for one in target.subscripts))
+    target = replace(
+        target, subscripts=tuple(transform(index, rule) for index in target.subscripts)
+    )
     if target.array == plan.array.name:
         target = replace(target, array=plan.buffer.name, subscripts=subscripts(target))
     return replace(statement, target=target, value=transform(statement.value, rule))
 
 
 def copy_statement(plan: Buffering, name: str, elements: isl.Set, *, outward: bool) -> Statement:
-    """The statement that copies ``elements`` (``[tile, element]``) into or out of the buffer."""
+    """Return the statement that copies ``[tile, element]`` pairs into or out of the buffer."""
     indices = (*plan.tile_names, *(f"{name}_{dimension}" for dimension in plan.element_names))
     domain = elements.set_tuple_name(name)
     for position, index in enumerate(indices):
@@ -93,24 +95,23 @@ def copy_statement(plan: Buffering, name: str, elements: isl.Set, *, outward: bo
 
 
 def copy_nest(plan: Buffering, copy: Statement) -> tuple[Loop, ...]:
-    """The loops of a copy, outermost first: one a dimension, in the buffer's order, counted from 0.
+    """Return the loops of a copy, outermost first: one per dimension in the buffer's order, from 0.
 
-    Each is named as the dimension of the array; their bodies are placeholders that :func:`nested`
-    fills.
+    A loop is named after its dimension. The bodies are placeholders, which :func:`nested` fills.
     """
     space = copy.domain.get_space()
     placeholder = Leaf(copy.name)
-    made = []
+    nest = []
     for position in plan.order:
         index = copy.indices[len(plan.tile_names) + position]
         offset = Index(index) - from_pw_aff(plan.lowest[position])
         values = {copy.name: to_pw_aff(offset, space)}
-        made.append(Loop(plan.array.dimensions[position], values, placeholder))
-    return tuple(made)
+        nest.append(Loop(plan.array.dimensions[position], values, placeholder))
+    return tuple(nest)
 
 
 def nested(nest: tuple[Loop, ...], statement: str) -> Node:
-    """Loops put into each other, around the leaf of one statement."""
+    """Nest loops around the leaf of one statement."""
     node: Node = Leaf(statement)
     for loop in reversed(nest):
         node = replace(loop, body=node)
@@ -126,13 +127,13 @@ def with_copies(
     last: Node | None = None,
     after: Node | None = None,
 ) -> Node:
-    """The tree with nests of copies at the buffer's loop.
+    """Return the tree with nests of copies at the buffer's loop.
 
     Args:
         copies: the statements of the nests, by name.
-        first: runs at the start of every iteration of the loop.
-        last: runs at its end.
-        after: runs after the loop.
+        first: the nest that runs at the start of every iteration of the loop.
+        last: the nest that runs at the end of every iteration.
+        after: the nest that runs after the loop.
     """
 
     def visit(node: Node) -> Node:
@@ -155,7 +156,7 @@ def _sequence(*nodes: Node | None) -> Node:
 
 
 def _around(plan: Buffering, loop: Loop, body: Node, copies: dict[str, Statement]) -> Loop:
-    """A loop around copies: in each it has the value that is the tile's."""
+    """Return a loop around copies; its value for a copy is the tile's."""
     index = Index(plan.tile_names[[loop is outer for outer in plan.around].index(True)])
     values = {
         name: to_pw_aff(index, copies[name].domain.get_space())

@@ -1,7 +1,8 @@
-"""Loops that count several indices at once, as ``collapse`` makes them, and what they count.
+"""Delinearization of loops that count several indices at once, as ``collapse`` makes them.
 
-``12*batch + 3*p(n) + q(m)``, with ``p`` from 0 to 3 and ``q`` from 0 to 2, is a number of three
-digits: each is a function of one index, and follows from the number.
+The value ``12*batch + 3*p(n) + q(m)``, with ``p`` from 0 to 3 and ``q`` from 0 to 2, is a linear
+index with strides 12, 3 and 1. Its coordinates are ``batch``, ``p(n)`` and ``q(m)``: each is a
+function of one index, and each follows from the value.
 """
 
 from __future__ import annotations
@@ -18,100 +19,100 @@ from polysched.ir.tree import Loop
 
 
 @dataclass(frozen=True, eq=False)
-class Digit:
-    """A digit of a loop's value.
+class Coordinate:
+    """A coordinate of an iteration.
 
     Attributes:
-        value: of the instances.
-        number: the same as a function of the loop's value.
+        value: the coordinate as a function of the instances.
+        number: the coordinate as a function of the loops' values.
     """
 
     value: isl.PwAff
     number: isl.Aff
 
 
-def digits(function: isl.PwAff, domain: isl.Set, number: isl.Aff) -> list[Digit] | None:
-    """The digits of a function, the highest first, each of one index; None if they are not seen.
+def delinearized(function: isl.PwAff, domain: isl.Set, number: isl.Aff) -> list[Coordinate] | None:
+    """Return the coordinates of a linear index, each of one statement index, the outermost first.
+
+    None if the function is not recognized as a linear index of at least two coordinates.
 
     Args:
-        function: of the instances in ``domain``.
-        number: the function itself, over whatever space its digits are wanted.
+        function: the linear index as a function of the instances in ``domain``.
+        number: the linear index over the space in which the coordinates are wanted.
     """
-    places = _places([(function, domain)])
-    if places is None:
+    dimensions = _dimensions([(function, domain)])
+    if dimensions is None:
         return None
-    found = []
-    for place in places:
-        offset = number.add_constant_val(isl.Val(-place.lowest_rest))
-        digit = offset.scale_down_val(isl.Val(place.weight)).floor()
-        found.append(Digit(place.values[0], digit))
-        number = number.sub(digit.scale_val(isl.Val(place.weight)))
-    return found
+    coordinates = []
+    for dimension in dimensions:
+        offset = number.add_constant_val(isl.Val(-dimension.lowest_rest))
+        coordinate = offset.scale_down_val(isl.Val(dimension.stride)).floor()
+        coordinates.append(Coordinate(dimension.values[0], coordinate))
+        number = number.sub(coordinate.scale_val(isl.Val(dimension.stride)))
+    return coordinates
 
 
-def tile_columns(
+def tile_coordinates(
     statements: Sequence[Statement], around: Sequence[Loop]
 ) -> dict[str, tuple[isl.PwAff, ...]]:
-    """For each statement, functions of its instances that together say in which tile one is.
+    """Return, for each statement, functions of its instances that identify the tile.
 
-    Two instances are in one iteration of the loops ``around`` if and only if the functions of their
-    statements have the same values.
+    Two instances are in the same iteration of the loops ``around`` if and only if the functions of
+    their statements have the same values.
     """
-    columns: dict[str, tuple[isl.PwAff, ...]] = {one.name: () for one in statements}
+    coordinates: dict[str, tuple[isl.PwAff, ...]] = {s.name: () for s in statements}
     for loop in around:
-        places = _places([(loop.values[one.name], one.domain) for one in statements])
-        for number, one in enumerate(statements):
-            own = (
-                (loop.values[one.name],)
-                if places is None
-                else tuple(place.values[number] for place in places)
+        dimensions = _dimensions([(loop.values[s.name], s.domain) for s in statements])
+        for position, statement in enumerate(statements):
+            coordinates[statement.name] += (
+                (loop.values[statement.name],)
+                if dimensions is None
+                else tuple(dimension.values[position] for dimension in dimensions)
             )
-            columns[one.name] += own
-    return columns
+    return coordinates
 
 
 @dataclass(frozen=True, eq=False)
-class _Place:
-    """A place of numbers that are sums: what it counts for, and the digit that each number has.
+class _Dimension:
+    """A dimension of linear indices: its stride, and the coordinate of each linear index.
 
-    What is right of it is at least ``lowest_rest``, and less than that and ``weight``.
+    The dimensions inside it add at least ``lowest_rest`` and less than ``lowest_rest + stride``.
     """
 
-    weight: int
+    stride: int
     lowest_rest: int
     values: tuple[isl.PwAff, ...]
 
 
-def _places(functions: Sequence[tuple[isl.PwAff, isl.Set]]) -> list[_Place] | None:
-    """The places that the functions, each with its domain, have in common, the highest first.
+def _dimensions(functions: Sequence[tuple[isl.PwAff, isl.Set]]) -> list[_Dimension] | None:
+    """Return the dimensions that linear indices, each with its domain, share, outermost first.
 
-    None where there is one only, or where they are not alike.
+    None if there are fewer than two dimensions, or if the strides differ.
     """
     sums = [list(_summands(function)) for function, _ in functions]
-    weights = [[weight for weight, _ in parts] for parts in sums]
-    if not weights or len(weights[0]) < 2 or any(other != weights[0] for other in weights):
+    strides = [[stride for stride, _ in terms] for terms in sums]
+    if not strides or len(strides[0]) < 2 or any(other != strides[0] for other in strides):
         return None
-    found: list[_Place] = []
-    low = high = 0
-    for place in reversed(range(len(weights[0]))):
-        weight = weights[0][place]
-        if high - low >= weight:
+    dimensions: list[_Dimension] = []
+    low = high = 0  # the range of the sum of all terms further inside
+    for position in reversed(range(len(strides[0]))):
+        stride = strides[0][position]
+        if high - low >= stride:
             return None
-        parts = [one[place][1] for one in sums]
-        found.append(
-            _Place(weight, low, tuple(one.scale_down_val(isl.Val(weight)) for one in parts))
-        )
-        ranges = [_range(part, domain) for part, (_, domain) in zip(parts, functions, strict=True)]
-        known = [one for one in ranges if one is not None]
+        terms = [summands[position][1] for summands in sums]
+        values = tuple(term.scale_down_val(isl.Val(stride)) for term in terms)
+        dimensions.append(_Dimension(stride, low, values))
+        ranges = [_range(term, domain) for term, (_, domain) in zip(terms, functions, strict=True)]
+        known = [ends for ends in ranges if ends is not None]
         if len(known) < len(ranges):
             return None
-        low += min(one[0] for one in known)
-        high += max(one[1] for one in known)
-    return found[::-1]
+        low += min(least for least, _ in known)
+        high += max(greatest for _, greatest in known)
+    return dimensions[::-1]
 
 
 def indices_of(function: isl.PwAff) -> frozenset[int]:
-    """The positions of the indices that a function of instances depends on."""
+    """Return the positions of the indices that a function of instances depends on."""
     return frozenset(
         index
         for index in range(function.dim(isl.dim_type.in_))
@@ -120,29 +121,30 @@ def indices_of(function: isl.PwAff) -> frozenset[int]:
 
 
 def _summands(function: isl.PwAff) -> Iterator[tuple[int, isl.PwAff]]:
-    """The function as a sum, one summand for each index, that with the greatest factor first.
+    """Yield the terms of a function as a sum over the indices, the largest stride first.
 
-    Each comes with the greatest literal that all its coefficients are multiples of. Nothing where
-    there are several cases, parameters, or floors of several indices.
+    A term comes with its stride, the greatest common divisor of its coefficients. A function with
+    several pieces, parameters, a constant, or floors of several indices yields nothing.
     """
     pieces = function.get_pieces()
     if len(pieces) != 1:
         return
-    whole = pieces[0][1]
-    if whole.involves_dims(isl.dim_type.param, 0, whole.dim(isl.dim_type.param)):
+    affine = pieces[0][1]
+    if affine.involves_dims(isl.dim_type.param, 0, affine.dim(isl.dim_type.param)):
         return
-    space = whole.get_domain_local_space()
-    constant = whole.get_constant_val()
+    space = affine.get_domain_local_space()
+    constant = affine.get_constant_val()
     terms = [
         (isl.Aff.var_on_domain(space, isl.dim_type.set, i), isl.dim_type.in_, i)
-        for i in range(whole.dim(isl.dim_type.in_))
+        for i in range(affine.dim(isl.dim_type.in_))
     ]
     terms += [
-        (whole.get_div(i).floor(), isl.dim_type.div, i) for i in range(whole.dim(isl.dim_type.div))
+        (affine.get_div(i).floor(), isl.dim_type.div, i)
+        for i in range(affine.dim(isl.dim_type.div))
     ]
     sums: dict[int, tuple[int, isl.PwAff]] = {}
     for term, kind, position in terms:
-        coefficient = whole.get_coefficient_val(kind, position)
+        coefficient = affine.get_coefficient_val(kind, position)
         if coefficient.is_zero():
             continue
         part = isl.PwAff.from_aff(term)
@@ -151,16 +153,16 @@ def _summands(function: isl.PwAff) -> Iterator[tuple[int, isl.PwAff]]:
             return
         (index,) = support
         part = part.scale_val(coefficient)
-        weight = abs(int(coefficient.to_python()))
+        stride = abs(int(coefficient.to_python()))
         if index in sums:
             other, before = sums[index]
-            weight, part = gcd(weight, other), before.add(part)
-        sums[index] = (weight, part)
-    yield from sorted(sums.values(), key=lambda one: -one[0])
+            stride, part = gcd(stride, other), before.add(part)
+        sums[index] = (stride, part)
+    yield from sorted(sums.values(), key=lambda term: -term[0])
 
 
 def _range(function: isl.PwAff, domain: isl.Set) -> tuple[int, int] | None:
-    """The least and the greatest value, by what the domain says of the function's indices alone."""
+    """Return bounds of a function, from the domain's constraints on the function's own indices."""
     own = indices_of(function)
     for index in range(domain.dim(isl.dim_type.set)):
         if index not in own:

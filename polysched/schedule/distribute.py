@@ -1,4 +1,4 @@
-"""distribute: a loop around a sequence becomes a sequence of loops."""
+"""distribute: replace a loop around a sequence by a sequence of loops (loop fission)."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from polysched.schedule.program import Program, sequential_loop
 
 @dataclass(frozen=True)
 class Distribute:
-    """Give the parts of a loop's body loops of their own.
-
-    Args:
-        loop: a loop whose body is a sequence.
-        after: split the body once, after the part that holds this statement; by default every part
-            of the body gets its own loop. The new loops keep the name; tell them apart as
-            ``"statement.loop"``.
-    """
+    """Step record of :func:`distribute`, which documents the fields."""
 
     loop: str
     after: str | None = None
 
 
 def distribute(program: Program, step: Distribute) -> Program:
-    """Split the body of a loop into several loops that run one after the other.
+    """Distribute a loop over the parts of its body: each part gets a loop of its own.
+
+    The new loops keep the name of the loop; refer to them as ``"statement.loop"``.
+
+    Args:
+        loop (str): the loop.
+        after (str | None): make two loops, cut after the part that holds this statement; by
+            default every part of the body gets its own loop.
 
     before::
 
@@ -37,13 +37,18 @@ def distribute(program: Program, step: Distribute) -> Program:
 
         for i in 0..n: S(i)
         for i in 0..n: T(i)
+
+    Checks:
+        - The loop is sequential and has no prefetch, else ``StepError``.
+        - Its body is a sequence, which holds the statement ``after``, else ``StepError``.
+        - Legality: no part depends on an earlier iteration of a part behind it, else
+          ``IllegalScheduleError``.
     """
     loop = sequential_loop(program, step.loop)
     if not isinstance(loop.body, Sequence):
         raise ScheduleError(
-            f"loop '{step.loop}' holds one thing only ({', '.join(statements(loop))}); "
-            f"distribute takes a "
-            "loop around a sequence"
+            f"the body of loop '{step.loop}' is not a sequence ({', '.join(statements(loop))}); "
+            "distribute takes a loop around a sequence"
         )
     groups = _groups(loop.body, step)
 

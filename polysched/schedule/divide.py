@@ -1,4 +1,4 @@
-"""divide: a loop becomes a number of parts of nearly equal length."""
+"""divide: cut a loop into a given number of parts of nearly equal length."""
 
 from __future__ import annotations
 
@@ -21,14 +21,7 @@ from polysched.schedule.program import (
 
 @dataclass(frozen=True)
 class Divide:
-    """Cut a loop in ``parts`` whose lengths differ by at most ``unit`` iterations.
-
-    Args:
-        loop: a loop whose first and last value are literals.
-        parts: how many; with fewer units than that, some are empty.
-        unit: iterations that stay together, counted from the loop's first: those of a tile, say.
-        into: name of the loop over the parts; by default ``<loop>p``.
-    """
+    """Step record of :func:`divide`, which documents the fields."""
 
     loop: str
     parts: int
@@ -37,10 +30,18 @@ class Divide:
 
 
 def divide(program: Program, step: Divide) -> Program:
-    """Put a loop over parts around a loop, which goes on counting from part to part.
+    """Divide a loop into ``parts`` parts whose lengths differ by at most ``unit`` iterations.
 
-    Unlike the chunks of ``split``, of which the last gets what is left, the parts are shared out
-    evenly: 10 units in 4 parts are 3, 2, 3 and 2 of them.
+    ``divide`` puts a loop over the parts around the loop, whose own values do not change. ``split``
+    fixes the length of a chunk and leaves the rest to the last one. ``divide`` fixes the number of
+    parts and shares the iterations out evenly: 10 units in 4 parts are 3, 2, 3 and 2 units.
+
+    Args:
+        loop (str): the loop.
+        parts (int): the number of parts. If the loop has fewer units, some parts are empty.
+        unit (int): the length in iterations of the groups that are never cut, counted from the
+            loop's first value; for example the length of a tile.
+        into (str | None): name of the loop over the parts; by default ``<loop>p``.
 
     before::
 
@@ -50,6 +51,13 @@ def divide(program: Program, step: Divide) -> Program:
 
         for xp in 0..4:
           for x in ceil(10*xp / 4)..ceil(10*(xp + 1) / 4): S(x)
+
+    Checks:
+        - The loop is sequential and has no prefetch, else ``StepError``.
+        - Its first and last value are literals, else ``StepError``.
+        - ``parts`` and ``unit`` are positive, else ``StepError``.
+        - The new name is free around every statement of the loop, else ``StepError``.
+        - Legality: always legal; the iterations keep their order.
     """
     require_positive(f"the number of parts of divide('{step.loop}')", step.parts)
     require_positive(f"the unit of divide('{step.loop}')", step.unit)
@@ -59,12 +67,12 @@ def divide(program: Program, step: Divide) -> Program:
     first, last = value_range(program, loop)
     if first is None or last is None:
         raise ScheduleError(
-            f"loop '{step.loop}' cannot be cut in {step.parts} parts: where it starts and ends "
-            "depends on a parameter; split it by a literal factor"
+            f"loop '{step.loop}' cannot be divided into {step.parts} parts: its first or last "
+            "value depends on a parameter; split it by a literal factor"
         )
     units = max(1, -(-(last + 1 - first) // step.unit))
     longest = -(-units // step.parts)
-    # Chunks of the longest part are simpler, and as even where only the last is a unit shorter.
+    # If only the last part is a unit shorter, chunks of the longest part are as even and simpler.
     are_chunks = longest * step.parts - units <= 1
     numerator, denominator = (1, longest) if are_chunks else (step.parts, units)
 

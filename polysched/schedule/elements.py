@@ -1,7 +1,7 @@
-"""Which element of an array each reference means, where elements share memory.
+"""Elements of a folded array: the element that each reference accesses before folding.
 
-A subscript of a folded array is taken modulo the number of slots, so the access relation tells
-the slot. The element is what dependences and values are about; the program keeps it beside.
+A subscript of a folded array is taken modulo the number of slots, so its access relation gives the
+slot. Dependences and values are about elements, so the program keeps the relations to elements too.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from polysched.schedule.program import Program
 
 
 def meant_elements(program: Program, array: Array) -> Mapping[Reference, isl.Map] | None:
-    """For every reference to an array the relation from its instances to the elements it means.
+    """Return, for every reference to an array, the relation from its instances to elements.
 
-    None where that is not known any more: a subscript depends on data, or a step has copied
-    instances or redirected references after elements came to share memory. The array that these
-    references then go to holds slots, of which nobody has kept what they mean.
+    For a folded array, these are the elements before folding. None if they are unknown: a subscript
+    depends on data, or a later step has duplicated instances or redirected references. A buffer
+    that such a step has made holds slots, for which no elements are kept.
     """
     references = references_to(program, array)
     statements = program.statements
-    accesses = {one: statements[one.statement].accesses[one.position] for one in references}
+    accesses = {ref: statements[ref.statement].accesses[ref.position] for ref in references}
     if any(access.is_data_dependent for access in accesses.values()):
         return None
     known = program.folded.get(array.name)
     if known is None:
-        if any(one.storage and one.array == array.name for one in program.dependences):
+        if any(d.storage and d.array == array.name for d in program.dependences):
             return None
         return {
-            one: access_relation(statements[one.statement], access)
-            for one, access in accesses.items()
+            ref: access_relation(statements[ref.statement], access)
+            for ref, access in accesses.items()
         }
     is_complete = known.keys() == accesses.keys() and all(
-        _has_domain(elements, statements[one.statement].domain) for one, elements in known.items()
+        _has_domain(elements, statements[ref.statement].domain) for ref, elements in known.items()
     )
     return known if is_complete else None
 
 
 def _has_domain(elements: isl.Map, domain: isl.Set) -> bool:
-    found = elements.domain()
-    return bool(found.get_space().is_equal(domain.get_space())) and bool(found.is_equal(domain))
+    own = elements.domain()
+    return bool(own.get_space().is_equal(domain.get_space())) and bool(own.is_equal(domain))

@@ -1,4 +1,4 @@
-"""Steps that need to know which elements of an array are touched, and so no subscripts on data."""
+"""Check for steps that make a buffer: the elements that statements touch must be known exactly."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def require_exact_accesses(
     """Check that statements access an array with affine subscripts only.
 
     Args:
-        where: what the step is about, for the message: ``loop 'i'``.
+        where: the location of the buffer, for the message: ``loop 'i'``.
 
     Raises:
-        ScheduleError: a subscript depends on data, so the elements touched are not known.
+        ScheduleError: a subscript depends on data, so the touched elements are unknown.
     """
     for name in statements:
         for access in program.statements[name].accesses:

@@ -1,4 +1,4 @@
-"""Schedules in files: the text of :mod:`polysched.schedule.text`, in UTF-8."""
+"""Schedule files: the text of :mod:`polysched.schedule.text`, in UTF-8."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from polysched.schedule.text import apply_text
 _Schedule = TypeVar("_Schedule", bound=Schedule)
 
 LARGEST_FILE = 2**20
-"""Bytes: a file beyond this is no schedule that anyone wrote."""
+"""Largest size of a schedule file in bytes."""
 
 
 def apply_file(schedule: _Schedule, path: Path | str) -> _Schedule:
-    """The schedule with the steps that a file lists applied to it.
+    """Apply the steps of a schedule file to a schedule.
 
     Raises:
-        ScheduleError: there is no such file, it is no text, or a line of it is no step that fits.
+        ScheduleError: the file cannot be read, or a line of it is not a step that fits the program.
     """
     return apply_text(schedule, read_schedule_file(path), str(path))
 
 
 def read_schedule_file(path: Path | str) -> str:
-    """The text of a schedule file; a byte order mark at its start is left out.
+    """Read the text of a schedule file, without a byte order mark.
 
     Raises:
         ScheduleError: there is no such file, it is too large, or it is not UTF-8.
@@ -36,11 +36,11 @@ def read_schedule_file(path: Path | str) -> str:
     except OSError as error:
         raise ScheduleError(f"cannot read schedule file '{path}': {error.strerror}") from error
     except ValueError:
-        raise ScheduleError(f"cannot read schedule file {str(path)!r}: it is no path") from None
+        raise ScheduleError(f"cannot read schedule file {str(path)!r}: it is not a path") from None
     if len(content) > LARGEST_FILE:
         raise ScheduleError(
-            f"schedule file '{path}' is larger than {LARGEST_FILE:,} bytes; expected one step a "
-            "line, such as split('i', 4)"
+            f"schedule file '{path}' is larger than {LARGEST_FILE:,} bytes; expected one step "
+            "per line, such as split('i', 4)"
         )
     try:
         return content.decode("utf-8-sig")
@@ -48,5 +48,5 @@ def read_schedule_file(path: Path | str) -> str:
         line = content.count(b"\n", 0, error.start) + 1
         raise ScheduleError(
             f"{path}:{line}: byte {error.start} of the file, 0x{content[error.start]:02x}, is not "
-            "UTF-8; expected a schedule as text, one step a line"
+            "UTF-8; expected a schedule as text, one step per line"
         ) from None

@@ -1,17 +1,19 @@
-"""fold_storage: a dimension of a temporary array is stored modulo a size, in so many slots.
+"""fold_storage: store a dimension of a temporary array modulo a size (storage folding).
 
-Storage is judged by values. The array holds a value from the write that makes it until its last
-read; an instance that updates its own element (it reads what it overwrites) carries a value on. So
-a value begins at a *root*: a write that does not read its own element. Two elements that share a
-slot are kept apart by dependences: for a root ``p`` on ``e``, a read ``r`` of its value and a write
-``w`` to another element in the slot of ``e``, either ``w`` stays before ``p`` (an output
-dependence), or ``r`` stays before ``w`` (an anti dependence). Which of the two is decided by the
-order in which the program runs ``w`` and ``p`` at this step; so where ``w`` runs between ``p`` and
-``r``, the dependence is broken now, and a later step that moves ``w`` behind ``r`` mends it.
+Legality is judged by values. The array holds a value from the write that makes it until its last
+read. An instance that updates its own element (it reads the element that it overwrites) carries a
+value on. So a value begins at a *root*: a write that does not read its own element.
 
-Where these dependences are broken, the values may still be apart in the opposite order: that is
-decided where legality is decided, by the elements that the references mean, which the program
-keeps (:attr:`Program.folded`).
+Two elements that share a slot are kept apart by dependences. Take a root ``p`` on element ``e``, a
+read ``r`` of its value, and a write ``w`` to another element in the slot of ``e``. Either ``w``
+stays before ``p`` (an output dependence), or ``r`` stays before ``w`` (an anti dependence). The
+order in which the program runs ``w`` and ``p`` at this step selects the dependence. If ``w`` runs
+between ``p`` and ``r``, the dependence is broken now, and a later step that moves ``w`` behind
+``r`` repairs the schedule.
+
+These dependences are sufficient, not necessary: the values may also be apart in the opposite order.
+Where the dependences are broken, the legality check decides by the elements that the references
+access before folding, which the program keeps (:attr:`Program.folded`).
 """
 
 from __future__ import annotations
@@ -38,14 +40,7 @@ from polysched.schedule.program import Program, require_positive
 
 @dataclass(frozen=True)
 class FoldStorage:
-    """Store a dimension of a temporary array in so many slots, used in turn.
-
-    Args:
-        array: a temporary array of the kernel, or a buffer that a step has made.
-        dimension: the name of one of its dimensions (``d0``, ``d1``, ... if none were declared).
-        size: the number of slots; element ``e`` is stored in slot ``e mod size``.
-        into: name of the smaller array; by default ``<array>_folded``.
-    """
+    """Step record of :func:`fold_storage`, which documents the fields."""
 
     array: str
     dimension: str
@@ -54,11 +49,17 @@ class FoldStorage:
 
 
 def fold_storage(program: Program, step: FoldStorage) -> Program:
-    """Store a dimension of a temporary array modulo a number of slots.
+    """Fold a dimension of a temporary array: store element ``e`` in slot ``e mod size``.
 
-    Legal where every read still finds its value: see :mod:`polysched.schedule.fold_storage`. Steps
-    that bring a consumer near its producer (``fuse``, ``shift``, ``compute_at``) may come before or
-    after. An extent that is a literal smaller than ``size`` stays.
+    Steps that move a consumer near its producer (``fuse``, ``shift``, ``compute_at``) may come
+    before or after this step. A literal extent smaller than ``size`` stays as it is.
+
+    Args:
+        array (str): a temporary array of the kernel, or a buffer that an earlier step has made.
+        dimension (str): the name of one of its dimensions (``d0``, ``d1``, ... if none were
+            declared).
+        size (int): the number of slots.
+        into (str | None): name of the folded array; by default ``<array>_folded``.
 
     before::
 
@@ -71,6 +72,13 @@ def fold_storage(program: Program, step: FoldStorage) -> Program:
         for i in 0..n:
           t_folded[i mod 3] = f(i)
           if i >= 2: y[i] = t_folded[(i - 2) mod 3] + t_folded[i mod 3]
+
+    Checks:
+        - The array is a temporary, all its subscripts are affine, and it has the dimension, else
+          ``StepError``.
+        - ``size`` is positive, and the name ``into`` is free, else ``StepError``.
+        - Legality: every value is read before another element overwrites its slot, else
+          ``IllegalScheduleError``.
     """
     into = step.into or f"{step.array}_folded"
     array, position = _checked(program, step, into)
@@ -91,7 +99,7 @@ def fold_storage(program: Program, step: FoldStorage) -> Program:
             for name, statement in program.statements.items()
         },
         dependences=tuple(
-            replace(one, array=into) if one.array == array.name else one for one in dependences
+            replace(d, array=into) if d.array == array.name else d for d in dependences
         ),
         folded={**program.folded, into: elements},
     )
@@ -113,8 +121,8 @@ def _checked(program: Program, step: FoldStorage, into: str) -> tuple[Array, int
         for access in statement.accesses
     ):
         raise ScheduleError(
-            f"a subscript of array '{array.name}' depends on data, so nobody knows when an element "
-            "is last read; fold_storage takes an array whose subscripts are affine"
+            f"a subscript of array '{array.name}' depends on data, so the last read of an element "
+            "is unknown; fold_storage takes an array whose subscripts are affine"
         )
     stored = array.dimensions[array.tile :]
     if step.dimension not in stored:
@@ -124,18 +132,18 @@ def _checked(program: Program, step: FoldStorage, into: str) -> tuple[Array, int
         )
     if into in program.arrays or into in program.statements or not into.isidentifier():
         raise ScheduleError(
-            f"'{into}' cannot name the folded array '{array.name}': it is taken or no "
+            f"'{into}' cannot name the folded array '{array.name}': it is taken or not an "
             "identifier; pass another with into="
         )
     return array, array.dimensions.index(step.dimension)
 
 
 def _folded(statement: Statement, array: str, into: str, position: int, size: int) -> Statement:
-    """The statement with its subscripts of the array taken modulo the size."""
+    """Return the statement with its subscripts of the array taken modulo the size."""
 
-    def subscripts(given: tuple[Expression, ...]) -> tuple[Expression, ...]:
-        slot = Constant(0) if size == 1 else given[position] % size
-        return (*given[:position], slot, *given[position + 1 :])
+    def subscripts(element: tuple[Expression, ...]) -> tuple[Expression, ...]:
+        slot = Constant(0) if size == 1 else element[position] % size
+        return (*element[:position], slot, *element[position + 1 :])
 
     def rule(node: Expression) -> Expression | None:
         if isinstance(node, Load) and node.array == array:
@@ -145,14 +153,16 @@ def _folded(statement: Statement, array: str, into: str, position: int, size: in
     if all(access.array != array for access in statement.accesses):
         return statement
     target = statement.target
-    target = replace(target, subscripts=tuple(transform(one, rule) for one in target.subscripts))
+    target = replace(
+        target, subscripts=tuple(transform(index, rule) for index in target.subscripts)
+    )
     if target.array == array:
         target = Access(into, subscripts(target.subscripts), target.location)
     return replace(statement, target=target, value=transform(statement.value, rule))
 
 
 def _sharing(program: Program, array: Array, position: int, size: int) -> isl.Map:
-    """The relation between different elements of an array that share a slot."""
+    """Return the relation between different elements of an array that share a slot."""
     names = [f"_{number}" for number in range(len(array.shape))]
     space = instance_space(program.kernel.parameters, array.name, names)
     element = to_pw_aff(Index(names[position]), space)
@@ -165,7 +175,7 @@ def _sharing(program: Program, array: Array, position: int, size: int) -> isl.Ma
 
 
 def _kept_apart(program: Program, array: Array, conflicts: isl.Map) -> list[Dependence]:
-    """The dependences that keep the values of different elements apart in shared memory."""
+    """Return the dependences that keep the values of different elements apart in shared memory."""
     tree = executed(program.tree)
     touched = {
         reference: access_relation(
@@ -176,8 +186,8 @@ def _kept_apart(program: Program, array: Array, conflicts: isl.Map) -> list[Depe
     }
     writes = [reference for reference in touched if not reference.position]
     flows = root_flows(array.name, program.statements, program.dependences)
-    made: list[Dependence] = []
-    # Of values that nobody reads any may be left, but two threads must not store at once.
+    added: list[Dependence] = []
+    # Any of several values that are never read may remain, but two threads must not store at once.
     unread = {
         write: reduce(
             isl.Set.subtract,
@@ -186,12 +196,12 @@ def _kept_apart(program: Program, array: Array, conflicts: isl.Map) -> list[Depe
         )
         for write in writes
     }
-    for one, other in product(writes, writes):
-        met = touched[one].apply_range(conflicts).apply_range(touched[other].reverse())
-        met = met.intersect_domain(unread[one]).intersect_range(unread[other])
-        pairs = _ordered(tree, one.statement, other.statement, met)
+    for write, other in product(writes, writes):
+        met = touched[write].apply_range(conflicts).apply_range(touched[other].reverse())
+        met = met.intersect_domain(unread[write]).intersect_range(unread[other])
+        pairs = _ordered(tree, write.statement, other.statement, met)
         if not pairs.is_empty():
-            made.append(_storage(DependenceKind.OUTPUT, array, one, other, pairs))
+            added.append(_storage(DependenceKind.OUTPUT, array, write, other, pairs))
     for flow in flows:
         root, read = flow.source, flow.sink
         value = flow.relation
@@ -207,8 +217,8 @@ def _kept_apart(program: Program, array: Array, conflicts: isl.Map) -> list[Depe
                 (DependenceKind.ANTI, read, write, later),
             ):
                 if not pairs.is_empty():
-                    made.append(_storage(kind, array, source, sink, pairs))
-    return made
+                    added.append(_storage(kind, array, source, sink, pairs))
+    return added
 
 
 def _storage(
@@ -218,25 +228,25 @@ def _storage(
 
 
 def _ordered(node: Node, first: str, second: str, pairs: isl.Map) -> isl.Map:
-    """The pairs of instances of two statements of which the first runs before the second.
+    """Return the pairs of instances of two statements of which the first runs before the second.
 
     Args:
         node: the tree as it is executed, or a part of it around both statements.
     """
     match node:
         case Loop(values=values, body=body):
-            one, two = values[first], values[second]
-            together = pairs.intersect(one.eq_map(two))
-            before = pairs.intersect(one.lt_map(two))
+            source, sink = values[first], values[second]
+            together = pairs.intersect(source.eq_map(sink))
+            before = pairs.intersect(source.lt_map(sink))
             return before.union(_ordered(body, first, second, together))
         case Sequence(children=children):
             below = [statements(child) for child in children]
-            places = [
-                next(place for place, names in enumerate(below) if name in names)
+            earlier, later = (
+                next(position for position, names in enumerate(below) if name in names)
                 for name in (first, second)
-            ]
-            if places[0] == places[1]:
-                return _ordered(children[places[0]], first, second, pairs)
-            return pairs if places[0] < places[1] else pairs.subtract(pairs)
+            )
+            if earlier == later:
+                return _ordered(children[earlier], first, second, pairs)
+            return pairs if earlier < later else pairs.subtract(pairs)
         case Leaf():
             return pairs.subtract(pairs)

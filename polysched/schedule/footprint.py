@@ -1,7 +1,7 @@
-"""The footprint of a tile: what it touches of an array, and the box around that.
+"""The footprint of a tile: the elements of an array that a tile touches, and their bounding box.
 
-A footprint is a relation from tiles, the values of some loops, to the elements that are touched
-there. Of each dimension it has a lowest subscript, a function of the tile, and an extent.
+A footprint is a relation from tiles, the values of some loops, to the elements touched there. In
+each dimension its box has a smallest subscript, a function of the tile, and an extent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from polysched.ir.linear import simplify
 
 
 def from_tiles(touched: isl.Set, depth: int) -> isl.Map:
-    """The relation from the first ``depth`` dimensions, a tile, to the others, its elements."""
+    """Return the relation from the first ``depth`` dimensions, a tile, to the other dimensions."""
     return isl.Map.from_domain(touched).move_dims(
         isl.dim_type.out,
         0,
@@ -27,14 +27,14 @@ def from_tiles(touched: isl.Set, depth: int) -> isl.Map:
 
 
 def element_column(footprint: isl.Map, position: int) -> isl.Map:
-    """The relation from tiles to the subscripts of one dimension."""
+    """Return the relation from tiles to the subscripts of one dimension."""
     count = footprint.dim(isl.dim_type.out)
     column = footprint.project_out(isl.dim_type.out, position + 1, count - position - 1)
     return column.project_out(isl.dim_type.out, 0, position)
 
 
 def lowest_subscript(footprint: isl.Map, position: int, tile_names: tuple[str, ...]) -> isl.PwAff:
-    """The smallest subscript of one dimension in each tile."""
+    """Return the smallest subscript of one dimension in each tile."""
     column = element_column(footprint, position)
     function = column.dim_min(0).gist(column.domain()).coalesce()
     return named(function, tile_names)
@@ -43,10 +43,10 @@ def lowest_subscript(footprint: isl.Map, position: int, tile_names: tuple[str, .
 def iteration_range(
     footprint: isl.Map, tile_names: tuple[str, ...], at: str
 ) -> tuple[isl.PwAff, Expression]:
-    """The smallest value of the innermost loop in each tile, and how many there are at most.
+    """Return the smallest value of the innermost loop per tile, and its largest number of values.
 
     Raises:
-        ScheduleError: there is no bound.
+        ScheduleError: the number of values has no bound.
     """
     outer = len(tile_names) - 1
     values = from_tiles(footprint.domain(), outer)
@@ -56,10 +56,10 @@ def iteration_range(
 
 
 def extent(footprint: isl.Map, lowest: isl.PwAff, position: int, unbounded: str) -> Expression:
-    """The largest extent from ``lowest`` on.
+    """Return the largest extent of a dimension, counted from ``lowest``.
 
     Raises:
-        ScheduleError: there is none; the message is ``unbounded``.
+        ScheduleError: there is no bound; the message is ``unbounded``.
     """
     column = element_column(footprint, position)
     starts = isl.Map.from_pw_aff(lowest).reset_tuple_id(isl.dim_type.in_)
@@ -74,9 +74,9 @@ def extent(footprint: isl.Map, lowest: isl.PwAff, position: int, unbounded: str)
 
 
 def _reaches(last: isl.PwAff, highest: int) -> bool:
-    """Whether the literal is the value of a whole piece: the extent of a full tile, say.
+    """Return whether a whole piece of ``last`` is the literal ``highest``, as in a full tile.
 
-    It is then taken for the partial tiles of small sizes too: the buffer has literal extents.
+    If so, the buffer gets the literal extent, also for the partial tiles of small sizes.
     """
     return any(
         simplify(from_pw_aff(isl.PwAff.from_aff(piece)), {}) == Constant(highest)

@@ -1,4 +1,4 @@
-"""fuse: two neighboring loops become one that runs both bodies."""
+"""fuse: replace two adjacent loops by one that runs both bodies."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from polysched.schedule.program import Program, base_name, parent_of, sequential
 
 @dataclass(frozen=True)
 class Fuse:
-    """Merge loop ``second`` into loop ``first``, which stands directly before it.
-
-    The merged loop takes the name ``into``, by default the first's.
-    """
+    """Step record of :func:`fuse`, which documents the fields."""
 
     first: str
     second: str
@@ -22,7 +19,12 @@ class Fuse:
 
 
 def fuse(program: Program, step: Fuse) -> Program:
-    """Run the bodies of two neighboring loops in one loop over the union of their values.
+    """Fuse a loop and the loop directly after it into one loop over the union of their values.
+
+    Args:
+        first (str): the first loop.
+        second (str): the loop directly after it.
+        into (str | None): name of the fused loop; by default the name of ``first``.
 
     before::
 
@@ -34,6 +36,13 @@ def fuse(program: Program, step: Fuse) -> Program:
         for k in 0..max(n, m):
           if k < n: S(k)
           if k < m: T(k)
+
+    Checks:
+        - Both loops are sequential and have no prefetch, else ``StepError``.
+        - ``second`` directly follows ``first`` in the same loop body, else ``StepError``.
+        - The name is free around every statement of both loops, else ``StepError``.
+        - Legality: no iteration of ``second`` moves before an iteration of ``first`` on which it
+          depends, else ``IllegalScheduleError``.
     """
     first = sequential_loop(program, step.first)
     second = sequential_loop(program, step.second)

@@ -1,4 +1,4 @@
-"""What became of a loop: which of the earlier steps took it away, or made it what it is."""
+"""History of a loop: the earlier step that replaced it or changed its kind."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def loop_history(
     locations: Sequence[SourceLocation | None],
     programs: Sequence[Program],
 ) -> str | None:
-    """Why a loop cannot be used any more, as the end of a message that names it.
+    """Return why a loop cannot be used any more, as the end of a message that names it.
 
-    It is told from the programs alone, so it knows of every primitive.
+    Only the programs are compared, so the function works for every primitive.
 
     Args:
         reference: ``"loop"`` or ``"statement.loop"``.
@@ -26,23 +26,23 @@ def loop_history(
         programs: the program before the first of them, and after each.
 
     Returns:
-        which step replaced the loop by which others, or which made it parallel, unrolled or a
-        vector; None where no step did.
+        which step replaced the loop by which others, or which step made it parallel, unrolled or a
+        vector; None if no step did.
     """
-    there = _named(programs[-1], reference)
-    if there:
-        is_marked = len(there) == 1 and there[0].kind is not LoopKind.SEQUENTIAL
+    current = _named(programs[-1], reference)
+    if current:
+        is_marked = len(current) == 1 and current[0].kind is not LoopKind.SEQUENTIAL
         return _marking(reference, steps, locations, programs) if is_marked else None
     for index in reversed(range(len(steps))):
-        gone = _named(programs[index], reference)
-        if not gone:
+        replaced = _named(programs[index], reference)
+        if not replaced:
             continue
-        below = [name for loop in gone for name in statements(loop)]
-        then = _new_names(below, programs[index], programs[index + 1])
+        below = [name for loop in replaced for name in statements(loop)]
+        after_step = _new_names(below, programs[index], programs[index + 1])
         now = _new_names(below, programs[index], programs[-1])
-        what = f"replaced it by {_list(then)}" if then else "took it away"
-        later = f", later by {_list(now)}" if not set(then) <= set(now) else ""
-        return f": {_step_text(index, steps, locations)}, {what}{later}"
+        change = f"replaced it by {_list(after_step)}" if after_step else "removed it"
+        later = f", later by {_list(now)}" if not set(after_step) <= set(now) else ""
+        return f": {_step_text(index, steps, locations)}, {change}{later}"
     return None
 
 
@@ -62,8 +62,8 @@ def _marking(
 def _step_text(
     index: int, steps: Sequence[Step], locations: Sequence[SourceLocation | None]
 ) -> str:
-    place = "" if locations[index] is None else f", at {locations[index]}"
-    return f"step {index + 1}, {format_step(steps[index])}{place}"
+    location = "" if locations[index] is None else f", at {locations[index]}"
+    return f"step {index + 1}, {format_step(steps[index])}{location}"
 
 
 def _named(program: Program, reference: str) -> list[Loop]:
@@ -75,15 +75,15 @@ def _named(program: Program, reference: str) -> list[Loop]:
 
 
 def _new_names(below: list[str], before: Program, after: Program) -> list[str]:
-    """The loops around the statements after a step that were not around them before it."""
-    found: dict[str, None] = {}
+    """Return the loops around the statements after a step that were not around them before."""
+    names: dict[str, None] = {}
     for statement in below:
         if statement not in after.statements:
             continue
         old = {loop.name for loop in path(before.tree, statement)}
         new = [loop.name for loop in path(after.tree, statement)]
-        found.update(dict.fromkeys(name for name in new if name not in old))
-    return list(found)
+        names.update(dict.fromkeys(name for name in new if name not in old))
+    return list(names)
 
 
 def _list(names: list[str]) -> str:

@@ -1,10 +1,10 @@
-"""Lifetimes of buffers: where in the executed tree the one piece of memory of a buffer is born.
+"""Lifetimes of buffers: the node of the executed tree at which a buffer's memory is allocated.
 
-A buffer's elements are named by tile and position, its memory has positions alone. So the memory is
-allocated anew wherever the tile may change: at the outermost place where one iteration of the loops
-around holds one tile, if each iteration writes what it reads. Otherwise tiles take turns in one
-piece of memory, outside of all loops but those that are parallel, of which every iteration has its
-own.
+A buffer's elements are indexed by tile and position, its memory by position alone. So the memory is
+allocated anew wherever the tile may change: at the outermost node at which one iteration of the
+loops around touches one tile and writes every element before reading it. If there is no such node,
+the tiles take turns in one piece of memory. It is allocated outside all loops except the parallel
+ones, since every iteration of a parallel loop has its own.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from polysched.ir.expressions import Expression
 from polysched.ir.extrema import greatest, least
 from polysched.ir.kernel import Array, Statement, access_relation
 from polysched.ir.tree import Loop, LoopKind, Node, Sequence, TreePosition, statements
-from polysched.schedule.delinearize import tile_columns
+from polysched.schedule.delinearize import tile_coordinates
 from polysched.schedule.program import Program, one_iteration, prefix_map
 
 
 @dataclass(frozen=True, eq=False)
 class Lifetime:
-    """Where a buffer is born.
+    """The node at which a buffer's memory is allocated.
 
     Attributes:
-        position: the node at whose every execution the memory is new, and undefined.
-        is_contiguous: whether an iteration of the loops around holds one tile only and writes, of
-            that tile, whatever it reads. Then nothing can go wrong with the memory: the last writer
-            of what is read lies in the reader's iteration, and what one tile adds to a reduction
-            free in its order is not interrupted by another.
+        position: the node; its memory is new, and undefined, at every execution.
+        is_contiguous: whether an iteration of the loops around touches one tile only, and writes
+            every element of it before reading it. If so, sharing the memory is always legal: the
+            last writer of a read element is in the reader's iteration, and no other tile interrupts
+            the updates of a free reduction.
     """
 
     position: TreePosition
@@ -43,9 +43,9 @@ class Lifetime:
 
 @lru_cache(maxsize=64)
 def lifetime(program: Program, tree: Node, array: Array) -> Lifetime | None:
-    """Where the memory of a buffer is born; None if nothing uses it.
+    """Return where the memory of a buffer is allocated; None if no statement uses the buffer.
 
-    The proof asks it, and so do the loops.
+    Both the storage check and the generation of loops call this function.
 
     Args:
         tree: the program's tree as it is executed.
@@ -54,24 +54,26 @@ def lifetime(program: Program, tree: Node, array: Array) -> Lifetime | None:
     if not users:
         return None
     positions = list(positions_around(tree, users))
-    found = None
+    outermost = None
     for position in reversed(positions):
         if not holds_one_tile(program, array, position.around):
             break
-        found = position
-    if found is not None and is_covered(program, array, found.around):
-        return Lifetime(found, is_contiguous=True)
-    parallel = [one for one in positions[-1].around if one.kind is LoopKind.PARALLEL]
-    shared = next(one for one in positions if all(loop in one.around for loop in parallel))
+        outermost = position
+    if outermost is not None and is_covered(program, array, outermost.around):
+        return Lifetime(outermost, is_contiguous=True)
+    parallel = [loop for loop in positions[-1].around if loop.kind is LoopKind.PARALLEL]
+    shared = next(
+        position for position in positions if all(loop in position.around for loop in parallel)
+    )
     return Lifetime(shared, is_contiguous=False)
 
 
 def positions_around(
     node: Node, users: Set[str], around: tuple[Loop, ...] = ()
 ) -> Iterator[TreePosition]:
-    """The bodies of the loops that hold all of ``users``, from the whole tree inwards.
+    """Yield the loop bodies that hold all of ``users``, from the whole tree inwards.
 
-    Nothing inside a vector loop is among them: lanes share their memory.
+    Nothing inside a vector loop is among them, since lanes share their memory.
     """
     yield TreePosition(around, node)
     while isinstance(node, Sequence):
@@ -84,7 +86,7 @@ def positions_around(
 
 
 def references_to(program: Program, array: Array) -> list[Reference]:
-    """All the references of a program to an array."""
+    """Return all the references of a program to an array."""
     return [
         Reference(statement.name, position)
         for statement in program.statements.values()
@@ -94,18 +96,18 @@ def references_to(program: Program, array: Array) -> list[Reference]:
 
 
 def tile_map(program: Program, array: Array, reference: Reference) -> isl.Map:
-    """The relation from the instances of a reference to the tiles of the buffer that it touches."""
+    """Return the relation from the instances of a reference to the tiles that it touches."""
     statement = program.statements[reference.statement]
     relation = access_relation(statement, statement.accesses[reference.position])
     return relation.project_out(isl.dim_type.out, array.tile, len(array.shape) - array.tile)
 
 
 def holds_one_tile(program: Program, array: Array, around: tuple[Loop, ...]) -> bool:
-    """Whether the values of the loops ``around`` determine the tile that is touched."""
+    """Return whether the values of the loops ``around`` determine the tile that is touched."""
     references = _distinct(program, references_to(program, array))
     if _are_loop_values(program, array, references, around):
         return True
-    if any(_holds_two(program, array, one, around) for one in references):
+    if any(_holds_two(program, array, reference, around) for reference in references):
         return False
     held: isl.Map | None = None
     for reference in references:
@@ -120,7 +122,7 @@ def holds_one_tile(program: Program, array: Array, around: tuple[Loop, ...]) -> 
 def _holds_two(
     program: Program, array: Array, reference: Reference, around: tuple[Loop, ...]
 ) -> bool:
-    """Whether some iteration of the loops is seen to touch several tiles: one is looked at."""
+    """Return whether a sample iteration touches several tiles; False proves nothing."""
     statement = program.statements[reference.statement]
     iteration = one_iteration(statement, statement.domain, around)
     if iteration is None:
@@ -130,10 +132,10 @@ def _holds_two(
 
 
 def is_covered(program: Program, array: Array, around: tuple[Loop, ...]) -> bool:
-    """Whether before every read of an element the same iteration of the loops writes it.
+    """Return whether the same iteration of the loops writes every element before reading it.
 
-    Not as another instance of a reduction that is free in its order, for that may come later; and
-    a write whose subscripts depend on data may go elsewhere.
+    Two kinds of writes do not count. An update of a free reduction may run later. A write whose
+    subscripts depend on data may go to another element.
     """
     return all(
         unwritten(program, around, read).is_empty()
@@ -143,7 +145,10 @@ def is_covered(program: Program, array: Array, around: tuple[Loop, ...]) -> bool
 
 
 def unwritten(program: Program, around: tuple[Loop, ...], read: Reference) -> isl.Map:
-    """What a read may touch of all that its own iteration has not written: instance to element."""
+    """Return the elements that a read may touch and its own iteration has not written.
+
+    The result maps instances of the read to elements.
+    """
     reader = program.statements[read.statement]
     access = reader.accesses[read.position]
     instances, elements = reader.domain, access_relation(reader, access)
@@ -166,9 +171,9 @@ def unwritten(program: Program, around: tuple[Loop, ...], read: Reference) -> is
 def in_one_iteration(
     program: Program, pairs: isl.Map, ends: tuple[str, str], around: tuple[Loop, ...]
 ) -> isl.Map:
-    """The pairs of instances of two statements that lie in one iteration of the loops."""
-    columns = tile_columns([program.statements[name] for name in dict.fromkeys(ends)], around)
-    for source, sink in zip(columns[ends[0]], columns[ends[1]], strict=True):
+    """Return the pairs of instances of two statements that share an iteration of the loops."""
+    own = tile_coordinates([program.statements[name] for name in dict.fromkeys(ends)], around)
+    for source, sink in zip(own[ends[0]], own[ends[1]], strict=True):
         pairs = pairs.intersect(source.eq_map(sink))
     return pairs
 
@@ -176,8 +181,9 @@ def in_one_iteration(
 def _are_loop_values(
     program: Program, array: Array, references: list[Reference], around: tuple[Loop, ...]
 ) -> bool:
-    """The usual case, seen without a projection: each number of the tile is the value of a loop, or
-    one literal.
+    """Return whether each coordinate of the tile is the value of a loop, or one literal.
+
+    This is the usual case, and it needs no projection.
     """
     return all(
         any(_are_values(numbers, loop) for loop in around) or _are_one_literal(numbers)
@@ -190,13 +196,13 @@ def _are_loop_values(
 def _tile_numbers(
     program: Program, references: list[Reference], position: int
 ) -> list[tuple[Statement, isl.PwAff]]:
-    """One number of the tile that each of the references touches."""
-    found = []
-    for one in references:
-        statement = program.statements[one.statement]
-        subscript = statement.accesses[one.position].subscripts[position]
-        found.append((statement, to_pw_aff(subscript, statement.domain.get_space())))
-    return found
+    """Return one coordinate of the tile that each of the references touches."""
+    numbers = []
+    for reference in references:
+        statement = program.statements[reference.statement]
+        subscript = statement.accesses[reference.position].subscripts[position]
+        numbers.append((statement, to_pw_aff(subscript, statement.domain.get_space())))
+    return numbers
 
 
 def _are_values(numbers: list[tuple[Statement, isl.PwAff]], loop: Loop) -> bool:
@@ -212,15 +218,15 @@ def _are_one_literal(numbers: list[tuple[Statement, isl.PwAff]]) -> bool:
         isl.Map.from_pw_aff(number).intersect_domain(statement.domain).range()
         for statement, number in numbers
     ]
-    least_values = {least(one, 0) for one in values if not one.is_empty()}
-    greatest_values = {greatest(one, 0) for one in values if not one.is_empty()}
+    least_values = {least(reached, 0) for reached in values if not reached.is_empty()}
+    greatest_values = {greatest(reached, 0) for reached in values if not reached.is_empty()}
     return len(least_values) < 2 and least_values == greatest_values and None not in least_values
 
 
 def _distinct(program: Program, references: list[Reference]) -> list[Reference]:
-    """One reference for each statement and subscripts, those with the fewest indices first."""
-    found: dict[tuple[str, tuple[Expression, ...]], Reference] = {}
+    """Return one reference per statement and subscripts, those with the fewest indices first."""
+    distinct: dict[tuple[str, tuple[Expression, ...]], Reference] = {}
     for reference in references:
         access = program.statements[reference.statement].accesses[reference.position]
-        found.setdefault((reference.statement, access.subscripts), reference)
-    return sorted(found.values(), key=lambda one: len(program.statements[one.statement].indices))
+        distinct.setdefault((reference.statement, access.subscripts), reference)
+    return sorted(distinct.values(), key=lambda ref: len(program.statements[ref.statement].indices))

@@ -1,6 +1,7 @@
-"""What no step may make of a program: nests, numbers and bodies too large for isl, LLVM or a cache.
+"""Limits on a scheduled program: nest depth, size of numbers, unrolled copies.
 
-Each primitive checks what it is given; here it is checked what several of them make together.
+Each primitive checks its own arguments; these checks cover several steps in combination. They keep
+programs within the reach of isl, LLVM and the instruction cache.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from polysched.schedule.program import Program, largest_extent, number_of_values
 from polysched.schedule.unroll import LARGEST_UNROLLED
 
 
-def require_sensible(before: Program, after: Program) -> None:
+def require_within_limits(before: Program, after: Program) -> None:
     """Check the program that a step has made of another.
 
     Raises:
-        ScheduleError: it nests loops too deep, needs numbers beyond 64 bits to say which iteration
-            is which, or writes a body out too often.
+        ScheduleError: the loops are nested too deep, the value of a loop may not fit 64 bits, or a
+            statement is unrolled into too many copies.
     """
     depth = nest_depth(after.tree)
     if depth > DEEPEST_NEST:
@@ -42,8 +43,8 @@ def require_sensible(before: Program, after: Program) -> None:
 
 
 def _unrolled(tree: Node) -> dict[str, tuple[Loop, ...]]:
-    """The unrolled loops around each statement, the outermost first."""
-    found: dict[str, tuple[Loop, ...]] = {}
+    """Return the unrolled loops around each statement, the outermost first."""
+    unrolled: dict[str, tuple[Loop, ...]] = {}
     open_nodes: list[tuple[Node, tuple[Loop, ...]]] = [(tree, ())]
     while open_nodes:
         node, around = open_nodes.pop()
@@ -54,8 +55,8 @@ def _unrolled(tree: Node) -> dict[str, tuple[Loop, ...]]:
             case Sequence(children=children):
                 open_nodes += ((child, around) for child in reversed(children))
             case Leaf(statement=statement):
-                found[statement] = around
-    return found
+                unrolled[statement] = around
+    return unrolled
 
 
 def _identities(unrolled: tuple[Loop, ...]) -> set[int]:
@@ -63,9 +64,10 @@ def _identities(unrolled: tuple[Loop, ...]) -> set[int]:
 
 
 def _require_few_copies(program: Program, statement: str, unrolled: tuple[Loop, ...]) -> None:
-    bounds = [found for one in unrolled if (found := number_of_values(program, one)) is not None]
+    counts = [number_of_values(program, loop) for loop in unrolled]
+    bounds = [count for count in counts if count is not None]
     if len(bounds) == len(unrolled) and math.prod(bounds) <= LARGEST_UNROLLED:
-        return
+        return  # the cheap bound suffices
     extents = [largest_extent(program, loop) for loop in unrolled]
     copies = math.prod(extent for extent in extents if extent is not None)
     if copies > LARGEST_UNROLLED:

@@ -1,10 +1,10 @@
-"""The smallest subscript in each tile, found from the indices that the subscript depends on alone.
+"""The smallest subscript in each tile, computed from the indices of the subscript alone.
 
-Asked for the least element of a footprint, isl eliminates all other indices. That is dear where a
-loop around counts several indices at once, as the collapsed parts of threads do. But what a tile
-touches along ``n`` mostly follows from its loops over ``n``. So the least is guessed from those and
-from what the domain says of ``n`` by itself; and it is the least if a tile that holds an instance
-``x`` holds another that touches it: ``x`` with its ``n`` replaced.
+For the least element of a footprint, isl eliminates all other indices. That is expensive if a loop
+around counts several indices at once, as the collapsed parts of a thread partition do. The part of
+``n`` that a tile touches mostly follows from its loops over ``n``. So the smallest subscript is
+guessed from these loops and from the domain's constraints on ``n`` alone. The guess is exact if
+replacing ``n`` by the guess moves every instance to an instance of the domain in the same tile.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from polysched.dependence.relations import Reference
 from polysched.ir.affine import named, to_pw_aff
 from polysched.ir.kernel import Statement
 from polysched.ir.tree import Loop
-from polysched.schedule.delinearize import digits, indices_of
+from polysched.schedule.delinearize import Coordinate, delinearized, indices_of
 from polysched.schedule.program import Program, prefix_function
 
 _MOST_PIECES = 4
-"""Cases in a guess; what has more is no simpler than what isl finds by itself."""
+"""Largest number of pieces of a guess; with more, isl's own result is as simple."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Guess:
-    """The least subscript in each tile of one reference, as a function of the tile."""
+    """The guessed smallest subscript of a reference in each tile, as a function of the tile."""
 
     function: isl.PwAff
     tile: isl.PwMultiAff
 
     def is_met_by(self, other: _Guess) -> bool:
-        """Whether the other function has the same values in the tiles of this reference."""
+        """Return whether the other function has the same values in the tiles of this reference."""
         if self.function.plain_is_equal(other.function):
             return True
         own = self.function.pullback_pw_multi_aff(self.tile)
@@ -49,25 +49,25 @@ def lowest_by_indices(
     position: int,
     tile_names: tuple[str, ...],
 ) -> isl.PwAff | None:
-    """The smallest subscript of one dimension in each tile.
+    """Return the smallest subscript of one dimension in each tile.
 
     Args:
-        references: those that are meant, to one array.
-        around: the loops whose values are the tile.
-        position: of the subscript.
-        tile_names: of the numbers of a tile.
+        references: references to one array.
+        around: the loops whose values identify the tile.
+        position: the dimension of the array.
+        tile_names: the names of the loops' values.
 
     Returns:
-        None where no loop counts several indices at once, and where it is not found like this.
+        None if no loop counts several indices at once, or if a guess cannot be proved.
     """
-    found = {
-        (one.statement, program.statements[one.statement].accesses[one.position].subscripts): one
-        for one in references
+    distinct = {
+        (ref.statement, program.statements[ref.statement].accesses[ref.position].subscripts): ref
+        for ref in references
     }
-    if not any(len(indices_of(loop.values[name])) > 1 for name, _ in found for loop in around):
+    if not any(len(indices_of(loop.values[name])) > 1 for name, _ in distinct for loop in around):
         return None
     guesses = []
-    for reference in found.values():
+    for reference in distinct.values():
         statement = program.statements[reference.statement]
         access = statement.accesses[reference.position]
         if access.is_data_dependent:
@@ -83,74 +83,67 @@ def lowest_by_indices(
     return None
 
 
-@dataclass(frozen=True, eq=False)
-class _Column:
-    """A number of a tile: ``value`` of the instances, ``number`` of the tile."""
-
-    value: isl.PwAff
-    number: isl.Aff
-
-
 def _guess(statement: Statement, around: tuple[Loop, ...], subscript: isl.PwAff) -> _Guess | None:
-    """The least subscript in a tile as its own indices tell; None if it may not be reached."""
+    """Return the smallest subscript in a tile by its own indices; None if it may not be reached."""
     tile = prefix_function(statement, around)
     local = isl.LocalSpace.from_space(tile.get_space().range())
-    whole: list[_Column] = []
-    apart: list[_Column] = []
+    linear: list[Coordinate] = []
+    apart: list[Coordinate] = []
     for position, loop in enumerate(around):
         value = loop.values[statement.name]
         number = isl.Aff.var_on_domain(local, isl.dim_type.set, position)
-        whole.append(_Column(value, number))
-        counted = digits(value, statement.domain, number)
-        if counted is None:
-            apart.append(whole[-1])
-        else:
-            apart += [_Column(one.value, one.number) for one in counted]
-    found = _by_columns(statement, whole, subscript)
-    if found is None and len(apart) > len(whole):
-        found = _by_columns(statement, apart, subscript)
-    return None if found is None else _Guess(found, tile)
+        linear.append(Coordinate(value, number))
+        apart += delinearized(value, statement.domain, number) or linear[-1:]
+    lowest = _by_columns(statement, linear, subscript)
+    if lowest is None and len(apart) > len(linear):
+        lowest = _by_columns(statement, apart, subscript)
+    return None if lowest is None else _Guess(lowest, tile)
 
 
 def _by_columns(
-    statement: Statement, columns: Sequence[_Column], subscript: isl.PwAff
+    statement: Statement, columns: Sequence[Coordinate], subscript: isl.PwAff
 ) -> isl.PwAff | None:
-    """The least subscript as a function of the tile, by the columns of its own indices."""
+    """Return the smallest subscript as a function of the tile.
+
+    Args:
+        columns: the coordinates of the tile; those that depend on the subscript's indices alone
+            give the guess, and all others must not change when the indices are replaced.
+    """
     domain = statement.domain
     own = sorted(indices_of(subscript))
-    telling = [one for one in columns if indices_of(one.value) and indices_of(one.value) <= {*own}]
+    used = [c for c in columns if indices_of(c.value) and indices_of(c.value) <= {*own}]
     alone = _alone(domain, own)
     embedding = _embedding(alone.get_space(), domain.get_space(), own)
     least = _least(
         alone,
-        [one.value.pullback_multi_aff(embedding) for one in telling],
+        [column.value.pullback_multi_aff(embedding) for column in used],
         subscript.pullback_multi_aff(embedding),
     )
     if least is None:
         return None
     values = reduce(
         isl.PwMultiAff.flat_range_product,
-        (isl.PwMultiAff.from_pw_aff(one.value) for one in telling),
+        (isl.PwMultiAff.from_pw_aff(column.value) for column in used),
         isl.PwMultiAff.from_multi_aff(_no_numbers(domain.get_space())),
     )
     moved = _moved(
         statement, own, [least.get_at(1 + n).pullback_pw_multi_aff(values) for n in range(len(own))]
     )
     if not domain.is_subset(domain.preimage_pw_multi_aff(moved)) or not all(
-        domain.is_subset(one.value.eq_set(one.value.pullback_pw_multi_aff(moved)))
-        for one in columns
-        if indices_of(one.value) & {*own} and one not in telling
+        domain.is_subset(column.value.eq_set(column.value.pullback_pw_multi_aff(moved)))
+        for column in columns
+        if indices_of(column.value) & {*own} and column not in used
     ):
         return None
     space = columns[0].number.get_domain_space()
     numbers = _no_numbers(space)
-    for one in telling:
-        numbers = numbers.flat_range_product(isl.MultiAff.from_aff(one.number))
+    for column in used:
+        numbers = numbers.flat_range_product(isl.MultiAff.from_aff(column.number))
     return least.get_at(0).pullback_multi_aff(numbers)
 
 
 def _no_numbers(space: isl.Space) -> isl.MultiAff:
-    """The function to tuples of no number."""
+    """Return the function to empty tuples."""
     nothing = space.drop_dims(isl.dim_type.set, 0, space.dim(isl.dim_type.set)).reset_tuple_id(
         isl.dim_type.set
     )
@@ -158,7 +151,7 @@ def _no_numbers(space: isl.Space) -> isl.MultiAff:
 
 
 def _alone(domain: isl.Set, own: Sequence[int]) -> isl.Set:
-    """What a domain says of some indices by themselves, over the unnamed space of these."""
+    """Project a domain onto some indices, by the constraints on these indices alone."""
     for index in reversed(range(domain.dim(isl.dim_type.set))):
         if index not in own:
             domain = domain.drop_constraints_involving_dims(isl.dim_type.set, index, 1)
@@ -167,7 +160,7 @@ def _alone(domain: isl.Set, own: Sequence[int]) -> isl.Set:
 
 
 def _embedding(alone: isl.Space, whole: isl.Space, own: Sequence[int]) -> isl.MultiAff:
-    """The instances with some indices as given and all others 0."""
+    """Return the map from values of some indices to instances in which all others are 0."""
     result = isl.MultiAff.zero(alone.map_from_domain_and_range(whole))
     for position, index in enumerate(own):
         local = isl.LocalSpace.from_space(alone)
@@ -179,14 +172,14 @@ def _embedding(alone: isl.Space, whole: isl.Space, own: Sequence[int]) -> isl.Mu
 def _least(
     alone: isl.Set, values: Sequence[isl.PwAff], subscript: isl.PwAff
 ) -> isl.PwMultiAff | None:
-    """From the values of some loops to the least subscript, and the first indices that have it."""
+    """Return the smallest subscript by the loops' values, with the first indices that reach it."""
     tiles = reduce(
         isl.Map.flat_range_product, map(isl.Map.from_pw_aff, values), isl.Map.from_domain(alone)
     ).intersect_domain(alone)
-    found = isl.Map.from_pw_aff(subscript).flat_range_product(
+    candidates = isl.Map.from_pw_aff(subscript).flat_range_product(
         isl.Map.identity(alone.get_space().map_from_set())
     )
-    reached = tiles.reverse().apply_range(found)
+    reached = tiles.reverse().apply_range(candidates)
     if reached.is_empty() or not alone.is_bounded():
         return None
     least = reached.lexmin_pw_multi_aff()
@@ -197,7 +190,7 @@ def _least(
 def _moved(
     statement: Statement, own: Sequence[int], replaced: Sequence[isl.PwAff]
 ) -> isl.PwMultiAff:
-    """Each instance with some of its indices replaced."""
+    """Return the map from each instance to the instance with some of its indices replaced."""
     space = statement.domain.get_space()
     local = isl.LocalSpace.from_space(space)
     columns = [

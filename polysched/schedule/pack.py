@@ -1,4 +1,4 @@
-"""pack: the tile of an array that one iteration reads is copied into a contiguous buffer."""
+"""pack: copy the tile of an array that an iteration reads into a contiguous buffer."""
 
 from __future__ import annotations
 
@@ -19,17 +19,7 @@ from polysched.schedule.translation import translated
 
 @dataclass(frozen=True)
 class Pack:
-    """Copy what an iteration of a loop reads of an array into a buffer, at the start of the
-    iteration.
-
-    Args:
-        array: the array; below the loop it is only read.
-        at: the loop.
-        order: the array's dimensions in the buffer's order, the contiguous one last; by default the
-            array's own order.
-        into: name of the buffer and of the copying statement; by default ``<array>_packed``. The
-            copy's loops are named as the array's dimensions: ``"<into>.<dimension>"``.
-    """
+    """Step record of :func:`pack`, which documents the fields."""
 
     array: str
     at: str
@@ -38,7 +28,18 @@ class Pack:
 
 
 def pack(program: Program, step: Pack) -> Program:
-    """Copy the tile of an array that a loop iteration reads into a contiguous, aligned buffer.
+    """Pack the tile of an array that a loop iteration reads into a contiguous, aligned buffer.
+
+    The copy runs at the start of the iteration. Its loops are named after the array's dimensions:
+    ``"<into>.<dimension>"``.
+
+    Args:
+        array (str): the array, which the statements below the loop only read.
+        at (str): the loop.
+        order (tuple[str, ...] | None): the array's dimensions in the buffer's order, the contiguous
+            one last; by default the array's own order.
+        into (str | None): name of the buffer and of the copying statement; by default
+            ``<array>_packed``.
 
     before::
 
@@ -53,6 +54,15 @@ def pack(program: Program, step: Pack) -> Program:
             for d1 in 0..8: B_packed[d0, d1] = B[d0, 8*jo + d1]
           for i in 0..n:
             for ji in 0..8: S(i, B_packed[i, ji])
+
+    Checks:
+        - The loop is sequential or parallel and has no prefetch, else ``StepError``.
+        - Statements below it read the array with affine subscripts and do not write it, else
+          ``StepError``.
+        - The tile has a bounded extent in every dimension, else ``StepError``.
+        - ``order`` names each dimension once, and the name ``into`` is free, else ``StepError``.
+        - Legality: every value is written before its copy is made, and no tile overwrites the
+          buffer of another tile in use, else ``IllegalScheduleError``.
     """
     into = step.into or f"{step.array}_packed"
     plan = plan_buffer(program, step.array, step.at, into, step.order)

@@ -1,4 +1,4 @@
-"""parallel: the iterations of a loop run on several threads."""
+"""parallel: run the iterations of a loop on several threads."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from polysched.schedule.program import Program, sequential_loop
 
 @dataclass(frozen=True)
 class Parallel:
-    """Share the iterations of a loop among threads.
-
-    Args:
-        loop: the loop. Its iterations may run in any order and at once, so the schedule is legal
-            only if none of them depends on another.
-    """
+    """Step record of :func:`parallel`, which documents the field."""
 
     loop: str
 
 
 def parallel(program: Program, step: Parallel) -> Program:
-    """Run the iterations of a loop on several threads; the end of the loop waits for all of them.
+    """Parallelize a loop: share its iterations among threads.
+
+    The end of the loop waits for all threads.
+
+    Args:
+        loop (str): the loop.
 
     before::
 
@@ -31,6 +31,12 @@ def parallel(program: Program, step: Parallel) -> Program:
     after ``parallel("i")``::
 
         parallel i in 0..n: S(i)
+
+    Checks:
+        - The loop is sequential and has no prefetch, else ``StepError``.
+        - The loop is not inside a vector loop, else ``StepError``.
+        - Legality: the loop carries no dependence, and no two of its iterations share a byte of a
+          packed array that one of them writes, else ``IllegalScheduleError``.
     """
     loop = sequential_loop(program, step.loop)
     for statement in statements(loop):

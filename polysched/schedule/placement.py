@@ -1,4 +1,4 @@
-"""Running a producer at the start of an iteration of its consumer's loop: the tree's side of it."""
+"""Placement of a producer in the loop tree, at the start of iterations of its consumer's loop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from polysched.errors import ScheduleError
 from polysched.ir.tree import Leaf, Loop, Node, Sequence, sequence, statements
 from polysched.schedule.program import (
     Program,
-    counts_nothing,
+    is_always_zero,
     prefix_function,
     prefix_loops,
     prefix_map,
@@ -23,16 +23,16 @@ from polysched.schedule.program import (
 def iterations_of_use(
     program: Program, dependences: Iterable[Dependence], producer: str, target: Loop, at: str
 ) -> isl.Map:
-    """From the instances of a producer to the iterations of a loop that read what they produce.
+    """Return the map from a producer's instances to the iterations that read their values.
 
     An iteration is the tuple of the values of the loops from the outermost to ``target``.
 
     Args:
-        dependences: which flow counts.
-        at: how the step calls the loop.
+        dependences: the dependences whose flow counts.
+        at: the loop's name in the step.
 
     Raises:
-        ScheduleError: the loop reads nothing of the producer, or not what some instance produces.
+        ScheduleError: the loop reads no value of the producer, or not the value of some instance.
     """
     around = prefix_loops(program, target)
     uses: isl.Map | None = None
@@ -43,11 +43,12 @@ def iterations_of_use(
     if uses is None:
         raise ScheduleError(f"no statement below loop '{at}' reads what '{producer}' produces")
     for position, index in enumerate(program.statements[producer].indices):
-        uses = uses.set_dim_name(isl.dim_type.in_, position, index)  # translation may lose them
+        # Translated dependences may lack the names.
+        uses = uses.set_dim_name(isl.dim_type.in_, position, index)
     unused = program.statements[producer].domain.subtract(uses.domain())
     if not unused.is_empty():
         raise ScheduleError(
-            f"instances of '{producer}' would be left without a place: loop '{at}' does "
+            f"instances of '{producer}' have no iteration to run in: loop '{at}' does "
             f"not read what {unused.sample_point()} produces; declare only what is read, or a "
             "minimum= of the parameters if it is their smallest values at which nothing reads it"
         )
@@ -57,34 +58,34 @@ def iterations_of_use(
 def first_use(
     program: Program, dependences: Iterable[Dependence], producer: str, target: Loop, at: str
 ) -> isl.PwMultiAff:
-    """From the instances of a producer to the first iteration that reads what they produce.
+    """Return the map from a producer's instances to the first iteration that reads their values.
 
     Arguments and errors are those of :func:`iterations_of_use`.
     """
     dependences = list(dependences)
     uses = iterations_of_use(program, dependences, producer, target, at)
     flows = _flows(dependences, producer, target)
-    found = _of_first_consumer(program, flows[0], target) if len(flows) == 1 else None
-    return isl.PwMultiAff.from_map(uses.lexmin().coalesce()) if found is None else found
+    first = _of_first_consumer(program, flows[0], target) if len(flows) == 1 else None
+    return isl.PwMultiAff.from_map(uses.lexmin().coalesce()) if first is None else first
 
 
 def _flows(dependences: Iterable[Dependence], producer: str, target: Loop) -> list[Dependence]:
-    """The flow from the producer into the loop."""
+    """Return the flow dependences from the producer into the loop."""
     consumers = frozenset(statements(target))
     return [
-        one
-        for one in dependences
-        if one.kind is DependenceKind.FLOW
-        and one.source.statement == producer
-        and one.sink.statement in consumers
+        dependence
+        for dependence in dependences
+        if dependence.kind is DependenceKind.FLOW
+        and dependence.source.statement == producer
+        and dependence.sink.statement in consumers
     ]
 
 
 def _of_first_consumer(program: Program, flow: Dependence, target: Loop) -> isl.PwMultiAff | None:
-    """The iterations of the lexicographically first consumers, if no consumer has an earlier one.
+    """Return the iterations of the lexicographically first consumers.
 
-    Their formulas are those of the loops. What isl finds as the least iteration is the same
-    function, but may be torn in cases.
+    None if another consumer runs in an earlier iteration. The pieces of the result are the loops'
+    own expressions. The minimum that isl computes is the same function, but may have more pieces.
     """
     consumer = program.statements[flow.sink.statement]
     chosen = isl.PwMultiAff.from_map(flow.relation.lexmin().coalesce())
@@ -94,12 +95,12 @@ def _of_first_consumer(program: Program, flow: Dependence, target: Loop) -> isl.
         earlier = value.pullback_pw_multi_aff(chosen).gt_map(value)
         if not flow.relation.intersect(earlier).is_empty():
             return None
-    place = prefix_function(consumer, around).pullback_pw_multi_aff(chosen)
+    iteration = prefix_function(consumer, around).pullback_pw_multi_aff(chosen)
     producer = program.statements[flow.source.statement]
-    place = place.gist(producer.domain).coalesce()
+    iteration = iteration.gist(producer.domain).coalesce()
     for position, index in enumerate(producer.indices):
-        place = place.set_dim_id(isl.dim_type.in_, position, isl.Id(index))
-    return place
+        iteration = iteration.set_dim_id(isl.dim_type.in_, position, isl.Id(index))
+    return iteration
 
 
 def placed(
@@ -107,53 +108,53 @@ def placed(
     nest: Node,
     rest: Node,
     target: Loop,
-    places: Mapping[str, isl.PwMultiAff],
+    iterations: Mapping[str, isl.PwMultiAff],
 ) -> Node:
-    """The tree ``rest`` in which ``nest`` runs at the start of each iteration of a loop.
+    """Return the tree ``rest`` in which ``nest`` runs at the start of each iteration of a loop.
 
-    The nest's loops count from 0 in each iteration where their first value there is linear in it;
-    those that the iteration fixes are dropped, and one whose name is also around it is renamed
-    ``<loop>_inner``.
+    A loop of the nest counts from 0 in each iteration if its first value there is linear in the
+    iteration. A loop with one value per iteration is dropped. A loop whose name is also around the
+    target is renamed ``<loop>_inner``.
 
     Args:
-        program: gives the domains of the statements of the nest.
-        target: the loop, of the tree before the nest was taken out of it.
-        places: for each statement of the nest, from its instances to the iteration they run in, the
-            tuple of the values of the loops from the outermost to ``target``.
+        program: the program with the domains of the nest's statements.
+        target: the loop, in the tree before the nest was taken out of it.
+        iterations: for each statement of the nest, the map from its instances to the iteration that
+            they run in, the tuple of the values of the loops from the outermost to ``target``.
     """
     around = prefix_loops(program, target)
-    inner = _renamed(_rebased(program, nest, places), frozenset(loop.name for loop in around))
+    inner = _renamed(_rebased(program, nest, iterations), frozenset(loop.name for loop in around))
     columns = [
-        {name: place.get_at(position) for name, place in places.items()}
+        {name: iteration.get_at(position) for name, iteration in iterations.items()}
         for position in range(len(around))
     ]
     return _inserted(rest, min(statements(target)), columns, inner)
 
 
-def _rebased(program: Program, node: Node, places: Mapping[str, isl.PwMultiAff]) -> Node:
-    """Count the loops from the first value within one iteration of the target.
+def _rebased(program: Program, node: Node, iterations: Mapping[str, isl.PwMultiAff]) -> Node:
+    """Rebase the loops of a nest to their first value within one iteration of the target.
 
-    Loops that the target's iteration fixes are dropped; one that never counted anything stays, so
-    that a schedule for all sizes finds it at size 1 too.
+    A loop that the iteration fixes is dropped. A loop with one value in the whole program stays, so
+    that a schedule written for all sizes finds it at size 1 too.
     """
     match node:
         case Leaf():
             return node
         case Sequence(children=children):
-            return sequence([_rebased(program, child, places) for child in children])
+            return sequence([_rebased(program, child, iterations) for child in children])
         case Loop(values=values):
-            body = _rebased(program, node.body, places)
-            lowest = _lowest(program, values, places)
-            from_zero = _counted_from(program, values, lowest, places)
+            body = _rebased(program, node.body, iterations)
+            lowest = _lowest(program, values, iterations)
+            from_zero = _counted_from(program, values, lowest, iterations)
             counted = replace(node, values=from_zero, body=body)
-            if counts_nothing(program, counted) and not _is_constant(program, node):
+            if is_always_zero(program, counted) and not _is_constant(program, node):
                 return body
-            # isl would lose iterations of a loop that counts from a floor or from several cases.
+            # isl would lose iterations of a loop rebased to a floor or to several pieces.
             return counted if _is_linear(lowest) else replace(node, body=body)
 
 
 def _is_constant(program: Program, loop: Loop) -> bool:
-    """Whether the loop has one iteration in all, wherever it stands."""
+    """Return whether the loop has one value in the whole program."""
     reached = (
         isl.Map.from_pw_aff(value).intersect_domain(program.statements[name].domain).range()
         for name, value in loop.values.items()
@@ -162,11 +163,11 @@ def _is_constant(program: Program, loop: Loop) -> bool:
 
 
 def _lowest(
-    program: Program, values: Mapping[str, isl.PwAff], places: Mapping[str, isl.PwMultiAff]
+    program: Program, values: Mapping[str, isl.PwAff], iterations: Mapping[str, isl.PwMultiAff]
 ) -> isl.PwAff:
-    """The smallest value of a loop in each iteration of the target."""
+    """Return the smallest value of a loop in each iteration of the target."""
     columns = (
-        isl.Map.from_pw_multi_aff(places[name])
+        isl.Map.from_pw_multi_aff(iterations[name])
         .intersect_domain(program.statements[name].domain)
         .reverse()
         .apply_range(isl.Map.from_pw_aff(value))
@@ -179,10 +180,10 @@ def _counted_from(
     program: Program,
     values: Mapping[str, isl.PwAff],
     lowest: isl.PwAff,
-    places: Mapping[str, isl.PwMultiAff],
+    iterations: Mapping[str, isl.PwMultiAff],
 ) -> Mapping[str, isl.PwAff]:
     return {
-        name: value.sub(lowest.pullback_pw_multi_aff(places[name]))
+        name: value.sub(lowest.pullback_pw_multi_aff(iterations[name]))
         .gist(program.statements[name].domain)
         .coalesce()
         for name, value in values.items()
@@ -190,7 +191,7 @@ def _counted_from(
 
 
 def _is_linear(function: isl.PwAff) -> bool:
-    """Whether the function is one linear expression, without cases and floors."""
+    """Return whether the function is one linear expression, without pieces and floors."""
     pieces = function.get_pieces()
     return len(pieces) == 1 and not pieces[0][1].dim(isl.dim_type.div)
 
@@ -208,7 +209,7 @@ def _renamed(node: Node, taken: frozenset[str]) -> Node:
 
 
 def _inserted(node: Node, consumer: str, columns: list[dict[str, isl.PwAff]], inner: Node) -> Node:
-    """Add the producers' columns to the loops around the consumer; put their nest into the last."""
+    """Add the producers' values to the loops around the consumer; insert the nest in the last."""
     match node:
         case Loop(values=values, body=body):
             column, *deeper = columns

@@ -1,4 +1,4 @@
-"""prefetch: what a later iteration of a loop reads is asked for ahead."""
+"""prefetch: load the cache lines that a later iteration of a loop reads."""
 
 from __future__ import annotations
 
@@ -23,26 +23,17 @@ from polysched.ir.tree import (
     statements,
 )
 from polysched.schedule.footprint import element_column, from_tiles
-from polysched.schedule.program import Program, loop_in_order, prefix_map, require_positive
+from polysched.schedule.program import Program, ordered_loop, prefix_map, require_positive
 
 MOST_LINES = 64
-"""Lines that an iteration asks for at most: no processor keeps track of so many at once."""
+"""Largest number of cache lines that one iteration prefetches: no processor tracks more at once."""
 
 FARTHEST_LEVEL = 3
 
 
 @dataclass(frozen=True)
 class Prefetch:
-    """Ask for what a later iteration of a loop reads of an array.
-
-    Args:
-        array: the array; statements below the loop read it.
-        at: the loop, a sequential one.
-        ahead: how many iterations later that is.
-        level: the nearest cache that it shall be in then, from 1 to 3.
-        of: the loop whose iterations these are, a sequential one around ``at``; by default ``at``
-            itself.
-    """
+    """Step record of :func:`prefetch`, which documents the fields."""
 
     array: str
     at: str
@@ -52,15 +43,23 @@ class Prefetch:
 
 
 def prefetch(program: Program, step: Prefetch) -> Program:
-    """At the start of every iteration, ask for the cache lines that a later iteration reads.
+    """Prefetch the cache lines that a later iteration of a loop reads of an array.
 
-    They are the lines of the smallest box around these elements, one request for each. Nothing else
-    happens: no value and no order changes, so that it is always legal, and an address outside of
-    the array does no harm. The C text has a comment in that place. Steps that come later must leave
-    both loops as they are, and leave the array to be read below.
+    An iteration starts with one prefetch instruction per cache line of the smallest box around the
+    elements that the later iteration reads. An address outside the array does no harm. The C text
+    has a comment at that place. Later steps must leave both loops as they are, and statements below
+    the loop must still read the array.
 
-    What is read at the start of a row, where the processor does not expect it yet, is asked for row
-    by row with ``of`` a loop over rows: iteration for iteration what the next row reads.
+    The hardware prefetcher misses the start of a row. If ``of`` is a loop over rows, each iteration
+    prefetches the elements that the same iteration of a later row reads.
+
+    Args:
+        array (str): the array, which statements below the loop read.
+        at (str): the loop whose iterations prefetch.
+        ahead (int): prefetch distance in iterations.
+        level (int): the cache level to prefetch into, from 1 to 3.
+        of (str | None): the loop whose iterations the distance counts, around ``at``; by default
+            ``at`` itself.
 
     before::
 
@@ -83,23 +82,35 @@ def prefetch(program: Program, step: Prefetch) -> Program:
           for j in 0..n:
             prefetch b[i + 1, 16*j..16*j + 16]
             S(b[i, 16*j..16*j + 16])
+
+    Checks:
+        - Both loops are sequential, and ``of`` is ``at`` or a loop around it, else ``StepError``.
+        - ``at`` does not prefetch the array yet, else ``StepError``.
+        - ``ahead`` is positive and ``level`` is 1, 2 or 3, else ``StepError``.
+        - After this step and every later one, an iteration reads a box of the array with literal
+          extents that starts at a linear function of the loops' values, else ``StepError``.
+        - The box takes at most 64 cache lines, and the array's elements take whole bytes, else
+          ``StepError``.
+        - Legality: always legal; no value and no order changes.
     """
-    what = f"of prefetch('{step.array}')"
-    require_positive(f"the distance {what}", step.ahead)
-    require_positive(f"the level {what}", step.level)
+    call = f"prefetch('{step.array}')"
+    require_positive(f"the distance of {call}", step.ahead)
+    require_positive(f"the level of {call}", step.level)
     if step.level > FARTHEST_LEVEL:
-        raise ScheduleError(f"the level {what} is {step.level}; expected 1, 2 or {FARTHEST_LEVEL}")
+        raise ScheduleError(
+            f"the level of {call} is {step.level}; expected 1, 2 or {FARTHEST_LEVEL}"
+        )
     if step.array not in program.arrays:
         raise ScheduleError(f"no array '{step.array}'{suggestion(step.array, program.arrays)}")
-    loop = loop_in_order(program, step.at)
-    if any(one.array == step.array for one in loop.prefetches):
+    loop = ordered_loop(program, step.at)
+    if any(directive.array == step.array for directive in loop.prefetches):
         raise ScheduleError(f"loop '{step.at}' prefetches array '{step.array}' already")
-    counted = loop if step.of is None else loop_in_order(program, step.of)
+    counted = loop if step.of is None else ordered_loop(program, step.of)
     around = path(program.tree, statements(loop)[0])
     if counted not in around[: around.index(loop) + 1]:
         raise ScheduleError(
-            f"the iterations {what} are those of loop '{step.of}', which is not around "
-            f"'{step.at}'; expected one of {', '.join(one.name for one in around)}"
+            f"the iterations of {call} are those of loop '{step.of}', which is not around "
+            f"'{step.at}'; expected one of {', '.join(outer.name for outer in around)}"
         )
     ahead = Ahead(step.array, step.ahead, step.level, counted.name)
 
@@ -112,15 +123,15 @@ def prefetch(program: Program, step: Prefetch) -> Program:
 
 @dataclass(frozen=True, eq=False)
 class Prefetched:
-    """What an iteration of a loop reads of an array: a box.
+    """The box of an array that an iteration of a loop reads, and its prefetch directive.
 
     Attributes:
-        around: the loops down to the one that asks, the outermost first.
+        around: the loops down to the prefetching loop, the outermost first.
         counted: the position in ``around`` of the loop whose iterations the distance counts.
-        ahead: which array, and when it is asked for.
-        start: the first subscripts, of the dimensions that take memory, as functions of the values
-            of these loops.
-        extents: of the box.
+        ahead: the prefetch directive: array, distance and cache level.
+        start: the first subscript of the box in each stored dimension, as a function of the values
+            of the loops in ``around``.
+        extents: the extents of the box.
     """
 
     around: tuple[Loop, ...]
@@ -131,15 +142,17 @@ class Prefetched:
 
 
 def prefetched(program: Program, tree: Node) -> Iterator[Prefetched]:
-    """All that a tree asks for ahead, loop by loop; not where a loop reads nothing of the array.
+    """Return the boxes that the loops of a tree prefetch.
+
+    A loop below which no statement reads the array gives no box.
 
     Args:
-        program: whose statements the tree runs.
-        tree: as it is executed, with vector loops at the leaves.
+        program: the program whose statements the tree runs.
+        tree: the tree as it is executed, with vector loops at the leaves.
 
     Raises:
-        ScheduleError: an iteration reads no box of literal extents that starts at a linear
-            function of the loops' values, or too large a one.
+        ScheduleError: an iteration does not read a box of literal extents that starts at a linear
+            function of the loops' values, or the box is too large.
     """
     for loop in loops(tree):
         for ahead in loop.prefetches:
@@ -149,31 +162,31 @@ def prefetched(program: Program, tree: Node) -> Iterator[Prefetched]:
 
 
 def require_prefetches(program: Program) -> None:
-    """Check that all that is asked for ahead can be.
+    """Check that every prefetch directive of a program can be carried out.
 
     Raises:
-        ScheduleError: as in :func:`prefetched`, or nothing below a loop reads the array any more.
+        ScheduleError: as in :func:`prefetched`, or no statement below the loop reads the array.
     """
-    asked = {(loop.name, ahead) for loop in loops(program.tree) for ahead in loop.prefetches}
-    if not asked:
+    directives = {(loop.name, ahead) for loop in loops(program.tree) for ahead in loop.prefetches}
+    if not directives:
         return
-    found = {
-        (one.around[-1].name, one.ahead) for one in prefetched(program, executed(program.tree))
+    effective = {
+        (box.around[-1].name, box.ahead) for box in prefetched(program, executed(program.tree))
     }
-    for name, ahead in sorted(asked - found, key=str):
+    for name, ahead in sorted(directives - effective, key=str):
         raise ScheduleError(
             f"no statement below loop '{name}' reads array '{ahead.array}', which is prefetched "
-            "there; prefetch what is read in its stead, after this step"
+            "there; prefetch the array that replaces it, after this step"
         )
 
 
 def _box(program: Program, tree: Node, loop: Loop, ahead: Ahead) -> Prefetched | None:
     array = program.arrays.get(ahead.array)
-    if array is None:  # contracted: it has another name now
+    if array is None:  # `fold_storage` has renamed it
         return None
     below = statements(loop)
     around = path(tree, below[0])
-    around = around[: [one is loop for one in around].index(True) + 1]
+    around = around[: [outer is loop for outer in around].index(True) + 1]
     touched = [
         prefix_map(program.statements[name], around, []).flat_range_product(
             access_relation(program.statements[name], _affine(access, loop))
@@ -186,7 +199,7 @@ def _box(program: Program, tree: Node, loop: Loop, ahead: Ahead) -> Prefetched |
         return None
     ranges = [relation.reset_tuple_id(isl.dim_type.out).range() for relation in touched]
     elements = reduce(isl.Set.union, ranges)
-    names = [one.name for one in around]
+    names = [outer.name for outer in around]
     if ahead.of not in names:
         raise ScheduleError(
             f"loop '{loop.name}' prefetches array '{array.name}' by iterations of loop "
@@ -194,37 +207,39 @@ def _box(program: Program, tree: Node, loop: Loop, ahead: Ahead) -> Prefetched |
         )
     depth, rank, counted = len(around), len(array.shape), names.index(ahead.of)
     reads = from_tiles(elements, depth)
-    where = f"what an iteration of loop '{loop.name}' reads of array '{array.name}'"
-    ends = [_ends(reads, position, where) for position in range(array.tile, rank)]
+    part = f"the part of array '{array.name}' that an iteration of loop '{loop.name}' reads"
+    ends = [_ends(reads, position, part) for position in range(array.tile, rank)]
     for position in range(array.tile):
         if _lowest(reads, position).involves_dims(isl.dim_type.in_, counted, depth - counted):
-            raise ScheduleError(f"{where} is in a buffer of that iteration; prefetch what fills it")
+            raise ScheduleError(
+                f"{part} is in a buffer of that iteration; prefetch the array that fills the buffer"
+            )
     extents = tuple(extent for _, extent in ends)
-    _require_few(extents, array, where)
+    _require_few(extents, array, part)
     return Prefetched(around, counted, ahead, tuple(start for start, _ in ends), extents)
 
 
 def _affine(access: Access, loop: Loop) -> Access:
     if access.is_data_dependent:
         raise ScheduleError(
-            f"which elements of array '{access.array}' an iteration of loop '{loop.name}' reads is "
-            "known only when it runs; what is prefetched has affine subscripts"
+            f"the elements of array '{access.array}' that an iteration of loop '{loop.name}' reads "
+            "are known only at run time; prefetch takes an array with affine subscripts"
         )
     return access
 
 
-def _ends(reads: isl.Map, position: int, where: str) -> tuple[isl.PwAff, int]:
-    """Where the box starts in a dimension, and its extent."""
+def _ends(reads: isl.Map, position: int, part: str) -> tuple[isl.PwAff, int]:
+    """Return the first subscript of the box in a dimension, and the box's extent."""
     start = _lowest(reads, position)
     pieces = start.get_pieces()
     starts = isl.Map.from_pw_aff(start).intersect_domain(reads.domain())
     offsets = starts.reverse().apply_range(element_column(reads, position)).deltas()
     last = greatest(offsets, 0)
     if last is None:
-        raise ScheduleError(f"{where} has no literal extent; prefetch at a loop further inside")
+        raise ScheduleError(f"{part} has no literal extent; prefetch at a loop further inside")
     if len(pieces) != 1 or pieces[0][1].dim(isl.dim_type.div):
         raise ScheduleError(
-            f"{where} starts at {start}, which is not linear in the loops' values; prefetch at "
+            f"{part} starts at {start}, which is not linear in the loops' values; prefetch at "
             "another loop"
         )
     return start, last + 1
@@ -234,7 +249,7 @@ def _lowest(reads: isl.Map, position: int) -> isl.PwAff:
     return reads.dim_min(position).gist(reads.domain()).coalesce()
 
 
-def _require_few(extents: tuple[int, ...], array: Array, where: str) -> None:
+def _require_few(extents: tuple[int, ...], array: Array, part: str) -> None:
     if array.is_packed:
         raise ScheduleError(
             f"array '{array.name}' is packed; expected one whose elements take whole bytes"
@@ -243,6 +258,6 @@ def _require_few(extents: tuple[int, ...], array: Array, where: str) -> None:
     if count > MOST_LINES:
         shape = " x ".join(map(str, extents))
         raise ScheduleError(
-            f"{where} is a box of {shape} elements in {count} cache lines; expected at most "
+            f"{part} is a box of {shape} elements in {count} cache lines; expected at most "
             f"{MOST_LINES}: prefetch at a loop further inside"
         )

@@ -1,4 +1,4 @@
-"""The table of primitives: which function carries out which step."""
+"""The table of primitives: maps the record of each step to the function that applies it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from polysched.schedule.distribute import Distribute, distribute
 from polysched.schedule.divide import Divide, divide
 from polysched.schedule.fold_storage import FoldStorage, fold_storage
 from polysched.schedule.fuse import Fuse, fuse
-from polysched.schedule.limits import require_sensible
+from polysched.schedule.limits import require_within_limits
 from polysched.schedule.pack import Pack, pack
 from polysched.schedule.parallel import Parallel, parallel
 from polysched.schedule.prefetch import Prefetch, prefetch, require_prefetches
@@ -85,24 +85,24 @@ PRIMITIVES: Mapping[type[Any], Callable[[Program, Any], Program]] = MappingProxy
 
 
 def transform(program: Program, step: Step) -> Program:
-    """Carry out one step.
+    """Apply one step to a program.
 
     Raises:
-        ScheduleError: the step does not fit the program, or makes too large a one of it.
+        ScheduleError: the step does not fit the program, or its result exceeds a limit.
     """
     changed = PRIMITIVES[type(step)](program, step)
-    require_sensible(program, changed)
+    require_within_limits(program, changed)
     require_prefetches(changed)
     return changed
 
 
 def primitive_name(step: Step) -> str:
-    """The word that users write for the step: ``split``."""
+    """Return the primitive's name as users write it: ``split``."""
     return PRIMITIVES[type(step)].__name__
 
 
 def format_step(step: Step) -> str:
-    """The step as the call that makes it: ``split('c', factor=64, into=('co', 'ci'))``."""
+    """Return the step as the call that makes it: ``split('c', factor=64, into=('co', 'ci'))``."""
     shown = [
         f"{field}={getattr(step, field)!r}"
         for field, spec in type(step).__dataclass_fields__.items()

@@ -1,4 +1,4 @@
-"""A schedule as text: its steps, and the loop tree that they make."""
+"""Printer of schedules: the steps, and the loop tree that they make."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from polysched.schedule.schedule import Schedule
 
 @limited(ScheduleError, "the loop tree cannot be shown")
 def format_schedule(schedule: Schedule) -> str:
-    """The steps, one a line, then the loop tree in comments: a schedule file.
+    """Format the steps, one per line, then the loop tree in comments: a schedule file.
 
     Raises:
         ScheduleError: isl gives up on the values of the loops.
@@ -26,8 +26,9 @@ def format_schedule(schedule: Schedule) -> str:
 
 
 def format_tree(program: Program) -> str:
-    """One line a loop, with its kind and its value for each statement below; statements at the
-    leaves.
+    """Format a loop tree with one line per loop and per statement.
+
+    A loop's line shows its kind and its value for each statement below.
     """
     return "\n".join(_lines(program, program.tree, 0)) + "\n"
 
@@ -49,6 +50,6 @@ def _lines(program: Program, node: Node, depth: int) -> Iterator[str]:
             for child in children:
                 yield from _lines(program, child, depth)
         case Leaf(statement=statement):
-            found = program.statements[statement]
-            assignment = f"{format_access(found.target)} = {format_expression(found.value)}"
+            leaf = program.statements[statement]
+            assignment = f"{format_access(leaf.target)} = {format_expression(leaf.value)}"
             yield f"{indent}{statement}: {assignment}"

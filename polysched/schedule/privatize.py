@@ -1,4 +1,4 @@
-"""privatize: every iteration of a loop gets a copy of its own of a temporary array."""
+"""privatize: give every iteration of a loop its own copy of a temporary array (array expansion)."""
 
 from __future__ import annotations
 
@@ -18,16 +18,7 @@ from polysched.schedule.translation import translated
 
 @dataclass(frozen=True)
 class Privatize:
-    """Give every iteration of a loop its own copy of what it uses of a temporary array.
-
-    Args:
-        array: a temporary array, or a buffer that a step has made. What an iteration reads of it,
-            the iteration has written itself, and nobody else reads that.
-        at: the loop.
-        into: name of the array of copies; by default ``<array>_private``.
-        order: the dimensions of the copies in another order, ``each_<loop>`` among them: by default
-            it is the first; where iterations become lanes, last is best.
-    """
+    """Step record of :func:`privatize`, which documents the fields."""
 
     array: str
     at: str
@@ -36,11 +27,19 @@ class Privatize:
 
 
 def privatize(program: Program, step: Privatize) -> Program:
-    """Let the iterations of a loop no longer share a temporary array (array expansion).
+    """Privatize a temporary array: expand it by a dimension over the iterations of a loop.
 
-    The iterations may then run in parallel, or as lanes: their copies lie side by side, as the
-    first dimension. ``promote`` gives an iteration a copy too, which lives only as long as the
-    iteration; that is enough for threads, and takes less memory.
+    Iterations no longer share elements, so they may run in parallel or as lanes. The copies lie
+    side by side, by default along the first dimension. ``promote`` also gives an iteration a copy,
+    which lives only as long as the iteration; it suffices for threads and takes less memory.
+
+    Args:
+        array (str): a temporary array of the kernel, or a buffer that an earlier step has made.
+        at (str): the loop.
+        into (str | None): name of the expanded array; by default ``<array>_private``.
+        order (tuple[str, ...] | None): the dimensions of the expanded array, the contiguous one
+            last, including ``each_<loop>``. By default ``each_<loop>`` is the first. Put it last if
+            the iterations become lanes.
 
     before::
 
@@ -53,6 +52,18 @@ def privatize(program: Program, step: Privatize) -> Program:
         for i in 0..n:
           t_private[i, 0] = f(i)
           y[i] = t_private[i, 0] * t_private[i, 0]
+
+    Checks:
+        - The loop is sequential or parallel and has no prefetch, else ``StepError``.
+        - The array is a temporary, and statements below the loop access it with affine subscripts,
+          else ``StepError``.
+        - Every value is written and read in one iteration of the loop, else ``StepError`` with the
+          smallest pair of instances.
+        - The loop has a bounded number of iterations, and the array a bounded extent in each of
+          them, else ``StepError``.
+        - ``order`` names each dimension once, and the name ``into`` is free, else ``StepError``.
+        - Legality: loops around the loop reuse the memory only after its last read, else
+          ``IllegalScheduleError``.
     """
     into = step.into or f"{step.array}_private"
     plan = plan_buffer(program, step.array, step.at, into, step.order, expanded=True)
@@ -74,7 +85,7 @@ def _require_own_values(program: Program, plan: Buffering, step: Privatize) -> N
     """Check that every value is written and read in one iteration.
 
     Raises:
-        ScheduleError: some is not; the message names the smallest pair of instances.
+        ScheduleError: iterations share a value; the message names the smallest pair of instances.
     """
     flows = list(_shared(program, plan))
     if not flows:
@@ -90,14 +101,15 @@ def _require_own_values(program: Program, plan: Buffering, step: Privatize) -> N
     )
     raise ScheduleError(
         f"the iterations of loop '{step.at}' share values of array '{step.array}': "
-        f"{_named(flow.sink.statement, sink)} reads what {_named(flow.source.statement, source)} "
-        f"writes{_place(plan, flow)}{_given(source)}{_advice(program, flows, step)}"
+        f"{_instance(flow.sink.statement, sink)} reads what "
+        f"{_instance(flow.source.statement, source)} "
+        f"writes{_where_written(plan, flow)}{_parameters(source)}{_advice(program, flows, step)}"
     )
 
 
 def _shared(program: Program, plan: Buffering) -> Iterator[Dependence]:
-    """The flow of values between different iterations, and between one and what is around."""
-    of_array = tuple(one for one in program.dependences if one.array == plan.array.name)
+    """Yield the values that flow between iterations, or between the loop and code outside it."""
+    of_array = tuple(d for d in program.dependences if d.array == plan.array.name)
     for flow in value_flows(of_array):
         relation = flow.relation
         if flow.source in plan.redirect and flow.sink in plan.redirect:
@@ -108,19 +120,19 @@ def _shared(program: Program, plan: Buffering) -> Iterator[Dependence]:
             yield replace(flow, relation=relation)
 
 
-def _named(statement: str, point: SmallPoint) -> str:
+def _instance(statement: str, point: SmallPoint) -> str:
     return f"{statement}[{','.join(map(str, point.values))}]"
 
 
-def _place(plan: Buffering, flow: Dependence) -> str:
+def _where_written(plan: Buffering, flow: Dependence) -> str:
     if flow.source not in plan.redirect:
         return " outside of the loop"
     return " in another iteration" if flow.sink in plan.redirect else " inside the loop"
 
 
-def _given(point: SmallPoint) -> str:
-    given = ", ".join(f"{name} = {value}" for name, value in point.parameters)
-    return f" (with {given})" if given else ""
+def _parameters(point: SmallPoint) -> str:
+    values = ", ".join(f"{name} = {value}" for name, value in point.parameters)
+    return f" (with {values})" if values else ""
 
 
 def _advice(program: Program, flows: list[Dependence], step: Privatize) -> str:

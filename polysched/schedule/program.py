@@ -1,9 +1,8 @@
-"""The program while it is scheduled: statements, arrays, dependences and the loop tree.
+"""The program under a schedule: statements, arrays, dependences and the loop tree.
 
-Every step maps a :class:`Program` to a new one. Order steps change the tree only; program steps
-also add statements and arrays and *translate the dependences*, so that whatever the steps, the
-dependences always relate instances of the statements at hand and state what the declared kernel
-demands of them.
+Every step maps a :class:`Program` to a new one. A step that only changes order rewrites the tree. A
+step that adds statements or arrays also *translates the dependences*: they always relate instances
+of the program's own statements and always state the order that the declared kernel requires.
 """
 
 from __future__ import annotations
@@ -28,14 +27,20 @@ from polysched.ir.tree import Sequence as SequenceNode
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A kernel on its way through a schedule.
+    """A kernel after some of the steps of a schedule.
 
     Attributes:
-        recomputed: for each statement whose instances a step has copied (recomputation), the
-            relation from its instances to the declared instances that they are.
-        folded: for each array in which a step lets elements share memory, for each reference to it,
-            the relation from instances to the elements that are meant. A later step that has other
-            references go there leaves it as it is; it then does not fit any more.
+        kernel: the kernel as declared.
+        arrays: the arrays by name, buffers included.
+        statements: the statements by name, copies included.
+        dependences: between instances of ``statements``.
+        tree: the loop tree, which gives the order of the instances.
+        recomputed: for each statement whose instances a step has duplicated (recomputation), the
+            relation from its instances to the declared instances that they repeat.
+        folded: for each array that a step has folded, and for each reference to it, the relation
+            from instances to elements of the array before folding. A later step that redirects
+            references does not update it; :func:`polysched.schedule.elements.meant_elements`
+            detects that.
     """
 
     kernel: Kernel
@@ -47,27 +52,27 @@ class Program:
     folded: Mapping[str, Mapping[Reference, isl.Map]] = field(default_factory=dict)
 
     def with_tree(self, tree: Node) -> Program:
-        """The same program in another order."""
+        """Return the same program in another order."""
         return replace(self, tree=tree)
 
 
 def initial_program(kernel: Kernel) -> Program:
-    """The kernel in program order, with its memory-based dependences."""
+    """Return the kernel in program order, with its memory-based dependences."""
     return Program(
         kernel, kernel.arrays, kernel.statements, memory_dependences(kernel), kernel.body
     )
 
 
 def base_name(reference: str) -> str:
-    """The loop's own name in ``"loop"`` or ``"statement.loop"``."""
+    """Return the loop's own name in ``"loop"`` or ``"statement.loop"``."""
     return reference.rpartition(".")[2]
 
 
 def find_loop(program: Program, reference: str) -> Loop:
-    """The loop that ``"loop"`` or ``"statement.loop"`` names.
+    """Return the loop that ``"loop"`` or ``"statement.loop"`` names.
 
     Raises:
-        ScheduleError: there is no such loop, or several have that name.
+        ScheduleError: there is no such loop, or several loops have that name.
     """
     statement, _, name = reference.rpartition(".")
     if statement:
@@ -78,27 +83,31 @@ def find_loop(program: Program, reference: str) -> Loop:
                 suggestion(statement, program.statements),
             )
         around = path(program.tree, statement)
-        found = [loop for loop in around if loop.name == name]
+        matches = [loop for loop in around if loop.name == name]
         known = [f"{statement}.{loop.name}" for loop in around]
     else:
         everything = list(loops(program.tree))
-        found = [loop for loop in everything if loop.name == name]
+        matches = [loop for loop in everything if loop.name == name]
         known = [loop.name for loop in everything]
-    if not found:
+    if not matches:
         raise LoopReferenceError(reference, f"no loop '{reference}'", suggestion(reference, known))
-    if len(found) > 1:
-        options = ", ".join(f"'{inner}.{name}'" for loop in found for inner in statements(loop)[:1])
+    if len(matches) > 1:
+        options = ", ".join(
+            f"'{inner}.{name}'" for loop in matches for inner in statements(loop)[:1]
+        )
         raise LoopReferenceError(
             reference, f"loop '{reference}' is ambiguous", f"; name it by a statement: {options}"
         )
-    return found[0]
+    return matches[0]
 
 
 def sequential_loop(program: Program, reference: str) -> Loop:
-    """Like :func:`find_loop`, for steps that take the loop apart or say how it runs: no step before
-    may have said so.
+    """Return a loop that a step may split, merge or mark: sequential and without prefetches.
+
+    Raises:
+        ScheduleError: as in :func:`ordered_loop`, or the loop has a prefetch directive.
     """
-    loop = loop_in_order(program, reference)
+    loop = ordered_loop(program, reference)
     if loop.prefetches:
         raise LoopReferenceError(
             reference,
@@ -108,8 +117,13 @@ def sequential_loop(program: Program, reference: str) -> Loop:
     return loop
 
 
-def loop_in_order(program: Program, reference: str) -> Loop:
-    """Like :func:`find_loop`, of a loop whose iterations run one after the other."""
+def ordered_loop(program: Program, reference: str) -> Loop:
+    """Return a loop whose iterations run one after the other.
+
+    Raises:
+        ScheduleError: as in :func:`find_loop`, or an earlier step has made the loop parallel,
+            unrolled or a vector.
+    """
     loop = find_loop(program, reference)
     if loop.kind is not LoopKind.SEQUENTIAL:
         raise LoopReferenceError(
@@ -120,9 +134,13 @@ def loop_in_order(program: Program, reference: str) -> Loop:
     return loop
 
 
-def counted_loop(program: Program, reference: str) -> Loop:
-    """Like :func:`find_loop`, for steps that put something into the iterations of a loop: it must
-    not be unrolled or a vector.
+def insertion_loop(program: Program, reference: str) -> Loop:
+    """Return a loop at which a step may insert statements.
+
+    The loop is parallel, or sequential without prefetches.
+
+    Raises:
+        ScheduleError: as in :func:`find_loop`, or the loop is unrolled, a vector or has a prefetch.
     """
     loop = find_loop(program, reference)
     return loop if loop.kind is LoopKind.PARALLEL else sequential_loop(program, reference)
@@ -141,7 +159,7 @@ def require_fresh(program: Program, below: Loop | Node, *names: str) -> None:
     """Check that new loop names are identifiers and free around every statement below a node.
 
     Raises:
-        ScheduleError: a name is taken or no identifier.
+        ScheduleError: a name is taken or not an identifier.
     """
     for name in names:
         if not name.isidentifier():
@@ -157,32 +175,32 @@ def require_fresh(program: Program, below: Loop | Node, *names: str) -> None:
 
 
 LARGEST_LITERAL = 2**40
-"""Factors and distances beyond this say nothing of a loop that ends, and could overflow 64 bits."""
+"""Largest factor or distance of a step: no trip count needs more, and sums stay within 64 bits."""
 
 
-def require_moderate(what: str, value: int) -> None:
-    """Check a number that a step takes.
+def require_moderate(name: str, value: int) -> None:
+    """Check that a number of a step is not too large in magnitude.
 
     Raises:
-        ScheduleError: ``value`` is larger than any loop needs.
+        ScheduleError: ``value`` is beyond :data:`LARGEST_LITERAL`.
     """
     if abs(value) > LARGEST_LITERAL:
-        raise ScheduleError(f"{what} is {value}; expected at most 2**40 = {LARGEST_LITERAL}")
+        raise ScheduleError(f"{name} is {value}; expected at most 2**40 = {LARGEST_LITERAL}")
 
 
-def require_positive(what: str, value: int) -> None:
-    """Check a factor or a number of lanes.
+def require_positive(name: str, value: int) -> None:
+    """Check that a number of a step is positive and not too large.
 
     Raises:
-        ScheduleError: ``value`` is not positive, or larger than any loop needs.
+        ScheduleError: ``value`` is less than 1 or beyond :data:`LARGEST_LITERAL`.
     """
-    require_moderate(what, value)
+    require_moderate(name, value)
     if value < 1:
-        raise ScheduleError(f"{what} is {value}; expected a positive integer")
+        raise ScheduleError(f"{name} is {value}; expected a positive integer")
 
 
 def parent_of(tree: Node, node: Node) -> Loop | SequenceNode | None:
-    """The loop or sequence directly around ``node`` (this very object)."""
+    """Return the loop or sequence directly around ``node``, which is compared by identity."""
     match tree:
         case Loop(body=body):
             return tree if body is node else parent_of(body, node)
@@ -190,22 +208,22 @@ def parent_of(tree: Node, node: Node) -> Loop | SequenceNode | None:
             for child in children:
                 if child is node:
                     return tree
-                found = parent_of(child, node)
-                if found is not None:
-                    return found
+                parent = parent_of(child, node)
+                if parent is not None:
+                    return parent
         case Leaf():
             pass
     return None
 
 
 def prefix_loops(program: Program, loop: Loop) -> tuple[Loop, ...]:
-    """The loops from the outermost down to ``loop`` itself."""
+    """Return the loops from the outermost down to ``loop`` itself."""
     around = path(program.tree, statements(loop)[0])
     return around[: [other is loop for other in around].index(True) + 1]
 
 
 def prefix_map(statement: Statement, around: tuple[Loop, ...], names: list[str]) -> isl.Map:
-    """The map from the instances of a statement to the iterations of the loops around it."""
+    """Return the map from the instances of a statement to the values of the loops around it."""
     result = isl.Map.from_domain(statement.domain)
     for loop in around:
         column = isl.Map.from_pw_aff(loop.values[statement.name])
@@ -216,23 +234,25 @@ def prefix_map(statement: Statement, around: tuple[Loop, ...], names: list[str])
 
 
 def prefix_function(statement: Statement, around: tuple[Loop, ...]) -> isl.PwMultiAff:
-    """The same as :func:`prefix_map` of one loop or more, as a function: its formulas are those of
-    the loops.
+    """Return :func:`prefix_map`, of at least one loop, as a function.
+
+    Its pieces are the loops' own expressions.
     """
     columns = (isl.PwMultiAff.from_pw_aff(loop.values[statement.name]) for loop in around)
     return reduce(isl.PwMultiAff.flat_range_product, columns).intersect_domain(statement.domain)
 
 
 def largest_extent(program: Program, loop: Loop) -> int | None:
-    """The largest number of iterations from first to last in any run of the loop.
+    """Return the largest trip count of a loop over all its runs, None if it has no literal bound.
 
-    None where no literal bounds it (it grows with a parameter).
+    A trip count is counted from the first to the last value of a run. A run is one execution of the
+    loop for fixed values of the loops around it.
     """
     around = prefix_loops(program, loop)[:-1]
     first, last = value_range(program, loop)
     if first is not None and last is not None:
-        names = loop.values
-        if any(_runs_from_to(program.statements[one], loop, around, first, last) for one in names):
+        below = (program.statements[name] for name in loop.values)
+        if any(_runs_from_to(statement, loop, around, first, last) for statement in below):
             return last - first + 1
     values: isl.Map | None = None
     for name, value in loop.values.items():
@@ -250,9 +270,9 @@ def largest_extent(program: Program, loop: Loop) -> int | None:
 def _runs_from_to(
     statement: Statement, loop: Loop, around: tuple[Loop, ...], first: int, last: int
 ) -> bool:
-    """Whether some instance of the first value runs in one run of the loop with one of the last.
+    """Return whether a single run of the loop is known to contain both ``first`` and ``last``.
 
-    Only one run is looked at.
+    Only one run that contains ``first`` is examined, so False proves nothing.
     """
     value = loop.values[statement.name]
     run = one_iteration(statement, statement.domain.intersect(_where(value, first)), around)
@@ -262,35 +282,36 @@ def _runs_from_to(
 def one_iteration(
     statement: Statement, instances: isl.Set, around: tuple[Loop, ...]
 ) -> isl.Set | None:
-    """All instances of a statement in one iteration of the loops, in which one of ``instances`` is.
+    """Return the instances of a statement that run in a sample iteration of the loops.
 
-    None where there is none, or where it is not told which iteration that is.
+    The sample is the iteration of a point of ``instances``, for its parameter values. None if
+    ``instances`` is empty, or if the value of a loop at that point is undefined.
     """
     if instances.is_empty():
         return None
     start = instances.sample_point()
-    found = statement.domain
-    for position in range(found.dim(isl.dim_type.param)):
-        at = start.get_coordinate_val(isl.dim_type.param, position)
-        found = found.fix_val(isl.dim_type.param, position, at)
+    iteration = statement.domain
+    for position in range(iteration.dim(isl.dim_type.param)):
+        parameter = start.get_coordinate_val(isl.dim_type.param, position)
+        iteration = iteration.fix_val(isl.dim_type.param, position, parameter)
     for loop in around:
         column = loop.values[statement.name]
         value = column.eval(start)
         if value.is_nan():
             return None
-        found = found.intersect(_where(column, int(value.to_python())))
-    return found
+        iteration = iteration.intersect(_where(column, int(value.to_python())))
+    return iteration
 
 
 def _where(function: isl.PwAff, value: int) -> isl.Set:
-    """Where a function has one value."""
+    """Return the part of the domain in which a function has the given value."""
     return function.eq_set(literal(function.get_domain_space(), value))
 
 
 def value_range(program: Program, loop: Loop) -> Interval:
-    """The smallest and the largest value of a loop, None where no literal bounds it.
+    """Return the smallest and the largest value of a loop over all its runs.
 
-    A loop in which nothing ever runs has the values from 0 to -1.
+    An end without a literal bound is None. A loop in which nothing runs has the range from 0 to -1.
     """
     reached = [
         isl.Map.from_pw_aff(value).intersect_domain(program.statements[name].domain).range()
@@ -308,15 +329,16 @@ def value_range(program: Program, loop: Loop) -> Interval:
 
 
 def number_of_values(program: Program, loop: Loop) -> int | None:
-    """How many values a loop has from the smallest to the largest in all its runs together, which
-    is no less than :func:`largest_extent`; None where no literal bounds them.
+    """Return the number of values from the smallest to the largest of a loop over all its runs.
+
+    It is at least :func:`largest_extent`, and cheaper to compute. None without literal bounds.
     """
     first, last = value_range(program, loop)
     return None if first is None or last is None else last - first + 1
 
 
-def counts_nothing(program: Program, loop: Loop) -> bool:
-    """Whether the loop's value is 0 for every instance of every statement below."""
+def is_always_zero(program: Program, loop: Loop) -> bool:
+    """Return whether the loop's value is 0 for every instance of every statement below."""
     return all(
         program.statements[name].domain.is_subset(value.zero_set())
         for name, value in loop.values.items()

@@ -1,6 +1,4 @@
-"""promote: the tile of an array that one iteration updates lives in a buffer, in registers if it
-fits.
-"""
+"""promote: keep the tile of an array that an iteration updates in a buffer or in registers."""
 
 from __future__ import annotations
 
@@ -31,22 +29,7 @@ from polysched.schedule.unroll import LARGEST_UNROLLED
 
 @dataclass(frozen=True)
 class Promote:
-    """Keep what an iteration of a loop reads and writes of an array in a buffer of its own.
-
-    Elements whose old value is read are copied in at the start of the iteration, elements that
-    somebody reads later are copied out at its end; a temporary that lives only inside needs
-    neither.
-
-    Args:
-        array: the array; it is written below the loop.
-        at: the loop.
-        lanes: copy that many elements at a time along the buffer's last dimension, everything else
-            unrolled, so that a buffer of literal extents becomes registers. None leaves plain
-            loops, to be scheduled as ``"<into>_in.<dimension>"`` and ``"<into>_out.<dimension>"``.
-        into: name of the buffer; by default ``<array>_local``.
-        order: the array's dimensions in the buffer's order, the contiguous one last; by default the
-            array's own order.
-    """
+    """Step record of :func:`promote`, which documents the fields."""
 
     array: str
     at: str
@@ -56,7 +39,22 @@ class Promote:
 
 
 def promote(program: Program, step: Promote) -> Program:
-    """Give the tile of an array that an iteration updates a buffer of its own.
+    """Promote the tile of an array that an iteration of a loop updates to a buffer of its own.
+
+    At the start of the iteration the elements whose old value is read are copied in. At its end the
+    elements that are read later are copied out. A temporary that is used only inside the iteration
+    needs no copy.
+
+    Args:
+        array (str): the array, which a statement below the loop writes.
+        at (str): the loop.
+        lanes (int | None): copy this many elements at a time along the buffer's last dimension,
+            with all other copy loops unrolled, so that a buffer of literal extents becomes
+            registers. None leaves plain loops, to be scheduled as ``"<into>_in.<dimension>"`` and
+            ``"<into>_out.<dimension>"``.
+        into (str | None): name of the buffer; by default ``<array>_local``.
+        order (tuple[str, ...] | None): the array's dimensions in the buffer's order, the contiguous
+            one last; by default the array's own order.
 
     before::
 
@@ -69,6 +67,17 @@ def promote(program: Program, step: Promote) -> Program:
           c_local[0] = c[i]
           for k in 0..m: c_local[0] = c_local[0] + a[i, k]
           c[i] = c_local[0]
+
+    Checks:
+        - The loop is sequential or parallel and has no prefetch, else ``StepError``.
+        - A statement below it writes the array, and all subscripts there are affine, else
+          ``StepError``.
+        - The tile has a bounded extent in every dimension, else ``StepError``.
+        - With ``lanes``: it is positive, the loop is not inside a vector loop, the tile has literal
+          extents and takes at most 1024 copies, else ``StepError``.
+        - ``order`` names each dimension once, and the name ``into`` is free, else ``StepError``.
+        - Legality: every read, through the buffer or from the array, gets the value that it gets in
+          the kernel, else ``IllegalScheduleError``.
     """
     into = step.into or f"{step.array}_local"
     if step.lanes is not None:
@@ -102,10 +111,10 @@ def promote(program: Program, step: Promote) -> Program:
 
 
 def _require_no_vector_around(plan: Buffering) -> None:
-    """Check that copies can be vectors.
+    """Check that the copies can be vectors.
 
     Raises:
-        ScheduleError: they would run inside a vector loop.
+        ScheduleError: the copies would run inside a vector loop.
     """
     for loop in plan.around:
         if loop.kind is LoopKind.VECTOR:
@@ -117,10 +126,10 @@ def _require_no_vector_around(plan: Buffering) -> None:
 
 
 def _require_few_copies(plan: Buffering, lanes: int) -> None:
-    """Check that copying ``lanes`` elements at a time can be written out.
+    """Check that the copies of ``lanes`` elements each can be unrolled.
 
     Raises:
-        ScheduleError: the buffer's extents are no literals, or too large.
+        ScheduleError: the buffer has an extent that is not a literal, or takes too many copies.
     """
     name, at = plan.array.name, plan.loop.name
     extents = [int(e.value) for e in plan.buffer.stored_shape if isinstance(e, Constant)]
@@ -128,7 +137,7 @@ def _require_few_copies(plan: Buffering, lanes: int) -> None:
         shape = ", ".join(map(str, plan.buffer.stored_shape))
         raise ScheduleError(
             f"an iteration of loop '{at}' touches a tile of array '{name}' whose extents, "
-            f"({shape}), are no literals, so copies with lanes= cannot be written out; tile the "
+            f"({shape}), are not literals, so copies with lanes= cannot be unrolled; tile the "
             "loops below it, or leave lanes= away"
         )
     *outer, last = extents or [1]
@@ -149,15 +158,15 @@ def _copy(plan: Buffering, name: str, elements: isl.Set, *, outward: bool) -> St
 
 def _union(sets: list[isl.Set], like: isl.Set) -> isl.Set:
     result = isl.Set.empty(like.get_space())
-    for one in sets:
-        result = result.union(one)
+    for member in sets:
+        result = result.union(member)
     return result
 
 
 def _read_before_written(program: Program, plan: Buffering) -> isl.Set:
-    """The ``[tile, element]`` of which the tile reads a value that it did not write itself.
+    """Return the ``[tile, element]`` pairs of which the tile reads a value that it did not write.
 
-    Of updates that are free in their order any may come first, and finds what was there before.
+    Of the updates of a free reduction (``order="any"``) any may run first and read the old value.
     """
     spread = next(iter(plan.redirect.values())).range()
     needed = []
@@ -187,7 +196,7 @@ def _leaving_tile(plan: Buffering, dependence: Dependence) -> isl.Map:
 
 
 def _read_later(program: Program, plan: Buffering) -> isl.Set:
-    """The ``[tile, element]`` of which a value written in the tile is read outside of it."""
+    """Return the ``[tile, element]`` pairs that hold a value which is read outside the tile."""
     spread = next(iter(plan.redirect.values())).range()
     visible = []
     for write in plan.writes:
@@ -195,7 +204,7 @@ def _read_later(program: Program, plan: Buffering) -> isl.Set:
         if plan.array.role in (Role.OUTPUT, Role.INOUT):
             visible.append(redirect.range())
             continue
-        of_array = tuple(one for one in program.dependences if one.array == plan.array.name)
+        of_array = tuple(d for d in program.dependences if d.array == plan.array.name)
         for flow in value_flows(of_array):
             if flow.source == write:
                 outside = _leaving_tile(plan, flow).domain()

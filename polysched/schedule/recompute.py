@@ -1,4 +1,4 @@
-"""Recomputation: every iteration of a consumer's loop computes what it reads (overlapped tiles)."""
+"""Recomputation: every iteration of a consumer's loop computes all it reads (overlapped tiles)."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def recomputed(
     at: str,
     order: tuple[str, ...] | None = None,
 ) -> Program:
-    """Run producers in every iteration of a loop that reads what they produce.
+    """Run producers in every iteration of a loop that reads their values.
 
-    An instance ``p`` becomes the instances ``[tile, p]``, one for each tile that reads a value in
-    which it had a part; a tile is an iteration of the loop with the loops around it. They write to
-    a buffer of the tile, named ``<array>_at_<loop>``, from which the consumers in the tile read. So
-    dependences between producers and consumers stay within a tile, and whatever was before or after
-    ``p`` is before or after all its copies: reading the same inputs, they compute the same value.
+    A tile is an iteration of the loop and of the loops around it. An instance ``p`` becomes the
+    instances ``[tile, p]``, one for each tile that reads a value to which ``p`` contributed. They
+    write to a buffer of the tile, named ``<array>_at_<loop>``, from which the consumers in the tile
+    read. So dependences between producers and consumers stay within a tile. Whatever ran before or
+    after ``p`` runs before or after all its copies, so the copies read the same inputs and compute
+    the same value.
 
-    A statement keeps its name; :attr:`Program.recomputed` tells which declared instance each of
-    its instances is.
+    A statement keeps its name; :attr:`Program.recomputed` maps its instances to declared instances.
 
     before::
 
@@ -51,16 +51,16 @@ def recomputed(
           for ii in 0..min(8, n - 8*io): y[8*io + ii] = t_at_io[ii] + t_at_io[ii + 2]
 
     Args:
-        producers: the statements that write one array, a temporary of which all other readers are
-            below the loop. Of the array they read only what a tile computes anyway: the element
-            that they update, as a reduction does.
+        producers: all the statements that write one temporary array. All other readers of the array
+            are below the loop. A producer reads of the array only the element that it updates, as a
+            reduction does.
         target: the loop.
-        at: how the step calls it.
-        order: the array's dimensions in the order of the buffer; by default its own.
+        at: the loop's name in the step.
+        order: the array's dimensions in the order of the buffer; by default the array's own order.
 
     Raises:
-        ScheduleError: the producers are not like that, a tile reads no bounded part of the array,
-            or the order does not name its dimensions.
+        ScheduleError: the producers do not fulfill these conditions, a tile reads an unbounded part
+            of the array, or the order does not name its dimensions.
     """
     array = _recomputable_array(program, producers, target, at)
     nest = restrict(program.tree, producers)
@@ -93,9 +93,10 @@ def recomputed(
 
 
 def _reference(program: Program, target: Loop) -> str:
-    """A name for the loop by a statement below that has no other loop of that name, if one is so.
+    """Return a name for the loop by a statement below it.
 
-    The loops of a copy are named as the dimensions of what it copies.
+    A statement that is in no other loop of that name is preferred. The loops of a copy are named
+    after the dimensions of an array, so they may have the loop's name.
     """
     names = {
         statement: [loop.name for loop in path(program.tree, statement)].count(target.name)
@@ -105,7 +106,7 @@ def _reference(program: Program, target: Loop) -> str:
 
 
 def _recomputable_array(program: Program, producers: frozenset[str], target: Loop, at: str) -> str:
-    """The array that the producers write, once nothing stands against its recomputation."""
+    """Return the array that the producers write, after checking that it can be recomputed."""
     array = program.arrays[program.statements[min(producers)].target.array]
     if array.role is not Role.TEMPORARY:
         raise ScheduleError(
@@ -137,7 +138,7 @@ def _require_whole(
     array: str,
     at: str,
 ) -> None:
-    """Check that a tile computes whatever its producers read of their own array."""
+    """Check that a tile computes all values that its producers read of their own array."""
     for flow in flows:
         source, sink = flow.source.statement, flow.sink.statement
         if {source, sink} <= producers and not flow.relation.apply_range(uses[sink]).is_subset(
@@ -151,7 +152,7 @@ def _require_whole(
 
 
 def _in_tiles(old: Statement, uses: isl.Map, around: tuple[Loop, ...]) -> Statement:
-    """The statement with an instance for every pair of a tile and an old instance it reads."""
+    """Return the statement with an instance per pair of a tile and an old instance that it uses."""
     names: list[str] = []
     for loop in around:
         name = f"at_{loop.name}"
@@ -166,14 +167,14 @@ def _in_tiles(old: Statement, uses: isl.Map, around: tuple[Loop, ...]) -> Statem
 
 
 def _instance_map(new: Statement, old: Statement) -> isl.Map:
-    """From the instances ``[tile, p]`` to ``p``."""
+    """Return the map from the instances ``[tile, p]`` to ``p``."""
     same = isl.Map.identity(new.domain.get_space().map_from_set()).intersect_domain(new.domain)
     instance = same.project_out(isl.dim_type.out, 0, len(new.indices) - len(old.indices))
     return instance.set_tuple_name(isl.dim_type.out, old.name)
 
 
 def _tile_map(new: Statement, depth: int) -> isl.PwMultiAff:
-    """From the instances ``[tile, p]`` to ``tile``, of length ``depth``."""
+    """Return the map from the instances ``[tile, p]`` to ``tile``, of length ``depth``."""
     same = isl.Map.identity(new.domain.get_space().map_from_set()).intersect_domain(new.domain)
     tile = same.project_out(isl.dim_type.out, depth, len(new.indices) - depth)
     return isl.PwMultiAff.from_map(tile)
@@ -182,7 +183,7 @@ def _tile_map(new: Statement, depth: int) -> isl.PwMultiAff:
 def _copied(
     dependences: Iterable[Dependence], instances: Mapping[str, isl.Map]
 ) -> tuple[Dependence, ...]:
-    """The dependences of the copies: each has those of the instance that it is a copy of."""
+    """Return the dependences of the copies: each copy has those of its original instance."""
     copies = {name: instance.reverse() for name, instance in instances.items()}
     result = []
     for dependence in dependences:
@@ -198,7 +199,7 @@ def _copied(
 def _pulled_back(
     node: Node, new: Mapping[str, Statement], instances: Mapping[str, isl.Map]
 ) -> Node:
-    """The producers' nest with the values of its loops as functions of the new instances."""
+    """Return the producers' nest with its loops' values as functions of the new instances."""
     match node:
         case Leaf():
             return node
@@ -215,10 +216,10 @@ def _pulled_back(
 def _in_buffer(
     program: Program, array: str, loop: str, at: str, order: tuple[str, ...] | None
 ) -> Program:
-    """The array's part in each tile moved to a buffer that nothing is copied into or out of.
+    """Move the array's part in each tile to a buffer without copies in or out.
 
     Args:
-        loop: the loop, of the program's tree; the step calls it ``at``.
+        loop: the loop in the program's tree; its name in the step is ``at``.
     """
     into = f"{array}_at_{base_name(at)}"
     while into in program.arrays or into in program.statements:

@@ -1,4 +1,4 @@
-"""reorder: the loops of a perfect nest change places."""
+"""reorder: permute the loops of a perfect nest."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from polysched.schedule.program import Program, find_loop, prefix_loops
 
 @dataclass(frozen=True)
 class Reorder:
-    """Put loops of one perfect nest into the given order, the outermost first.
-
-    Loops of the nest that are not named stay where they are.
-    """
+    """Step record of :func:`reorder`, which documents the field."""
 
     order: tuple[str, ...]
 
 
 def reorder(program: Program, step: Reorder) -> Program:
-    """Put the named loops into the given order; they fill the places they held before.
+    """Permute loops of one perfect nest into the given order, the outermost first.
+
+    The named loops fill the levels that they held before; every other loop of the nest keeps its
+    level.
+
+    Args:
+        order (tuple[str, ...]): the loops in their new order.
 
     before::
 
@@ -31,6 +34,11 @@ def reorder(program: Program, step: Reorder) -> Program:
 
         for j in 0..m:
           for i in 0..n: S(i, j)
+
+    Checks:
+        - ``order`` names at least one loop and no loop twice, else ``StepError``.
+        - The loops form one perfect nest, else ``StepError``.
+        - Legality: the new order keeps every dependence, else ``IllegalScheduleError``.
     """
     if not step.order:
         raise ScheduleError("reorder() names no loop; expected the loops in their new order")
@@ -42,17 +50,17 @@ def reorder(program: Program, step: Reorder) -> Program:
         return program
     nest = perfect_nest(program, step.order, named)
     wanted = iter(named)
-    places = [next(wanted) if _contains(named, loop) else loop for loop in nest]
+    levels = [next(wanted) if _contains(named, loop) else loop for loop in nest]
     return program.with_tree(
-        rewrite(program.tree, nest[0], lambda _: _stacked(places, nest[-1].body))
+        rewrite(program.tree, nest[0], lambda _: _stacked(levels, nest[-1].body))
     )
 
 
 def perfect_nest(program: Program, references: tuple[str, ...], named: list[Loop]) -> list[Loop]:
-    """The chain of loops from the outermost to the innermost of ``named``.
+    """Return the chain of loops from the outermost to the innermost of ``named``.
 
     Raises:
-        ScheduleError: they do not lie in one chain, or something stands between them.
+        ScheduleError: the loops are not in one chain, or a sequence is between them.
     """
     outermost = min(named, key=lambda loop: len(prefix_loops(program, loop)))
     chain: list[Loop] = []

@@ -1,4 +1,4 @@
-"""reverse: a loop runs backwards."""
+"""reverse: run a loop backwards."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from polysched.schedule.program import Program, sequential_loop
 
 @dataclass(frozen=True)
 class Reverse:
-    """Run the iterations of a loop from the last to the first."""
+    """Step record of :func:`reverse`, which documents the field."""
 
     loop: str
 
 
 def reverse(program: Program, step: Reverse) -> Program:
-    """Negate the loop's values, so that the last iteration comes first.
+    """Reverse a loop: negate its values, so that the last iteration runs first.
+
+    Args:
+        loop (str): the loop.
 
     before::
 
@@ -25,6 +28,10 @@ def reverse(program: Program, step: Reverse) -> Program:
     after ``reverse("i")``::
 
         for i in -n + 1..1: S(-i)
+
+    Checks:
+        - The loop is sequential and has no prefetch, else ``StepError``.
+        - Legality: the loop carries no dependence, else ``IllegalScheduleError``.
     """
     loop = sequential_loop(program, step.loop)
 

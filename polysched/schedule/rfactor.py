@@ -1,4 +1,4 @@
-"""rfactor: a reduction becomes partial results that do not wait for each other, and their sum."""
+"""rfactor: factor a reduction into independent partial results and their combination."""
 
 from __future__ import annotations
 
@@ -27,20 +27,7 @@ from polysched.schedule.translation import combined
 
 @dataclass(frozen=True)
 class Rfactor:
-    """Give every iteration of a loop a partial result of a reduction of its own.
-
-    Args:
-        statement: a reduction, ``a[e] = a[e] op f``, of integers or declared with
-            ``order="any"``. Where ``e`` depends on data, a partial result holds all elements that
-            may be updated.
-        loop: a loop around it, often the outer or the inner one of a split.
-        into: name of the array of partial results, and the beginning of the names of its two
-            statements, ``<into>_init`` and ``<into>_combine``. By default the names are
-            ``<array>_partial``, ``<statement>_init`` and ``<statement>_combine``. Their loops are
-            named as the dimensions: ``"<statement>_combine.each_<loop>"``.
-        order: the dimensions of the array of partial results in another order, ``each_<loop>``
-            among them: by default it is the first; where iterations become lanes, last is best.
-    """
+    """Step record of :func:`rfactor`, which documents the fields."""
 
     statement: str
     loop: str
@@ -49,10 +36,22 @@ class Rfactor:
 
 
 def rfactor(program: Program, step: Rfactor) -> Program:
-    """Accumulate every iteration of a loop on its own, then combine what the iterations found.
+    """Factor a reduction: accumulate a partial result per iteration of a loop, then combine them.
 
-    No two iterations of the loop update one element afterwards, so they may run in parallel or as
-    lanes. The combination is a reduction free in its order too: it can be cut again.
+    No two iterations of the loop update the same element afterwards, so they may run in parallel or
+    as lanes. The combination is a reduction with ``order="any"`` and can be factored again.
+
+    Args:
+        statement (str): a reduction ``a[e] = a[e] op f``. If ``e`` depends on data, a partial
+            result holds all elements that may be updated.
+        loop (str): a loop around it, often the outer or the inner loop of a split.
+        into (str | None): name of the array of partial results, and the prefix of its two
+            statements, ``<into>_init`` and ``<into>_combine``. By default the names are
+            ``<array>_partial``, ``<statement>_init`` and ``<statement>_combine``. Their loops are
+            named after the dimensions: ``"<statement>_combine.each_<loop>"``.
+        order (tuple[str, ...] | None): the dimensions of the array of partial results, the
+            contiguous one last, including ``each_<loop>``. By default ``each_<loop>`` is the first.
+            Put it last if the iterations become lanes.
 
     before::
 
@@ -68,6 +67,15 @@ def rfactor(program: Program, step: Rfactor) -> Program:
             for ki in 0..8: S: acc_partial[ko, 0] = acc_partial[ko, 0] + f(i, 8*ko + ki)
           for each_ko in 0..m / 8:
             acc[i] = acc[i] + acc_partial[each_ko, 0]
+
+    Checks:
+        - The statement is a reduction, of integers or declared with ``order="any"``, else
+          ``StepError``.
+        - The loop is around the statement, sequential or parallel, has no prefetch and a bounded
+          number of iterations, else ``StepError``.
+        - ``order`` names each dimension once, and the new names are free, else ``StepError``.
+        - Legality: other statements read the result only after it is combined, else
+          ``IllegalScheduleError``.
     """
     statement, reduction = _free_reduction(program, step.statement)
     loop = _loop_around(program, step)
@@ -77,11 +85,11 @@ def rfactor(program: Program, step: Rfactor) -> Program:
     plan = plan_buffer(
         program, array, loop, into, step.order, users={statement.name}, expanded=True, may=True
     )
-    initial, combine = _made(plan, statement, reduction, prefix)
+    initial, combine = _partial_statements(plan, statement, reduction, prefix)
     _require_free_names(program, plan, initial.name, combine.name)
-    made = {initial.name: initial, combine.name: combine}
+    new = {initial.name: initial, combine.name: combine}
     partial = redirected_statement(plan, statement)
-    changed = {**program.statements, statement.name: partial, **made}
+    changed = {**program.statements, statement.name: partial, **new}
     return replace(
         program,
         arrays={**program.arrays, into: plan.buffer},
@@ -90,7 +98,7 @@ def rfactor(program: Program, step: Rfactor) -> Program:
         tree=with_copies(
             plan,
             program.tree,
-            made,
+            new,
             first=nested(copy_nest(plan, initial), initial.name),
             after=_combining_nest(plan, combine),
         ),
@@ -98,10 +106,11 @@ def rfactor(program: Program, step: Rfactor) -> Program:
 
 
 def _free_reduction(program: Program, name: str) -> tuple[Statement, Reduction]:
-    """A statement that is a reduction, and how it combines.
+    """Return a statement that is a reduction, and how it combines.
 
     Raises:
-        ScheduleError: there is no such statement, it is none, or must keep the program's order.
+        ScheduleError: there is no such statement, the statement is not a reduction, or the
+            reduction must keep the program's order.
     """
     if name not in program.statements:
         raise ScheduleError(f"no statement '{name}'{suggestion(name, program.statements)}")
@@ -109,8 +118,8 @@ def _free_reduction(program: Program, name: str) -> tuple[Statement, Reduction]:
     target = statement.target
     if statement.reduction is None:
         raise ScheduleError(
-            f"statement '{name}' is no reduction: expected '{target} = {target} op e' with op one "
-            f"of +, -, *, min and max, where e does not read '{target.array}'"
+            f"statement '{name}' is not a reduction: expected '{target} = {target} op e' with op "
+            f"one of +, -, *, min and max, where e does not read '{target.array}'"
         )
     if statement.reduction.order is not Order.ANY:
         raise ScheduleError(
@@ -121,7 +130,7 @@ def _free_reduction(program: Program, name: str) -> tuple[Statement, Reduction]:
 
 
 def _loop_around(program: Program, step: Rfactor) -> str:
-    """The loop as ``"statement.loop"``, which is never ambiguous.
+    """Return the loop as ``"statement.loop"``, which is never ambiguous.
 
     Raises:
         ScheduleError: there is no such loop, or the statement is not in it.
@@ -133,10 +142,10 @@ def _loop_around(program: Program, step: Rfactor) -> str:
     return step.loop
 
 
-def _made(
+def _partial_statements(
     plan: Buffering, statement: Statement, reduction: Reduction, prefix: str
 ) -> tuple[Statement, Statement]:
-    """The statement that starts the partial results, and the one that combines them."""
+    """Return the statements that initialize and that combine the partial results."""
     ranges = (relation.range() for relation in plan.redirect.values())
     elements = reduce(isl.Set.union, ranges).coalesce()
     initial = copy_statement(plan, f"{prefix}_init", elements, outward=False)
@@ -172,4 +181,6 @@ def _combining_nest(plan: Buffering, combine: Statement) -> Node:
     partials = Loop(
         own_dimension(plan.loop, plan.array), {combine.name: value}, nested(inner, combine.name)
     )
-    return nested((*inner[: plan.place], partials, *inner[plan.place :]), combine.name)
+    return nested(
+        (*inner[: plan.own_position], partials, *inner[plan.own_position :]), combine.name
+    )

@@ -1,4 +1,4 @@
-"""Schedules: a kernel and the steps applied to it, as one immutable value."""
+"""The schedule: a kernel and the steps applied to it, as one immutable value."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from polysched.schedule.compute_at import ComputeAt
 from polysched.schedule.distribute import Distribute
 from polysched.schedule.divide import Divide
 from polysched.schedule.fold_storage import FoldStorage
+from polysched.schedule.foreign_names import replacement
 from polysched.schedule.fuse import Fuse
 from polysched.schedule.history import loop_history
-from polysched.schedule.other_words import what_to_write
 from polysched.schedule.pack import Pack
 from polysched.schedule.parallel import Parallel
 from polysched.schedule.prefetch import Prefetch
@@ -46,25 +46,25 @@ from polysched.schedule.unroll import Unroll
 from polysched.schedule.vectorize import Vectorize
 
 STEP_QUOTA = 2_000_000
-"""Operations of isl for one step on up to 100 statements; they take it seconds."""
+"""isl operations allowed for one step on up to 100 statements: a few seconds."""
 
 DEPENDENCE_QUOTA = 10_000_000
-"""Operations of isl for the dependences of a kernel of up to 100 statements."""
+"""isl operations allowed for the dependences of a kernel of up to 100 statements."""
 
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """A kernel, the steps so far, and the programs that they make of it.
+    """A kernel, the steps applied to it, and the program after each step.
 
-    Every method returns a new schedule with one step more. A loop is named by its name, or by
-    ``"statement.loop"`` where several loops have that name. Whether the result is legal is judged
-    on the whole schedule, later: a step that breaks a dependence may be mended by another.
+    Every method returns a new schedule with one more step. A loop is named by its name, or by
+    ``"statement.loop"`` if several loops have that name. Legality is checked later, for the whole
+    schedule: a later step may repair a dependence that a step breaks.
 
     Attributes:
         kernel: the kernel as declared; ``Schedule(kernel)`` starts in program order.
         steps: the steps, first to last.
         locations: the user's source line of each step, None where unknown.
-        programs: the program before the first step, and after each.
+        programs: the program before the first step, and after each step.
     """
 
     kernel: Kernel
@@ -84,8 +84,8 @@ class Schedule:
                     program = initial_program(self.kernel)
             except (QuotaExceededError, isl.Error) as error:
                 raise KernelError(
-                    f"kernel '{self.kernel.name}': its dependences cannot be found: {error}. Make "
-                    "subscripts and bounds simpler, or declare several kernels"
+                    f"kernel '{self.kernel.name}': its dependences cannot be computed: {error}. "
+                    "Make subscripts and bounds simpler, or declare several kernels"
                 ) from None
             object.__setattr__(self, "programs", (program,))
 
@@ -93,27 +93,28 @@ class Schedule:
         steps = ".".join(map(format_step, self.steps)) or "no steps"
         return f"<Schedule of {self.kernel.name}: {steps}>"
 
-    if not TYPE_CHECKING:  # a checker of types shall see misspelled words itself
+    if not TYPE_CHECKING:  # type checkers report misspelled names themselves
 
         def __getattr__(self, name: str) -> NoReturn:
-            known = [word for word in dir(type(self)) if not word.startswith("_")]
-            hint = "" if name.startswith("_") else what_to_write(name, known)
+            known = [method for method in dir(type(self)) if not method.startswith("_")]
+            hint = "" if name.startswith("_") else replacement(name, known)
             raise AttributeError(f"a schedule has no '{name}'{hint}")
 
     @property
     def program(self) -> Program:
-        """The program after all the steps."""
+        """The program after all steps."""
         return self.programs[-1]
 
     def then(self, step: Step, location: SourceLocation | None = None) -> Self:
-        """The schedule with one step more.
+        """Return the schedule with one more step.
 
         Raises:
-            ScheduleError: it is no step, does not fit or takes too long; the message shows it.
+            ScheduleError: ``step`` is not a step, does not fit the program or takes too long; the
+                message shows the step.
         """
         if type(step) not in PRIMITIVES:
             raise ScheduleError(
-                f"{step!r} of type {type(step).__name__} is no step; expected a record such as "
+                f"{step!r} of type {type(step).__name__} is not a step; expected a record such as "
                 "Split('i', 4)"
             )
         step = with_checked_arguments(primitive_name(step), step)
@@ -125,7 +126,7 @@ class Schedule:
             reason = error.what + (history or error.advice)
             raise StepError(format_step(step), reason, error.reference) from None
         except isl.Error as error:
-            reason = f"isl gave up on it; take other factors or another order of steps ({error})"
+            reason = f"isl gave up; take other factors or another order of steps ({error})"
             raise StepError(format_step(step), reason) from None
         except (ScheduleError, QuotaExceededError) as error:
             raise StepError(format_step(step), str(error)) from None
@@ -137,11 +138,11 @@ class Schedule:
         )
 
     def of(self, kernel: Kernel) -> Self:
-        """The schedule of another kernel, without steps."""
+        """Return the schedule of another kernel, without steps."""
         return replace(self, kernel=kernel, steps=(), locations=(), programs=())
 
     def first(self, count: int) -> Self:
-        """The schedule after the first ``count`` steps."""
+        """Return the schedule after the first ``count`` steps."""
         return replace(
             self,
             steps=self.steps[:count],
@@ -150,15 +151,15 @@ class Schedule:
         )
 
     def trace(self) -> str:
-        """The steps as text, one a line."""
+        """Return the steps as text, one per line."""
         return "\n".join(map(format_step, self.steps))
 
     def split(self, loop: str, factor: int, into: tuple[str, str] | None = None) -> Self:
-        """Cut a loop into chunks: see :func:`polysched.schedule.split.split`."""
+        """Split a loop into chunks: see :func:`polysched.schedule.split.split`."""
         return self.then(Split(loop, factor, into))
 
     def divide(self, loop: str, parts: int, unit: int = 1, into: str | None = None) -> Self:
-        """Cut a loop in even parts: see :func:`polysched.schedule.divide.divide`."""
+        """Divide a loop into even parts: see :func:`polysched.schedule.divide.divide`."""
         return self.then(Divide(loop, parts, unit, into))
 
     def tile(
@@ -168,23 +169,23 @@ class Schedule:
         outer: tuple[str, ...] | None = None,
         inner: tuple[str, ...] | None = None,
     ) -> Self:
-        """Cut a nest into tiles: see :func:`polysched.schedule.tile.tile`."""
+        """Tile a loop nest: see :func:`polysched.schedule.tile.tile`."""
         return self.then(Tile(loops, factors, outer, inner))
 
     def reorder(self, *order: str) -> Self:
-        """Put loops of a nest into an order: see :func:`polysched.schedule.reorder.reorder`."""
+        """Permute the loops of a nest: see :func:`polysched.schedule.reorder.reorder`."""
         return self.then(Reorder(order))
 
     def collapse(self, outer: str, inner: str, into: str) -> Self:
-        """Run two loops as one: see :func:`polysched.schedule.collapse.collapse`."""
+        """Collapse two nested loops: see :func:`polysched.schedule.collapse.collapse`."""
         return self.then(Collapse(outer, inner, into))
 
     def fuse(self, first: str, second: str, into: str | None = None) -> Self:
-        """Merge two neighboring loops: see :func:`polysched.schedule.fuse.fuse`."""
+        """Fuse two adjacent loops: see :func:`polysched.schedule.fuse.fuse`."""
         return self.then(Fuse(first, second, into))
 
     def distribute(self, loop: str, after: str | None = None) -> Self:
-        """Split a loop's body: see :func:`polysched.schedule.distribute.distribute`."""
+        """Distribute a loop over its body: see :func:`polysched.schedule.distribute.distribute`."""
         return self.then(Distribute(loop, after))
 
     def compute_at(
@@ -194,23 +195,23 @@ class Schedule:
         recompute: bool = False,
         order: tuple[str, ...] | None = None,
     ) -> Self:
-        """Run a producer in its consumer: see :func:`polysched.schedule.compute_at.compute_at`."""
+        """Compute a producer at its use: see :func:`polysched.schedule.compute_at.compute_at`."""
         return self.then(ComputeAt(producer, at, recompute, order))
 
     def skew(self, loop: str, by: str, factor: int = 1, into: str | None = None) -> Self:
-        """Delay a loop by an outer one: see :func:`polysched.schedule.skew.skew`."""
+        """Skew a loop by an outer one: see :func:`polysched.schedule.skew.skew`."""
         return self.then(Skew(loop, by, factor, into))
 
     def shift(self, loop: str, amount: int, statement: str | None = None) -> Self:
-        """Move a statement in a loop: see :func:`polysched.schedule.shift.shift`."""
+        """Shift statements in a loop: see :func:`polysched.schedule.shift.shift`."""
         return self.then(Shift(loop, amount, statement))
 
     def reverse(self, loop: str) -> Self:
-        """Run a loop backwards: see :func:`polysched.schedule.reverse.reverse`."""
+        """Reverse a loop: see :func:`polysched.schedule.reverse.reverse`."""
         return self.then(Reverse(loop))
 
     def unroll(self, *loops: str, factor: int | None = None) -> Self:
-        """Write out the iterations of loops: see :func:`polysched.schedule.unroll.unroll`."""
+        """Unroll loops: see :func:`polysched.schedule.unroll.unroll`."""
         if not loops:
             raise ScheduleError("unroll() names no loop; expected at least one")
         schedule = self
@@ -223,7 +224,7 @@ class Schedule:
         return self.then(Parallel(loop))
 
     def vectorize(self, loop: str, lanes: int, into: str | None = None) -> Self:
-        """Run iterations as lanes: see :func:`polysched.schedule.vectorize.vectorize`."""
+        """Run iterations as vector lanes: see :func:`polysched.schedule.vectorize.vectorize`."""
         return self.then(Vectorize(loop, lanes, into))
 
     def transpose(self, loop: str, across: str, strategy: str = "network") -> Self:
@@ -233,21 +234,21 @@ class Schedule:
     def prefetch(
         self, array: str, at: str, ahead: int = 1, level: int = 1, of: str | None = None
     ) -> Self:
-        """Ask for what is read later: see :func:`polysched.schedule.prefetch.prefetch`."""
+        """Prefetch what is read later: see :func:`polysched.schedule.prefetch.prefetch`."""
         return self.then(Prefetch(array, at, ahead, level, of))
 
     def stream(self, array: str) -> Self:
-        """Write an array past the caches: see :func:`polysched.schedule.stream.stream`."""
+        """Store an array past the caches: see :func:`polysched.schedule.stream.stream`."""
         return self.then(Stream(array))
 
     def pack(
         self, array: str, at: str, order: tuple[str, ...] | None = None, into: str | None = None
     ) -> Self:
-        """Copy a tile that is read: see :func:`polysched.schedule.pack.pack`."""
+        """Pack a tile that is read: see :func:`polysched.schedule.pack.pack`."""
         return self.then(Pack(array, at, order, into))
 
     def fold_storage(self, array: str, dimension: str, size: int, into: str | None = None) -> Self:
-        """Store a dimension modulo a size: :func:`polysched.schedule.fold_storage.fold_storage`."""
+        """Fold a dimension: see :func:`polysched.schedule.fold_storage.fold_storage`."""
         return self.then(FoldStorage(array, dimension, size, into))
 
     def promote(
@@ -258,13 +259,13 @@ class Schedule:
         into: str | None = None,
         order: tuple[str, ...] | None = None,
     ) -> Self:
-        """Keep an updated tile in a buffer: see :func:`polysched.schedule.promote.promote`."""
+        """Promote an updated tile: see :func:`polysched.schedule.promote.promote`."""
         return self.then(Promote(array, at, lanes, into, order))
 
     def privatize(
         self, array: str, at: str, into: str | None = None, order: tuple[str, ...] | None = None
     ) -> Self:
-        """Expand a temporary array: see :func:`polysched.schedule.privatize.privatize`."""
+        """Privatize a temporary array: see :func:`polysched.schedule.privatize.privatize`."""
         return self.then(Privatize(array, at, into, order))
 
     def rfactor(
@@ -274,15 +275,15 @@ class Schedule:
         into: str | None = None,
         order: tuple[str, ...] | None = None,
     ) -> Self:
-        """Cut a reduction in partial results: see :func:`polysched.schedule.rfactor.rfactor`."""
+        """Factor a reduction: see :func:`polysched.schedule.rfactor.rfactor`."""
         return self.then(Rfactor(statement, loop, into, order))
 
 
 def require_schedule(value: object) -> None:
-    """Check that a caller has given a schedule.
+    """Check that a caller has passed a schedule.
 
     Raises:
-        ScheduleError: it is something else, such as a kernel.
+        ScheduleError: ``value`` is something else, such as a kernel.
     """
     if not isinstance(value, Schedule):
         raise ScheduleError(

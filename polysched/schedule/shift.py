@@ -1,4 +1,4 @@
-"""shift: a loop's iterations of one statement move by a constant."""
+"""shift: move the iterations of a loop by a constant, for one statement or for all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from polysched.schedule.program import Program, require_moderate, sequential_loo
 
 @dataclass(frozen=True)
 class Shift:
-    """Run the iterations of a loop ``amount`` later, for one statement or for all below it."""
+    """Step record of :func:`shift`, which documents the fields."""
 
     loop: str
     amount: int
@@ -20,7 +20,12 @@ class Shift:
 
 
 def shift(program: Program, step: Shift) -> Program:
-    """Add a constant to the loop's value for one statement (all, if none is named).
+    """Shift a loop: run each instance of a statement ``amount`` iterations later.
+
+    Args:
+        loop (str): the loop.
+        amount (int): iterations; a negative amount runs the instances earlier.
+        statement (str | None): a statement below the loop; by default all of them.
 
     before::
 
@@ -33,6 +38,11 @@ def shift(program: Program, step: Shift) -> Program:
         for i in 0..n + 1:
           if i < n: S(i)
           if i >= 1: T(i - 1)
+
+    Checks:
+        - The loop is sequential and has no prefetch, else ``StepError``.
+        - ``statement`` is below the loop, else ``StepError``.
+        - Legality: the moved statement keeps every dependence, else ``IllegalScheduleError``.
     """
     require_moderate(f"the amount of shift('{step.loop}')", step.amount)
     loop = sequential_loop(program, step.loop)

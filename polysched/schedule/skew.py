@@ -1,4 +1,4 @@
-"""skew: a loop's iterations are delayed in proportion to an outer loop."""
+"""skew: delay the iterations of a loop in proportion to an outer loop's value."""
 
 from __future__ import annotations
 
@@ -21,14 +21,7 @@ from polysched.schedule.program import (
 
 @dataclass(frozen=True)
 class Skew:
-    """Add ``factor`` times the value of loop ``by`` to the values of ``loop``.
-
-    Args:
-        loop: the loop that is skewed.
-        by: a loop around it.
-        factor: any integer but 0.
-        into: the new name of ``loop``; by default it keeps its own.
-    """
+    """Step record of :func:`skew`, which documents the fields."""
 
     loop: str
     by: str
@@ -37,7 +30,16 @@ class Skew:
 
 
 def skew(program: Program, step: Skew) -> Program:
-    """Delay every iteration of a loop by ``factor`` times an outer loop's value.
+    """Skew a loop: add ``factor`` times the value of an outer loop to its values.
+
+    Skewing alone changes no order. It makes a later ``reorder``, ``tile`` or ``parallel`` legal, as
+    in wavefront schedules.
+
+    Args:
+        loop (str): the loop to skew.
+        by (str): a loop around it.
+        factor (int): any integer but 0.
+        into (str | None): new name of the loop; by default it keeps its name.
 
     before::
 
@@ -48,11 +50,18 @@ def skew(program: Program, step: Skew) -> Program:
 
         for t in 0..T:
           for i in 2*t..n + 2*t: S(t, i - 2*t)
+
+    Checks:
+        - ``loop`` is sequential and has no prefetch, else ``StepError``.
+        - ``by`` is around ``loop``, else ``StepError``.
+        - ``factor`` is not 0, else ``StepError``.
+        - A new name is free around every statement of the loop, else ``StepError``.
+        - Legality: always legal; the iterations keep their order.
     """
-    what = f"the factor of skew('{step.loop}')"
-    require_moderate(what, step.factor)
+    factor_name = f"the factor of skew('{step.loop}')"
+    require_moderate(factor_name, step.factor)
     if step.factor == 0:
-        raise ScheduleError(f"{what} is 0; expected an integer other than 0")
+        raise ScheduleError(f"{factor_name} is 0; expected an integer other than 0")
     loop = sequential_loop(program, step.loop)
     outer = find_loop(program, step.by)
     if outer is loop or not any(outer is around for around in prefix_loops(program, loop)):

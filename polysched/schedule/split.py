@@ -1,4 +1,4 @@
-"""split: one loop becomes two."""
+"""split: replace a loop by a loop over chunks and a loop over the iterations of a chunk."""
 
 from __future__ import annotations
 
@@ -18,13 +18,7 @@ from polysched.schedule.program import (
 
 @dataclass(frozen=True)
 class Split:
-    """Cut a loop into chunks of ``factor`` iterations.
-
-    Args:
-        loop: the loop.
-        factor: iterations a chunk, a positive literal.
-        into: names of the outer and the inner loop; by default ``<loop>o`` and ``<loop>i``.
-    """
+    """Step record of :func:`split`, which documents the fields."""
 
     loop: str
     factor: int
@@ -32,7 +26,13 @@ class Split:
 
 
 def split(program: Program, step: Split) -> Program:
-    """Cut a loop into an outer loop over chunks and an inner loop over the iterations of a chunk.
+    """Split a loop into chunks of ``factor`` iterations; the last chunk may be shorter.
+
+    Args:
+        loop (str): the loop.
+        factor (int): iterations per chunk.
+        into (tuple[str, str] | None): names of the outer and the inner loop; by default ``<loop>o``
+            and ``<loop>i``.
 
     before::
 
@@ -42,6 +42,12 @@ def split(program: Program, step: Split) -> Program:
 
         for xo in 0..ceil(n / 4):
           for xi in 0..min(4, n - 4*xo): S(4*xo + xi)
+
+    Checks:
+        - The loop is sequential and has no prefetch, else ``StepError``.
+        - ``factor`` is positive, else ``StepError``.
+        - The new names are free around every statement of the loop, else ``StepError``.
+        - Legality: always legal; the iterations keep their order.
     """
     require_positive(f"the factor of split('{step.loop}')", step.factor)
     loop = sequential_loop(program, step.loop)
@@ -55,7 +61,7 @@ def split(program: Program, step: Split) -> Program:
 
 
 def split_loop(loop: Loop, factor: int, outer: str, inner: str) -> Loop:
-    """The two loops that replace ``loop``."""
+    """Return the two loops that replace ``loop``."""
     by = isl.Val(factor)
     return Loop(
         outer,

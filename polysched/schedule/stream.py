@@ -1,4 +1,4 @@
-"""stream: an array is written past the caches."""
+"""stream: write an array with non-temporal stores, past the caches."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from polysched.schedule.program import Program
 
 @dataclass(frozen=True)
 class Stream:
-    """Write whole vectors of an output past the caches.
-
-    Args:
-        array: an argument that the kernel writes.
-    """
+    """Step record of :func:`stream`, which documents the field."""
 
     array: str
 
 
 def stream(program: Program, step: Stream) -> Program:
-    """Store vectors to an array with non-temporal stores, which do not read the line first.
+    """Stream an output: store its whole vectors with non-temporal stores, past the caches.
 
-    It pays where an array is larger than the last cache and whole cache lines are written. The
-    processor wants addresses that are multiples of the vector's size: a vector elsewhere is stored
-    as ever, as are partial vectors. A fence ends the kernel, and every thread's share of it, so
-    that whoever runs afterwards sees what was written. No value changes, nor does the C text.
+    A non-temporal store does not read the cache line first. It pays if the array is larger than the
+    last-level cache and whole cache lines are written. A vector at an address that is not a
+    multiple of its size, and a partial vector, take an ordinary store. A fence ends the kernel and
+    the work of every thread, so that later readers see the values. The C text does not change.
+
+    Args:
+        array (str): an argument that the kernel writes.
 
     before::
 
@@ -35,16 +34,21 @@ def stream(program: Program, step: Stream) -> Program:
     after ``stream("y")``::
 
         vector iv in 0..16: y[16*i + iv] = x[16*i + iv]     load, non-temporal store
+
+    Checks:
+        - The array is an argument that the kernel writes, else ``StepError``.
+        - Its elements take whole bytes, else ``StepError``.
+        - Legality: always legal; no value and no order changes.
     """
     array = program.arrays.get(step.array)
     if array is None:
         raise ScheduleError(f"no array '{step.array}'{suggestion(step.array, program.arrays)}")
-    written = [one.name for one in program.arrays.values() if one.is_written]
+    written = [known.name for known in program.arrays.values() if known.is_written]
     if not array.is_written:
-        what = "a temporary" if array.role is Role.TEMPORARY else "an input"
+        role = "a temporary" if array.role is Role.TEMPORARY else "an input"
         raise ScheduleError(
-            f"array '{step.array}' is {what}; only what the caller sees written is streamed, here "
-            f"{', '.join(written) or 'nothing'}"
+            f"array '{step.array}' is {role}; stream takes an argument that the kernel writes, "
+            f"here {', '.join(written) or 'none'}"
         )
     if array.is_packed:
         raise ScheduleError(

@@ -1,4 +1,4 @@
-"""Schedules as text: the steps one a line, as :meth:`Schedule.trace` prints them.
+"""Schedules as text: one step per line, as :meth:`Schedule.trace` prints them.
 
 ::
 
@@ -7,8 +7,8 @@
     split('x', 5)
     reorder('xo', 'co', 'k', 'xi', 'ci')
 
-A line is a call as a method of :class:`Schedule` takes it, or with the names of the step's record.
-Only literals may stand in it, and nothing of it is run.
+A line is a call, either with the parameters of the method of :class:`Schedule` or with the fields
+of the step's record. Its arguments are literals; the text is parsed, never executed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from typing import Any, TypeVar
 from polysched.errors import ScheduleError, StepError, suggestion
 from polysched.ir.source import SourceLocation
 from polysched.schedule.excerpt import excerpt
-from polysched.schedule.other_words import what_to_write
+from polysched.schedule.foreign_names import replacement
 from polysched.schedule.primitives import PRIMITIVES, Step
 from polysched.schedule.schedule import Schedule
 
 _Schedule = TypeVar("_Schedule", bound=Schedule)
 
 LONGEST_LINE = 2000
-"""Characters: a line beyond this is no step that anyone wrote."""
+"""Largest number of characters of a line."""
 LARGEST_STEP_COUNT = 1000
 _CALL = "split('i', 4)"
 _EXAMPLE = f"one step such as {_CALL}"
@@ -42,11 +42,11 @@ _RECORDS: Mapping[str, type[Any]] = MappingProxyType(
 
 
 class ScheduleTextError(ScheduleError):
-    """A line of a schedule's text that is no step, or a step that does not fit the program.
+    """A line of a schedule's text that is not a step, or whose step does not fit the program.
 
     Attributes:
         location: the file, line and column.
-        reason: the message without the place and the line.
+        reason: the message without the location and the line.
     """
 
     def __init__(self, location: SourceLocation, reason: str, line: str) -> None:
@@ -71,7 +71,7 @@ class _Line:
         return ScheduleTextError(self.location(column), reason, self.text)
 
     def column(self, node: ast.expr | ast.keyword) -> int:
-        """Where a node begins; Python counts bytes from the first character that is no blank."""
+        """Return the 1-based column of a node; Python counts bytes from the first non-blank."""
         indent = len(self.text) - len(self.text.lstrip())
         before = self.text.lstrip().encode()[: node.col_offset].decode()
         return indent + len(before) + 1
@@ -79,7 +79,7 @@ class _Line:
 
 @dataclass(frozen=True)
 class _Call:
-    """The steps of one line, and where it names what."""
+    """The steps of one line, its column, and the column of each name in it."""
 
     line: _Line
     steps: tuple[Step, ...]
@@ -89,7 +89,7 @@ class _Call:
 
 @dataclass
 class _Recorder:
-    """What a method of `Schedule` sees as its schedule when only its steps are wanted."""
+    """A stand-in for ``self`` in the methods of :class:`Schedule` that records their steps."""
 
     steps: list[Step] = field(default_factory=list)
 
@@ -99,15 +99,15 @@ class _Recorder:
 
 
 def parse_steps(text: str, filename: str) -> tuple[tuple[Step, SourceLocation], ...]:
-    """The steps that a text lists, each with the place where it stands.
+    """Parse the steps of a text, each with its location.
 
     Args:
-        text: one step a line; ``#`` begins a comment. A call that stands for several steps, such as
-            ``unroll('i', 'j')``, gives them all.
+        text: one step per line; ``#`` begins a comment. A call that stands for several steps, such
+            as ``unroll('i', 'j')``, gives them all.
         filename: for messages.
 
     Raises:
-        ScheduleTextError: a line is no step.
+        ScheduleTextError: a line is not a step.
     """
     return tuple(
         (step, call.line.location(call.column))
@@ -117,10 +117,10 @@ def parse_steps(text: str, filename: str) -> tuple[tuple[Step, SourceLocation], 
 
 
 def apply_text(schedule: _Schedule, text: str, filename: str) -> _Schedule:
-    """The schedule with the steps that a text lists applied to it.
+    """Apply the steps of a text to a schedule.
 
     Raises:
-        ScheduleTextError: a line is no step, or its step does not fit the program.
+        ScheduleTextError: a line is not a step, or its step does not fit the program.
     """
     for call in _calls(text, filename):
         for step in call.steps:
@@ -154,7 +154,7 @@ def _parse(line: _Line) -> _Call:
         raise line.error(column, f"expected a step's name first, as in {_CALL}")
     name = node.func.id
     if name not in _RECORDS:
-        raise line.error(column, f"no step is called '{name}'{what_to_write(name, _RECORDS)}")
+        raise line.error(column, f"no step is called '{name}'{replacement(name, _RECORDS)}")
     values = [_literal(line, argument) for argument in node.args]
     named = _keywords(line, name, node)
     steps = _steps(line, column, name, values, named)
@@ -166,13 +166,13 @@ def _call_node(line: _Line) -> ast.Call:
         raise line.error(
             1, f"the line has {len(line.text):,} characters; expected at most {LONGEST_LINE:,}"
         )
-    if "\0" in line.text:  # versions of Python differ in what they say of it
+    if "\0" in line.text:  # Python's own message differs between versions
         raise line.error(
             line.text.index("\0") + 1, f"a null character; expected {_EXAMPLE} on a line"
         )
     try:
         with warnings.catch_warnings():
-            # What Python only warns of, such as '\d' in a text, is no step either.
+            # Python only warns of some errors, such as '\d' in a string; refuse them too.
             warnings.simplefilter("error")
             node = ast.parse(line.text.strip(), line.filename, mode="eval").body
     except SyntaxError as error:
@@ -180,7 +180,7 @@ def _call_node(line: _Line) -> ast.Call:
         column = min(max(error.offset or 1, 1) + indent, len(line.text) + 1)
         raise line.error(column, f"{error.msg}; expected {_EXAMPLE} on a line") from None
     except (ValueError, RecursionError, MemoryError):
-        # Brackets and signs nested deeper than Python's parser goes.
+        # Brackets or signs are nested deeper than Python's parser allows.
         raise line.error(1, f"the line cannot be read; expected {_EXAMPLE}") from None
     if not isinstance(node, ast.Call):
         raise line.error(line.column(node), f"expected {_EXAMPLE}")
@@ -203,7 +203,7 @@ def _keywords(line: _Line, name: str, node: ast.Call) -> dict[str, Any]:
 
 
 def _literal(line: _Line, node: ast.expr) -> Any:
-    """The value of a text, a number, a truth value, None, or a tuple or list of these."""
+    """Return the value of a string, a number, a truth value, None, or a tuple or list of these."""
     match node:
         case ast.Constant(value=str() | int() | float() | None as value):
             return value
@@ -226,7 +226,7 @@ def _literal(line: _Line, node: ast.expr) -> Any:
 def _steps(
     line: _Line, column: int, name: str, values: list[Any], named: Mapping[str, Any]
 ) -> tuple[Step, ...]:
-    """The steps that a call means: as the method takes it, or with the record's own names."""
+    """Return the steps of a call, with the parameters of the method or the fields of the record."""
     method, record = _method(name), _RECORDS[name]
     kinds = {parameter.kind for parameter in method.parameters.values()}
     is_variadic = inspect.Parameter.VAR_POSITIONAL in kinds and values
@@ -247,7 +247,7 @@ def _method(name: str) -> inspect.Signature:
 
 
 def _shown(form: inspect.Signature) -> str:
-    """The parameters without their types: ``loop, factor, into=None``."""
+    """Return the parameters without their types: ``loop, factor, into=None``."""
     return ", ".join(
         str(parameter.replace(annotation=parameter.empty)).replace(" ", "")
         for parameter in form.parameters.values()
@@ -256,12 +256,12 @@ def _shown(form: inspect.Signature) -> str:
 
 
 def _columns(line: _Line, node: ast.Call) -> dict[str, int]:
-    """Where each text stands among the arguments, the first place of each."""
-    found: dict[str, int] = {}
+    """Return the column of the first occurrence of each string among the arguments."""
+    columns: dict[str, int] = {}
     arguments = (*node.args, *(keyword.value for keyword in node.keywords))
     for argument in arguments:
         elements = argument.elts if isinstance(argument, ast.Tuple | ast.List) else [argument]
         for element in elements:
             if isinstance(element, ast.Constant) and isinstance(element.value, str):
-                found.setdefault(element.value, line.column(element))
-    return found
+                columns.setdefault(element.value, line.column(element))
+    return columns

@@ -1,4 +1,4 @@
-"""tile: split several loops and bring the chunk loops outside."""
+"""tile: split the loops of a perfect nest and move the chunk loops outside."""
 
 from __future__ import annotations
 
@@ -12,13 +12,7 @@ from polysched.schedule.split import Split, split
 
 @dataclass(frozen=True)
 class Tile:
-    """Split each loop by its factor; all outer loops come first, then all inner ones.
-
-    Args:
-        loops: loops of one perfect nest, the outermost first.
-        factors: iterations a tile in each.
-        outer, inner: names of the new loops; by default ``<loop>o`` and ``<loop>i``.
-    """
+    """Step record of :func:`tile`, which documents the fields."""
 
     loops: tuple[str, ...]
     factors: tuple[int, ...]
@@ -27,7 +21,13 @@ class Tile:
 
 
 def tile(program: Program, step: Tile) -> Program:
-    """Cut a nest into rectangular tiles.
+    """Tile a perfect nest: split each loop by its factor and move all outer loops outside.
+
+    Args:
+        loops (tuple[str, ...]): loops of one perfect nest, the outermost first.
+        factors (tuple[int, ...]): iterations per tile of each loop.
+        outer (tuple[str, ...] | None): names of the loops over tiles; by default ``<loop>o``.
+        inner (tuple[str, ...] | None): names of the loops inside a tile; by default ``<loop>i``.
 
     before::
 
@@ -40,6 +40,13 @@ def tile(program: Program, step: Tile) -> Program:
           for jo in 0..ceil(m / 8):
             for ii in 0..min(4, n - 4*io):
               for ji in 0..min(8, m - 8*jo): S(4*io + ii, 8*jo + ji)
+
+    Checks:
+        - There is at least one loop, and one factor and one pair of names per loop, else
+          ``StepError``.
+        - Each loop can be split by its factor (see ``split``), else ``StepError``.
+        - The loops form one perfect nest, else ``StepError``.
+        - Legality: the reordered nest keeps every dependence, else ``IllegalScheduleError``.
     """
     if not step.loops:
         raise ScheduleError("tile() names no loop; expected at least one")

@@ -1,7 +1,8 @@
-"""Dependences after an array's tile has moved into a buffer: translated, never computed again.
+"""Translation of dependences after an array's tile has moved into a buffer.
 
-What happened to ``array[e]`` inside a tile now happens to the buffer; toward everything outside
-the tile, reads count at the copy into the buffer and writes at the copy out of it.
+Dependences are translated, never computed again. Accesses to ``array[e]`` inside a tile become
+accesses to the buffer. Toward everything outside the tile, a read counts at the copy into the
+buffer, a write at the copy out of it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def translated(
     copy_in: Statement | None,
     copy_out: Statement | None,
 ) -> tuple[Dependence, ...]:
-    """The dependences of the program in which the references go to the buffer."""
+    """Return the dependences of the program in which the references go to the buffer."""
     moved = _moved(plan, dependences, copy_in, copy_out)
     return _not_empty([*moved, *_copy_dependences(plan, copy_in, copy_out)])
 
@@ -34,26 +35,26 @@ def combined(
     combine: Statement,
     statements: Mapping[str, Statement],
 ) -> tuple[Dependence, ...]:
-    """The dependences after a reduction has been cut in partial results and their combination.
+    """Return the dependences after a reduction has been factored into partial results.
 
-    Updates that go to one partial result stay as they are; toward all others, and among each
-    other, an update counts where its partial result is combined.
+    Dependences between updates of one partial result stay as they are. Toward all other instances,
+    and between updates of different partial results, an update counts at the combining statement.
 
     Args:
         plan: the buffer of partial results; it redirects the reduction's two references.
-        initial: writes the neutral element to each partial result.
-        combine: ``array[e] = array[e] op buffer[tile, e]``, a reduction free in its order.
-        statements: those of the new program.
+        initial: the statement that writes the neutral element to each partial result.
+        combine: ``array[e] = array[e] op buffer[tile, e]``, a reduction with ``order="any"``.
+        statements: the statements of the new program.
     """
     moved = [
-        _on_one_element(one, statements) if one.may and one.array == plan.array.name else one
-        for one in _moved(plan, dependences, combine, combine)
+        _on_one_element(d, statements) if d.may and d.array == plan.array.name else d
+        for d in _moved(plan, dependences, combine, combine)
     ]
     return _not_empty([*moved, *_partial_dependences(plan, initial, combine, statements)])
 
 
 def _on_one_element(dependence: Dependence, statements: Mapping[str, Statement]) -> Dependence:
-    """A conservative dependence without the pairs that touch different elements for sure.
+    """Remove from a conservative dependence the pairs that certainly touch different elements.
 
     An update that may touch many elements stands for all of them; its combination touches one each.
     """
@@ -69,7 +70,7 @@ def _on_one_element(dependence: Dependence, statements: Mapping[str, Statement])
 
 
 def _not_empty(dependences: list[Dependence]) -> tuple[Dependence, ...]:
-    return tuple(found for found in dependences if not found.relation.is_empty())
+    return tuple(d for d in dependences if not d.relation.is_empty())
 
 
 def _moved(
@@ -78,9 +79,9 @@ def _moved(
     copy_in: Statement | None,
     copy_out: Statement | None,
 ) -> list[Dependence]:
-    """The dependences at hand: inside a tile on the buffer, else between whatever stands for it."""
+    """Translate dependences: inside a tile to the buffer, else to the copies for the tile."""
     result: list[Dependence] = []
-    parted: list[_Parted] = []
+    known_parts: list[_Parts] = []
     for dependence in dependences:
         if dependence.array != plan.array.name:
             result.append(dependence)
@@ -88,7 +89,7 @@ def _moved(
         source_in, sink_in = dependence.source in plan.redirect, dependence.sink in plan.redirect
         outside = dependence
         if source_in and sink_in:
-            parts = _in_parts(plan, dependence, parted)
+            parts = _in_parts(plan, dependence, known_parts)
             result.append(replace(dependence, array=plan.buffer.name, relation=parts.inside))
             outside = replace(dependence, relation=parts.outside)
         if source_in:
@@ -100,7 +101,7 @@ def _moved(
 
 
 @dataclass(frozen=True, eq=False)
-class _Parted:
+class _Parts:
     """The pairs of a dependence that lie in one tile, and those that lie in two."""
 
     dependence: Dependence
@@ -108,16 +109,19 @@ class _Parted:
     outside: isl.Map
 
 
-def _in_parts(plan: Buffering, dependence: Dependence, known: list[_Parted]) -> _Parted:
-    """The parts of a dependence; what a reduction reads and writes makes three with the same."""
+def _in_parts(plan: Buffering, dependence: Dependence, known: list[_Parts]) -> _Parts:
+    """Return the parts of a dependence inside one tile and between two.
+
+    A reduction's read and write give three dependences with the same relation; ``known`` caches it.
+    """
     relation = dependence.relation
-    for one in known:
-        if relation.plain_is_equal(one.dependence.relation):
-            return one
+    for parts in known:
+        if relation.plain_is_equal(parts.dependence.relation):
+            return parts
     inside = plan.same_tile(dependence)
-    made = _Parted(dependence, inside, relation.subtract(inside))
-    known.append(made)
-    return made
+    parts = _Parts(dependence, inside, relation.subtract(inside))
+    known.append(parts)
+    return parts
 
 
 def _at_copy(
@@ -143,56 +147,56 @@ def _at_copy(
 
 
 def named_copy(redirect: isl.Map, copy: Statement) -> isl.Map:
-    """A redirection as a map to the instances of a copy statement that exist."""
+    """Return a redirection as a map to the instances of a copy statement that exist."""
     return redirect.set_tuple_name(isl.dim_type.out, copy.name).intersect_range(copy.domain)
 
 
 def _copy_dependences(
     plan: Buffering, copy_in: Statement | None, copy_out: Statement | None
 ) -> list[Dependence]:
-    """What ties the copies to the references inside the tile, and to each other."""
-    made: list[Dependence] = []
+    """Return the dependences between the copies, and between them and the redirected references."""
+    added: list[Dependence] = []
     name = plan.buffer.name
     for reference, redirect in plan.redirect.items():
         is_read = reference.position > 0
         if copy_in is not None:
             kind = DependenceKind.FLOW if is_read else DependenceKind.OUTPUT
             relation = named_copy(redirect, copy_in).reverse()
-            made.append(Dependence(kind, name, Reference(copy_in.name, 0), reference, relation))
+            added.append(Dependence(kind, name, Reference(copy_in.name, 0), reference, relation))
         if copy_out is not None and not is_read:
             relation = named_copy(redirect, copy_out)
             sink = Reference(copy_out.name, 1)
-            made.append(Dependence(DependenceKind.FLOW, name, reference, sink, relation))
+            added.append(Dependence(DependenceKind.FLOW, name, reference, sink, relation))
     if copy_in is not None and copy_out is not None:
         pairs = _same_element(copy_in, copy_out)
         source, sink = Reference(copy_in.name, 0), Reference(copy_out.name, 1)
-        made.append(Dependence(DependenceKind.FLOW, name, source, sink, pairs))
+        added.append(Dependence(DependenceKind.FLOW, name, source, sink, pairs))
         source, sink = Reference(copy_in.name, 1), Reference(copy_out.name, 0)
-        made.append(Dependence(DependenceKind.ANTI, plan.array.name, source, sink, pairs))
-    return made
+        added.append(Dependence(DependenceKind.ANTI, plan.array.name, source, sink, pairs))
+    return added
 
 
 def _partial_dependences(
     plan: Buffering, initial: Statement, combine: Statement, statements: Mapping[str, Statement]
 ) -> list[Dependence]:
-    """What ties the updates of a partial result to its first value and to its use."""
+    """Return the dependences of partial results: initialization, updates and combination."""
     name = plan.buffer.name
     start, use = Reference(initial.name, 0), Reference(combine.name, 2)
-    made = [Dependence(DependenceKind.FLOW, name, start, use, _same_element(initial, combine))]
+    added = [Dependence(DependenceKind.FLOW, name, start, use, _same_element(initial, combine))]
     for reference, redirect in plan.redirect.items():
         is_read = reference.position > 0
         kind = DependenceKind.FLOW if is_read else DependenceKind.OUTPUT
         may = statements[reference.statement].target.is_data_dependent
         relation = named_copy(redirect, initial).reverse()
-        made.append(Dependence(kind, name, start, reference, relation, may=may))
+        added.append(Dependence(kind, name, start, reference, relation, may=may))
         if not is_read:
             relation = named_copy(redirect, combine)
-            made.append(Dependence(DependenceKind.FLOW, name, reference, use, relation, may=may))
-    return made
+            added.append(Dependence(DependenceKind.FLOW, name, reference, use, relation, may=may))
+    return added
 
 
 def _same_element(first: Statement, second: Statement) -> isl.Map:
-    """The pairs of instances of two copies that are about one element of one tile."""
+    """Return the pairs of instances of two copies with the same tile and element."""
     pairs = isl.Map.identity(first.domain.get_space().map_from_set())
     pairs = pairs.intersect_domain(first.domain)
     return pairs.set_tuple_name(isl.dim_type.out, second.name).intersect_range(second.domain)

@@ -1,4 +1,4 @@
-"""transpose: how vectors are made whose lanes lie rows apart in memory."""
+"""transpose: choose how a vector loop accesses memory across rows."""
 
 from __future__ import annotations
 
@@ -8,20 +8,12 @@ from polysched.errors import LoopReferenceError, ScheduleError, suggestion
 from polysched.ir.tree import Loop, LoopKind, Node, TransposeStrategy, path, rewrite
 from polysched.schedule.program import Program, find_loop
 
-_NAMES = tuple(one.value for one in TransposeStrategy)
+_NAMES = tuple(strategy.value for strategy in TransposeStrategy)
 
 
 @dataclass(frozen=True)
 class Transpose:
-    """Transpose tiles of a vector loop and an unrolled one in registers.
-
-    Args:
-        loop: the vector loop.
-        across: the unrolled loop, which goes to the neighboring element of every row.
-        strategy: ``"network"`` (stages of two-input shuffles), ``"shuffle_1d"`` (one shuffle of the
-            whole tile), ``"eltwise"`` (each element by itself) or ``"gather"`` (no tile: gathers
-            and scatters).
-    """
+    """Step record of :func:`transpose`, which documents the fields."""
 
     loop: str
     across: str
@@ -29,10 +21,19 @@ class Transpose:
 
 
 def transpose(program: Program, step: Transpose) -> Program:
-    """Load rows and transpose them in registers instead of gathering; or scattering, the like.
+    """Transpose tiles of a vector loop and an unrolled loop in registers.
 
-    Nothing changes its place in time. Without this step the code generator decides; with it, a
-    strategy that cannot be had is an error when the loops are compiled.
+    The lanes of the vector loop lie rows apart in memory. Instead of gathers or scatters, whole
+    rows are loaded (or stored), and the tile is transposed by shuffles. Without this step the code
+    generator chooses the strategy. With it, an impossible strategy raises an error when the loops
+    are compiled.
+
+    Args:
+        loop (str): the vector loop.
+        across (str): the unrolled loop, which runs along the elements of a row.
+        strategy (str): ``"network"`` (stages of two-input shuffles), ``"shuffle_1d"`` (one shuffle
+            of the whole tile), ``"eltwise"`` (extract and insert each element) or ``"gather"`` (no
+            tile: gather and scatter).
 
     before::
 
@@ -42,6 +43,13 @@ def transpose(program: Program, step: Transpose) -> Program:
     after ``transpose("ii", "ji")``, in machine code::
 
         16 loads of x[ii, 0..16], 64 shuffles, 16 stores of y[ji, 0..16]
+
+    Checks:
+        - ``loop`` is a vector loop, ``across`` an unrolled loop, else ``StepError``.
+        - Every statement in the vector loop is in the unrolled loop too, else ``StepError``.
+        - ``strategy`` is one of the four, else ``StepError``; the accesses of the compiled loops
+          have tiles for it, else ``LoweringError``.
+        - Legality: always legal; the iterations keep their order.
     """
     if step.strategy not in _NAMES:
         raise ScheduleError(
@@ -53,7 +61,7 @@ def transpose(program: Program, step: Transpose) -> Program:
     across = find_loop(program, step.across)
     _require_kind(across, step.across, LoopKind.UNROLLED, "unroll it first")
     for statement in loop.values:
-        if not any(one is across for one in path(program.tree, statement)):
+        if not any(outer is across for outer in path(program.tree, statement)):
             raise ScheduleError(
                 f"statement '{statement}' runs in vector loop '{step.loop}' but not in the "
                 f"unrolled loop '{step.across}'; distribute '{step.loop}' so that each "
@@ -71,6 +79,6 @@ def _require_kind(loop: Loop, reference: str, kind: LoopKind, advice: str) -> No
     if loop.kind is not kind:
         raise LoopReferenceError(
             reference,
-            f"loop '{reference}' is no {kind.value} loop; its kind is '{loop.kind.value}'",
+            f"loop '{reference}' has kind '{loop.kind.value}'; expected '{kind.value}'",
             f"; {advice}",
         )

@@ -1,4 +1,4 @@
-"""unroll: a loop's body is written out once for every iteration."""
+"""unroll: write out the body of a loop once per iteration."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ LARGEST_UNROLLED = 1024
 
 @dataclass(frozen=True)
 class Unroll:
-    """Write the body of a loop out for every iteration, or for ``factor`` iterations at a time.
-
-    Args:
-        loop: a loop whose number of iterations has a literal bound (any loop if ``factor`` is
-            given).
-        factor: iterations written out at a time; the rest stays a loop, ``<loop>o``.
-    """
+    """Step record of :func:`unroll`, which documents the fields."""
 
     loop: str
     factor: int | None = None
 
 
 def unroll(program: Program, step: Unroll) -> Program:
-    """Write out the iterations of a loop; nothing changes its place in time.
+    """Unroll a loop completely, or by ``factor`` iterations at a time.
+
+    With a factor, the loop is split: a loop ``<loop>o`` over chunks remains, and the loop
+    ``<loop>i`` inside a chunk is unrolled.
+
+    Args:
+        loop (str): the loop; ``Schedule.unroll`` takes several.
+        factor (int | None): iterations to write out at a time; by default all of them.
 
     before::
 
@@ -47,14 +48,23 @@ def unroll(program: Program, step: Unroll) -> Program:
         S(0)
         S(1)
         S(2)
+
+    Checks:
+        - The loop is sequential and has no prefetch, else ``StepError``.
+        - Without a factor, the trip count has a literal bound of at most 1024, else ``StepError``.
+        - A factor is positive and at most 1024, else ``StepError``.
+        - With a factor, the names ``<loop>o`` and ``<loop>i`` are free, else ``StepError``.
+        - Legality: always legal; the iterations keep their order.
     """
     loop = sequential_loop(program, step.loop)
     name = base_name(step.loop)
     if step.factor is not None:
-        what = f"the factor of unroll('{step.loop}')"
-        require_positive(what, step.factor)
+        factor_name = f"the factor of unroll('{step.loop}')"
+        require_positive(factor_name, step.factor)
         if step.factor > LARGEST_UNROLLED:
-            raise ScheduleError(f"{what} is {step.factor}; expected at most {LARGEST_UNROLLED}")
+            raise ScheduleError(
+                f"{factor_name} is {step.factor}; expected at most {LARGEST_UNROLLED}"
+            )
         require_fresh(program, loop, f"{name}o", f"{name}i")
         pair = split_loop(loop, step.factor, f"{name}o", f"{name}i")
         assert isinstance(pair.body, Loop)

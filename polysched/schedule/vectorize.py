@@ -1,4 +1,4 @@
-"""vectorize: the iterations of a loop run together as the lanes of a vector."""
+"""vectorize: run consecutive iterations of a loop together, as the lanes of a vector."""
 
 from __future__ import annotations
 
@@ -20,14 +20,7 @@ LARGEST_LANES = 64
 
 @dataclass(frozen=True)
 class Vectorize:
-    """Run ``lanes`` consecutive iterations of a loop at a time.
-
-    Args:
-        loop: the loop.
-        lanes: iterations a vector, a power of two.
-        into: name of the loop over the lanes; by default ``<loop>v``. The loop itself stays and
-            counts vectors.
-    """
+    """Step record of :func:`vectorize`, which documents the fields."""
 
     loop: str
     lanes: int
@@ -35,9 +28,15 @@ class Vectorize:
 
 
 def vectorize(program: Program, step: Vectorize) -> Program:
-    """Run the iterations of a loop ``lanes`` at a time, each statement below for all lanes at once.
+    """Vectorize a loop: run ``lanes`` consecutive iterations at a time, statement by statement.
 
-    Every read of a statement comes before its writes; lanes outside the loop are masked.
+    Each statement below the loop runs for all lanes at once and makes all its reads before its
+    writes. Lanes outside the loop's bounds are masked. The loop keeps its name and counts vectors.
+
+    Args:
+        loop (str): the loop.
+        lanes (int): lanes per vector, a power of two up to 64.
+        into (str | None): name of the loop over the lanes; by default ``<loop>v``.
 
     before::
 
@@ -47,6 +46,14 @@ def vectorize(program: Program, step: Vectorize) -> Program:
 
         for i in 0..ceil(n / 16):
           vector iv in 0..min(16, n - 16*i): S(16*i + iv)
+
+    Checks:
+        - The loop is sequential and has no prefetch, else ``StepError``.
+        - ``lanes`` is a power of two from 1 to 64, else ``StepError``.
+        - No statement below the loop runs in a vector loop already, else ``StepError``.
+        - The new name is free around every statement of the loop, else ``StepError``.
+        - Legality: the order in which vectors run keeps every dependence, else
+          ``IllegalScheduleError``.
     """
     require_positive(f"the number of lanes of vectorize('{step.loop}')", step.lanes)
     if step.lanes & (step.lanes - 1) or step.lanes > LARGEST_LANES:

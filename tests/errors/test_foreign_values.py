@@ -38,7 +38,7 @@ def test_schedules() -> None:
 
 def test_machines() -> None:
     for what in (ARRAY, 3, []):
-        with pytest.raises(ps.PolyschedError, match="means no machine; expected a preset's name"):
+        with pytest.raises(ps.PolyschedError, match="is not a machine; expected a preset's name"):
             ps.compile(schedule(), what)  # type: ignore[arg-type]
 
 

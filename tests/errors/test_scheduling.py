@@ -46,7 +46,7 @@ from tests.support import kernels
         (lambda s: s.tile((), ()), "tile() names no loop"),
         (lambda s: s.tile(("i",), 4), "factors=4; expected a tuple such as (4, 8)"),
         (lambda s: s.tile("i", (4,)), "loops='i'; expected a tuple such as ('i', 'j')"),
-        (lambda s: s.then("split"), "'split' of type str is no step; expected a record such as"),
+        (lambda s: s.then("split"), "'split' of type str is not a step; expected a record such as"),
     ],
 )
 def test_steps(step: Callable[[ps.Schedule], ps.Schedule], message: str) -> None:
@@ -68,7 +68,7 @@ def test_a_kernel_is_no_schedule(judge: Callable[[object], object]) -> None:
 
 
 def test_a_machine_of_another_type() -> None:
-    with pytest.raises(ps.MachineError, match="3 of type int means no machine; expected a preset"):
+    with pytest.raises(ps.MachineError, match="3 of type int is not a machine; expected a preset"):
         ps.compile(ps.Schedule(kernels.scale()), 3)  # type: ignore[arg-type]
 
 
@@ -177,7 +177,7 @@ def test_a_step_on_a_vector_loop(step: Callable[[ps.Schedule], ps.Schedule]) -> 
         (lambda s: s.promote("z", "i"), "no array 'z'; known are 'x', 'y'"),
         (
             lambda s: s.compute_at("T", "i"),
-            "no statement is, and none writes, 'T'; known are 'S', '",
+            "'T' is neither a statement nor an array that a statement writes; known are 'S', '",
         ),
         (lambda s: s.shift("i", 1, "T"), "statement 'T' is not below loop 'i'; known are 'S'"),
         (lambda s: s.split("T.i", 4), "no statement 'T' (in loop 'T.i'); known are 'S'"),

@@ -282,7 +282,7 @@ MUTANTS = (
         "slots-are-elements",
         "what a buffer holds of a folded array is taken for elements",
         "polysched/schedule/elements.py",
-        "        if any(one.storage and one.array == array.name for one in program.dependences):\n"
+        "        if any(d.storage and d.array == array.name for d in program.dependences):\n"
         "            return None\n",
         "",
         (CONTRACT_TESTS,),

@@ -82,7 +82,7 @@ def _result_after_matmul() -> Kernel:
 
 
 def test_unknown_producer() -> None:
-    with pytest.raises(ScheduleError, match="no statement is, and none writes, 'tt'; did you mean"):
+    with pytest.raises(ScheduleError, match="'tt' is neither a statement nor .*; did you mean"):
         Schedule(kernels.chain()).compute_at("tt", "C.i")
 
 
@@ -99,7 +99,7 @@ def test_loop_that_reads_nothing_of_it() -> None:
 
 
 def test_order_without_a_buffer() -> None:
-    with pytest.raises(ScheduleError, match="is of the buffer that recompute=True makes; without"):
+    with pytest.raises(ScheduleError, match="needs recompute=True, which makes the buffer that it"):
         Schedule(kernels.blur()).compute_at("t", "C.i", order=("d1", "d0"))
 
 
@@ -115,7 +115,7 @@ def test_instances_that_nobody_reads() -> None:
         x[i] = cast(i, i32)
     with build.loops(i=4) as i, build.statement("C"):
         y[i] = x[i]
-    with pytest.raises(ScheduleError, match="instances of 'P' would be left without a place"):
+    with pytest.raises(ScheduleError, match="instances of 'P' have no iteration to run in"):
         Schedule(build.kernel()).compute_at("P", "C.i")
 
 

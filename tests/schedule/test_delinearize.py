@@ -10,7 +10,7 @@ from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import i32
 from polysched.ir.kernel import Statement
 from polysched.ir.tree import path
-from polysched.schedule.delinearize import digits, indices_of, tile_columns
+from polysched.schedule.delinearize import delinearized, indices_of, tile_coordinates
 from polysched.schedule.program import Program
 from polysched.schedule.schedule import Schedule
 
@@ -41,11 +41,11 @@ def points(statement: Statement) -> Iterator[isl.Point]:
     return iter(found)
 
 
-def test_the_digits_tell_what_the_loop_tells() -> None:
+def test_the_coordinates_identify_the_iteration() -> None:
     program = collapsed()
     statement = program.statements["S"]
     (around, *_) = path(program.tree, "S")
-    columns = tile_columns([statement], [around])["S"]
+    columns = tile_coordinates([statement], [around])["S"]
     assert [sorted(indices_of(column)) for column in columns] == [[0], [1], [2]]
     seen = {}
     for point in points(statement):
@@ -56,14 +56,14 @@ def test_the_digits_tell_what_the_loop_tells() -> None:
     assert len(set(seen.values())) == len(seen) == 2 * 3 * 4
 
 
-def test_a_digit_follows_from_the_number() -> None:
+def test_a_coordinate_follows_from_the_linear_index() -> None:
     program = collapsed()
     statement = program.statements["S"]
     function = path(program.tree, "S")[0].values["S"]
     line = isl.Set("{ [x] }")
     local = isl.LocalSpace.from_space(line.get_space())
     number = isl.Aff.var_on_domain(local, isl.dim_type.set, 0)
-    found = digits(function, statement.domain, number)
+    found = delinearized(function, statement.domain, number)
     assert found is not None
     for point in points(statement):
         at = line.fix_val(isl.dim_type.set, 0, function.eval(point)).sample_point()
@@ -89,11 +89,11 @@ def test_a_digit_follows_from_the_number() -> None:
         ("(0)", 2, 1),
     ],
 )
-def test_what_has_digits(function: str, last: int, count: int) -> None:
+def test_which_functions_are_linear_indices(function: str, last: int, count: int) -> None:
     value = isl.PwAff(f"{SPACE}[{function}] }}")
     domain = isl.Set(BOX.format(last))
     zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(domain.get_space()))
-    found = digits(value, domain, zero)
+    found = delinearized(value, domain, zero)
     assert (1 if found is None else len(found)) == count
 
 
@@ -106,7 +106,7 @@ def test_statements_share_the_places_of_their_numbers() -> None:
     (loop, *_) = path(program.tree, "S")
     both = [replace(statement, name=name, domain=domain) for name in ("up", "down")]
     one = replace(loop, values={"up": up, "down": down})
-    found = tile_columns(both, [one])
+    found = tile_coordinates(both, [one])
     assert {name: len(columns) for name, columns in found.items()} == {"up": 1, "down": 1}
-    alike = tile_columns(both, [replace(loop, values={"up": up, "down": up})])
+    alike = tile_coordinates(both, [replace(loop, values={"up": up, "down": up})])
     assert {name: len(columns) for name, columns in alike.items()} == {"up": 2, "down": 2}

@@ -44,7 +44,7 @@ def test_triangular() -> None:
 
 
 def test_one_thing_only() -> None:
-    with pytest.raises(ScheduleError, match=r"loop 'i' holds one thing only \(S\)"):
+    with pytest.raises(ScheduleError, match=r"body of loop 'i' is not a sequence \(S\)"):
         Schedule(kernels.grid()).distribute("i")
 
 

@@ -89,5 +89,7 @@ def test_errors(arguments: tuple, message: str) -> None:
 
 
 def test_a_loop_of_unknown_length() -> None:
-    with pytest.raises(ScheduleError, match="cannot be cut in 4 parts: where it starts and ends"):
+    with pytest.raises(
+        ScheduleError, match="cannot be divided into 4 parts: its first or last value"
+    ):
         Schedule(kernels.scale()).divide("i", 4)

@@ -44,7 +44,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     fails(tmp_path, f"cannot read schedule file '{tmp_path}': Is a directory")
     missing = tmp_path / "none"
     fails(missing, f"cannot read schedule file '{missing}': No such file or directory")
-    fails("a\0b", "cannot read schedule file 'a\\x00b': it is no path")
+    fails("a\0b", "cannot read schedule file 'a\\x00b': it is not a path")
     fails("/dev/zero", "schedule file '/dev/zero' is larger than 1,048,576 bytes; expected one st")
 
 

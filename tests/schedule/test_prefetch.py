@@ -164,7 +164,7 @@ ERRORS = [
         "are those of loop 'j', which is not around 'i'; expected one of i",
     ),
     (("y", "i"), {"kernel": kernels.scale(8)}, "no statement below loop 'i' reads array 'y'"),
-    (("x", "i"), {"kernel": columns(8, None)}, "reads of array 'x' has no literal extent"),
+    (("x", "i"), {"kernel": columns(8, None)}, "loop 'i' reads has no literal extent"),
     (
         ("x", "i"),
         {"kernel": columns(8, 4000)},
@@ -201,7 +201,9 @@ def test_an_index_that_is_data() -> None:
     x, y = build.input("x", f32, (8,)), build.output("y", f32, (8,))
     with build.loops(i=8) as i, build.statement("S"):
         y[i] = x[at[i]]
-    with pytest.raises(ScheduleError, match="known only when it runs; what is prefetched has aff"):
+    with pytest.raises(
+        ScheduleError, match="known only at run time; prefetch takes an array with aff"
+    ):
         Schedule(build.kernel()).prefetch("x", "i")
     assert requests(Schedule(build.kernel()).prefetch("at", "i", 4)) == ["prefetch at[i + 4]"]
 
@@ -230,7 +232,9 @@ def test_what_is_prefetched_stays_to_be_read() -> None:
 def test_a_buffer_of_the_iteration() -> None:
     schedule = Schedule(columns(8, 4)).split("i", 2).pack("x", "io")
     for at, of in (("io", None), ("S.ii", "io")):
-        with pytest.raises(ScheduleError, match="a buffer of that iteration; prefetch what fills"):
+        with pytest.raises(
+            ScheduleError, match="a buffer of that iteration; prefetch the array that"
+        ):
             schedule.prefetch("x_packed", at, of=of)
 
 

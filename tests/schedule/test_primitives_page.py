@@ -13,41 +13,45 @@ from polysched.schedule.schedule import Schedule
 from tests.golden import compare_with_golden
 
 NOTES = Path(__file__).parents[2] / "notes"
-HEAD = """# Words
+HEAD = """# Scheduling primitives
 
-Every primitive of a schedule: the call, what it means, and a loop nest before and after it. Each is
-a method of `ps.Schedule`, and a line of a schedule file. A loop is named by its name, or as
-`"statement.loop"` where several loops have that name; `0..n` ends before `n`. What is judged is the
-schedule as a whole, not each step.
+Each primitive is a method of `ps.Schedule` and a line of a schedule file. An entry has four parts:
+a sentence, the arguments with their types, the rewrite of a loop nest (before -> after), and the
+checks: what must hold, else which error. `0..n` ends before `n`. Rules for all primitives:
+
+- A loop is named by its name, or as `"statement.loop"` if several loops have that name. A name
+  that means no loop or several is a `StepError`.
+- An argument of another type, or a number above 2^40, is a `StepError`.
+- A step is refused with a `StepError` if it nests too many loops, unrolls a statement more than
+  1024 times, or needs numbers that may not fit 64 bits.
+- `StepError` is raised by the step. *Legality* is proved for the schedule as a whole, not for each
+  step. If it is refuted, compilation raises `IllegalScheduleError` with a witness; if it is
+  undecided, `UnknownLegalityError`. Updates of a reduction with `order="any"` may change order.
 
 The docstrings make this page: `pytest tests/schedule/test_primitives_page.py --update-golden`.
 """
 FAMILIES = {
     "Loops": "split tile divide reorder collapse fuse distribute skew shift reverse",
-    "How a loop runs": "unroll vectorize parallel prefetch transpose stream",
-    "Where values are computed, and where they lie": (
-        "compute_at pack promote privatize rfactor fold_storage"
-    ),
+    "Execution of loops": "unroll vectorize parallel prefetch transpose stream",
+    "Placement and storage of values": ("compute_at pack promote privatize rfactor fold_storage"),
 }
 
 
 def page() -> str:
-    records = {function.__name__: record for record, function in PRIMITIVES.items()}
     functions = {function.__name__: function for function in PRIMITIVES.values()}
     parts = [HEAD]
-    for family, words in FAMILIES.items():
+    for family, names in FAMILIES.items():
         parts.append(f"## {family}\n")
-        for word in words.split():
-            documented = (records[word], functions[word])
-            parts += [f"### `{_call(word)}`\n", *map(_markdown, documented)]
+        for name in names.split():
+            parts += [f"### `{_call(name)}`\n", _markdown(functions[name])]
     return "\n".join(parts)
 
 
-def _call(word: str) -> str:
+def _call(name: str) -> str:
     """The call as users write it: without ``self`` and types."""
-    _, *parameters = inspect.signature(getattr(Schedule, word)).parameters.values()
+    _, *parameters = inspect.signature(getattr(Schedule, name)).parameters.values()
     written = (parameter.replace(annotation=parameter.empty) for parameter in parameters)
-    return f"{word}({', '.join(map(str, written))})"
+    return f"{name}({', '.join(map(str, written))})"
 
 
 def _markdown(documented: Callable[..., object]) -> str:
@@ -55,6 +59,8 @@ def _markdown(documented: Callable[..., object]) -> str:
     for paragraph in inspect.cleandoc(documented.__doc__ or "").split("\n\n"):
         if paragraph.startswith("Args:\n"):
             lines += [_arguments(paragraph), ""]
+        elif paragraph.startswith("Checks:\n"):
+            lines += ["*Checks*:", "", _prose(dedent(paragraph.removeprefix("Checks:\n"))), ""]
         elif paragraph == "before::":
             lines.append("```")
         elif paragraph.startswith("after "):
@@ -69,9 +75,9 @@ def _markdown(documented: Callable[..., object]) -> str:
 
 
 def _arguments(paragraph: str) -> str:
-    """``Args:`` as a list; what goes on stands further in."""
+    """``Args:`` as a list; continuation lines are indented."""
     entries = dedent(paragraph.removeprefix("Args:\n")).split("\n")
-    items = [re.sub(r"^(\w[\w, ]*): ", r"- `\1`: ", line) for line in entries]
+    items = [re.sub(r"^(\w+) \((.*?)\): ", r"- `\1` (`\2`): ", line) for line in entries]
     return "\n".join(_prose(re.sub(r"^ +", "  ", line)) for line in items)
 
 

@@ -167,7 +167,7 @@ def test_array_that_is_only_read() -> None:
 
 
 def test_lanes_need_literal_extents() -> None:
-    with pytest.raises(ScheduleError, match=r"whose extents, .*, are no literals.*tile the loops"):
+    with pytest.raises(ScheduleError, match=r"whose extents, .*, are not literals.*tile the loops"):
         Schedule(kernels.grid()).promote("y", "i", lanes=8)
 
 

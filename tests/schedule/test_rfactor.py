@@ -358,7 +358,7 @@ def test_order_of_the_program() -> None:
 
 
 def test_no_reduction() -> None:
-    expected = r"'init' is no reduction: expected 'c\[i, j\] = c\[i, j\] op e' with op one"
+    expected = r"'init' is not a reduction: expected 'c\[i, j\] = c\[i, j\] op e' with op one"
     with pytest.raises(ScheduleError, match=expected):
         Schedule(kernels.matmul()).rfactor("init", "j")
 

@@ -33,6 +33,6 @@ def test_a_step_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) 
 def test_dependences_that_take_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = kernels.matmul()
     monkeypatch.setattr(module, "DEPENDENCE_QUOTA", 50)
-    expected = "kernel 'matmul': its dependences cannot be found: isl needs more than the 50"
+    expected = "kernel 'matmul': its dependences cannot be computed: isl needs more than the 50"
     with pytest.raises(KernelError, match=expected):
         Schedule(kernel)

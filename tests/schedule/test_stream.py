@@ -69,8 +69,8 @@ def test_scattered_vectors_that_no_tile_mends() -> None:
     ("step", "message"),
     [
         (lambda s: s.stream("z"), "no array 'z'"),
-        (lambda s: s.stream("x"), "array 'x' is an input; only what the caller sees .*, here y"),
-        (lambda s: s.stream("t"), "array 't' is a temporary; only what the caller sees written"),
+        (lambda s: s.stream("x"), "array 'x' is an input; stream takes .*, here y"),
+        (lambda s: s.stream("t"), "array 't' is a temporary; stream takes an argument that"),
     ],
 )
 def test_errors(step: Callable[[Schedule], Schedule], message: str) -> None:

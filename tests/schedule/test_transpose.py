@@ -81,8 +81,8 @@ def test_tile_that_cannot_be_formed() -> None:
     ("step", "message"),
     [
         (lambda s: s.transpose("iiv", "ji", "netwrk"), "unknown strategy 'netwrk' of transpose"),
-        (lambda s: s.transpose("ji", "ji"), "loop 'ji' is no vector loop; its kind is 'unrolled'"),
-        (lambda s: s.transpose("iiv", "jo"), "loop 'jo' is no unrolled loop; its kind is 'for'"),
+        (lambda s: s.transpose("ji", "ji"), "loop 'ji' has kind 'unrolled'; expected 'vector'"),
+        (lambda s: s.transpose("iiv", "jo"), "loop 'jo' has kind 'for'; expected 'unrolled'"),
         (lambda s: s.transpose("k", "ji"), "no loop 'k'"),
     ],
 )

@@ -4,7 +4,7 @@ import inspect
 import pytest
 
 import polysched as ps
-from polysched.schedule.other_words import OTHER_WORDS, what_to_write
+from polysched.schedule.foreign_names import FOREIGN_NAMES, replacement
 from tests.support import kernels
 
 
@@ -29,10 +29,10 @@ def test_a_word_that_is_none(word: str, message: str) -> None:
 
 
 def test_no_word_is_ours() -> None:
-    assert not {word for word in OTHER_WORDS if hasattr(ps.Schedule, word)}
+    assert not {word for word in FOREIGN_NAMES if hasattr(ps.Schedule, word)}
 
 
-@pytest.mark.parametrize("ours", sorted(set(OTHER_WORDS.values())))
+@pytest.mark.parametrize("ours", sorted(set(FOREIGN_NAMES.values())))
 def test_what_to_write_is_there(ours: str) -> None:
     if ours.startswith("no step"):
         return
@@ -44,8 +44,8 @@ def test_what_to_write_is_there(ours: str) -> None:
 
 
 def test_primitives_page_in_a_file() -> None:
-    assert what_to_write("Parallelize", ["split"]) == "; write parallel(loop)"
-    assert what_to_write("splt", ["split"]) == "; did you mean 'split'?"
+    assert replacement("Parallelize", ["split"]) == "; write parallel(loop)"
+    assert replacement("splt", ["split"]) == "; did you mean 'split'?"
 
 
 def test_a_schedule_has_what_it_had() -> None:

@@ -1,4 +1,4 @@
-"""The words of other systems for what a step does, and ours: for messages."""
+"""Scheduling terms of other systems and the primitives that replace them, for messages."""
 
 from __future__ import annotations
 
@@ -41,14 +41,17 @@ _SEVERAL: Mapping[str, str] = MappingProxyType(
         "verify validate prove": "check()",
     }
 )
-"""Of Halide, TVM, Exo, MLIR and the books, by what to write instead; what is ours is not here."""
+"""Names in Halide, TVM, Exo, MLIR and textbooks, each with what to write instead.
 
-OTHER_WORDS: Mapping[str, str] = MappingProxyType(
-    {word: ours for words, ours in _SEVERAL.items() for word in words.split()}
+Our own names do not belong here.
+"""
+
+FOREIGN_NAMES: Mapping[str, str] = MappingProxyType(
+    {name: ours for names, ours in _SEVERAL.items() for name in names.split()}
 )
 
 
-def what_to_write(word: str, known: Iterable[str]) -> str:
-    """The end of a message about a word that is none: ours for the same, else the nearest known."""
-    ours = OTHER_WORDS.get(word.lower())
-    return suggestion(word, known) if ours is None else f"; write {ours}"
+def replacement(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name: the primitive to write, or near names."""
+    ours = FOREIGN_NAMES.get(name.lower())
+    return suggestion(name, known) if ours is None else f"; write {ours}"
