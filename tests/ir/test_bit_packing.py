@@ -52,7 +52,9 @@ def test_what_does_not_fit() -> None:
         pack_bits(values, "i4", overflow="raise")
     with pytest.raises(CallError, match=r"value 8 at \[1, 0\] does not fit u3"):
         pack_bits(np.array([[7, 0], [8, 9]]), "u3", overflow="raise", rows="padded")
-    with pytest.raises(CallError, match="overflow='clip' is no policy .* 'wrap', 'saturate'"):
+    with pytest.raises(
+        CallError, match="overflow='clip' is not an overflow policy; .* 'wrap', 'saturate'"
+    ):
         pack_bits(values, "i4", overflow="clip")
 
 
