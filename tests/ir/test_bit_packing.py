@@ -111,9 +111,9 @@ def test_layouts_are_said_where_they_matter() -> None:
     assert as_rows("array 'w'", i4, 1, None) is Rows.PADDED
     assert as_rows("array 'w'", i4, 2, "contiguous") is Rows.CONTIGUOUS
     assert as_rows("array 'w'", i8, 2, None) is None
-    with pytest.raises(KernelError, match="rows='padded' says how .* and i8 takes whole bytes"):
+    with pytest.raises(KernelError, match="rows='padded' sets the .* but i8 takes whole bytes"):
         as_rows("array 'w'", i8, 2, "padded")
     with pytest.raises(KernelError, match="array 'w' of i4 has no dimension; .* such as \\(1,\\)"):
         as_rows("array 'w'", i4, 0, None)
-    with pytest.raises(KernelError, match="rows='tight' is no layout; expected 'padded' or"):
+    with pytest.raises(KernelError, match="rows='tight' is not a layout; expected 'padded' or"):
         as_rows("array 'w'", i4, 2, "tight")
