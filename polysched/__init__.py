@@ -1,4 +1,4 @@
-"""polysched: loop nests scheduled in Halide's words, proved legal, compiled to AVX-512.
+"""polysched: schedule affine loop nests with Halide's primitives, prove them legal, compile them.
 
 ::
 
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from polysched.runtime.kernel import CompiledKernel
     from polysched.user import Schedule
 
-_LATER = MappingProxyType(
+_LAZY = MappingProxyType(
     {
         "CompiledKernel": "polysched.runtime.kernel",
         "Computed": "polysched.library.matmul.computed",
@@ -97,22 +97,25 @@ _LATER = MappingProxyType(
         "transpose": "polysched.library.transpose.call",
     }
 )
-"""The checker, LLVM and the runtime are loaded when they are first used: a third of the import."""
+"""Public names that are imported on first use, by module.
+
+They need the checker, LLVM and the runtime, whose import takes a third of the total import time.
+"""
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        found = getattr(import_module(_LATER[name]), name)
-        # From now on it is found without asking here, which takes a microsecond.
-        globals()[name] = found
-        return found
-    of_numpy = {function.__name__ for function in OF_NUMPY}
-    hint = f"; numpy's functions stand for operations: np.{name}(x[i])" if name in of_numpy else ""
+    if name in _LAZY:
+        value = getattr(import_module(_LAZY[name]), name)
+        # Later lookups find the global and skip this function, which takes a microsecond.
+        globals()[name] = value
+        return value
+    numpy_names = {function.__name__ for function in OF_NUMPY}
+    hint = f"; call numpy's function in a kernel: np.{name}(x[i])" if name in numpy_names else ""
     raise AttributeError(f"module 'polysched' has no attribute '{name}'{hint}")
 
 
 def __dir__() -> list[str]:
-    """The names for users, those too that are loaded later."""
+    """List the public names, including those that are imported on first use."""
     return [*__all__]
 
 

@@ -1,36 +1,36 @@
-"""The errors polysched raises on purpose; everything else that escapes is a defect."""
+"""Exceptions of polysched. Any other exception that reaches the user is a bug."""
 
 import difflib
 from collections.abc import Iterable
 
 
 class PolyschedError(Exception):
-    """Base of all: one message that names the thing, what was expected and what to do."""
+    """Base class; the message names the object at fault, the expected input and the remedy."""
 
 
 class KernelError(PolyschedError):
-    """A kernel declaration that is malformed: types, shapes, subscripts, bounds."""
+    """A kernel declaration is malformed: a type, shape, subscript or bound."""
 
 
 class NoAttributeError(KernelError, AttributeError):
-    """An expression is asked for what it does not have, such as ``x[i].sum()``."""
+    """An expression lacks the attribute that the caller uses, as in ``x[i].sum()``."""
 
 
 class EmptyDomainError(KernelError):
-    """A statement that never runs, whatever the parameters are."""
+    """A statement has an empty iteration domain for all parameter values."""
 
 
 class ScheduleError(PolyschedError):
-    """A schedule step that cannot be applied to the program it was given."""
+    """A schedule step cannot be applied to the program."""
 
 
 class LoopReferenceError(ScheduleError):
-    """A step names a loop that is not there, or that is not as the step needs it.
+    """A step names a loop that does not exist, or that the step cannot transform.
 
     Attributes:
-        reference: the name as the step gives it.
-        what: what is wrong with the loop.
-        advice: the rest of the message, where nothing better is known.
+        reference: the loop name as the step spells it.
+        what: the problem with the loop; the first part of the message.
+        advice: the default second part of the message; a caller may replace it by better advice.
     """
 
     def __init__(self, reference: str, what: str, advice: str) -> None:
@@ -41,12 +41,12 @@ class LoopReferenceError(ScheduleError):
 
 
 class StepError(ScheduleError):
-    """A step that could not be applied, in the terms of the schedule that it was given to.
+    """A step of a schedule could not be applied; the message quotes the step.
 
     Attributes:
         step: the step as text.
-        reason: why, a message without the step.
-        reference: the loop that is at fault, as the step names it; None where it is something else.
+        reason: the message without the step.
+        reference: the name of the loop at fault as the step spells it; None if no loop is at fault.
     """
 
     def __init__(self, step: str, reason: str, reference: str | None = None) -> None:
@@ -57,51 +57,51 @@ class StepError(ScheduleError):
 
 
 class LoweringError(PolyschedError):
-    """A scheduled program that the code generator cannot turn into loops or machine code."""
+    """The code generator cannot lower a scheduled program to loops or machine code."""
 
 
 class CodeTooLargeError(LoweringError):
-    """So much code that LLVM would take minutes and gigabytes for it."""
+    """The generated code is so large that LLVM would need minutes and gigabytes to compile it."""
 
 
 class CallError(PolyschedError):
-    """An argument of a compiled kernel's call that does not fit."""
+    """An argument of a call does not match the kernel's signature."""
 
 
 class OutOfMemoryError(CallError, MemoryError):
-    """There is no memory for what a call needs: its outputs, or the kernel's workspace."""
+    """A call cannot allocate its outputs or the kernel's workspace."""
 
 
 class MachineError(PolyschedError):
-    """A machine description is unknown, unreadable, malformed or does not fit this host."""
+    """A machine description is unknown, unreadable, malformed or incompatible with this host."""
 
 
 class AssemblyError(PolyschedError):
-    """Assembly text that the counter cannot read."""
+    """The instruction counter cannot parse an assembly text."""
 
 
 class BenchError(PolyschedError):
-    """A race that cannot be run as asked: its rules, its contestants or its sizes."""
+    """A benchmark cannot run with the requested settings, contestants or sizes."""
 
 
 class PlotError(PolyschedError):
-    """A picture that cannot be made as asked: its dimensions, its sizes, its file."""
+    """A plot cannot be drawn with the requested dimensions, sizes or file."""
 
 
 class ExportError(PolyschedError):
-    """An export that cannot be made as asked: its names, its files, its linker."""
+    """An export failed: invalid names, unwritable files or a linker error."""
 
 
 class CacheWarning(UserWarning):
-    """Compiled code is not kept on disk, or not as asked for; the message says why."""
+    """The object cache on disk is unusable or ignores a setting; the message gives the reason."""
 
 
 class FrontendError(PolyschedError):
-    """A source text of a frontend that is malformed, or says what a kernel cannot say.
+    """A frontend's source text is malformed, or uses a construct that kernels do not support.
 
     Attributes:
-        reason: the message without the place and the line of the source.
-        location: the place (`polysched.ir.source.SourceLocation`), None where there is none.
+        reason: the message without the source location and the quoted source line.
+        location: the `polysched.ir.source.SourceLocation`; None if it is unknown.
     """
 
     def __init__(self, message: str, reason: str | None = None, location: object = None) -> None:
@@ -111,13 +111,13 @@ class FrontendError(PolyschedError):
 
 
 class TargetError(PolyschedError):
-    """A file, or a name in it, that gives the command line no kernel or schedule."""
+    """The command line's ``FILE.py:NAME`` does not yield a kernel or schedule."""
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown `name`: the nearest of `known` names, else all of them.
+    """Suggest alternatives for an unknown `name`: the nearest of the `known` names, else all.
 
-    Returns text that follows the name directly, e.g. ``"; did you mean 'co' or 'ci'?"``.
+    Returns text to append directly after the name, e.g. ``"; did you mean 'co' or 'ci'?"``.
     """
     candidates = sorted(set(known))
     if not candidates:

@@ -1,8 +1,9 @@
-"""Forks of a process whose other threads are at work.
+"""Fork safety: acquire polysched's global locks before ``fork`` and release them afterwards.
 
-Only the thread that forks lives on in the child. A lock that another thread holds at that moment
-stays locked there for ever, and what the lock guards stays half done. So a fork waits until the
-locks given to `hold_while_forking` are free, holds them, and lets go of them in both processes.
+Only the forking thread survives in the child. If another thread holds a lock at the fork, the lock
+stays locked forever in the child, and the data that it guards may be inconsistent. Therefore a fork
+first acquires every lock registered with `hold_while_forking`, then releases them in both
+processes.
 """
 
 from __future__ import annotations
@@ -16,37 +17,41 @@ from typing import Any
 
 
 class Rank(IntEnum):
-    """The order in which a fork takes locks. A thread that holds one waits for later ones only."""
+    """The order in which a fork acquires locks.
+
+    To avoid deadlocks, a thread that holds a lock may wait only for locks of a higher rank.
+    """
 
     ISL = 0
     LLVM = 1
 
 
-_held: dict[Rank, AbstractContextManager[Any]] = {}
+_locks: dict[Rank, AbstractContextManager[Any]] = {}
 
 
 def hold_while_forking(rank: Rank, lock: AbstractContextManager[Any]) -> None:
-    """Let each fork of this process from now on hold a lock.
+    """Register a lock that every later fork of this process holds.
 
-    The lock must be reentrant: the thread that forks may hold it already.
+    The lock must be reentrant, because the forking thread may already hold it.
     """
-    _held[rank] = lock
+    _locks[rank] = lock
 
 
-def _take() -> None:
-    for rank in sorted(_held):
-        _held[rank].__enter__()
+def _acquire_all() -> None:
+    for rank in sorted(_locks):
+        _locks[rank].__enter__()
 
 
-def _let_go() -> None:
-    for rank in sorted(_held, reverse=True):
-        _held[rank].__exit__(None, None, None)
+def _release_all() -> None:
+    for rank in sorted(_locks, reverse=True):
+        _locks[rank].__exit__(None, None, None)
 
 
-def _renew_locks_of_properties() -> None:
-    """In the child: free the locks of cached properties that other threads were computing.
+def _reset_cached_property_locks() -> None:
+    """In the child, reset the locks of cached properties that other threads were computing.
 
-    Until Python 3.12 each cached property has a lock. It guards nothing but repeated work.
+    Before Python 3.12 each cached property has a lock. It only prevents duplicate work, so
+    resetting it is safe.
     """
     modules = [module for name, module in sys.modules.items() if name.startswith("polysched")]
     for module in modules:
@@ -59,6 +64,8 @@ def _renew_locks_of_properties() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_take, after_in_parent=_let_go, after_in_child=_let_go)
+    os.register_at_fork(
+        before=_acquire_all, after_in_parent=_release_all, after_in_child=_release_all
+    )
     if sys.version_info < (3, 12):
-        os.register_at_fork(after_in_child=_renew_locks_of_properties)
+        os.register_at_fork(after_in_child=_reset_cached_property_locks)

@@ -1,4 +1,4 @@
-"""The flow, stage by stage, in order: this file is the list of passes.
+"""The compilation pipeline: its stages in order, and the entry points that run them.
 
 ========== =============================================== ========================================
 stage      from -> to                                      where
@@ -6,17 +6,17 @@ stage      from -> to                                      where
 domain     the declared kernel                             :mod:`polysched.ir`
 deps       kernel -> memory-based dependences              :mod:`polysched.dependence`
 schedule   kernel + steps -> loop tree                     :mod:`polysched.schedule`
-properties loop tree + dependences -> what loops could be  :mod:`polysched.legality`
+properties loop tree + dependences -> legal loop kinds     :mod:`polysched.legality`
 (check)    loop tree + dependences -> verdict              :mod:`polysched.legality`
 loops      loop tree -> imperative loops, by isl's AST     :mod:`polysched.loops`
 c          loops -> C99 text                               :mod:`polysched.loops.c`
-unroll ... loops -> loops, one stage a pass                :mod:`polysched.codegen.passes`
+unroll ... loops -> loops, one stage for each pass         :mod:`polysched.codegen.passes`
 llvm       loops -> LLVM IR text                           :mod:`polysched.codegen`
 asm        LLVM IR -> assembly                             :mod:`polysched.runtime`
 ========== =============================================== ========================================
 
-Every stage can be printed: :func:`show`, ``polysched show --stage``, or, for what is compiled, the
-environment variable ``POLYSCHED_DEBUG=deps,loops,llvm,asm`` (printed to the error output).
+Print a stage with :func:`show` or ``polysched show --stage``. The environment variable
+``POLYSCHED_DEBUG=deps,loops,llvm,asm`` prints the named stages of each compiled schedule to stderr.
 """
 
 from __future__ import annotations
@@ -61,15 +61,16 @@ from polysched.schedule.schedule import Schedule
 
 DEBUG_VARIABLE = "POLYSCHED_DEBUG"
 
-
 _LOOPS: WeakKeyDictionary[Program, LoopProgram] = WeakKeyDictionary()
-"""The loops of programs that are still held: a stage that is shown, code for a second machine and
-what a machine fits are of the same loops, which take isl longer than the rest of the flow.
+"""Cache of the generated loops of each live program.
+
+Loop generation by isl takes longer than the rest of the pipeline. Printing a stage, compiling for a
+second machine and checking a program against a machine all start from the same loops.
 """
 
 
 def lower(schedule: Schedule) -> LoopProgram:
-    """The loops of a schedule, which is not checked here.
+    """Generate the loops of a schedule without checking that it is legal.
 
     Raises:
         LoweringError: the schedule cannot be turned into loops.
@@ -93,18 +94,17 @@ def compile(
 
     Args:
         schedule: the schedule.
-        machine: what to compile for: a description, a preset's name, a file; by default this
-            machine.
-        guard: if the schedule is legal for some values of the parameters only, compile it together
-            with the program as written, and choose between them at each call.
-        cache: where object code is kept on disk; by default in the user's cache folder.
-        seconds: the wall time of the proof and of the generation of loops together; 0: no limit.
-            LLVM's time is not counted: the size of the code is limited instead.
+        machine: the target: a description, a preset's name or a file; by default this machine.
+        guard: if the schedule is legal for some parameter values only, compile it together with the
+            unscheduled program and choose between them at each call.
+        cache: the cache of object code on disk; by default in the user's cache folder.
+        seconds: limit on the wall time of the proof and of loop generation together; 0 for no
+            limit. LLVM's time does not count: the size of the code is limited instead.
 
     Raises:
         IllegalScheduleError: the schedule breaks a dependence; the message holds the witness.
         UnknownLegalityError: legality could not be decided within the limits.
-        LoweringError, MachineError: there is no machine code for it.
+        LoweringError, MachineError: the schedule cannot be compiled for the machine.
     """
     target = as_machine(machine)
     with collection_paused():
@@ -125,31 +125,33 @@ def export(
     c_function: CFunction | None = None,
     seconds: float = DEFAULT_SECONDS,
 ) -> None:
-    """Prove a schedule legal and write its code for programs that need no Python.
+    """Prove a schedule legal and export it as an object file, library, IR, assembly or C text.
 
-    The function is ``int NAME(arrays..., int64_t parameter...)``, the arrays in the order of
-    declaration. It returns 0, 1 if there is no memory for its workspace, or 2 if the processor
-    lacks an instruction set; nothing has been written then. ``int NAME_supported(void)`` tells
-    whether the processor has what it takes. Code with parallel loops needs an OpenMP runtime
-    (``-fopenmp``).
+    The exported code needs no Python. The function is ``int NAME(arrays..., int64_t parameter...)``
+    with the arrays in the order of their declaration. It returns 0 on success, 1 if it cannot
+    allocate its workspace, and 2 if the processor lacks an instruction set. If it fails, it has
+    written nothing. ``int NAME_supported(void)`` returns whether the processor has the instruction
+    sets. Code with parallel loops needs an OpenMP runtime (``-fopenmp``).
 
     Args:
         schedule: the schedule.
-        path: the file; its extension says what it is: ``.o``, ``.so``, ``.ll``, ``.s`` or ``.c``.
-        header: where to write a header for C and C++ that says how to call the function.
-        machine: what to compile for, as in :func:`compile`; code for another one than this may be
-            made as long as both are 64-bit x86. C text is the same for all.
+        path: the output file; its extension selects the format: ``.o``, ``.so``, ``.ll``, ``.s`` or
+            ``.c``.
+        header: the path of a C and C++ header to write, which declares the function.
+        machine: the target as in :func:`compile`. Cross-compilation works between 64-bit x86
+            machines. C text does not depend on the target.
         guard: as in :func:`compile`.
-        c_function: the C function whose place the code takes, by its own signature, in place of the
+        c_function: a C function that the code replaces; its signature is exported instead of the
             two functions above.
         seconds: as in :func:`compile`.
 
     Raises:
         IllegalScheduleError: the schedule breaks a dependence; the message holds the witness.
         UnknownLegalityError: legality could not be decided within the limits.
-        ExportError: a file cannot be written, a name is none in C, or linking fails. A file that
-            was there is as it was, after all other errors too.
-        LoweringError, MachineError: there is no machine code for it.
+        ExportError: a file cannot be written, a name is not a C identifier, or linking fails.
+        LoweringError, MachineError: the schedule cannot be compiled for the machine.
+
+        After any error an existing output file is unchanged.
     """
     files = export_files(Path(path), None if header is None else Path(header))
     target = as_machine(machine)
@@ -159,12 +161,14 @@ def export(
 
 
 def _proved(schedule: Schedule, machine: Machine, *, guard: bool) -> LoopProgram:
-    """The loops of a schedule that is legal, or that the plain program stands in for where it is
-    not.
+    """Check a schedule and generate its loops.
+
+    If the schedule is only legal under a condition and ``guard`` is set, the unscheduled program
+    runs wherever the condition fails.
     """
-    wanted = _debug_stages()
+    printed_stages = _debug_stages()
     for stage in STAGES:
-        if stage in wanted:
+        if stage in printed_stages:
             print(f"-- {stage}\n{show(schedule, stage, machine)}", file=sys.stderr)
     verdict = check(schedule)
     condition = legality_condition(schedule) if guard and not verdict.is_legal else None
@@ -177,7 +181,7 @@ def _proved(schedule: Schedule, machine: Machine, *, guard: bool) -> LoopProgram
 
 
 def guarded(scheduled: LoopProgram, condition: Condition, plain: LoopProgram) -> LoopProgram:
-    """The scheduled loops where the condition on the parameters holds, else the plain ones."""
+    """Version a program: run ``scheduled`` if the parameters meet the condition, else ``plain``."""
     return replace(
         plain,
         arrays={**plain.arrays, **scheduled.arrays},
@@ -192,12 +196,12 @@ def _debug_stages() -> list[str]:
 def show_dependences(
     schedule: Schedule, *, scheduled: bool = False, relations: bool = False
 ) -> str:
-    """The table of :func:`polysched.dependence.printing.format_dependences`.
+    """Format the dependences as the table of `polysched.dependence.printing.format_dependences`.
 
     Args:
-        scheduled: of the program after the steps, along the loops that it really runs; otherwise of
-            the program as declared.
-        relations: with the exact relations.
+        scheduled: show the program after all steps, in its execution order; otherwise the declared
+            program.
+        relations: add the exact relation of each dependence.
     """
     program = schedule.program if scheduled else schedule.programs[0]
     return format_dependences(
@@ -217,22 +221,22 @@ STAGES: Mapping[str, Callable[[Schedule, Machine], str]] = MappingProxyType(
         "properties": lambda schedule, machine: format_loop_reports(explain_loops(schedule)),
         "loops": lambda schedule, machine: print_loops(lower(schedule)),
         "c": lambda schedule, machine: print_c(lower(schedule)),
-        **{one.name: partial(_show_pass, one.name) for one in PASSES},
+        **{stage.name: partial(_show_pass, stage.name) for stage in PASSES},
         "llvm": lambda schedule, machine: emit_module(lower(schedule), machine),
         "asm": lambda schedule, machine: emit_assembly(
             emit_module(lower(schedule), machine), machine
         ),
     }
 )
-"""The printable stages in the order of the flow."""
+"""Printers of the stages, in pipeline order."""
 
 
 @time_budget()
 def show(schedule: Schedule, stage: str, machine: Machine | str | None = None) -> str:
-    """One stage of the flow as text.
+    """Print one stage of the pipeline as text.
 
     Raises:
-        PolyschedError: there is no such stage, or the schedule cannot be brought there.
+        PolyschedError: the stage is unknown, or an earlier stage fails for this schedule.
     """
     if not isinstance(stage, str) or stage not in STAGES:
         raise PolyschedError(f"unknown stage {stage!r}{suggestion(str(stage), STAGES)}")

@@ -1,7 +1,7 @@
-"""The schedule that users hold: the value, and all that may be asked of it.
+"""The public ``Schedule`` class: a schedule with the pipeline stages as methods.
 
-The stages of the flow are functions that take a schedule; here they are its methods, so that
-``ps.Schedule(kernel).vectorize("i", 16).check()`` reads as it is meant. Nothing is computed here.
+The stages are functions that take a schedule. This class forwards to them, so that users can chain
+calls: ``ps.Schedule(kernel).vectorize("i", 16).check()``.
 """
 
 from __future__ import annotations
@@ -34,12 +34,13 @@ class Schedule(BareSchedule):
     def check(
         self, *, quota: int = checker.DEFAULT_QUOTA, seconds: float = DEFAULT_SECONDS
     ) -> Verdict:
-        """Judge the schedule: see :func:`polysched.legality.check.check`."""
+        """Prove or refute the schedule: see :func:`polysched.legality.check.check`."""
         return checker.check(self, quota=quota, seconds=seconds)
 
     def condition(self, *, seconds: float = DEFAULT_SECONDS) -> condition.Condition | None:
-        """For which parameters it is legal, if not for all: see
-        :func:`polysched.legality.condition.legality_condition`.
+        """Compute the parameter values for which the schedule is legal, if not for all.
+
+        See :func:`polysched.legality.condition.legality_condition`.
         """
         return condition.legality_condition(self, seconds=seconds)
 
@@ -49,25 +50,27 @@ class Schedule(BareSchedule):
         limit: int = repairer.DEFAULT_LIMIT,
         seconds: float = DEFAULT_SECONDS,
     ) -> tuple[Repair, ...]:
-        """Changes that make it legal, each proved: see :func:`polysched.legality.repairs.repairs`.
+        """Propose changes that make the schedule legal; each is proved.
 
-        ``schedule.repair(schedule.repairs()[0])`` is the repaired schedule.
+        ``schedule.repair(schedule.repairs()[0])`` is the repaired schedule. See
+        :func:`polysched.legality.repairs.repairs`.
         """
         return repairer.repairs(self, limit=limit, seconds=seconds)
 
     def repair(self, repair: Repair) -> Self:
-        """The schedule that a repair of this one gives."""
-        return cast(Self, repair.schedule)  # repairs keep the class of the schedule they are of
+        """Return the repaired schedule."""
+        return cast(Self, repair.schedule)  # a repair keeps the class of the original schedule
 
     def explain(self, *, seconds: float = DEFAULT_SECONDS) -> str:
-        """What every loop could be, and which dependence stands in the way: see
-        :func:`polysched.legality.loop_properties.explain_loops`, which gives it as records.
+        """Report the legal kinds of every loop and the dependences that rule out the others.
+
+        :func:`polysched.legality.loop_properties.explain_loops` returns the report as records.
         """
         reports = loop_properties.explain_loops(self, seconds=seconds)
         return loop_reports.format_loop_reports(reports)
 
     def show(self, stage: str = "loops", machine: Machine | str | None = None) -> str:
-        """One stage of the flow as text: see :func:`polysched.lower.show`."""
+        """Print one stage of the pipeline as text: see :func:`polysched.lower.show`."""
         return lower.show(self, stage, machine)
 
     def compile(
@@ -78,15 +81,12 @@ class Schedule(BareSchedule):
         cache: ObjectCache | None = None,
         seconds: float = DEFAULT_SECONDS,
     ) -> CompiledKernel:
-        """Prove it legal and return the callable kernel: see :func:`polysched.lower.compile`."""
+        """Prove the schedule legal and compile it: see :func:`polysched.lower.compile`."""
         return lower.compile(self, machine, guard=guard, cache=cache, seconds=seconds)
 
     def plot(self, view: View | None = None) -> Figure:
-        """Iterations, dependences, order and witness in a picture: see
-        :func:`polysched.plot.figure.plot`.
-        """
+        """Plot iterations, dependences and witness: see :func:`polysched.plot.figure.plot`."""
         return figure.plot(self, view)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
         return notebook.schedule_html(self)

@@ -1,8 +1,8 @@
-"""Which loop carries a dependence: the outermost around both ends whose value differs between them.
+"""Loop-carried and loop-independent parts of a dependence.
 
-After Allen and Kennedy, "Automatic translation of Fortran programs to vector form" (1987). A
-dependence falls into parts, one for every loop that carries some of its pairs, and one for the
-pairs that run in one iteration of all the loops around both ends.
+The carrier of a pair of instances is the outermost common loop whose value differs between them
+(Allen and Kennedy, "Automatic translation of Fortran programs to vector form", 1987). A dependence
+is split into one part for each loop that carries some of its pairs, and one loop-independent part.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Part:
     """The pairs of a dependence that one loop carries.
 
     Attributes:
-        loop: the loop; None for the pairs that no loop around both ends parts.
-        backwards: whether the tree runs the sink's iteration, or statement, before the source's; in
-            program order that is never so.
-        around: the loops around both ends, the outermost first.
+        loop: the carrier; None for loop-independent pairs.
+        backwards: whether the tree runs the sink's iteration, or statement, before the source's;
+            always False in program order.
+        around: the common loops of source and sink, outermost first.
     """
 
     dependence: Dependence
@@ -37,20 +37,20 @@ class Part:
     around: tuple[Loop, ...]
 
     def distances(self, pairs: isl.Map | None = None) -> tuple[Interval, ...]:
-        """By how many iterations of each loop around both ends the sink is later.
+        """The dependence distance along each common loop, in iterations.
 
         Args:
-            pairs: those of the part that count; by default all.
+            pairs: a subset of the pairs of this part; by default all.
         """
-        counted = self.pairs if pairs is None else pairs
+        pairs = self.pairs if pairs is None else pairs
         source, sink = self.dependence.source.statement, self.dependence.sink.statement
         return tuple(
-            distance(counted, loop.values[source], loop.values[sink]) for loop in self.around
+            distance(pairs, loop.values[source], loop.values[sink]) for loop in self.around
         )
 
 
 def parts(dependence: Dependence, tree: Node) -> tuple[Part, ...]:
-    """The parts of a dependence in a tree, outermost loop first; none is empty."""
+    """Split a dependence by carrier loop, outermost first; empty parts are left out."""
     return tuple(_parts(dependence, tree))
 
 
@@ -60,8 +60,8 @@ def _parts(dependence: Dependence, tree: Node) -> Iterator[Part]:
     remaining = dependence.relation
     for loop in around:
         source, sink = (loop.values[end] for end in ends)
-        for backwards, apart in ((False, source.lt_map(sink)), (True, source.gt_map(sink))):
-            pairs = remaining.intersect(apart)
+        for backwards, carried in ((False, source.lt_map(sink)), (True, source.gt_map(sink))):
+            pairs = remaining.intersect(carried)
             if not pairs.is_empty():
                 yield Part(dependence, pairs, loop, backwards, around)
         remaining = remaining.intersect(source.eq_map(sink))
@@ -72,6 +72,6 @@ def _parts(dependence: Dependence, tree: Node) -> Iterator[Part]:
 
 
 def common_loops(tree: Node, first: str, second: str) -> tuple[Loop, ...]:
-    """The loops around both of two statements, the outermost first."""
+    """The loops around both of two statements, outermost first."""
     pairs = zip(path(tree, first), path(tree, second), strict=False)
     return tuple(loop for loop, _ in takewhile(lambda pair: pair[0] is pair[1], pairs))

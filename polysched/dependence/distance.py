@@ -1,4 +1,4 @@
-"""Distances: by how many iterations of a loop a dependence's sink comes after its source."""
+"""Dependence distances: the number of loop iterations from source to sink."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from polysched.ir.linear import Interval
 
 
 def distance(pairs: isl.Map, source: isl.PwAff, sink: isl.PwAff) -> Interval:
-    """The least and the greatest ``sink value - source value`` over all pairs.
+    """Bound ``sink value - source value`` over all pairs: the minimum and the maximum.
 
-    None where no literal bounds it (it grows with a parameter), and where there are no pairs.
+    A bound is None if it depends on a parameter, or if there are no pairs.
 
     Args:
         pairs: relation from source instances to sink instances.
-        source, sink: the value of a loop as a function of the instances.
+        source, sink: the loop's value as a function of the instances.
     """
     values = (
         isl.Map.from_pw_aff(source)
@@ -28,7 +28,7 @@ def distance(pairs: isl.Map, source: isl.PwAff, sink: isl.PwAff) -> Interval:
 
 
 def format_distance(bounds: Interval) -> str:
-    """A distance as text: ``1``, ``1..3``, ``>= 1``, ``<= 3`` or ``any``."""
+    """Format a distance: ``1``, ``1..3``, ``>= 1``, ``<= 3`` or ``any``."""
     low, high = bounds
     match low is None, high is None:
         case True, True:
@@ -42,7 +42,7 @@ def format_distance(bounds: Interval) -> str:
 
 
 def format_distances(distances: tuple[Interval, ...]) -> str:
-    """Distances along one loop or several: ``distance 1``, ``distance (1, >= 0)``."""
-    shown = [format_distance(bounds) for bounds in distances]
-    text = shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
+    """Format a distance vector: ``distance 1``, ``distance (1, >= 0)``."""
+    components = [format_distance(bounds) for bounds in distances]
+    text = components[0] if len(components) == 1 else f"({', '.join(components)})"
     return f"distance {text}"

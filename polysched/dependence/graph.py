@@ -1,6 +1,6 @@
-"""The statement graph: which statement must wait for which, as a graph of networkx.
+"""Dependence graph of the statements, as a networkx multigraph.
 
-Importing networkx takes a tenth of a second, so nothing that compiles a kernel imports this module.
+Importing networkx takes 0.1 s. Therefore no module on the path of `compile` imports this one.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from polysched.dependence.relations import Dependence
 def statement_graph(
     dependences: Iterable[Dependence], statements: Iterable[str] = ()
 ) -> nx.MultiDiGraph:
-    """The statements as nodes, and an edge ``source -> sink`` for each dependence.
+    """Build the graph: a node for each statement, an edge ``source -> sink`` for each dependence.
 
     An edge has the attributes ``dependence`` (the record), ``kind`` and ``array`` (text), and
-    ``may`` (whether it is conservative, for a subscript depends on data).
+    ``may`` (True for a conservative edge: a subscript depends on data).
 
     Args:
-        statements: names in the order of the nodes; others follow as dependences name them.
+        statements: statement names in node order; nodes for other statements of the dependences
+            follow.
     """
     graph = nx.MultiDiGraph()
     graph.add_nodes_from(statements)
@@ -38,23 +39,26 @@ def statement_graph(
 
 
 def strongly_connected(graph: nx.MultiDiGraph) -> tuple[tuple[str, ...], ...]:
-    """The strongly connected components in an order that keeps every dependence between them.
+    """The strongly connected components in topological order.
 
-    The statements of one component wait for each other: no distribution of loops parts them all.
-    Within a component, and between components that are free, the order is that of the nodes.
+    Loop distribution cannot separate all statements of one component, because they form dependence
+    cycles. Statements within a component, and components without a dependence between them, keep
+    the order of the nodes.
     """
-    place = {name: position for position, name in enumerate(graph)}
+    position = {name: number for number, name in enumerate(graph)}
     condensed = nx.condensation(graph)
     members = {
-        node: tuple(sorted(names, key=place.__getitem__))
+        node: tuple(sorted(names, key=position.__getitem__))
         for node, names in condensed.nodes(data="members")
     }
-    order = nx.lexicographical_topological_sort(condensed, key=lambda node: place[members[node][0]])
+    order = nx.lexicographical_topological_sort(
+        condensed, key=lambda node: position[members[node][0]]
+    )
     return tuple(members[node] for node in order)
 
 
 def format_components(graph: nx.MultiDiGraph) -> str:
-    """The strongly connected components, one a line, in the order of :func:`strongly_connected`.
+    """List the strongly connected components in topological order, one per line.
 
     ::
 
@@ -74,10 +78,10 @@ def format_components(graph: nx.MultiDiGraph) -> str:
 
 
 def format_dot(graph: nx.MultiDiGraph) -> str:
-    """The graph in Graphviz's language; components of several statements stand in a frame.
+    """Format the graph as Graphviz DOT, each component of several statements as a cluster.
 
-    Parallel edges of one kind on one array are drawn once. A dashed edge is a reduction's, free in
-    its order.
+    Parallel edges of one kind on one array are drawn once. A dashed edge is reorderable: it belongs
+    to a reduction with ``order="any"``.
     """
     lines = ["digraph statements {", "  node [shape=box];"]
     for number, names in enumerate(strongly_connected(graph)):
@@ -90,8 +94,8 @@ def format_dot(graph: nx.MultiDiGraph) -> str:
         (source, sink, _label(data["dependence"]), data["dependence"].reorderable)
         for source, sink, data in graph.edges(data=True)
     )
-    for source, sink, label, is_free in dict.fromkeys(edges):
-        style = ", style=dashed" if is_free else ""
+    for source, sink, label, is_reorderable in dict.fromkeys(edges):
+        style = ", style=dashed" if is_reorderable else ""
         lines.append(
             f"  {_quoted(source)} -> {_quoted(sink)} [label={_quoted(label)}{style}];",
         )

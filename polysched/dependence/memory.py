@@ -1,7 +1,8 @@
-"""Memory-based dependence analysis: every ordered pair of instances that touch one element.
+"""Memory-based dependence analysis: all ordered pairs of instances that access the same element.
 
-isl is asked once for references that are alike: those whose statements have equal domains, whose
-subscripts are equal but for a constant distance, and which the program orders alike.
+One isl query serves all equivalent pairs of references. Two pairs are equivalent if their
+statements have equal domains, their subscripts have the same linear parts and constant distance,
+and the program orders them in the same way.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ from polysched.ir.tree import time_columns
 _Columns: TypeAlias = Sequence["isl.PwAff | int"]
 
 _LARGEST_OFFSET = 2**40
-"""Constants in subscripts beyond this are not split off; sums of smaller ones fit 64 bits."""
+"""Largest absolute constant term that is split off a subscript; differences then fit 64 bits."""
 
 
 @dataclass(frozen=True)
-class _Accessing:
-    """A reference, and what of it decides about its dependences.
+class _ClassifiedReference:
+    """A reference with its equivalence class.
 
     Attributes:
-        statement: the position of its statement in the kernel.
-        form: a number, equal for references that touch the same elements up to ``offset``.
-        offset: the constant summands of the subscripts.
+        statement: the position of the reference's statement in the kernel.
+        form: the class number; references of one class access the same elements up to ``offset``.
+        offset: the constant terms of the subscripts.
     """
 
     reference: Reference
@@ -49,12 +50,12 @@ class _Accessing:
 
 
 def memory_dependences(kernel: Kernel) -> DependenceTable:
-    """All memory-based dependences of the kernel in program order."""
+    """Compute all memory-based dependences of a kernel in program order."""
     return _Analysis(kernel).table()
 
 
 class _Analysis:
-    """The dependence analysis of one kernel, with the answers that isl has given so far."""
+    """Dependence analysis of one kernel, with a cache of isl's answers."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._statements = tuple(kernel.statements.values())
@@ -62,32 +63,34 @@ class _Analysis:
         self._numbers = Numbering()
         names = tuple(kernel.statements)
         self._columns = {name: time_columns(kernel.body, name) for name in names}
-        self._domains = [self._numbers.up_to_names(one.domain) for one in self._statements]
+        self._domains = [
+            self._numbers.up_to_names(statement.domain) for statement in self._statements
+        ]
         domains = np.array(self._domains)
-        ordered = pair_classes(kernel.body, names, self._numbers)
-        both = np.broadcast_arrays(ordered, domains[:, None], domains[None, :])
-        _, orders = distinct(*(one.ravel() for one in both))
-        self._orders: Numbers = orders.reshape(ordered.shape)
-        """For each pair of statements a number, equal for pairs that the program orders alike."""
-        self._known: dict[Hashable, tuple[Hashable, tuple[int, ...]]] = {}
+        tree_classes = pair_classes(kernel.body, names, self._numbers)
+        columns = np.broadcast_arrays(tree_classes, domains[:, None], domains[None, :])
+        _, orders = distinct(*(column.ravel() for column in columns))
+        self._orders: Numbers = orders.reshape(tree_classes.shape)
+        """The class of each pair of statements: equal domains, ordered in the same way."""
+        self._touched_elements: dict[Hashable, tuple[Hashable, tuple[int, ...]]] = {}
         self._earlier: dict[int, isl.Map | None] = {}
         self._pairs: dict[tuple[int, ...], isl.Map | None] = {}
 
     def table(self) -> DependenceTable:
-        """The dependences on all arrays."""
-        accesses = [
-            self._accessing(number, position)
+        """Compute the dependences on all arrays."""
+        references = [
+            self._classified(number, position)
             for number, statement in enumerate(self._statements)
             for position in range(len(statement.accesses))
         ]
-        written = {one.access.array for one in accesses if not one.reference.position}
-        of_array: dict[str, list[int]] = {}
-        for position, one in enumerate(accesses):
-            if one.access.array in written:
-                of_array.setdefault(one.access.array, []).append(position)
+        written = {end.access.array for end in references if not end.reference.position}
+        by_array: dict[str, list[int]] = {}
+        for position, end in enumerate(references):
+            if end.access.array in written:
+                by_array.setdefault(end.access.array, []).append(position)
         patterns: list[Dependence] = []
         rows = [
-            self._between(accesses, np.array(members), patterns) for members in of_array.values()
+            self._on_array(references, np.array(members), patterns) for members in by_array.values()
         ]
         sources, sinks, pattern_of = (
             np.concatenate([np.zeros(0, np.int64), *column])
@@ -96,28 +99,28 @@ class _Analysis:
         order = np.lexsort((sinks, sources))
         return DependenceTable(
             self._by_name,
-            tuple(one.reference for one in accesses),
+            tuple(end.reference for end in references),
             tuple(patterns),
             sources[order],
             sinks[order],
             pattern_of[order],
         )
 
-    def _accessing(self, number: int, position: int) -> _Accessing:
+    def _classified(self, number: int, position: int) -> _ClassifiedReference:
         statement = self._statements[number]
         access = statement.accesses[position]
         reference = Reference(statement.name, position)
         domain = self._domains[number]
         key = (domain, by_position(statement, access))
-        if key not in self._known:
-            self._known[key] = self._touched(statement, access)
-        touched, offset = self._known[key]
+        if key not in self._touched_elements:
+            self._touched_elements[key] = self._touched(statement, access)
+        touched, offset = self._touched_elements[key]
         reduces = _is_reorderable(statement, reference, reference)
         form = self._numbers.of((domain, touched, not position, reduces))
-        return _Accessing(reference, access, number, form, offset)
+        return _ClassifiedReference(reference, access, number, form, offset)
 
     def _touched(self, statement: Statement, access: Access) -> tuple[Hashable, tuple[int, ...]]:
-        """The elements of an access without the constant summands of subscripts, and these."""
+        """Split an access into the class of its subscripts and their constant terms."""
         if access.is_data_dependent:
             relation = self._numbers.up_to_names(access_relation(statement, access))
             return ("may", relation), (0,) * len(access.subscripts)
@@ -134,56 +137,61 @@ class _Analysis:
             offset.append(constant)
         return tuple(functions), tuple(offset)
 
-    def _between(
-        self, accesses: Sequence[_Accessing], members: Numbers, patterns: list[Dependence]
+    def _on_array(
+        self,
+        references: Sequence[_ClassifiedReference],
+        members: Numbers,
+        patterns: list[Dependence],
     ) -> tuple[Numbers, Numbers, Numbers]:
         """The sources, the sinks and the patterns of the dependences on one array.
 
         Args:
-            members: the positions of the array's references.
-            patterns: what is new is appended.
+            members: the positions of the array's references in ``references``.
+            patterns: new patterns are appended.
         """
-        own = [accesses[position] for position in members]
-        statement = np.array([one.statement for one in own])
-        is_write = np.array([not one.reference.position for one in own])
+        own = [references[position] for position in members]
+        statement = np.array([end.statement for end in own])
+        is_write = np.array([not end.reference.position for end in own])
         sources, sinks = np.nonzero(is_write[:, None] | is_write[None, :])
         orders = self._orders[statement[sources], statement[sinks]]
-        first, which = distinct(orders)
+        first, group = distinct(orders)
         is_ordered = np.array(
             [self._before(own[sources[row]], own[sinks[row]]) is not None for row in first], bool
         )
-        sources, sinks = (ends[is_ordered[which]] for ends in (sources, sinks))
-        form = np.array([one.form for one in own])
-        offset = np.array([one.offset for one in own], np.int64)
-        first, which = distinct(
+        sources, sinks = (ends[is_ordered[group]] for ends in (sources, sinks))
+        form = np.array([end.form for end in own])
+        offset = np.array([end.offset for end in own], np.int64)
+        first, group = distinct(
             form[sources],
             form[sinks],
-            orders[is_ordered[which]],
+            orders[is_ordered[group]],
             *(offset[sinks] - offset[sources]).T,
         )
-        known = np.full(len(first), -1)
+        pattern_of_group = np.full(len(first), -1)
         for number, row in enumerate(first):
             pattern = self._dependence(own[sources[row]], own[sinks[row]])
             if pattern is not None:
-                known[number] = len(patterns)
+                pattern_of_group[number] = len(patterns)
                 patterns.append(pattern)
-        found = known[which]
-        kept = found >= 0
-        return members[sources[kept]], members[sinks[kept]], found[kept]
+        pattern_of = pattern_of_group[group]
+        kept = pattern_of >= 0
+        return members[sources[kept]], members[sinks[kept]], pattern_of[kept]
 
-    def _before(self, source: _Accessing, sink: _Accessing) -> isl.Map | None:
-        """The pairs of instances of which the first runs first, None where there is none."""
+    def _before(self, source: _ClassifiedReference, sink: _ClassifiedReference) -> isl.Map | None:
+        """The pairs of instances in execution order; None if there are none."""
         order = int(self._orders[source.statement, sink.statement])
-        ends = [self._statements[one.statement] for one in (source, sink)]
+        ends = [self._statements[end.statement] for end in (source, sink)]
         if order not in self._earlier:
             before = _before(ends[0], ends[1], self._columns)
             self._earlier[order] = None if before.plain_is_empty() else before
         known = self._earlier[order]
         return None if known is None else renamed(known, *ends)
 
-    def _dependence(self, source: _Accessing, sink: _Accessing) -> Dependence | None:
-        """The dependence between two references to one array, if there is any."""
-        ends = [self._statements[one.statement] for one in (source, sink)]
+    def _dependence(
+        self, source: _ClassifiedReference, sink: _ClassifiedReference
+    ) -> Dependence | None:
+        """The dependence between two references to one array; None if there is none."""
+        ends = [self._statements[end.statement] for end in (source, sink)]
         distance = (
             after - before for before, after in zip(source.offset, sink.offset, strict=True)
         )
@@ -191,8 +199,8 @@ class _Analysis:
         key = (source.form, sink.form, order, *distance)
         if key not in self._pairs:
             touched = [
-                access_relation(end, one.access)
-                for end, one in zip(ends, (source, sink), strict=True)
+                access_relation(statement, end.access)
+                for statement, end in zip(ends, (source, sink), strict=True)
             ]
             before = self._before(source, sink)
             assert before is not None
@@ -214,27 +222,28 @@ class _Analysis:
 
 
 def _before(source: Statement, sink: Statement, columns: Mapping[str, _Columns]) -> isl.Map:
-    """The pairs of instances of which the first runs first.
+    """The pairs of instances whose first instance runs before the second.
 
-    Columns of time with the same literal in both decide nothing, and those after the first one
-    with different literals are never looked at: isl would cut the pairs into many more pieces.
+    Timestamp columns with equal literals cannot decide the order, so they are left out. Columns
+    after the first pair of different literals never matter, so they are left out too. Otherwise isl
+    would split the relation into many more pieces.
     """
     earlier: list[isl.PwAff | int] = []
     later: list[isl.PwAff | int] = []
-    stands_before = False
-    for one, other in zip(columns[source.name], columns[sink.name], strict=False):
-        if isinstance(one, int) and isinstance(other, int):
-            stands_before = one < other
-            if one != other:
+    is_textually_before = False
+    for left, right in zip(columns[source.name], columns[sink.name], strict=False):
+        if isinstance(left, int) and isinstance(right, int):
+            is_textually_before = left < right
+            if left != right:
                 break
         else:
-            earlier.append(one)
-            later.append(other)
+            earlier.append(left)
+            later.append(right)
     if not earlier:
         every = isl.Map.from_domain_and_range(source.domain, sink.domain)
-        return every if stands_before else isl.Map.empty(every.get_space())
+        return every if is_textually_before else isl.Map.empty(every.get_space())
     first, second = timestamp_map(source, earlier), timestamp_map(sink, later)
-    return first.lex_le_map(second) if stands_before else first.lex_lt_map(second)
+    return first.lex_le_map(second) if is_textually_before else first.lex_lt_map(second)
 
 
 def _kind(source: Reference, sink: Reference) -> DependenceKind | None:

@@ -1,4 +1,4 @@
-"""Dependences as a table for people."""
+"""Printer of dependences as a text table."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from polysched.ir.quota import QuotaExceededError, operation_quota
 from polysched.ir.tree import LoopKind, Node
 
 QUOTA = 500_000
-"""Operations of isl for one dependence, and for finding out which flows carry values."""
+"""Limit on isl operations for one dependence, and for computing the value-based flows."""
 
 _HEADER = ("kind", "value", "source", "sink", "order", "distance", "carried by")
-_AT_ONCE = frozenset({LoopKind.VECTOR, LoopKind.PARALLEL})
+_UNORDERED_KINDS = frozenset({LoopKind.VECTOR, LoopKind.PARALLEL})
 
 _Values: TypeAlias = Mapping[tuple[Reference, Reference], isl.Map]
 
@@ -34,28 +34,28 @@ def format_dependences(
     *,
     relations: bool = False,
 ) -> str:
-    """A table of the dependences, a line for every loop of a tree that carries a part of one.
+    """Format dependences as a table with one line for each dependence and carrier loop.
 
     ========== ====================================================================================
-    kind       flow, anti or output; ``may`` before it where a subscript depends on data (the record
-               is conservative), ``shared`` where a step made different elements share memory
-    value      of a flow, whether the reads see what the source wrote: yes, no (it is overwritten
-               before), or some of them, with the distances of these
-    source,    statement and access; the source touches the element first
+    kind       flow, anti or output; preceded by ``may`` if a subscript depends on data (the record
+               is conservative), by ``shared`` if a step made different elements share memory
+    value      for a flow: whether the reads see the value that the source wrote: yes, no (another
+               write comes between), or some of them, with their distances
+    source,    statement and access; the source accesses the element first
     sink
-    order      kept, or any for a reduction that is free in its order
-    distance   by how many iterations of each loop around both ends the sink is later
-    carried by the outermost loop that parts the two; "backwards" if it runs the sink first, "at
-               once" if its iterations have no order (lanes, threads); "in the body" if they run in
-               one iteration of all loops around both, "no loop" if none is around both
+    order      kept, or any for a reduction with ``order="any"``
+    distance   the number of iterations from source to sink along each common loop
+    carried by the outermost common loop whose value differs between source and sink; "backwards" if
+               the loop runs the sink first, "at once" if its iterations have no order (lanes,
+               threads); "in the body" if loop-independent, "no loop" without a common loop
     ========== ====================================================================================
 
-    Where isl needs too long a dependence has one line that says so.
+    If isl exceeds the quota, the dependence has a single line that reports it.
 
     Args:
         dependences: complete records of a program.
-        statements: its statements by name.
-        tree: the order looked at: the declared one, or that of a schedule as it is executed.
+        statements: the program's statements by name.
+        tree: the execution order: the declared tree, or the executed tree of a schedule.
         relations: add the exact relation between the instances to each line.
     """
     values = _values(dependences)
@@ -76,7 +76,7 @@ def format_dependences(
 
 
 def _values(dependences: Sequence[Dependence]) -> _Values | None:
-    """The value-based pairs between references; None if isl needs too long."""
+    """The value-based pairs between references; None if isl exceeds the quota."""
     united: dict[tuple[Reference, Reference], isl.Map] = {}
     try:
         with operation_quota(QUOTA):
@@ -121,7 +121,7 @@ def _rows(
 
 def _kind(dependence: Dependence) -> str:
     marks = (("may", dependence.may), ("shared", dependence.storage))
-    return " ".join([*(word for word, holds in marks if holds), dependence.kind.value])
+    return " ".join([*(mark for mark, holds in marks if holds), dependence.kind.value])
 
 
 def _access(statements: Mapping[str, Statement], end: Reference) -> str:
@@ -150,9 +150,9 @@ def _distance(part: Part, pairs: isl.Map | None = None) -> str:
 
 def _carrier(part: Part) -> str:
     if part.loop is None:
-        place = "in the body" if part.around else "no loop"
+        carrier = "in the body" if part.around else "no loop"
     else:
-        place = part.loop.name
-        if part.loop.kind in _AT_ONCE:
-            return f"{place}, at once"
-    return f"{place}, backwards" if part.backwards else place
+        carrier = part.loop.name
+        if part.loop.kind in _UNORDERED_KINDS:
+            return f"{carrier}, at once"
+    return f"{carrier}, backwards" if part.backwards else carrier

@@ -1,7 +1,8 @@
-"""Dependences: which instance must stay before which, and because of what.
+"""Dependence records: pairs of statement instances whose order matters, and the reason.
 
-Memory-based dependences relate *every* ordered pair of instances that touch one element, at least
-one of them writing; nothing is left to transitivity, so dropping one record never hides another.
+Memory-based dependences relate *every* ordered pair of instances that access the same element, at
+least one of them writing. No pair is left to transitivity, so dropping a record never hides
+another.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from polysched.ir.tree import Node, time_columns
 
 
 class DependenceKind(Enum):
-    """What the earlier and the later instance do to the element."""
+    """Read after write (flow), write after read (anti) or write after write (output)."""
 
     FLOW = "flow"
     ANTI = "anti"
@@ -27,7 +28,7 @@ class DependenceKind(Enum):
 
 @dataclass(frozen=True)
 class Reference:
-    """One access of a statement: position 0 is its write, 1, 2, ... its reads in order."""
+    """One access of a statement: position 0 is the write, positions 1, 2, ... are the reads."""
 
     statement: str
     position: int
@@ -37,14 +38,14 @@ class Reference:
 class Dependence:
     """Pairs ``source instance -> sink instance`` on elements of one array.
 
-    ``reorderable`` marks pairs between two instances of one reduction whose policy is ``any``:
-    either may come first, but never both at once.
+    ``reorderable`` marks pairs between two instances of one reduction whose policy is ``any``. They
+    may run in either order, but never at the same time.
 
-    ``storage`` marks pairs that a step made when it let different elements share memory: what the
-    source does with its element must be over before the sink touches its own.
+    ``storage`` marks pairs added by a step that made different elements share memory: the source
+    must finish with its element before the sink accesses its own.
 
-    ``may`` marks a conservative record: a subscript of the source or the sink depends on data, so
-    the pairs *may* touch one element, and whether they do is known only when the kernel runs.
+    ``may`` marks a conservative record: a subscript of the source or the sink depends on data.
+    Whether a pair accesses the same element is known only at run time.
     """
 
     kind: DependenceKind
@@ -58,10 +59,10 @@ class Dependence:
 
 
 def timestamps(tree: Node, statements: Mapping[str, Statement]) -> dict[str, isl.Map]:
-    """For every statement the map from instances to timestamps, all of one length.
+    """Map the instances of each statement to timestamps of equal length.
 
-    A timestamp alternates positions in sequences and loop values on the way from the root to the
-    leaf, padded with zeros.
+    A timestamp lists loop values and positions in sequences on the path from the root to the leaf,
+    padded with zeros.
     """
     columns = {name: time_columns(tree, name) for name in statements}
     length = max(map(len, columns.values()))
@@ -72,7 +73,7 @@ def timestamps(tree: Node, statements: Mapping[str, Statement]) -> dict[str, isl
 
 
 def timestamp_map(statement: Statement, columns: Sequence[isl.PwAff | int]) -> isl.Map:
-    """The map from the instances of a statement to the given columns of time."""
+    """Map the instances of a statement to timestamps with the given columns."""
     space = statement.domain.get_space()
     result = isl.Map.from_domain(statement.domain)
     for column in columns:

@@ -1,9 +1,10 @@
-"""Many dependences in little memory: records that differ in names only share one pattern.
+"""Compact table of dependences: records that differ only in names share one pattern.
 
-A thousand statements that update one array have a million and a half dependences, but a handful of
-relations. The table holds these relations, and for each dependence three numbers. It is a sequence
-of :class:`~polysched.dependence.relations.Dependence`; who goes through it gets every record. What
-must scale asks the functions of this module instead, which take any sequence of records.
+A thousand statements that update one array have 1.5 million dependences, but a handful of
+relations. The table stores the relations once, and three numbers for each dependence. It is a
+sequence of :class:`~polysched.dependence.relations.Dependence`; iterating over it creates every
+record. Code that must scale calls the functions of this module instead, which accept any sequence
+of records.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from polysched.ir.tree import Node
 
 @dataclass(frozen=True, eq=False)
 class DependenceTable(Sequence[Dependence]):
-    """Dependences between references of statements, in the order of sources, then of sinks.
+    """Dependences between references of statements, sorted by source, then by sink.
 
     Attributes:
-        patterns: a record for each different relation; the others have its pairs under the names of
-            their own statements.
-        sources, sinks: for each dependence the position of its ends in ``references``.
-        pattern_of: for each dependence the position of its pattern in ``patterns``.
+        patterns: one record for each distinct relation; the other dependences have the same pairs
+            under the names of their own statements.
+        sources, sinks: the position of each dependence's source and sink in ``references``.
+        pattern_of: the position of each dependence's pattern in ``patterns``.
     """
 
     statements: Mapping[str, Statement]
@@ -60,7 +61,7 @@ class DependenceTable(Sequence[Dependence]):
         return tuple(self.rows(range(len(self))))
 
     def rows(self, positions: Sequence[int]) -> list[Dependence]:
-        """The records at some positions."""
+        """The records at the given positions."""
         return [self._record(row) for row in positions]
 
     def _record(self, row: int) -> Dependence:
@@ -74,31 +75,38 @@ class DependenceTable(Sequence[Dependence]):
 
     @cached_property
     def _by_sink(self) -> tuple[Numbers, Numbers, dict[Reference, int]]:
-        """The rows in the order of their sinks, their sinks, and the position of each reference."""
+        """The rows sorted by sink, the sorted sinks, and the position of each reference."""
         rows = np.argsort(self.sinks, kind="stable")
-        known = {reference: position for position, reference in enumerate(self.references)}
-        return rows, self.sinks[rows], known
+        positions = {reference: position for position, reference in enumerate(self.references)}
+        return rows, self.sinks[rows], positions
 
     def with_sink(self, reference: Reference) -> list[Dependence]:
-        """One record of each pattern that has this sink."""
-        rows, sinks, known = self._by_sink
-        first, last = np.searchsorted(sinks, [known[reference], known[reference] + 1])
-        found = rows[first:last]
-        return self.rows(sorted(found[distinct(self.pattern_of[found])[0]].tolist()))
+        """The dependences into a reference, one record for each pattern."""
+        rows, sinks, positions = self._by_sink
+        first, last = np.searchsorted(sinks, [positions[reference], positions[reference] + 1])
+        into = rows[first:last]
+        return self.rows(sorted(into[distinct(self.pattern_of[into])[0]].tolist()))
 
     @cached_property
     def orders(self) -> Numbers:
-        """For each pattern a number, equal where an order that keeps the one keeps the other."""
+        """The class of each pattern: an order that keeps one pattern of a class keeps all."""
         numbers = Numbering()
         keys = [
-            numbers.of((one.kind, numbers.up_to_names(one.relation), one.reorderable, one.storage))
-            for one in self.patterns
+            numbers.of(
+                (
+                    pattern.kind,
+                    numbers.up_to_names(pattern.relation),
+                    pattern.reorderable,
+                    pattern.storage,
+                )
+            )
+            for pattern in self.patterns
         ]
         return np.array(keys, np.int64)
 
 
 def renamed(relation: isl.Map, source: Statement, sink: Statement) -> isl.Map:
-    """The same pairs as pairs of instances of other statements."""
+    """Rename a relation to the instances of other statements; its pairs stay the same."""
     for end, statement in ((isl.dim_type.in_, source), (isl.dim_type.out, sink)):
         relation = relation.set_tuple_name(end, statement.name)
         for position, index in enumerate(statement.indices):
@@ -109,38 +117,40 @@ def renamed(relation: isl.Map, source: Statement, sink: Statement) -> isl.Map:
 def where(
     dependences: Sequence[Dependence], holds: Callable[[Dependence], bool]
 ) -> list[Dependence]:
-    """The dependences of which something holds that does not depend on their ends."""
+    """Filter dependences by a predicate that does not depend on the names of source and sink."""
     if not isinstance(dependences, DependenceTable):
-        return [one for one in dependences if holds(one)]
-    held = np.array([holds(one) for one in dependences.patterns], bool)
-    if not held.any():
+        return [dependence for dependence in dependences if holds(dependence)]
+    selected = np.array([holds(pattern) for pattern in dependences.patterns], bool)
+    if not selected.any():
         return []
-    return dependences.rows(np.flatnonzero(held[dependences.pattern_of]).tolist())
+    return dependences.rows(np.flatnonzero(selected[dependences.pattern_of]).tolist())
 
 
 def with_sink(dependences: Sequence[Dependence], reference: Reference) -> list[Dependence]:
-    """The dependences into a reference, of those that differ in the source's name only one."""
+    """The dependences into a reference; records of a table that differ only in names occur once."""
     if isinstance(dependences, DependenceTable):
         return dependences.with_sink(reference)
-    return [one for one in dependences if one.sink == reference]
+    return [dependence for dependence in dependences if dependence.sink == reference]
 
 
 def representatives(dependences: Sequence[Dependence], tree: Node) -> Sequence[Dependence]:
-    """Dependences of which a tree keeps as much as of all of them, in their order.
+    """Select dependences that decide whether a tree keeps all of them; their order is unchanged.
 
-    A record is left out if an earlier one differs in names only, and the tree relates the
-    statements of both alike: the same pairs of the one break as of the other, at loops of the same
-    kinds.
+    A record is left out if an earlier record differs only in names and the tree orders the
+    statements of both in the same way. Then the tree violates the same pairs of both records, at
+    loops of the same kinds.
 
     Args:
-        tree: the order looked at; all statements are in it.
+        tree: the execution order; it contains all statements.
     """
     if not isinstance(dependences, DependenceTable) or not len(dependences):
         return dependences
-    names = list(dict.fromkeys(one.statement for one in dependences.references))
+    names = list(dict.fromkeys(reference.statement for reference in dependences.references))
     row = {name: position for position, name in enumerate(names)}
-    of_reference = np.array([row[one.statement] for one in dependences.references], np.int64)
+    statement_of = np.array(
+        [row[reference.statement] for reference in dependences.references], np.int64
+    )
     classes = pair_classes(tree, names, Numbering())
-    ends = of_reference[dependences.sources], of_reference[dependences.sinks]
+    ends = statement_of[dependences.sources], statement_of[dependences.sinks]
     first, _ = distinct(dependences.orders[dependences.pattern_of], classes[ends])
     return dependences.rows(sorted(first.tolist()))

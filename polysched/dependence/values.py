@@ -1,16 +1,16 @@
-"""Value-based flow: which instance wrote the value that a read sees, and how long it is kept.
+"""Value-based dependence analysis: the instance whose value a read sees, and the value's lifetime.
 
-Memory-based flow relates a read to every earlier write of its element. Of these only the last one
-made the value: a pair falls away if some other instance writes the element in between, which the
-complete memory-based records tell (Feautrier, "Dataflow analysis of array and scalar references",
-1991, by composition instead of parametric maxima)::
+Memory-based flow relates a read to every earlier write of its element, but only the last write
+produced the value. So a pair is removed if another instance writes the element in between, which
+the complete memory-based records show (Feautrier, "Dataflow analysis of array and scalar
+references", 1991, by composition instead of parametric maxima)::
 
     value(p -> c) = flow(p -> c) - union over p2 of output(p -> p2) . flow(p2 -> c)
 
-An instance that reads the element which it overwrites *carries* its value *on*: an update, a step
-of a reduction. A value so begins at its *root*, a write that does not do so (what it reads of its
-own element, if anything, is what the caller left there), and lives until the last read before
-another root writes.
+An instance that reads the element that it overwrites is an *update*, such as a step of a reduction:
+it continues the value. The first write of a value is its *root*. A root is not an update; if it
+reads its own element, it reads the contents that the caller passed in. A value lives from its root
+to the last read before the next root writes the element.
 """
 
 from __future__ import annotations
@@ -27,35 +27,37 @@ from polysched.ir.kernel import Statement
 
 
 def value_flows(dependences: Sequence[Dependence]) -> tuple[Dependence, ...]:
-    """The flow dependences, each without the pairs between which the element is overwritten.
+    """Restrict the flow dependences to value-based pairs: no other write comes in between.
 
-    Exact: without reductions that are free in their order every read instance is in the range of at
-    most one writing instance, the one that wrote what it sees in the program as declared.
+    Without reductions with ``order="any"`` the result is exact: each read instance has at most one
+    source, the instance that wrote its value in the declared program.
 
-    The instances of one reduction with the policy ``any`` have no order among them, so none of them
-    overwrites another: each may see what came before all of them or what any other one left, and
-    after them any may have been the last. Their pairs stay; a write by another statement in between
-    still ends them.
+    The instances of one reduction with the policy ``any`` have no fixed order, so none of them
+    overwrites another. Each may see the value from before the reduction or the result of any other
+    instance, and any of them may be the last. All their pairs remain, except where another
+    statement writes the element in between.
 
-    A write whose subscripts depend on data may go elsewhere, so it overwrites nothing surely: with
-    such writes the pairs are all those that *may* be the last.
+    A write with data-dependent subscripts may go to another element, so it never counts as an
+    overwrite. With such writes the result holds every pair that *may* be the last write.
 
     Args:
         dependences: *complete* memory-based records, of a kernel or of a scheduled program.
     """
-    ordered = [one for one in dependences if not one.reorderable and not _may_overwrite(one)]
-    found = []
+    ordered = [
+        dependence
+        for dependence in dependences
+        if not dependence.reorderable and not _is_may_output(dependence)
+    ]
+    value_based = []
     for flow in dependences:
         if flow.kind is DependenceKind.FLOW:
-            ended = overwritten(flow, ordered)
-            values = flow.relation.subtract(ended).coalesce()
+            values = flow.relation.subtract(overwritten(flow, ordered)).coalesce()
             if not values.is_empty():
-                found.append(replace(flow, relation=values))
-    return tuple(found)
+                value_based.append(replace(flow, relation=values))
+    return tuple(value_based)
 
 
-def _may_overwrite(dependence: Dependence) -> bool:
-    """Whether it is an overwriting that nobody can rely on, for a subscript depends on data."""
+def _is_may_output(dependence: Dependence) -> bool:
     return dependence.may and dependence.kind is DependenceKind.OUTPUT
 
 
@@ -64,18 +66,18 @@ def overwritten(
     dependences: Iterable[Dependence],
     counted: Callable[[Dependence], isl.Map] = lambda output: output.relation,
 ) -> isl.Map:
-    """The pairs of instances of ``flow`` between which some instance writes the element too.
+    """The pairs of ``flow`` between which another instance writes the element.
 
     Args:
-        dependences: complete records; the writes in between are those that these know of.
+        dependences: complete records, from which the writes in between are taken.
         counted: the pairs of an output dependence whose later write counts; by default all.
     """
-    known = list(dependences)
+    records = list(dependences)
     between = isl.Map.empty(flow.relation.get_space())
-    for first in known:
+    for first in records:
         if first.kind is not DependenceKind.OUTPUT or first.source != flow.source:
             continue
-        for second in known:
+        for second in records:
             if (
                 second.kind is DependenceKind.FLOW
                 and second.source == first.sink
@@ -88,75 +90,78 @@ def overwritten(
 def root_flows(
     array: str, statements: Mapping[str, Statement], dependences: Iterable[Dependence]
 ) -> tuple[Dependence, ...]:
-    """From the root of every value in an array to all its reads, those that carry it on included.
+    """Relate the root of every value in an array to all reads of the value, updates included.
 
-    Each read instance has one root, reductions that are free in their order included. The array's
+    Each read instance has exactly one root, also in reductions with ``order="any"``. The array's
     subscripts must be affine.
 
     Args:
         dependences: complete memory-based records.
     """
-    known = _of_values(array, dependences)
-    carrying = _carrying(known)
+    records = _of_values(array, dependences)
+    updates = _updates(records)
     roots = {
-        name: reduce(isl.Set.subtract, carrying.get(name, {}).values(), statement.domain)
+        name: reduce(isl.Set.subtract, updates.get(name, {}).values(), statement.domain)
         for name, statement in statements.items()
     }
-    records = []
-    for one in known:
-        relation = one.relation.intersect_domain(roots[one.source.statement])
-        if one.kind is DependenceKind.OUTPUT:
-            relation = relation.intersect_range(roots[one.sink.statement])
-        records.append(replace(one, relation=relation, reorderable=False))
-    return value_flows(tuple(records))
+    from_roots = []
+    for record in records:
+        relation = record.relation.intersect_domain(roots[record.source.statement])
+        if record.kind is DependenceKind.OUTPUT:
+            relation = relation.intersect_range(roots[record.sink.statement])
+        from_roots.append(replace(record, relation=relation, reorderable=False))
+    return value_flows(tuple(from_roots))
 
 
 def contributions(
     array: str, statements: Mapping[str, Statement], dependences: Iterable[Dependence]
 ) -> tuple[Dependence, ...]:
-    """From every write that had a part in a value, its root or one that carried it on, to the
-    reads of it.
+    """Relate every write that contributed to a value, its root or an update, to the value's reads.
 
     Args:
         dependences: complete memory-based records.
     """
-    known = _of_values(array, dependences)
-    roots = root_flows(array, statements, known)
-    carrying = _carrying(known)
-    found = list(roots)
-    for flow in known:
+    records = _of_values(array, dependences)
+    roots = root_flows(array, statements, records)
+    updates = _updates(records)
+    contributing = list(roots)
+    for flow in records:
         if flow.kind is not DependenceKind.FLOW:
             continue
         writer = flow.source.statement
-        for position, instances in carrying.get(writer, {}).items():
-            carried = Reference(writer, position)
+        for position, instances in updates.get(writer, {}).items():
+            updated = Reference(writer, position)
+            # The update and the read belong to one value if they have the same root.
             for before, after in product(roots, roots):
-                if (before.sink, after.sink, after.source) == (carried, flow.sink, before.source):
-                    carriers = before.relation.intersect_range(instances)
-                    one_value = carriers.reverse().apply_range(after.relation)
-                    pairs = flow.relation.intersect(one_value).coalesce()
+                if (before.sink, after.sink, after.source) == (updated, flow.sink, before.source):
+                    to_updates = before.relation.intersect_range(instances)
+                    same_value = to_updates.reverse().apply_range(after.relation)
+                    pairs = flow.relation.intersect(same_value).coalesce()
                     if not pairs.is_empty():
-                        found.append(replace(flow, relation=pairs))
-    return tuple(found)
+                        contributing.append(replace(flow, relation=pairs))
+    return tuple(contributing)
 
 
 def _of_values(array: str, dependences: Iterable[Dependence]) -> tuple[Dependence, ...]:
-    """The flow and output records of an array that are about one element, not about its memory."""
+    """The flow and output records of an array, without those that only protect shared memory."""
     return tuple(
-        one
-        for one in dependences
-        if one.array == array and one.kind is not DependenceKind.ANTI and not one.storage
+        dependence
+        for dependence in dependences
+        if dependence.array == array
+        and dependence.kind is not DependenceKind.ANTI
+        and not dependence.storage
     )
 
 
-def _carrying(known: tuple[Dependence, ...]) -> dict[str, dict[int, isl.Set]]:
-    """For each statement, by position of the read, the instances that read what they overwrite.
+def _updates(records: tuple[Dependence, ...]) -> dict[str, dict[int, isl.Set]]:
+    """The instances that read the element that they overwrite, by statement and read position.
 
-    They are told by the records, not by the subscripts, which are equal too where a step has let
-    two elements share memory: who overwrites what it reads does both to a value of one writer.
+    An update reads and overwrites the value of one writer, so it is the sink of a flow and an
+    output record with the same source. Equal subscripts would not suffice: they also occur where a
+    step has made two elements share memory.
     """
-    found: dict[str, dict[int, isl.Set]] = {}
-    for flow, output in product(known, known):
+    updates: dict[str, dict[int, isl.Set]] = {}
+    for flow, output in product(records, records):
         statement, position = flow.sink.statement, flow.sink.position
         if (
             flow.kind is DependenceKind.FLOW
@@ -166,7 +171,7 @@ def _carrying(known: tuple[Dependence, ...]) -> dict[str, dict[int, isl.Set]]:
         ):
             instances = flow.relation.intersect(output.relation).range()
             if not instances.is_empty():
-                of_statement = found.setdefault(statement, {})
+                of_statement = updates.setdefault(statement, {})
                 earlier = of_statement.get(position)
                 of_statement[position] = instances if earlier is None else earlier.union(instances)
-    return found
+    return updates

@@ -1,4 +1,4 @@
-"""Kernels: parameters, arrays, statements with domains and expressions, program order."""
+"""Kernel IR: parameters, arrays, statements with domains and expressions, and the loop tree."""
 
 from polysched.ir.isl_calls import replace_leaking_methods
 

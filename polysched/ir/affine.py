@@ -1,8 +1,8 @@
-"""Between expression trees and isl's quasi-affine functions and sets.
+"""Conversion between expression trees and isl's quasi-affine functions and sets.
 
-An expression is *quasi-affine* when it is built from indices, parameters and integer literals by
+An expression is *quasi-affine* if it is built from indices, parameters and integer literals by
 addition, multiplication by a literal, floor division and modulo by a positive literal, minimum,
-maximum and selection by a condition of the same kind.
+maximum, and selection by a condition over quasi-affine expressions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from polysched.ir.traversal import loads
 
 
 def instance_space(parameters: Sequence[str], statement: str, indices: Sequence[str]) -> isl.Space:
-    """The space ``[parameters] -> { statement[indices] }`` with all dimensions named."""
+    """Create the space ``[parameters] -> { statement[indices] }`` with all dimensions named."""
     space = isl.Space.create_from_names(
         isl.DEFAULT_CONTEXT, set=list(indices), params=list(parameters)
     )
@@ -36,7 +36,7 @@ def instance_space(parameters: Sequence[str], statement: str, indices: Sequence[
 
 
 def to_pw_aff(expression: Expression, space: isl.Space) -> isl.PwAff:
-    """The quasi-affine function on ``space`` that an integer expression denotes.
+    """Convert an integer expression to a quasi-affine function on ``space``.
 
     Raises:
         KernelError: the expression is not quasi-affine, or names an index that ``space`` lacks.
@@ -60,16 +60,16 @@ def to_pw_aff(expression: Expression, space: isl.Space) -> isl.PwAff:
         case Operation():
             return _operation(expression, space)
         case _:
-            raise KernelError(_not_affine(expression, _what_may_stand(expression)))
+            raise KernelError(_not_affine(expression, _expected_nodes(expression)))
 
 
 def literal(space: isl.Space, value: int) -> isl.PwAff:
-    """The function on ``space`` that is one number everywhere."""
+    """Create a constant function on ``space``."""
     return isl.PwAff.from_aff(isl.Aff.val_on_domain(space, isl.Val(value)))
 
 
 def named(function: isl.PwAff, indices: tuple[str, ...]) -> isl.PwAff:
-    """The function with its dimensions named; isl forgets the names in some operations."""
+    """Restore the names of a function's dimensions, which some isl operations drop."""
     for position, index in enumerate(indices):
         function = function.set_dim_id(isl.dim_type.in_, position, isl.Id(index))
     return function
@@ -107,7 +107,7 @@ def _operation(expression: Operation, space: isl.Space) -> isl.PwAff:
 
 
 def to_set(condition: Expression, space: isl.Space) -> isl.Set:
-    """The points of ``space`` at which a condition over quasi-affine expressions holds.
+    """Convert a condition over quasi-affine expressions to the set of points where it holds.
 
     Raises:
         KernelError: the condition is not quasi-affine.
@@ -151,21 +151,21 @@ def _variable(space: isl.Space, kind: isl.dim_type, name: str, role: str) -> isl
 
 def _not_affine(expression: Expression, why: str) -> str:
     return (
-        f"'{expression}' is not affine: {why}; affine are indices, parameters and integers joined "
-        "by + - min max, and by * // % with a literal on the right"
+        f"'{expression}' is not affine: {why}; an affine expression joins indices, parameters and "
+        "integers by + - min max, and by * // % with a literal on the right"
     )
 
 
-def _what_may_stand(expression: Expression) -> str:
+def _expected_nodes(expression: Expression) -> str:
     if loads(expression):
-        return "an array element may stand in a subscript only, and not in bounds or conditions"
-    return "only indices, parameters and integers may stand here"
+        return "an array element is allowed in a subscript only, not in bounds or conditions"
+    return "only indices, parameters and integers are allowed here"
 
 
 def from_pw_aff(function: isl.PwAff) -> Expression:
-    """An expression over the named dimensions of ``function``'s domain that equals it there.
+    """Convert a piecewise function to an expression over its named dimensions.
 
-    Outside the domain of ``function`` the value of the expression is arbitrary.
+    Outside the function's domain the value of the expression is arbitrary.
     """
     pieces = function.coalesce().get_pieces()
     *earlier, (_, last) = pieces
@@ -176,7 +176,7 @@ def from_pw_aff(function: isl.PwAff) -> Expression:
 
 
 def from_set(domain: isl.Set) -> Expression:
-    """A condition over the named dimensions of ``domain`` that holds exactly on its points."""
+    """Convert a set to a condition over its named dimensions that holds exactly on its points."""
     clauses = []
     for basic in domain.compute_divs().get_basic_sets():
         conditions = []
@@ -192,14 +192,14 @@ def from_set(domain: isl.Set) -> Expression:
 
 
 def from_aff(function: isl.Aff) -> Expression:
-    """An expression over the named dimensions of ``function``'s domain that equals its floor."""
+    """Convert the floor of an affine function to an expression over its named dimensions."""
     denominator = function.get_denominator_val().to_python()
     total = weighted_sum(*_terms(function, denominator))
     return total if denominator == 1 else total // denominator
 
 
 def _terms(function: isl.Aff, scale: int) -> tuple[list[tuple[int, Expression]], int]:
-    """The terms, with their coefficients, and the constant of ``scale * function``."""
+    """The (coefficient, term) pairs and the constant of ``scale * function``."""
     terms: list[tuple[int, Expression]] = []
     for kind, make in ((isl.dim_type.param, Parameter), (isl.dim_type.in_, Index)):
         for position in range(function.dim(kind)):
@@ -218,7 +218,7 @@ def _terms(function: isl.Aff, scale: int) -> tuple[list[tuple[int, Expression]],
 def _comparison(
     terms: list[tuple[int, Expression]], constant: int, *, equality: bool
 ) -> Expression:
-    """``terms + constant >= 0`` (or ``== 0``) with every term on the side where it is positive."""
+    """Write ``terms + constant >= 0`` (or ``== 0``) with positive coefficients on both sides."""
     more = weighted_sum([(c, term) for c, term in terms if c > 0], max(constant, 0))
     less = weighted_sum([(-c, term) for c, term in terms if c < 0], max(-constant, 0))
     return equal(more, less) if equality else less <= more
@@ -230,7 +230,7 @@ def _scaled(value: isl.Val, denominator: int) -> int:
 
 
 def weighted_sum(terms: Sequence[tuple[int, Expression]], constant: int) -> Expression:
-    """``constant + sum of coefficient * term`` written without needless ones, zeros and signs."""
+    """Write ``constant + sum of coefficient * term`` without redundant 1s, 0s and signs."""
     result: Expression | None = None
     for coefficient, term in sorted(terms, key=lambda item: item[0] < 0):
         size = abs(coefficient)
@@ -249,7 +249,7 @@ def weighted_sum(terms: Sequence[tuple[int, Expression]], constant: int) -> Expr
 
 
 def _combined(operator: Operator, left: Expression | int, right: Expression | int) -> Expression:
-    """What :func:`operation` makes, without its questions if both are integers of 64 bits."""
+    """Build an operation; skip the type checks of :func:`operation` if both operands are i64."""
     first, second = _sized(left), _sized(right)
     if first.dtype is i64 and second.dtype is i64:
         return Operation(operator, (first, second), i64)

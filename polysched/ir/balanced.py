@@ -1,6 +1,7 @@
-"""Joining many things two by two, as a balanced tree.
+"""Balanced reduction of many isl objects.
 
-isl copies what it adds to: a thousand parts, added one after the other, take a million copies.
+isl copies the accumulated object at each step, so a linear reduction of n parts takes O(n^2)
+copies: a million for a thousand parts.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ _Part = TypeVar("_Part")
 
 
 def balanced(join: Callable[[_Part, _Part], _Part], parts: Iterable[_Part]) -> _Part:
-    """``join`` applied to neighbors until one part is left; at least one part is given.
+    """Reduce parts with ``join`` as a balanced tree.
 
     Args:
-        join: associative; it keeps the order of the parts.
+        join: an associative function; the order of the parts is kept.
+        parts: at least one.
     """
-    left = list(parts)
-    while len(left) > 1:
-        pairs = zip(left[::2], left[1::2], strict=False)
-        left = [join(*pair) for pair in pairs] + left[len(left) & ~1 :]
-    return left[0]
+    remaining = list(parts)
+    while len(remaining) > 1:
+        pairs = zip(remaining[::2], remaining[1::2], strict=False)
+        # With an odd number of parts the last one has no neighbor and stays as it is.
+        remaining = [join(*pair) for pair in pairs] + remaining[len(remaining) & ~1 :]
+    return remaining[0]

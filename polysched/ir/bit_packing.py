@@ -1,4 +1,4 @@
-"""Packed buffers from numpy arrays of values and back: what kernels are held to.
+"""Packing of numpy arrays into buffers of odd-width integers, and unpacking: the reference.
 
 ::
 
@@ -23,7 +23,7 @@ Buffer = NDArray[np.uint8]
 
 
 class Overflow(Enum):
-    """What becomes of a value that does not fit."""
+    """How to convert a value that does not fit the packed type."""
 
     WRAP = "wrap"
     SATURATE = "saturate"
@@ -37,32 +37,34 @@ def pack_bits(
     overflow: Overflow | str,
     rows: Rows | str | None = None,
 ) -> Buffer:
-    """Pack integers into a new buffer; the bits behind a row or at the end are 0.
+    """Pack integers into a new buffer; padding bits after a row or at the end are 0.
 
     Args:
-        values: integers of any type and of at least one dimension.
-        dtype: an odd type, such as ``"i4"``.
-        overflow: what becomes of values that do not fit: ``"wrap"`` keeps their lowest bits, as a
+        values: integers of any type, with at least one dimension.
+        dtype: an integer type of odd width, such as ``"i4"``.
+        overflow: how to convert values that do not fit: ``"wrap"`` keeps the lowest bits, as a
             kernel's ``cast`` does, ``"saturate"`` takes the nearest value of the type, ``"raise"``
-            is an error.
-        rows: ``"padded"`` or ``"contiguous"``, see :mod:`polysched.ir.packing`; of a vector
-            nothing need be said.
+            raises an error.
+        rows: the layout, ``"padded"`` or ``"contiguous"``, see :mod:`polysched.ir.packing`;
+            optional if ``values`` has one dimension.
 
     Raises:
-        CallError: values that are no integers, or do not fit and have to; no such policy.
-        KernelError: the type is not odd, or the layout is none.
+        CallError: ``values`` are not integers, a value does not fit under ``"raise"``, the type is
+            not of odd width, or the overflow policy is unknown.
+        KernelError: the layout is missing or unknown.
     """
-    odd, given = _odd(dtype), np.asarray(values)
-    layout = _layout(odd, given.ndim, rows)
-    if given.dtype.kind not in "iu":
+    packed_type, array = _packed_type(dtype), np.asarray(values)
+    layout = _layout(packed_type, array.ndim, rows)
+    if array.dtype.kind not in "iu":
         raise CallError(
-            f"pack_bits: values of type {given.dtype} cannot be packed as {odd}; expected integers"
+            f"pack_bits: values of type {array.dtype} cannot be packed as {packed_type}; "
+            "expected integers"
         )
-    fitted = _fitted(given, odd, overflow).astype(_unsigned(odd))
+    fitted = _fitted(array, packed_type, overflow).astype(_unsigned(packed_type))
     table = fitted if layout is Rows.PADDED else fitted.reshape(-1)
-    bits = _split(table, odd)
+    bits = _split(table, packed_type)
     packed = np.packbits(bits, axis=-1, bitorder="little")
-    return packed.reshape(byte_shape(odd, given.shape, layout))
+    return packed.reshape(byte_shape(packed_type, array.shape, layout))
 
 
 def unpack_bits(
@@ -72,51 +74,54 @@ def unpack_bits(
     *,
     rows: Rows | str | None = None,
 ) -> NDArray[Any]:
-    """The values of a packed buffer, as a new array of the type's container (of i4: int8).
+    """Unpack a buffer into a new array of the type's container (for i4: int8).
 
     Args:
-        buffer: bytes, of the shape that :func:`polysched.ir.packing.byte_shape` gives.
-        dtype: an odd type, such as ``"i4"``.
-        shape: of the result.
-        rows: as of :func:`pack_bits`.
+        buffer: bytes, of the shape that :func:`polysched.ir.packing.byte_shape` returns.
+        dtype: an integer type of odd width, such as ``"i4"``.
+        shape: the shape of the result.
+        rows: the layout, as for :func:`pack_bits`.
 
     Raises:
-        CallError: the buffer has another shape or type of elements, or the result's shape is none.
-        KernelError: the type is not odd, or the layout is none.
+        CallError: the buffer has another shape or element type, ``shape`` is invalid, or the type
+            is not of odd width.
+        KernelError: the layout is missing or unknown.
     """
-    odd, given, shape = _odd(dtype), np.asarray(buffer), _extents(shape)
-    layout = _layout(odd, len(shape), rows)
-    expected = byte_shape(odd, shape, layout)
-    if given.dtype != np.uint8 or given.shape != expected:
+    packed_type, packed, shape = _packed_type(dtype), np.asarray(buffer), _extents(shape)
+    layout = _layout(packed_type, len(shape), rows)
+    expected = byte_shape(packed_type, shape, layout)
+    if packed.dtype != np.uint8 or packed.shape != expected:
         raise CallError(
-            f"unpack_bits: the buffer has elements of type {given.dtype} and shape {given.shape}; "
-            f"expected uint8 of shape {expected}, which holds {odd} of shape {shape} with "
-            f"{layout.value} rows"
+            f"unpack_bits: the buffer has elements of type {packed.dtype} and shape "
+            f"{packed.shape}; expected uint8 of shape {expected}, which holds {packed_type} of "
+            f"shape {shape} with {layout.value} rows"
         )
+    width = packed_type.bits
     count = shape[-1] if layout is Rows.PADDED else int(np.prod(shape))
-    bits = np.unpackbits(given, axis=-1, count=count * odd.bits, bitorder="little")
-    wide = np.zeros((*bits.shape[:-1], count, 8 * odd.bytes), np.uint8)
-    wide[..., : odd.bits] = bits.reshape(*bits.shape[:-1], count, odd.bits)
-    if odd.is_signed:
-        wide[..., odd.bits :] = wide[..., odd.bits - 1 : odd.bits]
+    bits = np.unpackbits(packed, axis=-1, count=count * width, bitorder="little")
+    wide = np.zeros((*bits.shape[:-1], count, 8 * packed_type.bytes), np.uint8)
+    wide[..., :width] = bits.reshape(*bits.shape[:-1], count, width)
+    if packed_type.is_signed:
+        wide[..., width:] = wide[..., width - 1 : width]
     joined = np.packbits(wide, axis=-1, bitorder="little")
-    return joined.view(odd.numpy().newbyteorder("<")).astype(odd.numpy()).reshape(shape)
+    container = packed_type.numpy()
+    return joined.view(container.newbyteorder("<")).astype(container).reshape(shape)
 
 
 def unused_bits(dtype: DType, shape: tuple[int, ...], rows: Rows) -> Buffer:
-    """A buffer with ones in the bits that belong to no element, zeros in the others."""
+    """Mask of a packed buffer's padding bits: 1 in bits that belong to no element."""
     ones = np.full(shape, -1 if dtype.is_signed else dtype.highest, dtype.numpy())
     return ~pack_bits(ones, dtype, rows=rows, overflow=Overflow.WRAP)
 
 
-def _odd(dtype: DType | str) -> DType:
-    odd = as_dtype(dtype)
-    if not odd.is_odd:
+def _packed_type(dtype: DType | str) -> DType:
+    packed_type = as_dtype(dtype)
+    if not packed_type.is_odd:
         raise CallError(
-            f"elements of type {odd} are not packed; expected an integer of 1 to 31 bits other "
-            "than 8 and 16, such as 'i4'"
+            f"elements of type {packed_type} are not packed; expected an integer of 1 to 31 bits "
+            "other than 8 and 16, such as 'i4'"
         )
-    return odd
+    return packed_type
 
 
 def _extents(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -139,15 +144,15 @@ def _layout(dtype: DType, rank: int, rows: Rows | str | None) -> Rows:
 
 
 def _unsigned(dtype: DType) -> np.dtype[Any]:
-    """Little-endian, so that the bytes of a value are in the order of its bits."""
+    # Little-endian, so that the bytes of a value are in the order of its bits.
     return np.dtype(f"<u{dtype.bytes}")
 
 
 def _split(values: NDArray[Any], dtype: DType) -> Buffer:
-    """The bits of all values of each row, one a byte."""
+    """The bits of each row's values, one bit per byte: shape (..., count * bits)."""
     *outer, count = values.shape
-    in_bytes = np.ascontiguousarray(values).view(np.uint8).reshape(*outer, count, dtype.bytes)
-    bits = np.unpackbits(in_bytes, axis=-1, count=dtype.bits, bitorder="little")
+    value_bytes = np.ascontiguousarray(values).view(np.uint8).reshape(*outer, count, dtype.bytes)
+    bits = np.unpackbits(value_bytes, axis=-1, count=dtype.bits, bitorder="little")
     return bits.reshape(*outer, count * dtype.bits)
 
 
@@ -156,8 +161,8 @@ def _fitted(values: NDArray[Any], dtype: DType, overflow: Overflow | str) -> NDA
         policy = Overflow(overflow)
     except ValueError:
         raise CallError(
-            f"overflow={overflow!r} is no policy for values that do not fit; expected 'wrap', "
-            "'saturate' or 'raise'"
+            f"overflow={overflow!r} is not an overflow policy; expected 'wrap', 'saturate' or "
+            "'raise'"
         ) from None
     if policy is Overflow.WRAP or values.size == 0:
         return values
@@ -168,10 +173,11 @@ def _fitted(values: NDArray[Any], dtype: DType, overflow: Overflow | str) -> NDA
         return clipped
     outside = np.flatnonzero(clipped != values)
     if outside.size:
-        position = ", ".join(str(int(one)) for one in np.unravel_index(outside[0], values.shape))
+        indices = np.unravel_index(outside[0], values.shape)
+        position = ", ".join(str(int(index)) for index in indices)
         raise CallError(
             f"value {int(values.flat[outside[0]])} at [{position}] does not fit {dtype}, whose "
-            f"values go from {dtype.lowest} to {dtype.highest}; scale it, or say "
+            f"values go from {dtype.lowest} to {dtype.highest}; scale it, or pass "
             "overflow='wrap' or 'saturate'"
         )
     return values

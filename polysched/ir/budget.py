@@ -1,8 +1,9 @@
-"""The time of a call: one wall time for all its stages, from its start to its end.
+"""Wall-time budget of a call, shared by all its stages.
 
-The outermost call that takes ``seconds`` opens the budget. What one stage spends the next does not
-have: :func:`polysched.ir.quota.operation_quota` stops isl at the end of the budget. The budget is
-about proofs and loop generation. LLVM's time is outside of it; the size of the code bounds that.
+The outermost call that takes ``seconds`` opens the budget. Each stage has only the time that
+earlier stages left: :func:`polysched.ir.quota.operation_quota` stops isl at the end of the budget.
+The budget covers proofs and loop generation. It does not cover LLVM, whose time is bounded by a
+limit on the size of the code.
 """
 
 from __future__ import annotations
@@ -17,25 +18,26 @@ from numbers import Real
 from polysched.errors import ScheduleError
 
 DEFAULT_SECONDS = 10.0
-"""The wall time of a call where the user gives none."""
+"""Default wall-time budget of a call."""
 
-_MOMENT = 1e-9
+_SMALLEST_LIMIT = 1e-9
+"""Seconds that remain when the budget is spent; positive, because 0 means no limit."""
 
 _END: ContextVar[float | None] = ContextVar("end", default=None)
-"""The moment of the monotonic clock at which the call's time is over; None outside of a budget."""
+"""End of the budget as a time of the monotonic clock; None outside a budget."""
 
 
 @contextmanager
 def time_budget(seconds: float = DEFAULT_SECONDS) -> Iterator[None]:
-    """Bound the wall time of all questions to isl inside together.
+    """Bound the total wall time of all isl calls in the block.
 
-    Inside another budget the outer one stays in force, so nested calls share it.
+    Inside another budget the outer budget stays in force, so nested calls share it.
 
     Args:
         seconds: wall time; 0 sets no limit.
 
     Raises:
-        ScheduleError: ``seconds`` is not a number, or less than 0.
+        ScheduleError: ``seconds`` is not a number, or is negative.
     """
     limit = _checked(seconds)
     if _END.get() is not None:
@@ -49,21 +51,20 @@ def time_budget(seconds: float = DEFAULT_SECONDS) -> Iterator[None]:
 
 
 def time_left() -> float:
-    """The seconds left of the budget in force, a moment where it is spent: 0 would be no limit.
+    """The seconds that remain of the current budget; outside a budget `DEFAULT_SECONDS`.
 
-    Outside of a budget a question to isl has the default.
+    The result is always positive, because a limit of 0 would mean no limit.
     """
     end = _END.get()
-    return DEFAULT_SECONDS if end is None else max(end - time.monotonic(), _MOMENT)
+    return DEFAULT_SECONDS if end is None else max(end - time.monotonic(), _SMALLEST_LIMIT)
 
 
-def _checked(given: object) -> float:
-    """The seconds as a float; NaN is refused."""
-    if not isinstance(given, bool) and isinstance(given, Real):
+def _checked(seconds: object) -> float:
+    if not isinstance(seconds, bool) and isinstance(seconds, Real):
         with suppress(OverflowError):
-            seconds = float(given)
-            if seconds >= 0:
-                return seconds
+            number = float(seconds)
+            if number >= 0:  # False for NaN
+                return number
     raise ScheduleError(
-        f"seconds={given!r}; expected the number of seconds that isl may take, or 0 for no limit"
+        f"seconds={seconds!r}; expected the number of seconds that isl may take, or 0 for no limit"
     )

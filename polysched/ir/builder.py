@@ -1,4 +1,4 @@
-"""Declaring kernels in Python so that they read like the loops they mean.
+"""Kernel builder: declare a kernel in Python as a nest of loops with assignments.
 
 ::
 
@@ -43,10 +43,10 @@ __all__ = ["ArrayHandle", "KernelBuilder"]
 
 
 class KernelBuilder:
-    """Collects the declaration of one kernel; :meth:`kernel` returns it as a frozen value.
+    """Builder of one kernel; :meth:`kernel` returns the immutable kernel.
 
     Args:
-        name: the kernel's name, an identifier; it becomes the symbol of the compiled function.
+        name: the kernel's name, an identifier; also the symbol name of the compiled function.
     """
 
     def __init__(self, name: str) -> None:
@@ -60,8 +60,11 @@ class KernelBuilder:
     def parameter(
         self, name: str, *, minimum: int | None = 0, maximum: int | None = None
     ) -> Parameter:
-        """A size known only at the call: an i64 between ``minimum`` and ``maximum`` (None: no
-        limit).
+        """Declare a parameter: an i64 size that each call passes.
+
+        Args:
+            name: an identifier.
+            minimum, maximum: inclusive bounds that each call checks; None for no bound.
         """
         self._symbols.claim(name, "parameter")
         if self._nest.has_had(name):
@@ -69,7 +72,7 @@ class KernelBuilder:
         return self._symbols.add_parameter(name, minimum, maximum)
 
     def assume(self, condition: Expression) -> None:
-        """Promise an affine condition over the parameters; every call checks it.
+        """Assume an affine condition over the parameters; every call checks it.
 
         Raises:
             KernelError: the condition is not affine, or not over the parameters alone.
@@ -87,21 +90,23 @@ class KernelBuilder:
         rows: Rows | str | None = None,
         strides: Any = None,
     ) -> ArrayHandle:
-        """An array that the kernel only reads. ``dimensions`` names them, e.g. ``"rx rz ry c"``.
+        """Declare an array that the kernel only reads.
 
-        ``values=(lower, upper)`` says that every element v of an integer array has
-        ``lower <= v < upper``, affine in the parameters. Every call checks it. Elements of such an
-        array may stand in subscripts, as in ``x[idx[i] + 1]``.
+        ``dimensions`` names the dimensions, e.g. ``"rx rz ry c"``.
 
-        ``strides`` gives for each dimension the distance from one index to the next, in elements
-        and affine in the parameters: ``input("a", f32, (m, k), strides=(lda, 1))``. Without it the
-        array is contiguous in row-major order. No two elements may share memory, which
-        :meth:`kernel` proves; here it takes an ``assume(lda >= k)``. What hangs on a product of
-        parameters, such as ``lda`` times ``m``, every call checks.
+        ``values=(lower, upper)`` declares that every element v of an integer array satisfies
+        ``lower <= v < upper``; the bounds are affine in the parameters. Every call checks it.
+        Elements of such an array are allowed in subscripts, as in ``x[idx[i] + 1]``.
 
-        An integer of odd width, ``"i4"``, is packed: ``rows="padded"`` or ``"contiguous"`` says
-        where its rows begin (:mod:`polysched.ir.packing`). Calls take a buffer of bytes, as
-        :func:`polysched.pack_bits` makes it.
+        ``strides`` gives the distance between consecutive indices of each dimension, in elements
+        and affine in the parameters: ``input("a", f32, (m, k), strides=(lda, 1))``. By default the
+        array is contiguous in row-major order. :meth:`kernel` proves that no two elements share
+        memory; for this example the proof needs ``assume(lda >= k)``. If the proof involves a
+        product of parameters, such as ``lda`` times ``m``, every call checks it instead.
+
+        An integer array of odd width, such as ``"i4"``, is packed: ``rows="padded"`` or
+        ``"contiguous"`` selects where its rows begin (:mod:`polysched.ir.packing`). Calls take a
+        buffer of bytes, as :func:`polysched.pack_bits` returns.
         """
         return self._declare(name, dtype, shape, Role.INPUT, dimensions, values, rows, strides)
 
@@ -115,9 +120,9 @@ class KernelBuilder:
         rows: Rows | str | None = None,
         strides: Any = None,
     ) -> ArrayHandle:
-        """An array whose elements the kernel defines; what it held before is never read.
+        """Declare an array that the kernel writes; its previous contents are never read.
 
-        What lies between elements with ``strides`` is never written.
+        Gaps between the elements of an array with ``strides`` are never written.
         """
         return self._declare(
             name, dtype, shape, Role.OUTPUT, dimensions, rows=rows, strides=strides
@@ -133,30 +138,30 @@ class KernelBuilder:
         rows: Rows | str | None = None,
         strides: Any = None,
     ) -> ArrayHandle:
-        """An array that the kernel reads and updates in place."""
+        """Declare an array that the kernel reads and updates in place."""
         return self._declare(name, dtype, shape, Role.INOUT, dimensions, rows=rows, strides=strides)
 
     def temporary(
         self, name: str, dtype: DType | str, shape: Any, *, dimensions: str | None = None
     ) -> ArrayHandle:
-        """An array of the kernel's own, undefined at the start and gone at the end.
+        """Declare an array local to the kernel, undefined at the start of each call.
 
-        Integers of odd width have a byte, or 2 or 4, each to themselves there.
+        Integers of odd width are not packed there: each takes 1, 2 or 4 bytes.
         """
         return self._declare(name, dtype, shape, Role.TEMPORARY, dimensions)
 
     @contextmanager
     def loops(self, **bounds: Bound) -> Iterator[Any]:
-        """Open a nest of loops, the first outermost: ``loops(i=n, j=(i0, i1))``.
+        """Open a loop nest, outermost loop first: ``loops(i=n, j=(i0, i1))``.
 
-        A bound is an extent (from 0), a pair ``(lower, upper)`` (the upper end excluded) or a
-        triple with a literal step, as of Python's ``range``: ``loops(i=(n - 1, -1, -1))`` counts
-        down from ``n - 1`` to 0. It may use parameters and the indices of loops around, as in
-        ``with build.loops(i=n) as i, build.loops(j=(0, i)) as j:``; within one call, an earlier
-        index is :class:`Index("i") <polysched.ir.expressions.Index>`.
+        A bound is an extent (counted from 0), a pair ``(lower, upper)`` with an exclusive upper
+        end, or a triple with a literal step, as for Python's ``range``: ``loops(i=(n - 1, -1,
+        -1))`` counts down from ``n - 1`` to 0. A bound may use parameters and the indices of
+        enclosing loops, as in ``with build.loops(i=n) as i, build.loops(j=(0, i)) as j:``. Within
+        one call, write an earlier index as :class:`Index("i") <polysched.ir.expressions.Index>`.
 
         Yields:
-            the index, or a tuple of indices if there are several.
+            the index, or a tuple of indices if there are several loops.
         """
         if not bounds:
             raise KernelError("loops() needs at least one index, e.g. loops(i=n)")
@@ -168,13 +173,13 @@ class KernelBuilder:
 
     @contextmanager
     def where(self, condition: Expression) -> Iterator[None]:
-        """Restrict the statements inside to the instances at which an affine condition holds.
+        """Restrict the statements in the block to the instances where an affine condition holds.
 
         Raises:
             KernelError: the condition is not affine.
         """
         checked = as_condition("where", condition)
-        with limited(KernelError, "the condition of where(...) is too intricate"):
+        with limited(KernelError, "the condition of where(...) is too complex"):
             to_set(checked, self._symbols.space("", self._nest.indices))
         with self._nest.scope():
             self._nest.open_condition(condition)
@@ -182,41 +187,44 @@ class KernelBuilder:
 
     @contextmanager
     def statement(self, name: str, *, order: Order | str | None = None) -> Iterator[None]:
-        """Name the one statement declared inside and, for a reduction, set its order policy.
+        """Name the statement declared in the block and set the order policy of a reduction.
 
-        ``order="any"`` allows reassociation of ``x = x op e``, ``"exact"`` keeps the order. The
-        default is ``"exact"`` for floating point, and ``"any"`` for integers, whose result it does
-        not change.
+        ``order="any"`` allows reassociation of ``x = x op e``; ``"exact"`` keeps the program's
+        order. The default is ``"exact"`` for floating point and ``"any"`` for integers, where
+        reassociation does not change the result.
         """
         with self._statements.labeled(name, order):
             yield
 
     @contextmanager
     def located(self, location: SourceLocation) -> Iterator[None]:
-        """What is declared inside was written at ``location``: for frontends.
+        """Set the source location of the declarations in the block; for frontends.
 
-        Without it they are where the user's Python is that declares them.
+        The default location is the line of the user's Python code that makes the declaration.
         """
         with self._symbols.located(location):
             yield
 
     def is_reached(self) -> bool:
-        """Whether a statement declared at this place would run, for some parameters."""
-        with limited(KernelError, "the bounds and conditions here are too intricate"):
+        """Whether a statement declared here would have an instance for some parameter values."""
+        with limited(KernelError, "the bounds and conditions here are too complex"):
             points = self._nest.instances(self._symbols.space("", self._nest.indices))
             return not points.intersect_params(self._symbols.context()).is_empty()
 
     def kernel(self) -> Kernel:
-        """The kernel declared so far.
+        """Validate the declarations and return the kernel.
 
         Raises:
-            KernelError: no statement, an output that no statement writes, a contradictory context,
-                strides with which two elements may share memory.
+            KernelError: there is no statement, no statement writes an output, the assumptions
+                contradict each other, or strides let two elements share memory.
         """
         if not self._statements:
             raise KernelError(f"kernel '{self.name}' has no statements")
         if self._nest.is_open:
-            raise KernelError(f"kernel '{self.name}' is asked for inside a loop that is still open")
+            raise KernelError(
+                f"kernel() of '{self.name}' is called inside a loop or condition that is still "
+                "open; call it after the 'with' block"
+            )
         written = self._statements.written()
         for array in self._symbols.arrays.values():
             if array.role is Role.OUTPUT and array.name not in written:
@@ -268,7 +276,7 @@ class KernelBuilder:
         space = self._symbols.space("", around)
         for end in (lower, upper):
             try:
-                with limited(KernelError, "it is too intricate"):
+                with limited(KernelError, "it is too complex"):
                     to_pw_aff(bounded(end), space)
             except KernelError as error:
                 raise KernelError(f"bound of loop '{name}': {error}") from None

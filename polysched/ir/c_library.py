@@ -1,4 +1,4 @@
-"""Functions of the C library's math.h on single values: what a call of one means."""
+"""Reference semantics of the math functions: the C library's, called on scalars."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ import numpy as np
 
 
 def library_function(name: str, operands: int) -> Callable[..., Any]:
-    """The function of the C library, which machine code calls too unless it computes it itself.
+    """Wrap a function of math.h; generated code calls the same function or computes it inline.
 
-    It takes and gives float32 values (by the function whose name ends in ``f``) or float64 values.
+    The wrapper accepts float32 values (it calls the variant whose name ends in ``f``) or float64
+    values, and returns the same type.
+
+    Args:
+        name: the name of the float64 variant.
+        operands: the number of operands.
     """
-    double = _found(name, ctypes.c_double, operands)
-    single = _found(f"{name}f", ctypes.c_float, operands)
+    double = _load(name, ctypes.c_double, operands)
+    single = _load(f"{name}f", ctypes.c_float, operands)
 
     def call(*values: Any) -> Any:
         if isinstance(values[0], np.float32):
@@ -25,14 +30,14 @@ def library_function(name: str, operands: int) -> Callable[..., Any]:
     return call
 
 
-def _found(name: str, type_: Any, operands: int) -> Callable[..., float]:
+def _load(name: str, type_: Any, operands: int) -> Callable[..., float]:
     prototype = ctypes.CFUNCTYPE(type_, *([type_] * operands))
-    found: Callable[..., float] = prototype((name, _library()))
-    return found
+    function: Callable[..., float] = prototype((name, _library()))
+    return function
 
 
 def _library() -> ctypes.CDLL:
     try:
         return ctypes.CDLL("libm.so.6")
-    except OSError:  # another C library than GNU's, which holds the functions itself
+    except OSError:  # not glibc: other C libraries contain the math functions themselves
         return ctypes.CDLL(None)

@@ -1,4 +1,4 @@
-"""Which elements of a box of an array begin a cache line."""
+"""Cache lines of a box of array elements."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from itertools import product
 from math import prod
 
 LINE_BYTES = 64
-"""Bytes of a cache line: on all 64-bit x86 processors, and most others."""
+"""Size of a cache line on all 64-bit x86 processors, and most others."""
 
 
 def line_count(extents: tuple[int, ...], element_bytes: int) -> int:
-    """The cache lines of a box, if each of its rows begins with one."""
+    """The number of cache lines of a box, if each row is aligned to a cache line."""
     return prod(map(len, _ranges(extents, element_bytes)))
 
 
 def line_offsets(extents: tuple[int, ...], element_bytes: int) -> Iterator[tuple[int, ...]]:
-    """The position in a box of the first element of each of its lines, row by row."""
+    """The position of the first element of each cache line in a box, row by row."""
     return product(*_ranges(extents, element_bytes))
 
 

@@ -1,10 +1,9 @@
-"""Data-dependent subscripts: elements of integer arrays inside subscripts, as in ``x[idx[i] + 1]``.
+"""Data-dependent subscripts: elements of index arrays in subscripts, as in ``x[idx[i] + 1]``.
 
-Which element such an access touches is known only when the kernel runs. What is known before is the
-*range of values* that the index array is declared with, so the access gets a **may relation**: from
-an instance to every element that it could touch, each loaded value taken anywhere in its range.
-Everything else of the subscript is added exactly. Subscripts are computed in 64 bits, whatever the
-type of the index array.
+The accessed element is known only at run time. At compile time only the declared *range of values*
+of the index array is known. Therefore the access gets a **may relation**, from an instance to every
+element that it could access: each loaded value may be anything in its range, and the rest of the
+subscript is exact. Subscripts are computed in 64 bits, whatever the type of the index array.
 """
 
 from __future__ import annotations
@@ -31,44 +30,44 @@ from polysched.ir.traversal import children, loads, rebuild
 
 
 def is_data_dependent(subscripts: Sequence[Expression]) -> bool:
-    """Whether an array element stands inside one of the subscripts."""
+    """Whether a subscript reads an array element."""
     return any(loads(subscript) for subscript in subscripts)
 
 
 def outermost_loads(subscripts: Sequence[Expression]) -> tuple[Load, ...]:
-    """The different loads in subscripts that stand in no other load, in order."""
-    found: dict[Load, None] = {}
+    """The distinct loads in subscripts that are not inside another load, in order."""
+    outermost: dict[Load, None] = {}
 
     def visit(expression: Expression) -> None:
         if isinstance(expression, Load):
-            found[expression] = None
+            outermost[expression] = None
         else:
             for child in children(expression):
                 visit(child)
 
     for subscript in subscripts:
         visit(subscript)
-    return tuple(found)
+    return tuple(outermost)
 
 
 def may_relation(domain: isl.Set, subscripts: Sequence[Expression]) -> isl.Map:
-    """The relation from the points of ``domain`` to all elements that subscripts may name there.
+    """Compute the relation from the points of ``domain`` to all elements they may access.
 
-    A load that occurs twice has one value: ``x[idx[i], idx[i]]`` touches the diagonal only.
+    A load that occurs twice has the same value: ``x[idx[i], idx[i]]`` accesses the diagonal only.
 
     Raises:
         KernelError: a subscript is not quasi-affine in its loads.
     """
-    found = outermost_loads(subscripts)
+    index_loads = outermost_loads(subscripts)
     rank = domain.dim(isl.dim_type.set)
-    extended = _extended(domain, found)
+    extended = _extended(domain, index_loads)
     space = extended.get_space()
     result = isl.Map.from_domain(extended)
     for position, subscript in enumerate(subscripts):
         column = isl.Map.from_pw_aff(to_pw_aff(with_values(subscript), space))
         result = result.flat_range_product(column) if position else column
     result = result.intersect_domain(extended)
-    result = result.project_out(isl.dim_type.in_, rank, len(found))
+    result = result.project_out(isl.dim_type.in_, rank, len(index_loads))
     for position in range(rank):
         name = domain.get_dim_name(isl.dim_type.set, position)
         if name is not None:
@@ -79,18 +78,18 @@ def may_relation(domain: isl.Set, subscripts: Sequence[Expression]) -> isl.Map:
     return result.coalesce()
 
 
-def _extended(domain: isl.Set, found: Sequence[Load]) -> isl.Set:
-    """The domain with one more dimension for the value of each load, named as the load is."""
+def _extended(domain: isl.Set, index_loads: Sequence[Load]) -> isl.Set:
+    """Add a dimension for the value of each load, named like the load and bounded by its range."""
     rank = domain.dim(isl.dim_type.set)
-    extended = domain.add_dims(isl.dim_type.set, len(found)).reset_tuple_id()
+    extended = domain.add_dims(isl.dim_type.set, len(index_loads)).reset_tuple_id()
     for position in range(rank):
         name = domain.get_dim_name(isl.dim_type.set, position)
         if name is not None:
             extended = extended.set_dim_name(isl.dim_type.set, position, name)
-    for position, load in enumerate(found):
+    for position, load in enumerate(index_loads):
         extended = extended.set_dim_name(isl.dim_type.set, rank + position, str(load))
     space = extended.get_space()
-    for load in found:
+    for load in index_loads:
         lower, upper = _declared_values(load)
         value = Index(str(load))
         extended = extended.intersect(to_set(lower <= value, space))
@@ -109,7 +108,7 @@ def _declared_values(load: Load) -> tuple[Expression, Expression]:
 
 
 def with_values(expression: Expression) -> Expression:
-    """The subscript with an index, the value loaded, in place of each load."""
+    """Replace each load in a subscript by an index that stands for the loaded value."""
     match expression:
         case Load():
             return Index(str(expression))
@@ -121,22 +120,23 @@ def with_values(expression: Expression) -> Expression:
 
 
 def as_subscript(expression: Expression, space: isl.Space) -> Expression:
-    """A subscript as it is computed: in 64 bits; checked to be quasi-affine in its loads.
+    """Convert a subscript to 64-bit arithmetic and check that it is quasi-affine in its loads.
 
     Args:
-        space: the instances at which it is evaluated.
+        space: the space of the instances at which the subscript is evaluated.
 
     Raises:
-        KernelError: it is not quasi-affine, or loads from an array that cannot be an index.
+        KernelError: the subscript is not quasi-affine, or it reads an array that is not an index
+            array.
     """
     if not loads(expression):
         to_pw_aff(expression, space)
         return expression
     widened = _widened(expression)
-    found = outermost_loads([widened])
-    extended = _extended(isl.Set.universe(space), found)
+    index_loads = outermost_loads([widened])
+    extended = _extended(isl.Set.universe(space), index_loads)
     to_pw_aff(with_values(widened), extended.get_space())
-    for load in found:
+    for load in index_loads:
         for inner in load.subscripts:
             as_subscript(inner, space)
     return widened
@@ -159,7 +159,7 @@ def _widened(expression: Expression) -> Expression:
                 "in 64 bits: convert array elements themselves, as in cast(idx[i], i64) + j"
             )
         case Constant(value=int(value)):
-            # Without the type of the array it stood beside: it takes that of the widened operand.
+            # Drop the literal's type; `operation` gives it the type of the widened operand.
             return Constant(value)
         case Operation(operator=operator, operands=operands):
             return operation(operator, *map(_widened, operands))
@@ -170,14 +170,14 @@ def _widened(expression: Expression) -> Expression:
 def as_values(
     array: str, dtype: DType, values: tuple[Operand, Operand], space: isl.Space
 ) -> tuple[Expression, Expression]:
-    """The range of values, the upper end excluded, that an array is declared with.
+    """Convert the declared range of an index array's values; the upper end is exclusive.
 
     Args:
-        space: a space without dimensions whose parameters are those of the kernel.
+        space: a space without dimensions that has the kernel's parameters.
 
     Raises:
-        KernelError: it is no pair of affine expressions over parameters, or the elements are no
-            integers.
+        KernelError: ``values`` is not a pair of affine expressions over the parameters, the range
+            is empty, or the elements are not integers.
     """
     if not dtype.is_integer:
         raise KernelError(

@@ -1,10 +1,9 @@
-"""A limit on the time that isl may take: a timer of the operating system stops it from outside.
+"""Time limit for isl calls, enforced by a POSIX timer.
 
-isl computes in one long call that holds Python's lock, so neither a thread nor a signal handler of
-Python runs before it is done. But isl may be told at any time to give up (``isl_ctx_abort``, which
-its manual allows to be called asynchronously), and a POSIX timer calls such a function by itself.
-Where there are no such timers, or islpy keeps isl's context elsewhere, time is not limited; the
-number of operations still is.
+An isl call holds Python's global interpreter lock, so no Python thread or signal handler can stop
+it. But ``isl_ctx_abort`` makes isl give up and, by isl's manual, may be called asynchronously. A
+POSIX timer calls it from a thread of the C library. If the system has no such timers, or the
+address of isl's context is not found, time is not limited; the number of operations still is.
 """
 
 from __future__ import annotations
@@ -21,24 +20,30 @@ from typing import Any
 import islpy as isl
 from islpy import _isl as binding
 
+from polysched.ir.own_memory import memory_at
+
 _MONOTONIC_CLOCK = 1
 _PROCESSOR_TIME_OF_THREAD = 3
 _NOTIFY_BY_CALL = 2  # SIGEV_THREAD
 _POINTER_BYTES = ctypes.sizeof(ctypes.c_void_p)
 _CONTEXT_BYTES = 512
-"""Within so many bytes of its start isl's context keeps its limit of operations."""
+"""The operation limit is stored within this many bytes from the start of isl's context."""
 
 _NO_LIMIT = 1e9
-"""Seconds from which on a limit is none: thirty years."""
+"""Limits of at least this many seconds (thirty years) count as unlimited."""
 
-_LONGEST_WAIT, _SHORT_WAIT, _PAUSE = 2.0, 0.05, 1e-5
-"""Seconds for which what a timer has called is waited for - where it comes, where it may come -
-and between two looks.
-"""
+_CERTAIN_ABORT_WAIT = 2.0
+"""Seconds to wait for the abort if the timer has expired, so that its callback surely runs."""
+
+_POSSIBLE_ABORT_WAIT = 0.05
+"""Seconds to wait for the abort if the timer may have expired while it was disarmed."""
+
+_POLL_INTERVAL = 1e-5
+"""Seconds between two checks whether isl was aborted."""
 
 
 class _Event(ctypes.Structure):
-    """The C library's ``struct sigevent``: what happens when a timer runs out."""
+    """The C library's ``struct sigevent``: the action when a timer expires."""
 
     _fields_ = (
         ("value", ctypes.c_void_p),
@@ -51,7 +56,7 @@ class _Event(ctypes.Structure):
 
 
 class _Setting(ctypes.Structure):
-    """The C library's ``struct itimerspec``: the interval, then the time until it runs out."""
+    """The C library's ``struct itimerspec``: the interval, then the time until expiration."""
 
     _fields_ = (
         ("interval_seconds", ctypes.c_long),
@@ -67,7 +72,12 @@ class _Setting(ctypes.Structure):
 
 @dataclass(frozen=True)
 class _Timers:
-    """The timers of the operating system, and what they are to call."""
+    """Timer functions of the operating system, and the addresses of the callback and its argument.
+
+    Attributes:
+        abort: the address of ``isl_ctx_abort``.
+        context: the address of isl's context.
+    """
 
     create: Callable[..., int]
     set: Callable[..., int]
@@ -79,16 +89,17 @@ class _Timers:
 
 @contextmanager
 def deadline(seconds: float, *, of_processor: bool = False) -> Iterator[None]:
-    """Stop isl after some time; what it is computing then fails with an ``isl.Error``.
+    """Abort isl calls in the block after a time limit; the running call raises an ``isl.Error``.
 
-    Whoever uses this asks afterwards whether isl was stopped (``Context.aborted``) and lets it go
-    on (``Context.resume``). Nothing is stopped any more once it has ended.
+    After the block the caller checks ``Context.aborted`` and calls ``Context.resume``. The timer
+    never aborts an isl call after the block.
 
     Args:
-        seconds: wall time for all that is inside; 0 sets no limit.
-        of_processor: they are processor time of this thread, which other programs do not shorten.
+        seconds: time limit for the whole block; 0 sets no limit.
+        of_processor: limit the processor time of this thread instead of the wall time, so that
+            other programs do not shorten the limit.
     """
-    # What the system's clock cannot count to is no limit; c_long would take its low bits.
+    # A large number of seconds would overflow c_long, which keeps the low bits.
     timers = _timers() if 0 < seconds < _NO_LIMIT else None
     if timers is None:
         yield
@@ -109,38 +120,42 @@ def deadline(seconds: float, *, of_processor: bool = False) -> Iterator[None]:
     try:
         yield
     finally:
-        # The child of a process does not have its timers.
+        # After a fork the child process does not have the timers of its parent.
         if os.getpid() == process:
             _disarm(timers, timer)
             timers.delete(timer)
 
 
 def _disarm(timers: _Timers, timer: ctypes.c_void_p) -> None:
-    """After this the timer stops nothing any more.
+    """Stop a timer; afterwards it cannot abort isl any more.
 
-    If it has run out, a thread of the C library is about to stop isl, or has done so; if it runs
-    out while it is asked, its message may be lost.
+    If the timer has expired, a thread of the C library has aborted isl or is about to. If it
+    expires while it is disarmed, the notification may be lost.
     """
-    left = _Setting()
-    timers.get(timer, ctypes.byref(left))
-    if not left.is_positive():
-        _wait_for_the_abort(_LONGEST_WAIT)
+    remaining = _Setting()
+    timers.get(timer, ctypes.byref(remaining))
+    if not remaining.is_positive():
+        _wait_for_abort(_CERTAIN_ABORT_WAIT)
         return
-    timers.set(timer, 0, ctypes.byref(_Setting()), ctypes.byref(left))
-    if not left.is_positive():
-        _wait_for_the_abort(_SHORT_WAIT)
+    timers.set(timer, 0, ctypes.byref(_Setting()), ctypes.byref(remaining))
+    if not remaining.is_positive():
+        _wait_for_abort(_POSSIBLE_ABORT_WAIT)
 
 
-def _wait_for_the_abort(seconds: float) -> None:
-    """It comes within microseconds, later on a busy machine; never where no thread can be made."""
+def _wait_for_abort(seconds: float) -> None:
+    """Wait until isl is aborted, at most ``seconds``.
+
+    The abort comes within microseconds, later on a busy machine, and never if the C library cannot
+    create its thread.
+    """
     end = time.monotonic() + seconds
     while not isl.DEFAULT_CONTEXT.aborted() and time.monotonic() < end:
-        time.sleep(_PAUSE)
+        time.sleep(_POLL_INTERVAL)
 
 
 @cache
 def _timers() -> _Timers | None:
-    """The timers, None where something of what they need is missing."""
+    """Look up the timer functions; None if a function or isl's context is missing."""
     system, library = ctypes.CDLL(None), ctypes.CDLL(binding.__file__)
     context = _context_address()
     if context is None:
@@ -160,10 +175,10 @@ def _timers() -> _Timers | None:
 
 
 def _context_address() -> int | None:
-    """Where isl keeps its context.
+    """Find the address of isl's context; None if it cannot be verified.
 
-    islpy's object ends with the pointer to it. That it points there is seen by a limit of
-    operations that is set to an unusual number: memory that holds it is the context.
+    The last word of islpy's object is the pointer to the context. To verify it, the operation limit
+    is set to an unusual number: memory that contains this number is the context.
     """
     context: Any = isl.DEFAULT_CONTEXT
     end = id(context) + object.__sizeof__(context)
@@ -172,16 +187,7 @@ def _context_address() -> int | None:
     before = context.get_max_operations()
     context.set_max_operations(unusual)
     try:
-        found = unusual.to_bytes(8, "little") in _memory_at(address or 0)
+        is_context = unusual.to_bytes(8, "little") in memory_at(address or 0, _CONTEXT_BYTES)
     finally:
         context.set_max_operations(before)
-    return address if found else None
-
-
-def _memory_at(address: int) -> bytes:
-    """Memory of this process, nothing where there is none: reading it by file cannot crash."""
-    try:
-        with open("/proc/self/mem", "rb", buffering=0) as memory:
-            return os.pread(memory.fileno(), _CONTEXT_BYTES, address)
-    except (OSError, OverflowError):
-        return b""
+    return address if is_context else None

@@ -1,4 +1,4 @@
-"""The parts of a declaration: bounds of loops, conditions, names, and what makes a reduction."""
+"""Validation of declarations: loop bounds, conditions, names, extents and reductions."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ _REDUCIBLE = frozenset(
 
 
 def loop_bounds(name: str, bound: Bound) -> tuple[Expression, Expression, int]:
-    """The first value, the end (excluded) and the step that a bound means, as of Python's `range`.
+    """Convert a loop bound to (start, exclusive end, step), as of Python's `range`.
 
     Raises:
-        KernelError: it is no extent, pair or triple, or the step is no literal other than 0.
+        KernelError: the bound is not an extent, pair or triple of numbers, or the step is not a
+            nonzero integer literal.
     """
     ends = bound if isinstance(bound, tuple) else (0, bound)
     if not 2 <= len(ends) <= 3:
@@ -50,10 +51,10 @@ def loop_bounds(name: str, bound: Bound) -> tuple[Expression, Expression, int]:
         raise KernelError(
             f"step of loop '{name}' is {step}; expected an integer literal of 64 bits, not 0"
         )
-    for what, end in (("lower", lower), ("upper", upper)):
+    for side, end in (("lower", lower), ("upper", upper)):
         if end is None or (isinstance(end, float) and math.isinf(end)):
             raise KernelError(
-                f"loop '{name}' does not end: its {what} bound is {end}; expected an integer or an "
+                f"loop '{name}' does not end: its {side} bound is {end}; expected an integer or an "
                 "affine expression of parameters and of indices around it"
             )
     try:
@@ -65,11 +66,15 @@ def loop_bounds(name: str, bound: Bound) -> tuple[Expression, Expression, int]:
 def as_reduction(
     target: Access, value: Expression, order: Order | None
 ) -> tuple[Expression, Reduction | None]:
-    """Recognize ``target = target op e`` (for + * min max & | ^ also ``e op target``).
+    """Recognize a reduction: ``target = target op e`` (for + * min max & | ^ also ``e op target``).
 
     Args:
-        order: by default any for integers, which give the same bits in any order, since sums and
-            products wrap around; exact for floating point.
+        order: the order policy. The default is ``any`` for integers, because wrapping arithmetic
+            gives the same bits in any order, and ``exact`` for floating point.
+
+    Returns:
+        the value in the form ``target op e``, and the reduction; the value unchanged and None if
+        the statement is not a reduction.
     """
     if not isinstance(value, Operation) or value.operator not in _REDUCIBLE:
         return value, None
@@ -84,18 +89,18 @@ def as_reduction(
     if any(load.array == target.array for load in loads(right)):
         return value, None
     operator = Operator.ADD if value.operator is Operator.SUBTRACT else value.operator
-    within = sum(len(loads(subscript)) for subscript in target.subscripts)
+    index_loads = sum(len(loads(subscript)) for subscript in target.subscripts)
     if order is None:
         is_free = value.dtype is not None and value.dtype.is_integer
         order = Order.ANY if is_free else Order.EXACT
-    return result, Reduction(operator, order, read=1 + within)
+    return result, Reduction(operator, order, read=1 + index_loads)
 
 
 def as_extent(extent: Operand, space: isl.Space) -> Expression:
-    """One extent of an array's shape, affine in the parameters of ``space``.
+    """Convert one extent of an array's shape.
 
     Raises:
-        KernelError: it is not, or it is negative.
+        KernelError: the extent is not affine in the parameters of ``space``, or is negative.
     """
     expression = bounded(as_expression(extent))
     function = to_pw_aff(expression, space)
@@ -104,22 +109,23 @@ def as_extent(extent: Operand, space: isl.Space) -> Expression:
     return expression
 
 
-def dimension_names(array: str, given: str | None, count: int) -> tuple[str, ...]:
-    """The names of an array's dimensions; without given ones ``d0``, ``d1``, ...
+def dimension_names(array: str, dimensions: str | None, count: int) -> tuple[str, ...]:
+    """Split the names of an array's dimensions; the defaults are ``d0``, ``d1``, ...
 
     Raises:
-        KernelError: they are no identifiers, or not one for each dimension.
+        KernelError: a name is not an identifier, or the dimensions do not have one distinct name
+            each.
     """
-    if given is not None and not isinstance(given, str):
+    if dimensions is not None and not isinstance(dimensions, str):
         raise KernelError(
-            f"dimensions={given!r} of array '{array}'; expected one text with all the names, such "
-            "as 'row column'"
+            f"dimensions={dimensions!r} of array '{array}'; expected one text with all the names, "
+            "such as 'row column'"
         )
-    names = tuple(given.split()) if given else tuple(f"d{i}" for i in range(count))
+    names = tuple(dimensions.split()) if dimensions else tuple(f"d{i}" for i in range(count))
     if len(names) != count or len(set(names)) != count:
         raise KernelError(
-            f"array '{array}' has {count} dimensions; dimensions={given!r} must give each a name "
-            "of its own"
+            f"array '{array}' has {count} dimensions; dimensions={dimensions!r} must give each a "
+            "name of its own"
         )
     for name in names:
         require_identifier(name, f"array '{array}': dimension")
@@ -127,73 +133,82 @@ def dimension_names(array: str, given: str | None, count: int) -> tuple[str, ...
 
 
 LONGEST_NAME = 200
-"""Characters: a name beyond this is no name that anyone wrote."""
+"""Maximum number of characters of a name."""
 
 
-def require_identifier(name: str, what: str) -> None:
-    """Check a name.
+def require_identifier(name: str, kind: str) -> None:
+    """Check that a name is an identifier.
+
+    Args:
+        kind: the kind of the named object, for the message: ``array``.
 
     Raises:
-        KernelError: it is no identifier, or too long for one.
+        KernelError: the name is not an identifier, or is too long.
     """
     if not isinstance(name, str) or not name.isidentifier():
         raise KernelError(
-            f"{what} name {name!r} is not an identifier: expected letters, digits and '_', no "
+            f"{kind} name {name!r} is not an identifier: expected letters, digits and '_', no "
             "digit first"
         )
     if len(name) > LONGEST_NAME:
         raise KernelError(
-            f"{what} name '{name[:20]}...' has {len(name)} characters; expected at most "
+            f"{kind} name '{name[:20]}...' has {len(name)} characters; expected at most "
             f"{LONGEST_NAME}"
         )
 
 
-def require_limit(parameter: str, what: str, limit: int | None) -> None:
-    """Check the smallest or the largest value of a parameter.
+def require_limit(parameter: str, side: str, limit: int | None) -> None:
+    """Check the minimum or the maximum of a parameter.
+
+    Args:
+        side: ``minimum`` or ``maximum``, for the message.
 
     Raises:
-        KernelError: it is no integer of 64 bits.
+        KernelError: the limit is not a 64-bit integer.
     """
     if limit is None:
         return
     number = as_integer(limit)
     if number is None or not -(2**63) <= number < 2**63:
         raise KernelError(
-            f"the {what} of parameter '{parameter}' is {limit!r}; expected an integer of 64 bits, "
+            f"the {side} of parameter '{parameter}' is {limit!r}; expected an integer of 64 bits, "
             "or None for no limit"
         )
 
 
-def as_condition(where: str, condition: Expression) -> Expression:
-    """The condition given to ``where`` or ``assume``.
+def as_condition(function: str, condition: Expression) -> Expression:
+    """Check the condition passed to ``where`` or ``assume``.
+
+    Args:
+        function: the name of the called function, for the message.
 
     Raises:
-        KernelError: it is no expression, such as the outcome of ``==`` between two.
+        KernelError: the condition is not an expression, such as the bool that ``==`` returns.
     """
     if isinstance(condition, Expression):
         return bounded(condition)
     raise KernelError(
-        f"{where}({condition!r}): expected a condition such as i < n; '==' between expressions "
+        f"{function}({condition!r}): expected a condition such as i < n; '==' between expressions "
         "compares how they are written: use equal(a, b)"
     )
 
 
 def bounded(expression: Expression) -> Expression:
-    """The expression, which must not be too deep or too large for the functions over it.
+    """Check that an expression is within the limits on depth and size; return it.
 
     Raises:
-        KernelError: it is.
+        KernelError: the expression is too deep or too large.
     """
-    found = depth(expression)
-    if found > DEEPEST:
+    levels = depth(expression)
+    if levels > DEEPEST:
         raise KernelError(
-            f"an expression is nested {found} operations deep; expected at most {DEEPEST}: "
+            f"an expression is nested {levels} operations deep; expected at most {DEEPEST}: "
             "split it over statements, or write a repeated operation as a loop"
         )
     nodes = node_count(expression)
     if nodes > LARGEST:
         raise KernelError(
-            f"an expression has {nodes} nodes; expected at most {LARGEST}: what it uses twice is "
-            "computed twice, so store it in a temporary array"
+            f"an expression has {nodes} nodes; expected at most {LARGEST}: a shared subexpression "
+            "is computed at each use, so store it in a temporary array"
         )
     return expression

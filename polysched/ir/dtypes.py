@@ -1,9 +1,9 @@
 """Element types of arrays and expressions.
 
-Integers have any width from 1 to 32 bits, or 64. Those that are no whole power of two of bytes
-(``i4``, ``u5``, ``i12``) are *odd*: where they have a place of their own - a temporary, a register,
-a numpy array of values - they lie in the next larger one, their *container*, with the sign
-extended. As arguments of kernels they are packed, see :mod:`polysched.ir.packing`.
+Integers have 1 to 32 bits, or 64. Integer types that numpy lacks (``i4``, ``u5``, ``i12``) are
+*odd*. In temporaries, registers and numpy arrays of values, an odd integer is stored sign- or
+zero-extended in the next larger numpy type, its *container*. Arguments of kernels are packed
+instead: see :mod:`polysched.ir.packing`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from polysched.errors import KernelError, suggestion
 
 
 class NumberKind(Enum):
-    """What the bits of an element mean."""
+    """The interpretation of an element's bits."""
 
-    __hash__ = object.__hash__  # as that of operators
+    __hash__ = object.__hash__  # faster than Enum's hash, as in `Operator`
 
     FLOAT = "f"
     SIGNED = "i"
@@ -44,10 +44,10 @@ class DType:
 
     @property
     def type(self) -> NoReturn:
-        """What np.mean asks of the type of a sum."""
+        """Refuse functions such as np.mean, which inspect this attribute of a numpy dtype."""
         raise KernelError(
-            f"numpy takes values of {self.name} for its own; write what it computes, (x + y) * 0.5 "
-            "for a mean"
+            f"numpy treats expressions of {self.name} as numpy values here; write the arithmetic "
+            "instead, such as (x + y) * 0.5 for a mean"
         )
 
     @property
@@ -67,12 +67,12 @@ class DType:
 
     @property
     def is_odd(self) -> bool:
-        """Whether values are integers of a width that no numpy type has."""
+        """Whether values are integers of a width that numpy lacks."""
         return self.is_integer and self.bits not in (8, 16, 32, 64)
 
     @property
     def container(self) -> DType:
-        """The type in which a value lies alone: the narrowest that numpy has; mostly itself."""
+        """The narrowest numpy type that holds a value; the type itself unless it is odd."""
         if not self.is_odd:
             return self
         return DType(self.kind, max(8, 1 << (self.bits - 1).bit_length()))
@@ -89,11 +89,11 @@ class DType:
 
     @property
     def bytes(self) -> int:
-        """Bytes that one element takes where it has a place of its own; a boolean takes one."""
+        """Bytes of an unpacked element; a boolean takes one byte."""
         return max(1, self.container.bits // 8)
 
     def numpy(self) -> np.dtype[np.generic]:
-        """The numpy type with the same layout; of an odd width that of its container."""
+        """The numpy type of the same layout; for an odd type, that of its container."""
         if self.kind is NumberKind.BOOLEAN:
             return np.dtype(np.bool_)
         letter = "f" if self.is_float else self.kind.value
@@ -118,7 +118,7 @@ boolean = DType(NumberKind.BOOLEAN, 1)
 FLOAT_DTYPES = (f32, f64)
 
 INTEGER_DTYPES = (i8, i16, i32, i64, u8, u16, u32, u64)
-"""The integers that numpy has too."""
+"""The integer types that numpy has too."""
 
 ALL_DTYPES = (*FLOAT_DTYPES, *INTEGER_DTYPES, boolean)
 """The types that numpy has too."""
@@ -129,7 +129,7 @@ ODD_DTYPES = tuple(
     for bits in range(1, 32)
     if bits not in (8, 16)
 )
-"""The integers of odd widths: ``i1`` to ``i31``, ``u1`` to ``u31``."""
+"""The integer types that numpy lacks: ``i1`` to ``i31`` and ``u1`` to ``u31`` without 8 and 16."""
 
 _BY_NAME = {dtype.name: dtype for dtype in (*ALL_DTYPES, *ODD_DTYPES)}
 _INTEGER = re.compile(r"[iu][0-9]+")
@@ -137,30 +137,30 @@ _BY_NUMPY = {dtype.numpy(): dtype for dtype in ALL_DTYPES}
 
 
 def as_dtype(what: DType | str | type | np.dtype[np.generic]) -> DType:
-    """Return the element type that ``what`` names.
+    """Convert a type or a name to an element type.
 
     Accepts a :class:`DType`, its short name (``"f32"``), a numpy type or its name (``"float32"``).
-    Short names count bits, here as in ``"i8"``: ``"i4"`` has four, unlike numpy's name.
+    Short names count bits: ``"i4"`` has four bits, while numpy's ``"i4"`` has four bytes.
 
     Raises:
-        KernelError: no element type has that name, or no integers are that wide.
+        KernelError: the name is unknown, or integers do not support that width.
     """
     if isinstance(what, DType):
         return what
     if isinstance(what, str) and what in _BY_NAME:
         return _BY_NAME[what]
-    if isinstance(what, str) and _INTEGER.fullmatch(what):  # numpy takes "i04", for bytes
+    if isinstance(what, str) and _INTEGER.fullmatch(what):  # numpy accepts "i04" as 4 bytes
         raise KernelError(
             f"element type '{what}' has {what[1:]} bits; integers have 1 to 32 bits, or 64"
         )
     try:
-        with warnings.catch_warnings():  # numpy takes "a" too, with a warning
+        with warnings.catch_warnings():  # numpy accepts "a" with a deprecation warning
             warnings.simplefilter("ignore", DeprecationWarning)
-            # It takes None for float64, which is hardly meant.
-            found = None if what is None else _BY_NUMPY.get(np.dtype(what))
+            # numpy converts None to float64, which is hardly the user's intention.
+            dtype = None if what is None else _BY_NUMPY.get(np.dtype(what))
     except (TypeError, ValueError):  # ValueError: a tuple that numpy reads as a shape
-        found = None
-    if found is None:
+        dtype = None
+    if dtype is None:
         known = [dtype.name for dtype in ALL_DTYPES]
         raise KernelError(f"unknown element type {what!r}{suggestion(str(what), known)}")
-    return found
+    return dtype

@@ -1,4 +1,4 @@
-"""The exact value of an integer expression over parameters, in Python's unbounded integers."""
+"""Exact evaluation of integer expressions over parameters, in Python's unbounded integers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from polysched.ir.operators import Operator
 
 
 def evaluate(expression: Expression, parameters: Mapping[str, int]) -> int:
-    """The value of a quasi-affine expression or condition; a condition gives True or False.
+    """Evaluate an integer expression or condition over parameters; a condition gives a bool.
 
     ``//`` rounds toward minus infinity and ``%`` has the sign of its divisor, as in isl. Both
     branches of a selection are evaluated, as in the generated code.
 
     Raises:
-        KernelError: a parameter without a value, a division by zero, or a node that is no integer
+        KernelError: a parameter has no value, a divisor is zero, or a node is not an integer
             expression over parameters (an index, an array element, ``/``, ``sqrt``, ...).
     """
     match expression:

@@ -1,11 +1,11 @@
-"""Expression trees: what a statement computes, and the affine subscripts and bounds it uses.
+"""Expression trees: the values of statements, their subscripts and loop bounds.
 
-One small grammar serves values and subscripts::
+One grammar serves values and subscripts::
 
     expression = Constant | Index | Parameter | Load(array, subscripts)
                | Operation(operator, operands) | Cast(operand, dtype)
 
-Nodes are frozen values that compare structurally; Python's arithmetic and order operators build
+Nodes are immutable and compare structurally. Python's arithmetic and comparison operators build
 them.
 """
 
@@ -44,16 +44,18 @@ Number: TypeAlias = int | float | bool
 ExpressionT = TypeVar("ExpressionT", bound="Expression")
 
 DEEPEST = 200
-"""Operations inside each other in an expression: Python's recursion ends at about five times that.
-"""
+"""Maximum nesting depth of an expression; Python's recursion limit is about five times as large."""
 _ROUNDED_TO_INFINITY = MappingProxyType({32: 2**128 - 2**103 - 2**74, 64: 2**1024 - 2**970})
-"""The least numbers that are, by the bits of a floating-point type; f64 comes before f32."""
+"""The least number that rounds to infinity, by the bits of the floating-point type.
+
+For f32 the number is rounded to f64 first.
+"""
 LARGEST = 10_000
-"""Nodes of an expression, those used several times counted as often."""
+"""Maximum number of nodes of an expression; a shared node counts once for each use."""
 
 
-def _unlike_numbers(node: type[ExpressionT]) -> type[ExpressionT]:
-    """Have ``i == 2`` and ``x[i] != 0`` raise: no such node is written as a number is."""
+def _refuse_equality_with_numbers(node: type[ExpressionT]) -> type[ExpressionT]:
+    """Make ``i == 2`` and ``x[i] != 0`` raise an error, because such nodes never equal a number."""
     same = node.__eq__
 
     def equal(self: ExpressionT, other: object) -> bool:
@@ -71,7 +73,10 @@ def _unlike_numbers(node: type[ExpressionT]) -> type[ExpressionT]:
 
 @dataclass(frozen=True)
 class Expression(Undecided):
-    """Base of all nodes. ``dtype`` is None only for a literal that takes its neighbor's type."""
+    """Base class of all nodes.
+
+    ``dtype`` is None only for an untyped literal, which takes the type of the other operands.
+    """
 
     @property
     def dtype(self) -> DType | None:
@@ -144,7 +149,7 @@ class Expression(Undecided):
         return self
 
     def round(self, decimals: int | None = None, out: object = None) -> Expression:
-        """The nearest whole number, of two the even one, as `round` and ``np.round`` ask for it."""
+        """Round to the nearest integer, ties to even; called by `round` and ``np.round``."""
         if decimals or out is not None:
             raise KernelError(
                 f"'{self}' rounded to {decimals} digits; expected a whole number, round(x)"
@@ -170,16 +175,24 @@ class Expression(Undecided):
         return operation(Operator.LESS_EQUAL, other, self)
 
     def __and__(self, other: Operand) -> Expression:
-        return operation(_of_kind(Operator.AND, Operator.BIT_AND, self, other), self, other)
+        return operation(
+            _logical_or_bitwise(Operator.AND, Operator.BIT_AND, self, other), self, other
+        )
 
     def __rand__(self, other: Operand) -> Expression:
-        return operation(_of_kind(Operator.AND, Operator.BIT_AND, other, self), other, self)
+        return operation(
+            _logical_or_bitwise(Operator.AND, Operator.BIT_AND, other, self), other, self
+        )
 
     def __or__(self, other: Operand) -> Expression:
-        return operation(_of_kind(Operator.OR, Operator.BIT_OR, self, other), self, other)
+        return operation(
+            _logical_or_bitwise(Operator.OR, Operator.BIT_OR, self, other), self, other
+        )
 
     def __ror__(self, other: Operand) -> Expression:
-        return operation(_of_kind(Operator.OR, Operator.BIT_OR, other, self), other, self)
+        return operation(
+            _logical_or_bitwise(Operator.OR, Operator.BIT_OR, other, self), other, self
+        )
 
     def __xor__(self, other: Operand) -> Expression:
         return operation(Operator.BIT_XOR, self, other)
@@ -200,13 +213,13 @@ class Expression(Undecided):
         return operation(Operator.SHIFT_RIGHT, other, self)
 
     def __invert__(self) -> Expression:
-        return operation(_of_kind(Operator.NOT, Operator.BIT_NOT, self), self)
+        return operation(_logical_or_bitwise(Operator.NOT, Operator.BIT_NOT, self), self)
 
     def __array_ufunc__(
         self, function: np.ufunc, method: str, *inputs: Any, **options: Any
     ) -> Expression:
-        """What one of numpy's functions makes of expressions; its numbers call them too."""
-        operands = [as_expression(one) for one in inputs]
+        """Build the operation of a numpy function; operators of numpy scalars call it too."""
+        operands = [as_expression(operand) for operand in inputs]
         if method == "__call__" and not options:
             if function is np.positive:
                 return operands[0]
@@ -214,33 +227,33 @@ class Expression(Undecided):
                 return operation(Operator.MULTIPLY, *operands, *operands)
             if function in EXCHANGED:
                 return operation(EXCHANGED[function], *reversed(operands))
-            meant = _of_numpy(function, operands)
-            if meant is not None:
-                return operation(meant, *operands)
+            operator = _operator_of_ufunc(function, operands)
+            if operator is not None:
+                return operation(operator, *operands)
         shown = ", ".join(map(str, operands))
         raise KernelError(
-            f"np.{function.__name__} of {shown} is no operation of kernels; they have those of "
-            "numbers such as np.sqrt, np.exp, np.log, np.maximum, without options"
+            f"np.{function.__name__} of {shown} is not supported in kernels; supported are "
+            "elementwise functions such as np.sqrt, np.exp, np.log, np.maximum, without options"
         )
 
 
 @dataclass(frozen=True)
 class Constant(Expression):
-    """A literal. Without a type of its own it takes that of the expression it stands in."""
+    """A literal; an untyped literal takes the type of the enclosing operation."""
 
     value: Number
     type: DType | None = None
 
     @property
     def dtype(self) -> DType | None:
-        """The literal's type, None while undecided."""
+        """The literal's type; None if it is untyped."""
         return self.type
 
     def __str__(self) -> str:
         return str(self.value)
 
 
-@_unlike_numbers
+@_refuse_equality_with_numbers
 @dataclass(frozen=True)
 class Index(Expression):
     """The value of an iteration index of the statement (i64)."""
@@ -256,7 +269,7 @@ class Index(Expression):
         return self.name
 
 
-@_unlike_numbers
+@_refuse_equality_with_numbers
 @dataclass(frozen=True)
 class Parameter(Expression):
     """The value of a kernel parameter (i64)."""
@@ -272,13 +285,12 @@ class Parameter(Expression):
         return self.name
 
 
-@_unlike_numbers
+@_refuse_equality_with_numbers
 @dataclass(frozen=True)
 class Load(Expression):
     """The value of one array element: a read access.
 
-    ``values`` is the declared range of the value, from the lower to the upper end, excluded: of an
-    array whose elements may stand in subscripts.
+    ``values`` is the declared range (lower, exclusive upper end) of the elements of an index array.
     """
 
     array: str
@@ -296,7 +308,7 @@ class Load(Expression):
         return f"{self.array}[{', '.join(map(str, self.subscripts))}]"
 
 
-@_unlike_numbers
+@_refuse_equality_with_numbers
 @dataclass(frozen=True)
 class Operation(Expression):
     """An operator applied to operands of one type."""
@@ -319,17 +331,17 @@ class Operation(Expression):
         return f"{self.operator.value}({', '.join(map(str, self.operands))})"
 
 
-@_unlike_numbers
+@_refuse_equality_with_numbers
 @dataclass(frozen=True)
 class Cast(Expression):
-    """A value converted to another type: C's rules, and saturation nowhere."""
+    """A conversion to another type by C's rules, without saturation."""
 
     operand: Expression
     type: DType
 
     @property
     def dtype(self) -> DType:
-        """The type converted to."""
+        """The target type."""
         return self.type
 
     def __str__(self) -> str:
@@ -339,29 +351,29 @@ class Cast(Expression):
 Operand: TypeAlias = Expression | Number | np.generic
 
 
-def _of_kind(of_conditions: Operator, of_integers: Operator, *operands: Operand) -> Operator:
-    """Which of two operations is meant: that of integers if there is one among the operands."""
+def _logical_or_bitwise(logical: Operator, bitwise: Operator, *operands: Operand) -> Operator:
+    """Resolve ``&``, ``|`` or ``~``: bitwise if an operand is an integer, else logical."""
     is_integer = any(
-        isinstance(one, Expression) and one.dtype is not None and one.dtype.is_integer
-        for one in operands
+        isinstance(operand, Expression) and operand.dtype is not None and operand.dtype.is_integer
+        for operand in operands
     )
-    return of_integers if is_integer else of_conditions
+    return bitwise if is_integer else logical
 
 
-def _of_numpy(function: np.ufunc, operands: list[Expression]) -> Operator | None:
-    """The operation that a function of numpy's is, None if it is none."""
-    if any(one.dtype is not None and one.dtype.is_integer for one in operands):
-        of_integers = OF_NUMPYS_INTEGERS.get(function)
-        if of_integers is not None:
-            return of_integers
+def _operator_of_ufunc(function: np.ufunc, operands: list[Expression]) -> Operator | None:
+    """The operator of a numpy function for the operands' types; None if it is unsupported."""
+    if any(operand.dtype is not None and operand.dtype.is_integer for operand in operands):
+        integer_operator = OF_NUMPYS_INTEGERS.get(function)
+        if integer_operator is not None:
+            return integer_operator
     return OF_NUMPYS_OPERATORS.get(function, OF_NUMPY.get(function))
 
 
 def as_expression(value: Operand) -> Expression:
-    """Wrap a Python number as a literal; return an expression as it is.
+    """Wrap a number as a literal; return an expression unchanged.
 
     Raises:
-        KernelError: ``value`` is neither.
+        KernelError: ``value`` is neither a number nor an expression.
     """
     if isinstance(value, Expression):
         return value
@@ -369,7 +381,7 @@ def as_expression(value: Operand) -> Expression:
         return Constant(value, boolean if isinstance(value, bool) else None)
     if isinstance(value, np.generic | np.ndarray) and value.ndim == 0:
         number = value.item()
-        if not isinstance(number, np.generic):  # as long doubles stay, and what is like them
+        if not isinstance(number, np.generic):  # item() returns long doubles unchanged
             return as_expression(number)
     raise KernelError(
         f"{value!r} of type {type(value).__name__} cannot stand in an expression; expected a "
@@ -378,22 +390,21 @@ def as_expression(value: Operand) -> Expression:
 
 
 def typed(expression: Expression, dtype: DType) -> Expression:
-    """Give an undecided literal (or an operation on such) the type ``dtype``.
+    """Give an untyped literal, or an operation on untyped literals, the type ``dtype``.
 
     Raises:
-        KernelError: a fractional literal where an integer is expected, or a number that does not
-            fit.
+        KernelError: a literal is fractional where an integer is expected, or does not fit the type.
     """
     if expression.dtype is not None:
         return expression
     if isinstance(expression, Constant):
         if dtype.is_integer and not expression.value == expression.value // 1:
             raise KernelError(
-                f"literal {expression.value} cannot stand beside values of type {dtype}"
+                f"literal {expression.value} cannot be combined with values of type {dtype}"
             )
         if not _fits(expression.value, dtype):
-            meant = "; for infinity write math.inf" if dtype.is_float else ""
-            raise KernelError(f"literal {expression.value} does not fit the type {dtype}{meant}")
+            advice = "; for infinity write math.inf" if dtype.is_float else ""
+            raise KernelError(f"literal {expression.value} does not fit the type {dtype}{advice}")
         value = float(expression.value) if dtype.is_float else int(expression.value)
         return Constant(value, dtype)
     if isinstance(expression, Operation):
@@ -405,9 +416,9 @@ def typed(expression: Expression, dtype: DType) -> Expression:
 
 
 def _fits(value: Number, dtype: DType) -> bool:
-    """Whether a type can hold a number, a floating-point type perhaps rounded, but not to infinity.
+    """Whether a type can represent a number; a float may be rounded, but not to infinity.
 
-    Infinity and NaN are numbers of floating-point types.
+    Floating-point types represent infinity and NaN.
     """
     if dtype.is_float:
         is_finite = isinstance(value, int) or math.isfinite(value)
@@ -422,43 +433,43 @@ def operation(operator: Operator, *operands: Operand) -> Expression:
     """Build an operation after checking that its operands have one type.
 
     Raises:
-        KernelError: operands of different types, or a type that the operator does not take.
+        KernelError: the operands have different types, or a type that the operator does not accept.
     """
-    given = tuple(as_expression(operand) for operand in operands)
+    nodes = tuple(as_expression(operand) for operand in operands)
     if operator is Operator.SELECT:
-        condition, *rest = given
-        _require(condition.dtype == boolean, operator, "a condition first", given)
+        condition, *rest = nodes
+        _require(condition.dtype == boolean, operator, "a condition first", nodes)
         dtype, branches = _unified(operator, tuple(rest))
         return Operation(operator, (condition, *branches), dtype)
-    dtype, given = _unified(operator, given)
+    dtype, nodes = _unified(operator, nodes)
     if operator in LOGICAL:
-        _require(dtype == boolean, operator, _OF_CONDITIONS[operator], given)
-        return Operation(operator, given, boolean)
+        _require(dtype == boolean, operator, _EXPECTED_LOGICAL_OPERANDS[operator], nodes)
+        return Operation(operator, nodes, boolean)
     if dtype is not None:
-        _require(dtype != boolean, operator, "numbers", given)
+        _require(dtype != boolean, operator, "numbers", nodes)
         if operator in FLOAT_ONLY:
-            _require(dtype.is_float, operator, "floating-point operands (for integers: //)", given)
+            _require(dtype.is_float, operator, "floating-point operands (for integers: //)", nodes)
         if operator in INTEGER_ONLY:
-            _require(dtype.is_integer, operator, _of_integers(operator), given)
-    return Operation(operator, given, boolean if operator in COMPARISONS else dtype)
+            _require(dtype.is_integer, operator, _expected_integers(operator), nodes)
+    return Operation(operator, nodes, boolean if operator in COMPARISONS else dtype)
 
 
-_OF_CONDITIONS: Mapping[Operator, str] = MappingProxyType(
+_EXPECTED_LOGICAL_OPERANDS: Mapping[Operator, str] = MappingProxyType(
     {
         Operator.AND: "conditions, or integers as &",
         Operator.OR: "conditions, or integers as |",
         Operator.NOT: "conditions, or integers as ~",
     }
 )
-"""What logical operations take. Python writes them with the signs of those of bits."""
+"""The expected operands in messages; & | ~ are logical on conditions and bitwise on integers."""
 
 
-def _of_integers(operator: Operator) -> str:
-    is_of_bits = operator in BITWISE | SHIFTS or operator is Operator.BIT_NOT
-    instead = (
-        "convert floating-point ones" if is_of_bits else "for floating point: /, np.floor, np.fmod"
+def _expected_integers(operator: Operator) -> str:
+    is_bitwise = operator in BITWISE | SHIFTS or operator is Operator.BIT_NOT
+    advice = (
+        "convert floating-point ones" if is_bitwise else "for floating point: /, np.floor, np.fmod"
     )
-    return f"integer operands ({instead})"
+    return f"integer operands ({advice})"
 
 
 def _unified(

@@ -1,4 +1,4 @@
-"""Operations that Python has no operator for: extrema, roots, equality, selections, conversions."""
+"""Functions on expressions: minimum, maximum, roots, equality, selection and conversion."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from polysched.ir.operators import Operator
 
 
 def minimum(left: Operand, right: Operand, *more: Operand) -> Expression:
-    """The smallest operand; a NaN operand gives NaN (IEEE 754-2019 ``minimum``, as numpy does)."""
+    """The smallest operand; a NaN operand gives NaN (IEEE 754-2019 ``minimum``, as in numpy)."""
     return _folded(Operator.MINIMUM, left, right, *more)
 
 
 def maximum(left: Operand, right: Operand, *more: Operand) -> Expression:
-    """The largest operand; a NaN operand gives NaN (IEEE 754-2019 ``maximum``, as numpy does)."""
+    """The largest operand; a NaN operand gives NaN (IEEE 754-2019 ``maximum``, as in numpy)."""
     return _folded(Operator.MAXIMUM, left, right, *more)
 
 
@@ -28,12 +28,12 @@ def _folded(operator: Operator, left: Operand, right: Operand, *more: Operand) -
 
 
 def fma(a: Operand, b: Operand, c: Operand) -> Expression:
-    """``a * b + c`` rounded once (floats only)."""
+    """Fused multiply-add: ``a * b + c`` rounded once (floats only)."""
     return operation(Operator.FMA, a, b, c)
 
 
 def absolute(value: Operand) -> Expression:
-    """The absolute value; for the smallest signed integer, itself."""
+    """The absolute value; the smallest signed integer is returned unchanged."""
     return operation(Operator.ABSOLUTE, value)
 
 
@@ -48,7 +48,7 @@ def exp(value: Operand) -> Expression:
 
 
 def equal(left: Operand, right: Operand) -> Expression:
-    """Whether two values are equal (``==`` on expressions compares the trees)."""
+    """Whether two values are equal; use it instead of ``==``, which compares the trees."""
     return operation(Operator.EQUAL, left, right)
 
 
@@ -61,8 +61,8 @@ def select(condition: Operand, if_true: Operand, if_false: Operand) -> Expressio
     """``if_true`` where ``condition`` holds, else ``if_false``; both are evaluated.
 
     Raises:
-        KernelError: the condition is a truth value of Python's, as ``x == 0`` is, which compares
-            how two expressions are written.
+        KernelError: the condition is a Python bool, such as the result of ``==`` between two
+            expressions, which compares the trees.
     """
     if isinstance(condition, (bool, np.bool_)):
         raise KernelError(
@@ -76,7 +76,7 @@ def cast(value: Operand, dtype: DType | str) -> Expression:
     """Convert a value to ``dtype``: float to integer truncates, narrower integers wrap.
 
     Raises:
-        KernelError: no element type has that name, or a literal does not fit it.
+        KernelError: the element type is unknown, or a literal does not fit it.
     """
     operand, target = as_expression(value), as_dtype(dtype)
     if operand.dtype is None:

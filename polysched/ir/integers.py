@@ -1,4 +1,4 @@
-"""What counts as an integer where a number is given: Python's own, and numpy's like them."""
+"""Validation of integer arguments: Python's and numpy's integers, but not bool or float."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from numbers import Integral
 
 
 def as_integer(value: object) -> int | None:
-    """Python's integer that ``value`` is: 4, or ``np.int64(4)``; None if it is none, as True and
-    4.0 are, which only equal one.
-    """
+    """Convert 4 or ``np.int64(4)`` to an int; None for any other type, such as True or 4.0."""
     if type(value) is int:
         return value
     if isinstance(value, bool) or not isinstance(value, Integral):

@@ -1,16 +1,16 @@
-"""Calls of isl that leak no memory: they replace methods of islpy.
+"""Replacements for islpy methods that leak memory: direct calls of isl's C functions.
 
-An isl function *takes* an argument or *keeps* it. For an argument that is taken, islpy passes a
-copy that a C++ object owns, and after the call it releases that object without deleting it. So each
-such argument of each call loses 32 bytes of the heap. Texts that isl makes (``to_str``) are lost as
-well. islpy 2026.2.2 does this, and the older versions that were looked at.
+An isl function *takes* or *keeps* an argument (``__isl_take``, ``__isl_keep``). For a taken
+argument, islpy passes a copy that a C++ object owns, and after the call it releases that object
+without deleting it. So each taken argument of each call leaks 32 bytes. Strings that isl allocates
+(``to_str``) leak as well. islpy 2026.2.2 and the older versions that were tested have this bug.
 
-isl's own functions are right, and islpy's library exports them. The methods that
+isl's own functions do not leak, and islpy's library exports them. The methods that
 :mod:`polysched.ir.isl_methods` lists are replaced by calls of these functions: a copy of each
-argument goes in, and a new islpy object holds the result. Whatever is unusual goes to islpy's own
-method: a keyword, an argument of another type, an object of another isl context.
+argument goes in, and a new islpy object holds the result. Unusual calls fall back to islpy's own
+method: keyword arguments, arguments of another type, objects of another isl context.
 
-Where :mod:`polysched.ir.isl_pointers` does not find isl's pointers, islpy stays as it is.
+If :mod:`polysched.ir.isl_pointers` does not find isl's pointers, islpy stays unchanged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from polysched.ir.isl_pointers import WORDS, Layout, UnknownPointerError, find_l
 
 _Method = Callable[..., Any]
 _Converters = dict[type, Callable[[Any], Any]]
-"""By the type of an argument: what makes of it the value that the isl function takes and owns."""
+"""For each accepted type of an argument, the function that creates the value that isl takes."""
 
 
 @cache
@@ -38,7 +38,7 @@ def replace_leaking_methods() -> bool:
     """Replace the methods of islpy that leak, once.
 
     Returns:
-        Whether they are replaced, which they are where islpy's objects are as expected.
+        False if the layout of islpy's objects is unknown, so that nothing is replaced.
     """
     layout = find_layout()
     if layout is None:
@@ -53,51 +53,51 @@ def replace_leaking_methods() -> bool:
 
 
 class _Functions:
-    """isl's functions, called with islpy's objects."""
+    """Wrappers of isl's C functions that accept and return islpy objects."""
 
     def __init__(self, library: ctypes.PyDLL, layout: Layout) -> None:
         self._library, self._slot = library, layout.slot_finder()
-        classes = [one for one in vars(binding).values() if hasattr(one, "get_ctx")]
-        self._context_of = {one: self._function(one, "get_ctx") for one in classes}
+        classes = [value for value in vars(binding).values() if hasattr(value, "get_ctx")]
+        self._context_of = {of_class: self._function(of_class, "get_ctx") for of_class in classes}
         self._context = self._context_of[isl.Set](self._pointer(isl.Set("{ : }")))
         self._samples: dict[type, Any] = {}
-        """An object of each class; results of this class are put into copies of it."""
+        """An object of each class; a new result is stored in a copy of it."""
 
     def _pointer(self, value: Any) -> int:
-        """isl's pointer of an islpy object."""
+        """The isl pointer of an islpy object."""
         pointer = WORDS[self._slot(value)]
         if not pointer:
             raise UnknownPointerError
         return pointer
 
     def replace(self, of_class: type[Any], name: str) -> None:
-        """Replace a method whose isl function takes all objects and gives a new one."""
+        """Replace a method whose isl function takes all objects and returns a new one."""
         original = getattr(of_class, name)
         ((signature, *_),) = original.__nb_signature__
-        found = re.fullmatch(r"def \w+\((.*)\) -> (.+)", signature)
-        assert found is not None, signature
-        given = found[1].split(", ")
-        is_static = given[0] != "self"
-        kinds = [tuple(one.partition(": ")[2].split(" | ")) for one in given]
+        parsed = re.fullmatch(r"def \w+\((.*)\) -> (.+)", signature)
+        assert parsed is not None, signature
+        arguments = parsed[1].split(", ")
+        is_static = arguments[0] != "self"
+        kinds = [tuple(argument.partition(": ")[2].split(" | ")) for argument in arguments]
         if not is_static:
             kinds[0] = (of_class.__name__,)
         function = self._function(of_class, name)
         function.argtypes = [_C_TYPES.get(kind[0], ctypes.c_void_p) for kind in kinds]
         converters = tuple(starmap(self._converters, kinds))
-        result = _class_named(found[2])
-        takes_place = kinds[0] == (result.__name__,)
-        make = self._in_place if takes_place else self._into_sample
-        method = update_wrapper(make(function, original, converters, result), original)
-        # Operators are other names of some methods.
+        result = _class_named(parsed[2])
+        is_endomorphic = kinds[0] == (result.__name__,)
+        wrap = self._in_place if is_endomorphic else self._into_sample
+        method = update_wrapper(wrap(function, original, converters, result), original)
+        # Some methods also have an operator as an alias.
         for alias in [known for known, value in vars(of_class).items() if value is original]:
             setattr(of_class, alias, staticmethod(method) if is_static else method)
 
     def _in_place(
         self, function: Any, original: _Method, converters: tuple[_Converters, ...], result: Any
     ) -> _Method:
-        """A method whose result has the class of its first object.
+        """Wrap a function whose result has the class of its first argument.
 
-        The result takes the place of the first object in an islpy object that holds a copy of it.
+        A copy of the first argument becomes the islpy object that holds the result.
         """
         words, copied, slot_of = WORDS, result.copy, self._slot
         count, later = len(converters), converters[1:]
@@ -115,12 +115,13 @@ class _Functions:
                 return original(*arguments)
             new = copied(first)
             slot = slot_of(new)
-            # What isl has taken the object must not hold, should a signal come in between.
+            # isl now owns the pointer. Clear the slot, so that a signal between here and the
+            # assignment below cannot make Python free it a second time.
             pointer, words[slot] = words[slot], 0
-            made = function(pointer, *taken)
-            if made is None:
+            returned = function(pointer, *taken)
+            if returned is None:
                 raise self._error(function, first)
-            words[slot] = made
+            words[slot] = returned
             return new
 
         return call
@@ -128,7 +129,7 @@ class _Functions:
     def _into_sample(
         self, function: Any, original: _Method, converters: tuple[_Converters, ...], result: Any
     ) -> _Method:
-        """A method whose result is put into a copy of a sample of its class."""
+        """Wrap a function whose result is stored in a copy of a sample object of its class."""
         words, samples, copied, slot_of = WORDS, self._samples, result.copy, self._slot
         count, free, pointer_of = len(converters), self._function(result, "free"), self._pointer
         context, contexts = self._context, self._context_of
@@ -153,65 +154,65 @@ class _Functions:
                 if contexts[result](pointer_of(made)) == context:
                     samples.setdefault(result, made)
                 return made
-            made = function(*taken)
-            if made is None:
+            returned = function(*taken)
+            if returned is None:
                 raise self._error(function, first)
             new = copied(sample)
             slot = slot_of(new)
-            before, words[slot] = words[slot], made
+            before, words[slot] = words[slot], returned
             free(before)
             return new
 
         return call
 
     def replace_text(self, of_class: type[Any], name: str) -> None:
-        """Replace a method that gives a new text."""
+        """Replace a method that returns a new string."""
         original = getattr(of_class, name)
         function, free = self._function(of_class, name), ctypes.PyDLL(None).free
         free.argtypes, free.restype = [ctypes.c_void_p], None
 
         def call(value: Any) -> Any:
             try:
-                made = function(self._pointer(value))
+                address = function(self._pointer(value))
             except UnknownPointerError:
-                made = None
-            if made is None:
+                address = None
+            if address is None:
                 return original(value)
             try:
-                return ctypes.string_at(made).decode()
+                return ctypes.string_at(address).decode()
             finally:
-                free(made)
+                free(address)
 
         setattr(of_class, name, update_wrapper(call, original))
 
     def _converters(self, *kinds: str) -> _Converters:
-        """What makes of an argument of one of these kinds what isl takes."""
+        """The converters of an argument that accepts these kinds to the first kind."""
         if kinds[0] in _PLAIN:
             return _PLAIN[kinds[0]]
         classes = [_class_named(kind) for kind in kinds if kind != "int"]
-        return {given: self._converter(given, classes[0]) for given in classes}
+        return {source: self._converter(source, classes[0]) for source in classes}
 
-    def _converter(self, given: Any, wanted: Any) -> Callable[[Any], Any]:
-        copy, pointer = self._function(given, "copy"), self._pointer
-        if given is wanted:
+    def _converter(self, source: Any, target: Any) -> Callable[[Any], Any]:
+        copy, pointer = self._function(source, "copy"), self._pointer
+        if source is target:
             return lambda value: copy(pointer(value))
-        cast = self._function(wanted, f"from_{given._isl_name.removeprefix('isl_')}")
+        cast = self._function(target, f"from_{source._isl_name.removeprefix('isl_')}")
         return lambda value: cast(copy(pointer(value)))
 
     def _function(self, of_class: Any, name: str) -> Any:
-        """A function of isl that gets a pointer and gives one."""
+        """Look up an isl function from pointer to pointer."""
         function = self._library[f"{of_class._isl_name}_{name.rstrip('_')}"]
         function.argtypes, function.restype = [ctypes.c_void_p], ctypes.c_void_p
         return function
 
     def _error(self, function: Any, value: Any) -> isl.Error:
-        """isl's last error in the context of an object, as islpy words it."""
+        """Convert isl's last error in the context of an object, worded as islpy does."""
         context = self._context_of[type(value)](self._pointer(value))
         message, file, line = (
-            self._library[f"isl_ctx_last_error_{what}"] for what in ("msg", "file", "line")
+            self._library[f"isl_ctx_last_error_{part}"] for part in ("msg", "file", "line")
         )
-        for of_context in (message, file, line):
-            of_context.argtypes, of_context.restype = [ctypes.c_void_p], ctypes.c_char_p
+        for getter in (message, file, line):
+            getter.argtypes, getter.restype = [ctypes.c_void_p], ctypes.c_char_p
         line.restype = ctypes.c_int
         text = (message(context) or b"no message").decode()
         where = (file(context) or b"?").decode()

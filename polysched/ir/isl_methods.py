@@ -1,7 +1,8 @@
-"""The methods of islpy that :mod:`polysched.ir.isl_calls` replaces: those that polysched uses.
+"""Table of the islpy methods that :mod:`polysched.ir.isl_calls` replaces: those polysched uses.
 
-What an isl function takes and what it keeps is in isl's header files only, and islpy brings none.
-The tests compare each method with islpy's own and count references, so a wrong line fails there.
+Only isl's header files tell which arguments a function takes and which it keeps, and islpy does not
+ship them. The tests compare each method with islpy's own and count references, so they detect a
+wrong entry.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ TAKING: Mapping[str, str] = MappingProxyType(
         "Val": "abs add mul neg sub",
     }
 )
-"""By class: methods whose isl function takes every object that it is given, and gives a new one."""
+"""By class: methods whose isl function takes all its object arguments and returns a new object."""
 
 TEXTS = (("Val", "to_str"), ("Printer", "get_str"))
-"""Classes and their methods that give a text."""
+"""Classes and their methods that return a string."""

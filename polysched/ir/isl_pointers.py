@@ -1,11 +1,12 @@
-"""Where islpy's objects hold isl's pointers, which islpy does not say.
+"""Location of isl's pointers in islpy's objects, which islpy does not document.
 
-The header of an islpy object is followed by a word of nanobind's (``nb_inst`` in its source). The
-lower half of this word is an offset, the upper half are flags. If the flag *direct* is set, isl's
-pointer lies at that offset from the object. Else the address of isl's pointer lies there. C++
-objects that are close enough to their Python object are direct, which those of threads often are.
+After the header of an islpy object comes a word of nanobind's (``nb_inst`` in its source). Its
+lower half is an offset, its upper half holds flags. If the flag *direct* is set, isl's pointer is
+stored at that offset from the object; otherwise the address of isl's pointer is stored there. A C++
+object is direct if it is close enough to its Python object, which is often the case in threads.
 
-That this is so is seen by objects that must hold equal pointers. Otherwise nothing is known.
+The layout is verified with objects that must hold equal pointers. If the check fails, the layout
+counts as unknown.
 """
 
 from __future__ import annotations
@@ -21,34 +22,34 @@ import islpy as isl
 from polysched.ir.own_memory import memory_at
 
 WORDS = (ctypes.c_int64 * 2**44).from_address(0)
-"""The memory of this process. Reading a word that is not mapped ends the process."""
+"""The memory of this process as words. Reading an unmapped word crashes the process."""
 
 _HEADER_BYTES = 16
-"""Every Python object begins with its reference count and its type."""
+"""Size of the header of a Python object: reference count and type."""
 
 _DIRECT = 4
 
 
 class UnknownPointerError(Exception):
-    """An object does not hold isl's pointer in one of the known ways."""
+    """The layout of an islpy object is not one of the known ones."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How islpy's objects hold their pointers.
+    """Layout of islpy's objects.
 
     Attributes:
-        usual: the word behind the header of most results.
-        flags: the flags that objects in good order may have.
+        usual: the word after the header of most results.
+        flags: the valid values of the word's upper half.
     """
 
     usual: int
     flags: frozenset[int]
 
     def slot_finder(self) -> Callable[[Any], int]:
-        """The function that says which of `WORDS` holds isl's pointer of an islpy object.
+        """Return a function from an islpy object to the index in `WORDS` of its isl pointer.
 
-        It raises `UnknownPointerError` if the object is not as expected.
+        The function raises `UnknownPointerError` if the object's layout is unknown.
         """
         words, usual, flags = WORDS, self.usual, self.flags
 
@@ -59,22 +60,22 @@ class Layout:
                 return words[at + 1] >> 3
             if word >> 32 not in flags:
                 raise UnknownPointerError
-            place = id(value) + _offset(word)
-            return (place if word >> 32 & _DIRECT else words[place >> 3]) >> 3
+            address = id(value) + _offset(word)
+            return (address if word >> 32 & _DIRECT else words[address >> 3]) >> 3
 
         return slot
 
 
 def _offset(word: int) -> int:
-    """The lower half as a signed number."""
+    """The lower half of the word as a signed number."""
     return (word & 0xFFFF_FFFF ^ 0x8000_0000) - 0x8000_0000
 
 
 def find_layout() -> Layout | None:
-    """How islpy's objects hold their pointers; None if they do not as expected.
+    """Determine the layout of islpy's objects; None if the check fails.
 
-    A copy of an isl object is the same object with one more reference, so an islpy object and its
-    copies hold the same pointer.
+    Copying an isl object only increments its reference count, so an islpy object and its copies
+    must hold the same pointer, and different objects must hold different ones.
     """
     if (
         sys.implementation.name != "cpython"
@@ -84,8 +85,8 @@ def find_layout() -> Layout | None:
         return None
     samples = (isl.Set("{ [i] : 0 <= i < 9 }"), isl.Val(7), isl.PwAff("{ [i] -> [i] }"))
     flags, pointers = set(), set()
-    for made in samples:
-        same = (made, made.copy(), made.copy())
+    for sample in samples:
+        same = (sample, sample.copy(), sample.copy())
         held = {_held_safely(value) for value in same}
         if len(held) != 1 or 0 in held:
             return None
@@ -102,10 +103,10 @@ def find_layout() -> Layout | None:
 
 
 def _held_safely(value: Any) -> int:
-    """What is held where isl's pointer should be; 0 where there is no memory."""
+    """Read isl's pointer without the risk of a crash; 0 if the memory is not mapped."""
     word = _word_at(id(value) + _HEADER_BYTES)
-    place = id(value) + _offset(word)
-    return _word_at(place if word >> 32 & _DIRECT else _word_at(place))
+    address = id(value) + _offset(word)
+    return _word_at(address if word >> 32 & _DIRECT else _word_at(address))
 
 
 def _word_at(address: int) -> int:

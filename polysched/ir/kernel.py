@@ -1,4 +1,4 @@
-"""Kernels: parameters with a context, arrays, and statements in program order."""
+"""Kernels, arrays, accesses, statements and reductions: the declared program as a value."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from polysched.ir.tree import Node
 
 
 class Role(Enum):
-    """What an array is to the caller."""
+    """How the caller and the kernel use an array."""
 
     INPUT = "input"
     OUTPUT = "output"
@@ -31,22 +31,22 @@ class Role(Enum):
 
 @dataclass(frozen=True)
 class Array:
-    """An array: element type, named dimensions and their extents.
+    """An array: element type, named dimensions, extents and layout.
 
     ``shape`` holds one affine expression over the parameters for each dimension. The first ``tile``
-    dimensions of a buffer only say *which* tile's copy is meant: they number the iterations of the
-    loops around the buffer, have no extent (a literal 0 stands for it) and take no memory.
+    dimensions of a buffer only identify the tile: they number the iterations of the loops around
+    the buffer, have no extent (a literal 0 in ``shape``) and take no memory.
 
-    ``values`` is the range, its upper end excluded, of the values of an index array: an input of
-    integers whose elements may stand in subscripts. Every call checks it.
+    ``values`` is the range (lower, exclusive upper end) of the elements of an index array: an input
+    of integers whose elements are allowed in subscripts. Every call checks it.
 
-    ``rows`` says how the elements of a packed argument lie (:mod:`polysched.ir.packing`); None of
-    arrays whose elements take whole bytes.
+    ``rows`` is the layout of a packed argument (:mod:`polysched.ir.packing`); None if elements take
+    whole bytes.
 
-    ``strides`` holds the distance, in elements, from one index of each dimension to the next,
-    affine in the parameters (:mod:`polysched.ir.strides`); None for row-major order without gaps.
+    ``strides`` holds the distance, in elements, between consecutive indices of each dimension,
+    affine in the parameters (:mod:`polysched.ir.strides`); None for contiguous row-major order.
 
-    ``streamed``: whole vectors are written past the caches.
+    ``streamed``: full vectors are written with non-temporal stores, which bypass the caches.
     """
 
     name: str
@@ -68,19 +68,19 @@ class Array:
 
     @property
     def is_written(self) -> bool:
-        """Whether the caller sees what the kernel writes into the array."""
+        """Whether the array is a result: the caller sees the kernel's writes."""
         return self.role in (Role.OUTPUT, Role.INOUT)
 
     @property
     def stored_shape(self) -> tuple[Expression, ...]:
-        """The extents that take memory."""
+        """The extents of the dimensions that take memory."""
         return self.shape[self.tile :]
 
     @property
     def lane_dimension(self) -> int:
-        """The dimension along which elements are neighbors in memory, else the last one.
+        """The dimension with stride 1, counted from the end (-1 is the last dimension).
 
-        Counted from the end: -1 is the last one.
+        If no dimension has stride 1, the last dimension.
         """
         strides = self.strides or ()
         return strides.index(Constant(1)) - len(strides) if Constant(1) in strides else -1
@@ -96,10 +96,10 @@ class Access:
 
     @property
     def is_data_dependent(self) -> bool:
-        """Whether an array element stands in a subscript, so that its relation is a may relation.
+        """Whether a subscript reads an array element, so that the access has a may relation.
 
-        An instance then touches *one* of the elements that it is related to, and no one knows
-        which: such a write is no proof that any of them has been written.
+        An instance then accesses one unknown element of those it is related to. Therefore a
+        data-dependent write does not prove that any given element is written.
         """
         return is_data_dependent(self.subscripts)
 
@@ -108,7 +108,7 @@ class Access:
 
 
 class Order(Enum):
-    """In which order the instances of a reduction may combine."""
+    """Order policy of a reduction: keep the program's order, or allow reassociation."""
 
     EXACT = "exact"
     ANY = "any"
@@ -118,7 +118,7 @@ class Order(Enum):
 class Reduction:
     """The statement is ``target = target operator contribution``, with an order policy.
 
-    ``read`` is the position of the target's own value among the statement's reads.
+    ``read`` is the position of the read of ``target`` in the statement's accesses.
     """
 
     operator: Operator
@@ -128,7 +128,7 @@ class Reduction:
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """A statement: for every instance of ``domain``, ``target = value``."""
+    """A statement: each instance in ``domain`` computes ``target = value``."""
 
     name: str
     indices: tuple[str, ...]
@@ -140,7 +140,7 @@ class Statement:
 
     @cached_property
     def reads(self) -> tuple[Access, ...]:
-        """The read accesses: of the value in evaluation order, then of the target's subscripts."""
+        """The read accesses of the value in evaluation order, then of the target's subscripts."""
         return tuple(
             Access(load.array, load.subscripts, load.location)
             for expression in (self.value, *self.target.subscripts)
@@ -158,11 +158,11 @@ class Statement:
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A kernel as declared: what is computed, and the order in which the program says it.
+    """A declared kernel: its statements, arrays and parameters, and the program order.
 
-    ``fp_contract`` says whether ``a * b + c`` of floating-point numbers may round once; else
-    machine code rounds each operation by itself, as a C compiler does with ``-ffp-contract=off``,
-    and calls the C library's functions, but for ``exp``, where it would compute whole vectors.
+    ``fp_contract``: floating-point ``a * b + c`` may be contracted to an FMA, which rounds once. If
+    False, each operation rounds separately, as with a C compiler's ``-ffp-contract=off``. Then the
+    code also calls the C library's math functions (except ``exp``) instead of inline vector code.
     """
 
     name: str
@@ -175,16 +175,16 @@ class Kernel:
     fp_contract: bool = True
 
     def __repr__(self) -> str:
-        """The names; ``polysched show --stage domain`` prints all there is."""
+        """Only the names; ``polysched show --stage domain`` prints the whole kernel."""
         arrays = (a.name for a in self.arrays.values() if a.role is not Role.TEMPORARY)
-        taken = ", ".join((*arrays, *self.parameters))
-        return f"<Kernel {self.name}({taken}): {', '.join(self.statements)}>"
+        arguments = ", ".join((*arrays, *self.parameters))
+        return f"<Kernel {self.name}({arguments}): {', '.join(self.statements)}>"
 
 
 def access_relation(statement: Statement, access: Access) -> isl.Map:
-    """The relation ``{ statement[i] -> array[e] : i in domain }`` of one access.
+    """Compute the access relation ``{ statement[i] -> array[e] : i in domain }``.
 
-    Of a data-dependent access it is the may relation: every element that the access may touch.
+    For a data-dependent access the result is the may relation to all elements it may access.
     """
     for position, own in enumerate(statement.accesses):
         if own is access:
@@ -194,7 +194,7 @@ def access_relation(statement: Statement, access: Access) -> isl.Map:
 
 @lru_cache(maxsize=512)
 def _own_relation(statement: Statement, position: int) -> isl.Map:
-    """The steps and the checks ask for the same ones again and again."""
+    # Cached because steps and checks ask for the same relations repeatedly.
     return _relation(statement, statement.accesses[position])
 
 

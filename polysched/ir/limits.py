@@ -1,4 +1,4 @@
-"""Limits on what a declaration may ask of isl, so that a hostile one ends in a clear error."""
+"""Resource limits of declarations, so that a pathological declaration ends in a clear error."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from polysched.errors import PolyschedError
 from polysched.ir.quota import QuotaExceededError, operation_quota
 
 DECLARATION_QUOTA = 500_000
-"""Operations of isl for one bound, condition, subscript or statement, and for printing one."""
+"""Maximum isl operations to declare or print one bound, condition, subscript or statement."""
 DECLARATION_SECONDS = 5.0
 
 DEEPEST_NEST = 64
-"""Loops around a statement: deeper ones run into limits of Python, isl and LLVM."""
+"""Maximum loops around a statement; deeper nests run into limits of Python, isl and LLVM."""
 
 
 @contextmanager
 def limited(error: type[PolyschedError], message: str) -> Iterator[None]:
-    """Limit all isl calls inside together, as a declaration needs it.
+    """Limit the operations and time of all isl calls in the block together.
 
     It may also decorate a function.
 
     Args:
-        error: what is raised where isl gives up.
-        message: what could not be done, and with what.
+        error: the exception to raise if isl gives up.
+        message: the start of the exception's message: the failed action and its object.
     """
     try:
         with operation_quota(DECLARATION_QUOTA, DECLARATION_SECONDS):

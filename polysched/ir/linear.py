@@ -1,7 +1,8 @@
-"""Integer expressions as weighted sums, and what interval arithmetic knows about them.
+"""Linear forms of integer expressions, and their simplification by interval arithmetic.
 
-The generated loops index with floors and remainders of sums such as ``(64*co + ci) // 64``. Written
-as a weighted sum of atoms, with intervals for the loop variables, most of these disappear.
+Subscripts in generated loops contain floors and remainders of sums, such as ``(64*co + ci) // 64``.
+Most of them disappear once the expression is written as a weighted sum of atoms and the intervals
+of the loop variables are known.
 """
 
 from __future__ import annotations
@@ -18,20 +19,22 @@ from polysched.ir.operators import COMPARISONS, Operator
 from polysched.ir.traversal import rebuild, walk
 
 Interval: TypeAlias = tuple[int | None, int | None]
-"""Smallest and largest value, None where there is no literal bound."""
+"""Smallest and largest value; None if there is no literal bound."""
 
 Intervals: TypeAlias = Mapping[str, Interval]
-"""What is known about indices and parameters by name; nothing about the absent ones."""
+"""Intervals of indices and parameters by name; absent names are unbounded."""
 
 UNBOUNDED: Interval = (None, None)
 
 FAR = 2**40
-"""No loop that is written out, no array and no vector has as many elements."""
+"""More than the elements of any array or vector and the iterations of any unrolled loop."""
 
-_PLAIN = "plain form"
-"""Where an expression keeps its form without knowledge, beside its fields: code generation asks for
-the form of every subscript of every copy, stage after stage. As a cached property would, but that
-expressions know nothing of forms. A form follows from the fields, so whoever looks sees the same.
+_CACHED_FORM = "plain form"
+"""Key in an expression's ``__dict__`` that caches its form without intervals.
+
+Code generation needs the form of every subscript of every unrolled copy in each stage. The cache is
+not a cached property because expressions do not depend on this module. A form depends only on the
+expression's fields, so the cache is never stale.
 """
 
 
@@ -68,13 +71,11 @@ class LinearForm:
 
     @cached_property
     def ordered_terms(self) -> tuple[tuple[Expression, int], ...]:
-        """The terms in an order that only they decide: equal sums have equal terms."""
+        """The terms in canonical order: equal sums have equal ordered terms."""
         return self.terms if len(self.terms) < 2 else tuple(sorted(self.terms, key=str))
 
     def without(self, name: str | None) -> tuple[LinearForm, int]:
-        """The form without the term of the index of a name, its terms in order, and the coefficient
-        there.
-        """
+        """Split off an index: the rest of the form in canonical order, and the coefficient."""
         terms = self.ordered_terms
         for position, (atom, coefficient) in enumerate(terms):
             if isinstance(atom, Index) and atom.name == name:
@@ -98,15 +99,15 @@ class LinearForm:
         """The form as an expression."""
         written = weighted_sum([(value, atom) for atom, value in self.terms], self.constant)
         if self.is_affine:
-            # It will be asked for its form. The expression has its positive terms first.
+            # Cache the expression's form for later. `weighted_sum` writes positive terms first.
             terms = tuple(sorted(self.terms, key=lambda term: term[1] < 0))
-            vars(written)[_PLAIN] = (
+            vars(written)[_CACHED_FORM] = (
                 self if terms == self.terms else LinearForm(terms, self.constant)
             )
         return written
 
     def with_values(self, values: Mapping[str, LinearForm]) -> LinearForm:
-        """An affine form with forms in the place of indices of these names; itself without any."""
+        """Substitute forms for indices of an affine form; the same object if none occurs."""
         if not any(atom.name in values for atom, _ in self.terms if isinstance(atom, Index)):
             return self
         terms: dict[Expression, int] = {}
@@ -122,7 +123,7 @@ class LinearForm:
         return LinearForm(tuple(terms.items()), constant)
 
     def where(self, known: Intervals) -> LinearForm:
-        """An affine form with numbers for the atoms of one value; itself without any."""
+        """Substitute atoms whose interval is one number; the same object if none occurs."""
         single: dict[Expression, int] = {}
         for atom, _ in self.terms:
             assert isinstance(atom, Index | Parameter)
@@ -137,14 +138,14 @@ class LinearForm:
 
 
 def linear_form(expression: Expression, known: Intervals) -> LinearForm:
-    """The weighted sum that an integer expression is, simplified by the known intervals."""
-    plain: LinearForm | None = vars(expression).get(_PLAIN)
+    """Convert an integer expression to a linear form, simplified by the known intervals."""
+    plain: LinearForm | None = vars(expression).get(_CACHED_FORM)
     if known:
         if plain is None or not plain.is_affine:
             return _linear_form(expression, known)
         return plain.where(known)
     if plain is None:
-        plain = vars(expression)[_PLAIN] = _linear_form(expression, {})
+        plain = vars(expression)[_CACHED_FORM] = _linear_form(expression, {})
     return plain
 
 
@@ -157,7 +158,7 @@ def _linear_form(expression: Expression, known: Intervals) -> LinearForm:
 def _add(
     expression: Expression, factor: int, known: Intervals, terms: dict[Expression, int]
 ) -> int:
-    """Add ``factor`` times an expression to the terms; returns what goes to the constant."""
+    """Add ``factor`` times an expression to the terms; return its contribution to the constant."""
     if isinstance(expression, Index | Parameter):
         low, high = known.get(expression.name, UNBOUNDED)
         if low is not None and low == high:
@@ -186,10 +187,10 @@ def _add(
             if isinstance(right, Constant) and right.value:
                 return _add(left, factor * int(right.value), known, terms)
     forms = [linear_form(operand, known) for operand in operands[:2]]
-    found = _operation(expression, expression.operator, forms, known)
-    for atom, coefficient in found.terms:
+    form = _operation(expression, expression.operator, forms, known)
+    for atom, coefficient in form.terms:
         _add_term(atom, factor * coefficient, terms)
-    return factor * found.constant
+    return factor * form.constant
 
 
 def _add_term(atom: Expression, coefficient: int, terms: dict[Expression, int]) -> None:
@@ -221,7 +222,7 @@ def _operation(
 
 
 def _floor(form: LinearForm, divisor: int, known: Intervals) -> LinearForm:
-    """``floor(form / divisor)``: whole multiples come out, a rest within one is constant."""
+    """``floor(form / divisor)``: extract multiples; a rest between two multiples is constant."""
     whole = tuple((atom, c // divisor) for atom, c in form.terms if c % divisor == 0)
     rest = LinearForm(
         tuple((atom, c) for atom, c in form.terms if c % divisor), form.constant % divisor
@@ -239,7 +240,7 @@ def _floor(form: LinearForm, divisor: int, known: Intervals) -> LinearForm:
 
 
 def _without_remainder(form: LinearForm, divisor: int, known: Intervals) -> LinearForm:
-    """A form with the same quotient: of ``64 i + j`` by 128, where j is from 0 to 63, ``64 i``."""
+    """Drop terms that cannot change the quotient: j in ``(64 i + j) // 128`` if 0 <= j < 64."""
     for step in sorted({gcd(divisor, c) for _, c in form.terms}, reverse=True):
         terms = tuple((atom, c) for atom, c in form.terms if c % step)
         small = LinearForm(terms, form.constant % step)
@@ -262,11 +263,12 @@ def _extremum(
 
 
 def interval(form: LinearForm, known: Intervals) -> Interval:
-    """Literal bounds of a form's value.
+    """Compute literal bounds of a form's value.
 
-    ``min(a, b) - c`` is at most ``a - c`` and at most ``b - c``, which is tried where the bounds of
-    the terms alone tell nothing: there ``c`` may cancel. So may ``n`` in ``n - 4*(n//4)``. What is
-    beyond all lengths tells nothing either: limited sizes are bounded by such numbers.
+    First the bounds of the terms are added. If this gives no bound, or one beyond ``FAR``, terms
+    may still cancel: ``min(a, b) - c`` is at most ``a - c`` and at most ``b - c``, where ``c`` may
+    cancel, and so may ``n`` in ``n - 4*(n//4)``. Bounds beyond ``FAR`` are useless, because they
+    only come from the limits on sizes.
     """
     low, high = _sum_interval(form, known)
     if low is None or low < -FAR:
@@ -277,13 +279,13 @@ def interval(form: LinearForm, known: Intervals) -> Interval:
 
 
 def _bound_by_parts(form: LinearForm, known: Intervals, *, from_above: bool) -> int | None:
-    """The bound that the operands of one atom give in its place."""
-    found = _bound_by_operand(form, known, from_above=from_above)
-    return _bound_by_dividend(form, known, from_above=from_above) if found is None else found
+    """Bound a form by substituting the operands of an atom for the atom."""
+    bound = _bound_by_operand(form, known, from_above=from_above)
+    return _bound_by_dividend(form, known, from_above=from_above) if bound is None else bound
 
 
 def _bound_by_dividend(form: LinearForm, known: Intervals, *, from_above: bool) -> int | None:
-    """The bound by the dividend ``e`` of ``e // d``, which is ``e - e mod d`` parts of ``d``."""
+    """Bound a form that contains ``e // d``, using ``d * (e // d) == e - e mod d``."""
     for atom, coefficient in form.terms:
         match atom:
             case Operation(
@@ -303,7 +305,7 @@ def _bound_by_dividend(form: LinearForm, known: Intervals, *, from_above: bool) 
 
 
 def _bound_by_operand(form: LinearForm, known: Intervals, *, from_above: bool) -> int | None:
-    """The bound that the operands of one minimum (from above) or maximum (from below) give."""
+    """Bound a form by the operands of a minimum (from above) or a maximum (from below)."""
     for atom, coefficient in form.terms:
         grows = (coefficient > 0) == from_above
         wanted = Operator.MINIMUM if grows else Operator.MAXIMUM
@@ -313,9 +315,9 @@ def _bound_by_operand(form: LinearForm, known: Intervals, *, from_above: bool) -
                 interval(rest.plus(linear_form(operand, known), coefficient), known)[from_above]
                 for operand in atom.operands
             ]
-            found = [bound for bound in bounds if bound is not None]
-            if found:
-                return min(found) if from_above else max(found)
+            literal_bounds = [bound for bound in bounds if bound is not None]
+            if literal_bounds:
+                return min(literal_bounds) if from_above else max(literal_bounds)
     return None
 
 
@@ -361,13 +363,13 @@ def _either(choose: Callable[[int, int], int], a: int | None, b: int | None) -> 
     return choose(a, b)
 
 
-def intersection(one: Interval, other: Interval) -> Interval:
-    """What lies in both intervals."""
-    return _either(max, one[0], other[0]), _either(min, one[1], other[1])
+def intersection(left: Interval, right: Interval) -> Interval:
+    """Intersect two intervals."""
+    return _either(max, left[0], right[0]), _either(min, left[1], right[1])
 
 
 def simplify(expression: Expression, known: Intervals) -> Expression:
-    """An expression equal to an integer expression or condition wherever the intervals hold."""
+    """Simplify an integer expression or condition under the given intervals."""
     if isinstance(expression, Constant):
         value = expression.value
         return Constant(value if isinstance(value, bool) else int(value))

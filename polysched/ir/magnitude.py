@@ -1,4 +1,4 @@
-"""How large the numbers in a quasi-affine function are: generated code computes with 64 bits."""
+"""Overflow bounds of quasi-affine functions: generated code computes in 64 bits."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ import math
 import islpy as isl
 
 LARGEST = 2**62
-"""Half of what 64 bits hold: room for the sums in which a number stands."""
+"""Largest absolute coefficient or constant: half the 64-bit range, which leaves room for sums."""
 
 STEEPEST = 2**31
-"""How many times as fast as its variables a value may grow: variables below 2**31 are safe then."""
+"""Largest growth rate with respect to the variables; safe for variables below 2**31."""
 
 
 def is_moderate(function: isl.PwAff) -> bool:
-    """Whether a function is computed with 64 bits where its variables are below 2**31.
+    """Whether a function does not overflow 64 bits if its variables are below 2**31.
 
-    None of its coefficients, constants and divisors is beyond ``LARGEST``, and it grows no more
-    than ``STEEPEST``.
+    Sufficient: its coefficients, constants and divisors are at most ``LARGEST``, and its growth
+    rate is at most ``STEEPEST``.
     """
     return all(_growth(piece) <= STEEPEST for _, piece in function.get_pieces())
 
 
 def _growth(function: isl.Aff) -> float:
-    """How many times as fast as its variables a function grows at most; infinite with a number
-    beyond ``LARGEST``.
+    """Bound a function's growth rate with respect to its variables.
+
+    The result is infinite if a coefficient, constant or divisor exceeds ``LARGEST``.
     """
     growth = 0.0
     numbers = [function.get_denominator_val(), function.get_constant_val()]

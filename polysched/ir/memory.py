@@ -1,4 +1,4 @@
-"""The arrays that an interpreter works on: bounds-checked, undefined contents made visible."""
+"""Memory of the interpreters: bounds-checked arrays with recognizable undefined contents."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from polysched.ir.value_range import require_values
 
 AnyArray: TypeAlias = NDArray[Any]
 
-# Undefined integers: every byte is this one, so that they are large and easy to recognize.
+# Each byte of an undefined integer, so that undefined integers are large and easy to recognize.
 POISON_BYTE = 0xA5
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Arrays by name. Elements are read and written only inside the arrays.
+    """Arrays by name, with bounds-checked reads and writes.
 
-    Those of a packed argument lie each in a container of its own; ``buffers`` holds what was given
-    for it, whose unused bits stay as they are.
+    Packed arguments are stored unpacked, each element in its container. ``buffers`` holds copies of
+    the packed buffers, whose padding bits must stay unchanged.
     """
 
     arrays: dict[str, AnyArray]
@@ -50,7 +50,7 @@ class Memory:
         return self.arrays[name][position]
 
     def write(self, name: str, position: tuple[int, ...], value: Scalar) -> None:
-        """Store ``value``, which is in the range of the element type.
+        """Store ``value``, which must be in the range of the element type.
 
         Raises:
             KernelError: the element lies outside the array.
@@ -81,7 +81,7 @@ def _element(name: str, position: tuple[int, ...]) -> str:
 
 
 def undefined(shape: tuple[int, ...], dtype: DType) -> AnyArray:
-    """A new array of undefined elements: NaN, or for integers a recognizable large number."""
+    """Create an array of undefined elements: NaN, or a recognizable large integer."""
     array: AnyArray = np.empty(shape, dtype.numpy())
     if dtype.is_float:
         array.fill(np.nan)
@@ -94,30 +94,30 @@ def undefined(shape: tuple[int, ...], dtype: DType) -> AnyArray:
 
 
 def concrete_shape(shape: tuple[Expression, ...], parameters: Mapping[str, int]) -> tuple[int, ...]:
-    """The extents as numbers; a negative extent counts as 0."""
+    """Evaluate extents; a negative extent counts as 0."""
     return tuple(max(0, evaluate(extent, parameters)) for extent in shape)
 
 
 def check_parameters(context: isl.Set, parameters: Mapping[str, int]) -> None:
-    """Check that the values satisfy the context.
+    """Check that parameter values satisfy the context.
 
     Raises:
         CallError: a parameter is missing, or the values violate the context.
     """
     with limited(CallError, "the parameters cannot be checked"):
-        is_meant = not at_parameters(context, parameters).is_empty()
-    if not is_meant:
-        given = ", ".join(f"{name} = {value}" for name, value in parameters.items())
-        raise CallError(f"{given} violates the context {context}")
+        holds = not at_parameters(context, parameters).is_empty()
+    if not holds:
+        shown = ", ".join(f"{name} = {value}" for name, value in parameters.items())
+        raise CallError(f"{shown} violates the context {context}")
 
 
 def argument_memory(
     arrays: Mapping[str, Array], given: Mapping[str, AnyArray], parameters: Mapping[str, int]
 ) -> Memory:
-    """Copies of the given arrays; undefined contents for temporaries and for outputs not given.
+    """Copy argument arrays; create undefined temporaries and outputs that are not given.
 
     Raises:
-        CallError: an array is missing, not known, has another shape or element type, or holds a
+        CallError: an array is missing or unknown, has another shape or element type, or holds a
             value outside its declared range.
     """
     for name in given:
@@ -166,7 +166,7 @@ def _checked_copy(
 
 
 def results(arrays: Mapping[str, Array], memory: Memory) -> dict[str, AnyArray]:
-    """The arrays that the caller sees written, by name; packed ones as buffers."""
+    """The output and inout arrays by name; packed arrays as buffers."""
     return {name: _result(array, memory) for name, array in arrays.items() if array.is_written}
 
 

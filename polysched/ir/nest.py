@@ -1,4 +1,4 @@
-"""The loops and conditions around the statement that is being declared, and the tree they leave."""
+"""Open loop nest of the kernel builder, and the loop tree that it builds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from polysched.ir.tree import Leaf, Loop, Node, sequence
 
 @dataclass
 class _OpenLoop:
-    """A loop whose body is being declared; with a negative step it counts down."""
+    """A loop of the declaration; it counts down if the step is negative."""
 
     index: str
     lower: Expression
@@ -33,11 +33,11 @@ class _Condition:
 
 
 _Child: TypeAlias = str | _OpenLoop
-"""A statement, by its name, or a loop."""
+"""A statement's name, or a loop."""
 
 
 class Nest:
-    """What is open around the next statement, and what has been declared so far, in order."""
+    """The open loops and conditions, and the loops and statements declared so far."""
 
     def __init__(self) -> None:
         self._top: list[_Child] = []
@@ -46,7 +46,7 @@ class Nest:
 
     @property
     def indices(self) -> tuple[str, ...]:
-        """The indices of the open loops, the outermost first."""
+        """The indices of the open loops, outermost first."""
         return tuple(entry.index for entry in self._open if isinstance(entry, _OpenLoop))
 
     @property
@@ -55,12 +55,12 @@ class Nest:
         return bool(self._open)
 
     def has_had(self, index: str) -> bool:
-        """Whether a loop, open or closed, has an index of that name."""
+        """Whether an open or closed loop has an index of that name."""
         return index in self._names
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """What is opened inside is closed at the end."""
+        """Close all loops and conditions opened in the block at its end."""
         depth = len(self._open)
         try:
             yield
@@ -68,9 +68,9 @@ class Nest:
             del self._open[depth:]
 
     def open_loop(self, index: str, lower: Expression, upper: Expression, step: int) -> None:
-        """Open a loop from ``lower`` to ``upper``, excluded, inside all that is open.
+        """Open a loop from ``lower`` to the exclusive end ``upper`` as the new innermost loop.
 
-        With a negative step it counts down: ``upper`` is then the smaller end, excluded too.
+        With a negative step the loop counts down, and ``upper`` is the smaller end.
         """
         loop = _OpenLoop(index, lower, upper, step)
         self._children().append(loop)
@@ -78,19 +78,19 @@ class Nest:
         self._names.add(index)
 
     def open_condition(self, condition: Expression) -> None:
-        """Restrict what follows to the instances at which a condition holds."""
+        """Restrict the following statements to the instances where a condition holds."""
         self._open.append(_Condition(condition))
 
     def add(self, statement: str) -> None:
-        """Put a statement, by its name, behind what the innermost open loop holds."""
+        """Append a statement to the innermost open loop."""
         self._children().append(statement)
 
     def instances(self, space: isl.Space, *, literal: bool = False) -> isl.Set:
-        """The points of a space that all that is open leaves.
+        """The points that satisfy all open bounds and conditions.
 
         Args:
-            space: with a dimension for each open loop.
-            literal: leave out what names a parameter.
+            space: a space with a dimension for each open loop.
+            literal: ignore bounds and conditions that use a parameter.
         """
         points = isl.Set.universe(space)
         for entry in self._open:
@@ -99,10 +99,10 @@ class Nest:
         return points
 
     def tree(self, spaces: Mapping[str, isl.Space]) -> Node:
-        """The loop tree of all that has been declared.
+        """Build the loop tree of all declared statements.
 
         Args:
-            spaces: the space of the instances of each statement.
+            spaces: the instance space of each statement.
         """
         return _body(self._top, spaces)
 
@@ -114,15 +114,15 @@ class Nest:
 
 
 def _body(children: Sequence[_Child], spaces: Mapping[str, isl.Space]) -> Node:
-    # A loop without statements does nothing.
-    return sequence([_closed(child, spaces) for child in children if any(_statements(child))])
+    # Loops without statements are dropped.
+    return sequence([_node(child, spaces) for child in children if any(_statements(child))])
 
 
-def _closed(child: _Child, spaces: Mapping[str, isl.Space]) -> Node:
+def _node(child: _Child, spaces: Mapping[str, isl.Space]) -> Node:
     if isinstance(child, str):
         return Leaf(child)
     index = Index(child.index)
-    # Iterations run in ascending order of a loop's values.
+    # A tree's loop runs in ascending order of its values, so a loop that counts down is negated.
     time = index if child.step > 0 else -index
     values = {name: to_pw_aff(time, spaces[name]) for name in _statements(child)}
     return Loop(child.index, MappingProxyType(values), _body(child.children, spaces))
@@ -137,22 +137,24 @@ def _statements(child: _Child) -> Iterator[str]:
 
 
 def _instances(entry: _OpenLoop | _Condition, space: isl.Space) -> isl.Set:
-    """The points of a space that one loop or condition leaves."""
+    """The points that satisfy the bounds of one loop, or one condition."""
     if isinstance(entry, _Condition):
         return to_set(entry.condition, space)
     index = Index(entry.index)
     down = entry.step < 0
     started = index <= entry.lower if down else entry.lower <= index
     goes_on = entry.upper < index if down else index < entry.upper
-    found = to_set(started, space).intersect(to_set(goes_on, space))
+    points = to_set(started, space).intersect(to_set(goes_on, space))
     if abs(entry.step) == 1:
-        return found
+        return points
     offset = to_pw_aff(index - entry.lower, space).mod_val(isl.Val(abs(entry.step)))
-    return found.intersect(offset.zero_set())
+    return points.intersect(offset.zero_set())
 
 
 def _names_parameter(entry: _OpenLoop | _Condition) -> bool:
     expressions = (
         (entry.condition,) if isinstance(entry, _Condition) else (entry.lower, entry.upper)
     )
-    return any(isinstance(node, Parameter) for one in expressions for node in walk(one))
+    return any(
+        isinstance(node, Parameter) for expression in expressions for node in walk(expression)
+    )

@@ -1,4 +1,4 @@
-"""Neutral elements: what an accumulator of a reduction starts from."""
+"""Neutral elements: the initial values of reduction accumulators."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def neutral_element(operator: Operator, dtype: DType) -> Constant:
     """The value ``e`` with ``e operator x == x`` for every number ``x`` of a type, bit for bit.
 
     Args:
-        operator: that of a reduction: ``+``, ``*``, ``min``, ``max``, ``&``, ``|`` or ``^``.
+        operator: a reduction operator: ``+``, ``*``, ``min``, ``max``, ``&``, ``|`` or ``^``.
 
     Raises:
-        ValueError: another operator.
+        ValueError: reductions do not support the operator.
     """
     return Constant(_value(operator, dtype), dtype)
 
@@ -24,7 +24,7 @@ def neutral_element(operator: Operator, dtype: DType) -> Constant:
 def _value(operator: Operator, dtype: DType) -> Number:
     match operator:
         case Operator.ADD:
-            # The sum of 0.0 and -0.0 is 0.0.
+            # Not 0.0: 0.0 + -0.0 is 0.0, which would lose the sign of a -0.0.
             return -0.0 if dtype.is_float else 0
         case Operator.MULTIPLY:
             return 1.0 if dtype.is_float else 1
@@ -37,7 +37,7 @@ def _value(operator: Operator, dtype: DType) -> Number:
         case Operator.BIT_OR | Operator.BIT_XOR:
             return 0
         case _:
-            raise ValueError(f"'{operator.value}' is no operator of reductions")
+            raise ValueError(f"'{operator.value}' is not a reduction operator")
 
 
 def _lowest(dtype: DType) -> int:

@@ -1,4 +1,4 @@
-"""Numpy's functions of numbers, and the operations that they are in a kernel."""
+"""Mapping from numpy functions to the operators of kernel expressions."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ OF_NUMPYS_INTEGERS: Mapping[Callable[..., Any], Operator] = MappingProxyType(
         np.right_shift: Operator.SHIFT_RIGHT,
     }
 )
-"""What is another operation where the operands are integers."""
+"""Overrides for integer operands."""
 OF_NUMPYS_OPERATORS: Mapping[Callable[..., Any], Operator] = MappingProxyType(
     {
         np.add: Operator.ADD,
@@ -81,8 +81,8 @@ OF_NUMPYS_OPERATORS: Mapping[Callable[..., Any], Operator] = MappingProxyType(
         np.bitwise_or: Operator.OR,
     }
 )
-"""What numpy's numbers call where one stands on the left: ``np.float32(2) * x[i]``."""
+"""Functions that operators call if the left operand is a numpy scalar: ``np.float32(2) * x[i]``."""
 EXCHANGED: Mapping[Callable[..., Any], Operator] = MappingProxyType(
     {np.greater: Operator.LESS, np.greater_equal: Operator.LESS_EQUAL}
 )
-"""The same, of the operands in the other order."""
+"""Functions that map to an operator with swapped operands."""

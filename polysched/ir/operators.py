@@ -1,4 +1,4 @@
-"""The operations of expressions, and the groups that they fall into."""
+"""Operators of expressions, and sets of operators with common properties."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from enum import Enum
 
 
 class Operator(Enum):
-    """The operations of expressions; the value is the spelling used in messages and printouts."""
+    """The operators of expressions; the value is the spelling in messages and printed text."""
 
-    # A member is itself alone. Enum's own hash is a method in Python, and terms are found by it.
+    # Members are singletons, so identity hashing is correct. Enum's own hash is a slow Python
+    # method, and dictionary lookups of expressions call it often.
     __hash__ = object.__hash__
 
     ADD = "+"
@@ -72,7 +73,7 @@ LOGICAL = frozenset({Operator.AND, Operator.OR, Operator.NOT})
 LIBRARY_BINARY = frozenset(
     {Operator.POWER, Operator.ARC_TANGENT_2, Operator.HYPOTENUSE, Operator.FLOAT_REMAINDER}
 )
-"""Functions of two operands that are calls of the C library's; the value is the C name."""
+"""Functions of two operands that call the C library; the value is the C name."""
 LIBRARY_UNARY = frozenset(
     {
         Operator.LOGARITHM,
@@ -93,7 +94,7 @@ LIBRARY_UNARY = frozenset(
 )
 """Functions of one operand that the C library has; the value is the C name.
 
-Most of them are computed by own operations (`polysched/codegen/math`), others are called.
+Most are computed inline by vector code (`polysched/codegen/math`); the others call the library.
 """
 FLOAT_ONLY = (
     frozenset(
@@ -116,7 +117,7 @@ FLOAT_ONLY = (
 )
 SHIFTS = frozenset({Operator.SHIFT_LEFT, Operator.SHIFT_RIGHT})
 BITWISE = frozenset({Operator.BIT_AND, Operator.BIT_OR, Operator.BIT_XOR})
-"""Operations on the bits of two integers; of conditions there are others."""
+"""Bitwise operators on two integers; the operators on conditions are in `LOGICAL`."""
 INTEGER_ONLY = (
     frozenset(
         {

@@ -1,4 +1,4 @@
-"""Reading the memory of this process without the risk of a crash."""
+"""Safe reads of this process's memory: unmapped addresses do not crash."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 
 
 def memory_at(address: int, size: int) -> bytes:
-    """``size`` bytes at an address; fewer, or none, where no memory is mapped.
+    """Read up to ``size`` bytes at an address; fewer, or none, if the memory is not mapped.
 
-    The system reads them, by the file that it shows this process's memory as. Where there is no
-    such file, the answer is empty.
+    The kernel of the operating system reads them, through ``/proc/self/mem``. If this file does not
+    exist, the result is empty.
     """
     try:
         with open("/proc/self/mem", "rb", buffering=0) as memory:

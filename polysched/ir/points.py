@@ -1,4 +1,4 @@
-"""The integer points of a set as rows of numbers, and affine functions on many points at once."""
+"""Enumeration of the integer points of a set, and vectorized evaluation of affine functions."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from polysched.ir.operators import Operator
 
 Points: TypeAlias = NDArray[np.int64]
 
-# Points of the bounding box looked at in one go: bounds the memory, keeps numpy's loops long.
 _CHUNK = 1 << 16
+"""Points of the bounding box tested at once; bounds the memory, but keeps numpy's loops long."""
 
 
 def points(domain: isl.Set, parameters: Mapping[str, int]) -> Points:
-    """All points of ``domain`` in lexicographic order: shape (count, dimensions).
+    """Enumerate the points of a set in lexicographic order: shape (count, dimensions).
 
-    The cost is that of the bounding box, which for a set skewed far is larger than the set.
+    The cost is proportional to the bounding box, which can be much larger than a skewed set.
 
     Raises:
         KernelError: the set is unbounded, or isl gives up on it.
@@ -44,19 +44,19 @@ def points(domain: isl.Set, parameters: Mapping[str, int]) -> Points:
             fixed = fixed.set_dim_name(isl.dim_type.set, position, name)
         condition = from_set(fixed)
     total = int(np.prod(shape, dtype=object))
-    found = []
+    chunks = []
     for start in range(0, total, _CHUNK):
         flat = np.arange(start, min(start + _CHUNK, total))
         offsets = np.unravel_index(flat, shape) if rank else ()
         columns = [offset + first for offset, first in zip(offsets, lower, strict=True)]
         rows = np.stack(columns, axis=1) if rank else np.empty((1, 0), np.int64)
         inside = evaluate_many(condition, dict(zip(names, columns, strict=True)))
-        found.append(rows[np.broadcast_to(inside, len(rows))])
-    return np.concatenate(found)
+        chunks.append(rows[np.broadcast_to(inside, len(rows))])
+    return np.concatenate(chunks)
 
 
 def box_size(domain: isl.Set, parameters: Mapping[str, int]) -> int:
-    """How many points :func:`points` looks at: those of the bounding box.
+    """The number of points of the bounding box, which :func:`points` has to test.
 
     Raises:
         KernelError: the set is unbounded, or isl gives up on it.
@@ -67,7 +67,7 @@ def box_size(domain: isl.Set, parameters: Mapping[str, int]) -> int:
 
 
 def values(function: isl.PwAff, where: Points, parameters: Mapping[str, int]) -> Points:
-    """The values of ``function`` at points of its domain: shape (count,)."""
+    """Evaluate a function at points of its domain: shape (count,)."""
     names = [
         str(function.get_dim_name(isl.dim_type.in_, position))
         for position in range(function.dim(isl.dim_type.in_))
@@ -78,9 +78,9 @@ def values(function: isl.PwAff, where: Points, parameters: Mapping[str, int]) ->
 
 
 def evaluate_many(expression: Expression, variables: Mapping[str, Any]) -> Any:
-    """A quasi-affine expression or condition on int64 arrays of one shape, or on Python's integers.
+    """Evaluate a quasi-affine expression or condition on int64 arrays, or on Python's integers.
 
-    Python's integers are exact at any length; those of arrays wrap.
+    Arrays have one shape, and their integers wrap; Python's integers are exact at any length.
 
     Raises:
         KernelError: the expression is not quasi-affine.
@@ -125,7 +125,7 @@ _FUNCTIONS: Mapping[Operator, Callable[..., Any]] = MappingProxyType(
 
 
 def at_parameters(domain: isl.Set, parameters: Mapping[str, int]) -> isl.Set:
-    """The part of ``domain`` at the given values of its parameters, which it no longer depends on.
+    """Fix the parameters of a set at the given values and remove them.
 
     Raises:
         CallError: a parameter has no value.

@@ -1,4 +1,4 @@
-"""Expressions, arrays and kernels as readable text with as few parentheses as keep the meaning."""
+"""Printer of expressions, arrays and kernels, with minimal parentheses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from polysched.ir.traversal import transform
 
 
 class Precedence(IntEnum):
-    """How tightly an operator binds, as in Python: the higher, the tighter."""
+    """Operator precedence, as in Python: a higher number binds tighter."""
 
     WHOLE = 0
     OR = 1
@@ -66,15 +66,15 @@ _PREFIX = MappingProxyType(
 
 
 def format_expression(expression: Expression) -> str:
-    """The expression as Python would write it, e.g. ``max(0, 2*x[i + 1] - (a - b))``.
+    """Format an expression in Python's syntax, e.g. ``max(0, 2*x[i + 1] - (a - b))``.
 
-    The text parses back to the same tree: floating-point sums keep their order.
+    Parsing the text yields the same tree, so floating-point sums keep their order.
     """
     return _format(expression, Precedence.WHOLE)
 
 
 def _format(expression: Expression, context: Precedence) -> str:
-    """The text, in parentheses if it binds less tightly than its ``context`` needs."""
+    """Format an expression, in parentheses if its precedence is lower than ``context``."""
     text, precedence = _text(expression)
     return text if precedence >= context else f"({text})"
 
@@ -102,7 +102,7 @@ def _text(expression: Expression) -> tuple[str, Precedence]:
 def infix(
     symbol: str, left: Expression, right: Expression, precedence: Precedence
 ) -> tuple[str, Precedence]:
-    """Two operands and the symbol between; products are written tight: ``2*i + j``."""
+    """Format a binary operation; products have no spaces: ``2*i + j``."""
     tighter = Precedence(precedence + 1)
     left_context = tighter if precedence is Precedence.COMPARISON else precedence
     gap = "" if precedence is Precedence.PRODUCT else " "
@@ -111,7 +111,7 @@ def infix(
 
 
 def format_number(value: Number) -> str:
-    """A literal as a person writes it: whole floats without their fraction."""
+    """Format a literal; integral floats are printed without a fraction."""
     if isinstance(value, bool):
         return str(value)
     text = repr(value)
@@ -119,24 +119,25 @@ def format_number(value: Number) -> str:
 
 
 def format_element(array: str, subscripts: Sequence[Expression]) -> str:
-    """A subscripted array, ``a[i, 2*j + 1]``.
+    """Format an array element, ``a[i, 2*j + 1]``.
 
-    Subscripts are computed in 64 bits, so the conversion of an index array's element is not shown.
+    The implicit conversion of an index array's element to 64 bits is not printed.
     """
-    return f"{array}[{_joined([transform(one, _unconverted) for one in subscripts])}]"
+    shown = [transform(subscript, _without_conversion) for subscript in subscripts]
+    return f"{array}[{_joined(shown)}]"
 
 
-def _unconverted(node: Expression) -> Expression | None:
+def _without_conversion(node: Expression) -> Expression | None:
     return node.operand if isinstance(node, Cast) and isinstance(node.operand, Load) else None
 
 
 def format_access(access: Access) -> str:
-    """An access, ``a[i, 2*j + 1]``."""
+    """Format an access, ``a[i, 2*j + 1]``."""
     return format_element(access.array, access.subscripts)
 
 
 def values_text(values: tuple[Expression, Expression]) -> str:
-    """A range of values as it is declared, ``(0, m)``."""
+    """Format a declared range of values, ``(0, m)``."""
     return f"({_joined(values)})"
 
 
@@ -145,13 +146,13 @@ def _joined(expressions: Sequence[Expression]) -> str:
 
 
 def format_array(array: Array) -> str:
-    """The name, element type, stored extents and strides, ``a: f32[m, k] strides (lda, 1)``."""
+    """Format name, type, stored extents and strides: ``a: f32[m, k] strides (lda, 1)``."""
     rows = f" {array.rows.value}" if array.rows is not None and len(array.shape) > 1 else ""
     return f"{array.name}: {array.dtype}[{_joined(array.stored_shape)}]{rows}{strides_text(array)}"
 
 
 def strides_text(array: Array) -> str:
-    """The strides as they are declared, `` strides (lda, 1)``; nothing of a contiguous array."""
+    """Format declared strides, `` strides (lda, 1)``; empty for a contiguous array."""
     if not array.strides:
         return ""
     comma = "," if len(array.strides) == 1 else ""
@@ -159,7 +160,7 @@ def strides_text(array: Array) -> str:
 
 
 def format_declarations(arrays: Sequence[Array]) -> list[str]:
-    """One line for each array: its role, name, element type, extents and range of values."""
+    """Format a line for each array: its role, name, element type, extents and range of values."""
     return [f"{array.role.value} {format_array(array)}{_values(array)}" for array in arrays]
 
 
@@ -171,7 +172,7 @@ def _values(array: Array) -> str:
 
 
 def format_header(parameters: Sequence[str], context: isl.Set) -> list[str]:
-    """The lines that give the parameters and what is promised of them; none without parameters."""
+    """Format the parameters and the context; no lines if there are no parameters."""
     if not parameters:
         return []
     return [f"parameters {', '.join(parameters)}", f"context {context}"]
@@ -179,7 +180,7 @@ def format_header(parameters: Sequence[str], context: isl.Set) -> list[str]:
 
 @limited(KernelError, "the kernel cannot be shown")
 def format_kernel(kernel: Kernel) -> str:
-    """The kernel as declared: parameters, arrays, and the domain and accesses of each statement.
+    """Format a kernel: parameters, arrays, and the domain and accesses of each statement.
 
     Raises:
         KernelError: isl gives up on a domain.

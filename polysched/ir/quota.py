@@ -1,6 +1,7 @@
-"""A limit on what isl may spend on a question, so that a hostile one is given up in time.
+"""Operation and time quota for isl, so that pathological queries fail instead of running on.
 
-One thread at a time asks, the others wait: isl has one context, and its limits are the context's.
+Only one thread at a time may call isl under a quota, because the limits belong to isl's only
+context.
 """
 
 from __future__ import annotations
@@ -20,38 +21,39 @@ from polysched.ir.integers import as_integer
 
 
 class QuotaExceededError(PolyschedError):
-    """isl was stopped: the question needs more operations than it was given."""
+    """isl was stopped because it exceeded its operations or its time."""
 
 
-_TURN = threading.RLock()
-"""Held by the thread that asks."""
-hold_while_forking(Rank.ISL, _TURN)  # so no other thread's limits are in force in the child
+_LOCK = threading.RLock()
+"""Held by the thread that calls isl under a quota."""
+hold_while_forking(Rank.ISL, _LOCK)  # so that no other thread's limits apply in the child
 _NO_LIMIT = 2**62
 
 MANY_STATEMENTS = 100
-"""Programs of more statements than these are given operations in proportion to their statements."""
+"""For programs with more statements the quota grows in proportion to their number."""
 
-_ABSURD = (TypeError, ValueError, AttributeError)
-"""What follows where islpy hands on what a stopped isl returned: no name, no text of a number."""
+_FOLLOW_UP_ERRORS = (TypeError, ValueError, AttributeError)
+"""Errors that islpy raises when a stopped isl returned nothing, such as no name or no number."""
 
 
 @contextmanager
 def operation_quota(
     operations: int, seconds: float = 0, *, of_processor: bool = False
 ) -> Iterator[None]:
-    """Limit all isl calls inside together; afterwards isl works as before.
+    """Limit all isl calls in the block together; afterwards isl is unlimited again.
 
-    Inside another quota the outer one stays in force. Other threads that come here wait.
+    Inside another quota the outer quota stays in force. Other threads wait at the start of the
+    block.
 
     Args:
-        operations: isl's own unit, elementary steps of its solvers; 0 sets no limit.
-        seconds: wall time, of which there is never more than the call's budget has left
-            (:func:`polysched.ir.budget.time_budget`); 0 takes all of that.
-        of_processor: the seconds are processor time of this thread, within the budget's wall time.
+        operations: the limit in isl's unit, elementary steps of its solvers; 0 sets no limit.
+        seconds: wall time, in addition to the limit of the call's budget
+            (:func:`polysched.ir.budget.time_budget`); 0 uses all that remains of the budget.
+        of_processor: ``seconds`` is processor time of this thread; the budget stays wall time.
 
     Raises:
-        QuotaExceededError: the operations are spent, or the time has passed.
-        ScheduleError: ``operations`` is not an integer, or less than 0.
+        QuotaExceededError: isl exceeded the operations or the time.
+        ScheduleError: ``operations`` is not an integer, or is negative.
     """
     limit = as_integer(operations)
     if limit is None or limit < 0:
@@ -59,13 +61,13 @@ def operation_quota(
             f"quota={operations!r}; expected the number of operations that isl may spend, an "
             "integer, or 0 for no limit"
         )
-    with _TURN:
+    with _LOCK:
         wall = time_left() if of_processor else min(seconds or math.inf, time_left())
         yield from _limited(limit, wall, seconds if of_processor else 0)
 
 
 def in_proportion(operations: int, statements: int) -> int:
-    """The operations for so many statements, given those for up to ``MANY_STATEMENTS``."""
+    """Scale a quota to a number of statements; it is unchanged up to ``MANY_STATEMENTS``."""
     return operations * max(1, statements // MANY_STATEMENTS)
 
 
@@ -83,7 +85,7 @@ def _limited(operations: int, wall: float, processor: float) -> Iterator[None]:
             deadline(processor if outermost else 0, of_processor=True),
         ):
             yield
-    except (isl.Error, PolyschedError, *_ABSURD) as caught:
+    except (isl.Error, PolyschedError, *_FOLLOW_UP_ERRORS) as caught:
         error = caught
     finally:
         limit = context.get_max_operations()
@@ -107,10 +109,10 @@ def _limited(operations: int, wall: float, processor: float) -> Iterator[None]:
 
 
 def _is_spent() -> bool:
-    """Whether isl refuses even a trivial question.
+    """Whether the operation quota is exceeded: isl refuses even a trivial call.
 
-    The error that was raised need not tell: isl reports the last of the errors that follow the one
-    of the quota. This is also why a block without any error is asked.
+    The raised error does not tell, because isl reports the last error that followed the quota
+    error. The block may even end without an error.
     """
     try:
         isl.Val(1)

@@ -1,7 +1,8 @@
-"""The kernel as declared, run instance by instance: what every schedule of it must compute.
+"""Reference interpreter: run a kernel instance by instance in its declared order.
 
-Independent of dependences, schedules and loop generation: the instances are enumerated from the
-domains, sorted by the order that the declaration says, and evaluated one at a time.
+Every schedule must compute the same result. The interpreter does not use dependences, schedules or
+loop generation: it enumerates the instances from the domains, sorts them in program order, and
+evaluates them one at a time.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ def run_reference(
     """Run ``kernel`` as declared.
 
     Args:
-        arrays: every input and inout array; an output may be given to set what it holds where the
-            kernel does not write. They are not changed.
+        arrays: every input and inout array, which are not modified. An output may be given to set
+            its elements that the kernel does not write.
         parameters: a value for every parameter.
 
     Returns:
@@ -39,7 +40,7 @@ def run_reference(
 
     Raises:
         CallError: an array or parameter does not fit.
-        KernelError: an access outside its array, with statement, instance and element.
+        KernelError: an access is out of bounds; the message names statement, instance and element.
     """
     check_parameters(kernel.context, parameters)
     memory = argument_memory(kernel.arrays, arrays, parameters)
@@ -51,8 +52,8 @@ def run_reference(
             try:
                 runs[name](variables)
             except KernelError as error:
-                at = ", ".join(f"{index} = {variables[index]}" for index in statement.indices)
-                raise KernelError(f"statement '{name}' at ({at}): {error}") from error
+                where = ", ".join(f"{index} = {variables[index]}" for index in statement.indices)
+                raise KernelError(f"statement '{name}' at ({where}): {error}") from error
     return results(kernel.arrays, memory)
 
 
@@ -68,7 +69,7 @@ def _compiled(statement: Statement, memory: Memory) -> Run:
 
 
 def instances(kernel: Kernel, parameters: Mapping[str, int]) -> Iterator[tuple[str, Instance]]:
-    """All statement instances, ``(statement, index values)``, in the order the program declares."""
+    """Enumerate all statement instances, ``(statement, index values)``, in program order."""
     names = tuple(kernel.statements)
     rows = {name: points(kernel.statements[name].domain, parameters) for name in names}
     times = [_times(program_order(kernel.body, name), rows[name], parameters) for name in names]
@@ -83,10 +84,11 @@ def instances(kernel: Kernel, parameters: Mapping[str, int]) -> Iterator[tuple[s
 
 
 def program_order(node: Node, statement: str) -> list[int | isl.PwAff]:
-    """The time of a statement's instances in a loop tree, its columns from the outermost inwards.
+    """The timestamp of a statement's instances in a loop tree, outermost column first.
 
-    A column is a position in a sequence or the value of a loop. Times of two statements compare as
-    tuples do: wherever one could end before the other, an earlier position tells them apart.
+    A column is a position in a sequence or the value of a loop. Timestamps of two statements
+    compare like tuples. None is a prefix of the other, because a position in a sequence differs
+    before.
     """
     match node:
         case Leaf():

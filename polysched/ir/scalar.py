@@ -1,11 +1,12 @@
-"""Exact evaluation of one expression on scalars: the meaning that every other evaluator is held to.
+"""Reference semantics of expressions: exact evaluation on scalars.
 
-Integers and conditions are Python numbers kept in the range of their type (they wrap), floats are
-numpy scalars of their type. What C leaves undefined is defined here: an integer divided by zero
-gives 0 (as in Halide), the remainder too, and a float that fits no integer of the type asked for
-gives the lowest value of that type. A shift by a negative amount, or by all bits of the type or
-more, shifts all bits out (as in numpy): what is left are zeros, or the sign of what is shifted to
-the right.
+Integers and conditions are Python numbers that wrap to the range of their type. Floats are numpy
+scalars of their type. Operations that C leaves undefined are defined here:
+
+- Integer division by zero gives 0, as in Halide; so does the remainder.
+- Converting a float that does not fit the integer type gives the type's lowest value.
+- A shift by a negative amount, or by at least the bits of the type, shifts all bits out, as in
+  numpy: the result is 0, or for a right shift of a negative number -1.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ Scalar: TypeAlias = Any
 
 Read: TypeAlias = Callable[[str, tuple[int, ...]], Any]
 _WIDEST = 64
-"""Bits that an integer has at most."""
+"""Bits of the widest integer type."""
 
 Compiled: TypeAlias = Callable[[Mapping[str, int]], Scalar]
 
 
 def evaluate(expression: Expression, read: Read, variables: Mapping[str, int]) -> Scalar:
-    """The value of ``expression``.
+    """Evaluate an expression.
 
     Args:
         read: returns the element of an array at a tuple of subscripts.
@@ -59,9 +60,9 @@ def evaluate(expression: Expression, read: Read, variables: Mapping[str, int]) -
 
 
 def compile_expression(expression: Expression, read: Read) -> Compiled:
-    """The function from variables to the value of ``expression``, for many evaluations of it.
+    """Compile an expression to a function of its variables, for repeated evaluation.
 
-    Floating-point exceptions show as numpy warnings unless the caller sets ``np.errstate``.
+    Floating-point exceptions emit numpy warnings unless the caller sets ``np.errstate``.
     """
     match expression:
         case Constant(value=value, type=dtype):
@@ -88,7 +89,7 @@ def compile_expression(expression: Expression, read: Read) -> Compiled:
 def compile_tuple(
     expressions: Sequence[Expression], read: Read
 ) -> Callable[[Mapping[str, int]], tuple[int, ...]]:
-    """The function from variables to the values of several integer expressions."""
+    """Compile several integer expressions to a function of their variables."""
     functions = [compile_expression(expression, read) for expression in expressions]
     return lambda variables: tuple([function(variables) for function in functions])
 
@@ -104,7 +105,7 @@ def _composed(function: Callable[..., Scalar], operands: list[Compiled]) -> Comp
 
 
 def as_scalar(value: Number, dtype: DType) -> Scalar:
-    """A literal as a value of ``dtype``; integers wrap around."""
+    """Convert a literal to a value of ``dtype``; integers wrap around."""
     if dtype.is_float:
         return dtype.numpy().type(value)
     if dtype.kind is NumberKind.BOOLEAN:
@@ -113,7 +114,7 @@ def as_scalar(value: Number, dtype: DType) -> Scalar:
 
 
 def wrapper(dtype: DType) -> Callable[[int], int]:
-    """The function that brings an integer into the range of an integer type, modulo 2**bits."""
+    """Return a function that wraps an integer to the range of an integer type, modulo 2**bits."""
     mask = (1 << dtype.bits) - 1
     if not dtype.is_signed:
         return lambda value: value & mask
@@ -122,7 +123,7 @@ def wrapper(dtype: DType) -> Callable[[int], int]:
 
 
 def scalar_function(operator: Operator, dtype: DType) -> Callable[..., Scalar]:
-    """What ``operator`` does to operands of type ``dtype`` (of a selection: to its branches)."""
+    """Return the function of an operator on operands of ``dtype`` (for a selection: branches)."""
     if dtype.is_float:
         return _FLOAT[operator]
     function = _INTEGER[operator]
@@ -133,11 +134,11 @@ def scalar_function(operator: Operator, dtype: DType) -> Callable[..., Scalar]:
 
 
 def converter(source: DType, target: DType) -> Callable[[Scalar], Scalar]:
-    """The conversion of a value of type ``source`` to type ``target``."""
+    """Return the conversion function from ``source`` to ``target``."""
     if target.kind is NumberKind.BOOLEAN:
         return bool
     if target.is_float:
-        # Through numpy's own scalar types: a 64-bit integer must be rounded once, not twice.
+        # Convert with numpy's scalar types, so that a 64-bit integer is rounded once, not twice.
         from_type, to_type = source.numpy().type, target.numpy()
         return lambda value: from_type(value).astype(to_type)[()]
     if source.is_float:
@@ -174,7 +175,7 @@ def fused_multiply_add(a: Scalar, b: Scalar, c: Scalar) -> Scalar:
 
 
 def _fma32(a: float, b: float, c: float) -> np.float32:
-    """The product is exact in float64; the sum is rounded to odd: so the last rounding is right.
+    """Compute a float32 FMA in float64: exact product, sum rounded to odd, correct final rounding.
 
     Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using
     rounding to odd", IEEE Transactions on Computers 57 (2008).
@@ -304,7 +305,7 @@ _FLOAT: Mapping[Operator, Callable[..., Scalar]] = MappingProxyType(
     }
 )
 
-# The operations whose exact result can lie outside the range of their operands.
+# Operators whose exact result can exceed the range of the operands' type.
 _LEAVES_RANGE = frozenset(
     {
         Operator.ADD,

@@ -1,4 +1,4 @@
-"""The smallest point of a set in numbers: a witness reads ``S[0,1]`` and not ``S[517,93]``."""
+"""Smallest points of sets and relations, so that a witness is ``S[0,1]`` and not ``S[517,93]``."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from polysched.ir.extrema import greatest, least
 
 @dataclass(frozen=True)
 class SmallPoint:
-    """Parameter values by name, and the values of a set's dimensions."""
+    """A point: parameter values by name, and the values of the dimensions."""
 
     parameters: tuple[tuple[str, int], ...]
     values: tuple[int, ...]
 
 
 def smallest_point(points: isl.Set) -> SmallPoint:
-    """The lexicographically smallest point, the parameters first, then the dimensions.
+    """Find the lexicographically smallest point: parameters first, then dimensions.
 
-    A dimension without a least value counts from 0 upwards, then from -1 downwards. The set must
-    not be empty. The name of the set's space does not matter.
+    If a dimension is unbounded below, the smallest nonnegative value is chosen; if there is none,
+    the largest negative value. The set must not be empty.
     """
     count = points.dim(isl.dim_type.param)
     names = [str(points.get_dim_name(isl.dim_type.param, i)) for i in range(count)]
@@ -35,7 +35,7 @@ def smallest_point(points: isl.Set) -> SmallPoint:
 
 
 def smallest_pair(pairs: isl.Map) -> tuple[SmallPoint, SmallPoint]:
-    """The smallest pair of a relation: the parameters first, then the source, then the sink."""
+    """Find the smallest pair of a relation: parameters first, then the source, then the sink."""
     length = pairs.dim(isl.dim_type.in_)
     point = smallest_point(pairs.wrap())
     return (
@@ -48,9 +48,9 @@ def _smallest_value(points: isl.Set, position: int) -> int:
     lowest = least(points, position)
     if lowest is not None:
         return lowest
-    counted = least(points.lower_bound_val(isl.dim_type.set, position, isl.Val(0)), position)
-    if counted is not None:
-        return counted
-    below = greatest(points, position)
-    assert below is not None, "a witness is looked for in an empty set"
-    return below
+    nonnegative = least(points.lower_bound_val(isl.dim_type.set, position, isl.Val(0)), position)
+    if nonnegative is not None:
+        return nonnegative
+    negative = greatest(points, position)
+    assert negative is not None, "the set is empty"
+    return negative

@@ -1,4 +1,4 @@
-"""Where in the user's text a thing was written."""
+"""Source locations of declarations in the user's files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PACKAGE_FOLDER = f"{Path(__file__).resolve().parents[1]}{os.sep}"
 
 @dataclass(frozen=True)
 class SourceLocation:
-    """A file and a line (1-based), and a column (1-based) where one is known."""
+    """A file, a 1-based line, and a 1-based column if it is known."""
 
     file: str
     line: int
@@ -24,10 +24,10 @@ class SourceLocation:
 
 
 def caller_location(*folders: str) -> SourceLocation | None:
-    """The innermost line on the call stack outside polysched: the user's line.
+    """Find the user's line: the innermost frame of the call stack outside polysched.
 
     Args:
-        folders: further ones, each with a separator at the end, in which no user's line is.
+        folders: more folders to skip, each with a trailing separator.
     """
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE_FOLDER, *folders)):

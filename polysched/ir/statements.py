@@ -1,4 +1,4 @@
-"""Statements as they are declared: their names, places, values, instances and order policies."""
+"""Declaration of statements: names, targets, values, domains and order policies."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from polysched.ir.traversal import loads, walk
 
 
 class Statements:
-    """The statements of one kernel, as far as they are declared; each also goes into the nest.
+    """The statements declared so far of one kernel; each is also added to the open loop nest.
 
     Args:
-        symbols: the parameters and arrays that they may use.
-        nest: what is open around the next one.
+        symbols: the kernel's parameters and arrays.
+        nest: the open loops and conditions, to which statements are added.
     """
 
     def __init__(self, symbols: Symbols, nest: Nest) -> None:
@@ -40,23 +40,24 @@ class Statements:
         return bool(self._declared)
 
     def here(self) -> SourceLocation | None:
-        """The place in the user's text at which a thing is declared now."""
+        """The source location of the current declaration."""
         return self._symbols.here()
 
     def written(self) -> frozenset[str]:
-        """The arrays that are assigned to."""
+        """The arrays that a statement writes."""
         return frozenset(statement.target.array for statement in self._declared.values())
 
     def spaces(self) -> dict[str, isl.Space]:
-        """The space of the instances of each statement, as it was declared."""
-        return {name: one.domain.get_space() for name, one in self._declared.items()}
+        """The instance space of each statement."""
+        return {name: statement.domain.get_space() for name, statement in self._declared.items()}
 
     def final(self, context: isl.Set) -> Mapping[str, Statement]:
-        """The statements in a context; parameters and assumptions may have come after them.
+        """Restrict the domains of all statements to the final context.
 
         Raises:
-            EmptyDomainError: one has no instance, whatever the parameters are. It may have none
-                where the numbers alone say so: the inside of an image that is one pixel wide.
+            EmptyDomainError: a statement has no instance for any parameter values. No error is
+                raised if the bounds without parameters already leave no instance, such as for the
+                interior of an image that is one pixel wide.
         """
         return MappingProxyType(
             {name: self._final(statement, context) for name, statement in self._declared.items()}
@@ -68,18 +69,18 @@ class Statements:
             where = "" if statement.location is None else f" ({statement.location})"
             raise EmptyDomainError(
                 f"statement '{statement.name}' never runs: the bounds and conditions around it "
-                "leave it no instance, whatever the parameters are; mend these, or leave it "
-                f"out{where}"
+                "contradict each other for all parameter values; change them, or remove the "
+                f"statement{where}"
             )
         return replace(statement, domain=domain)
 
     @contextmanager
     def labeled(self, name: str, order: Order | str | None) -> Iterator[None]:
-        """The one statement added inside gets a name and an order policy.
+        """Set the name and the order policy of the statement added in the block.
 
         Raises:
-            KernelError: no such policy, the name is taken, a label inside a label, not one
-                statement.
+            KernelError: the policy is unknown, the name is taken, labels are nested, or the block
+                does not add exactly one statement.
         """
         try:
             policy = None if order is None else Order(order)
@@ -116,24 +117,24 @@ class Statements:
     def subscripts(
         self, array: Array, subscripts: Operand | tuple[Operand, ...]
     ) -> tuple[Expression, ...]:
-        """The subscripts of an element as they are computed at this place in the nest.
+        """Convert and check the subscripts of an array element in the open nest.
 
         Raises:
-            KernelError: not one for each dimension, or one is not quasi-affine in the indices
-                around it, the parameters and elements of inputs.
+            KernelError: there is not one subscript for each dimension, or a subscript is not
+                quasi-affine in the open indices, the parameters and elements of inputs.
         """
-        given = subscripts if isinstance(subscripts, tuple) else (subscripts,)
-        if len(given) != len(array.shape):
+        operands = subscripts if isinstance(subscripts, tuple) else (subscripts,)
+        if len(operands) != len(array.shape):
             raise KernelError(
                 f"array '{array.name}' has {len(array.shape)} dimensions "
-                f"({', '.join(array.dimensions)}); it is subscripted with {len(given)}"
+                f"({', '.join(array.dimensions)}); it is subscripted with {len(operands)}"
             )
-        expressions = tuple(bounded(as_expression(subscript)) for subscript in given)
+        expressions = tuple(bounded(as_expression(operand)) for operand in operands)
         space = self._symbols.space("", self._nest.indices)
         try:
             for load in (load for expression in expressions for load in loads(expression)):
                 self._symbols.require_index_array(load)
-            with limited(KernelError, "it is too intricate"):
+            with limited(KernelError, "it is too complex"):
                 return tuple(as_subscript(expression, space) for expression in expressions)
         except KernelError as error:
             location = self.here()
@@ -141,11 +142,11 @@ class Statements:
             raise KernelError(f"subscript of array '{array.name}': {error}{where}") from None
 
     def add(self, array: Array, subscripts: Operand | tuple[Operand, ...], value: Operand) -> None:
-        """Add the statement that stores ``value`` in an element, at this place in the nest.
+        """Add the statement ``array[subscripts] = value`` to the open nest.
 
         Raises:
-            KernelError: an array that is not written to, a subscript or value that cannot stand
-                here, a value of another type, a policy that is not for it.
+            KernelError: the array is an input, a subscript or the value is invalid here, the value
+                has another type, or the order policy needs a reduction.
         """
         if array.role is Role.INPUT:
             raise KernelError(f"array '{array.name}' is an input; declare it inout to write to it")
@@ -167,7 +168,7 @@ class Statements:
                 f"read '{target.array}'"
             )
         indices = self._nest.indices
-        with limited(KernelError, f"the instances of statement '{name}' are too intricate"):
+        with limited(KernelError, f"the domain of statement '{name}' is too complex"):
             domain = self._domain(name, indices)
             if domain.is_empty() and self._domain(name, indices, literal=True).is_empty():
                 self._degenerate.add(name)
@@ -177,7 +178,7 @@ class Statements:
         self._nest.add(name)
 
     def _require_own(self, name: str, value: Expression) -> None:
-        """Check that a statement uses only indices around it and what this kernel declares."""
+        """Check that a value uses only open indices and this kernel's parameters and arrays."""
         indices = self._nest.indices
         for node in walk(value):
             if isinstance(node, Index) and node.name not in indices:
@@ -187,6 +188,6 @@ class Statements:
             self._symbols.require_declared(name, node)
 
     def _domain(self, name: str, indices: tuple[str, ...], *, literal: bool = False) -> isl.Set:
-        """The instances of a statement; if ``literal``, leaving out what names a parameter."""
+        """The domain; if ``literal``, without the bounds and conditions that use a parameter."""
         points = self._nest.instances(self._symbols.space(name, indices), literal=literal)
         return points.intersect_params(self._symbols.context()).coalesce()

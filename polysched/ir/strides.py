@@ -1,9 +1,9 @@
-"""Strides: argument arrays whose elements do not lie one after the other in memory.
+"""Strides of argument arrays, and the proof that distinct elements never share memory.
 
-A stride is the distance, in elements, from one index of a dimension to the next. Different elements
-never share memory, so that everything that is said of dependences between elements holds of memory.
-That is proved when the kernel is declared; where it hangs on a product of parameters, such as a
-leading dimension times a number of rows, it is checked at every call.
+A stride is the distance, in elements, between consecutive indices of a dimension. Because distinct
+elements never share memory, dependences between elements cover all conflicts in memory. The builder
+proves it when the kernel is declared. If the proof involves a product of parameters, such as a
+leading dimension times a number of rows, every call checks it instead.
 """
 
 from __future__ import annotations
@@ -24,41 +24,41 @@ from polysched.ir.linear import linear_form
 from polysched.ir.printing import format_array, format_expression
 
 LARGEST_STRIDE = 2**48
-"""Elements; no memory is larger, and byte distances stay far from the end of 64 bits."""
+"""Largest stride in elements: larger than any memory, and byte distances stay far below 2**63."""
 
 
 def as_strides(
-    array: str, dtype: DType, given: Any, dimensions: Sequence[str], space: isl.Space
+    array: str, dtype: DType, strides: Any, dimensions: Sequence[str], space: isl.Space
 ) -> tuple[Expression, ...]:
-    """The strides that an array is declared with, one for each of its dimensions.
+    """Convert and check the declared strides of an array, one for each dimension.
 
     Args:
-        space: a space without dimensions whose parameters are those of the kernel.
+        space: a space without dimensions that has the kernel's parameters.
 
     Raises:
-        KernelError: there are too few or too many, or one is not affine in the parameters, or a
-            number below 1; or the elements have no addresses of their own.
+        KernelError: the number of strides is wrong, a stride is not affine in the parameters or is
+            a number out of range, or the elements are packed.
     """
     if dtype.is_odd:
         raise KernelError(
             f"array '{array}' of {dtype} cannot have strides: elements of {dtype.bits} bits are "
             "packed, so they have no addresses; leave strides= out"
         )
-    if not isinstance(given, tuple | list) or len(given) != len(dimensions):
+    if not isinstance(strides, tuple | list) or len(strides) != len(dimensions):
         raise KernelError(
-            f"array '{array}': strides={given!r}; expected {len(dimensions)} of them, one for each "
-            "dimension, in elements, such as (lda, 1)"
+            f"array '{array}': strides={strides!r}; expected {len(dimensions)} strides, one for "
+            "each dimension, in elements, such as (lda, 1)"
         )
     return tuple(
         _as_stride(array, name, stride, space)
-        for name, stride in zip(dimensions, given, strict=True)
+        for name, stride in zip(dimensions, strides, strict=True)
     )
 
 
-def _as_stride(array: str, dimension: str, given: Any, space: isl.Space) -> Expression:
+def _as_stride(array: str, dimension: str, operand: Any, space: isl.Space) -> Expression:
     try:
-        stride = as_expression(given)
-        with limited(KernelError, "it is too intricate"):
+        stride = as_expression(operand)
+        with limited(KernelError, "it is too complex"):
             function = to_pw_aff(stride, space)
     except KernelError as error:
         raise KernelError(
@@ -77,21 +77,21 @@ def _as_stride(array: str, dimension: str, given: Any, space: isl.Space) -> Expr
 
 
 def require_apart(array: Array, context: isl.Set, parameters: Sequence[str]) -> None:
-    """Prove that no two elements of an array share memory, whatever the parameters.
+    """Prove that no two elements of an array share memory, for all parameter values.
 
-    There is an order of the dimensions in which each stride is longer than all that the dimensions
-    inside of it reach. Where that is not affine, it is left to the calls.
+    The proof finds a nesting order of the dimensions: each stride is at least the number of
+    elements that the inner dimensions span. If a comparison is not affine, every call checks it.
 
     Args:
-        context: the values that the parameters may have.
+        context: the possible values of the parameters.
 
     Raises:
-        KernelError: no such order is found; the message says what to assume.
+        KernelError: no such order is found; the message proposes an assumption.
     """
     if array.strides is None:
         return
     inwards = _innermost_first(array)
-    with limited(KernelError, f"the strides of array '{array.name}' are too intricate"):
+    with limited(KernelError, f"the strides of array '{array.name}' are too complex"):
         proof = _Proof(array, array.strides, context, instance_space(parameters, "", ()))
         complaint = None if proof.holds(inwards, Constant(1)) else proof.complaint(inwards)
         if complaint is not None:
@@ -99,7 +99,7 @@ def require_apart(array: Array, context: isl.Set, parameters: Sequence[str]) -> 
 
 
 class _Proof:
-    """The questions about one array's strides."""
+    """The proof that the elements of one array never share memory."""
 
     def __init__(
         self, array: Array, strides: tuple[Expression, ...], context: isl.Set, space: isl.Space
@@ -112,37 +112,41 @@ class _Proof:
             self.meant = self.meant.intersect(to_set(extent >= 1, space).params())
 
     def holds(self, left: tuple[int, ...], reach: Expression) -> bool:
-        """Whether the dimensions ``left`` can be put around others that take ``reach`` elements."""
+        """Whether the dimensions ``left`` can be nested around dimensions that span ``reach``.
+
+        Args:
+            reach: the number of elements that the inner dimensions span.
+        """
         return not left or any(
-            self.is_apart(one, reach)
-            and self.holds(tuple(d for d in left if d != one), self.around(one, reach))
-            for one in left
+            self.is_apart(dimension, reach)
+            and self.holds(tuple(d for d in left if d != dimension), self.around(dimension, reach))
+            for dimension in left
         )
 
     def is_apart(self, dimension: int, reach: Expression, *, trusted: bool = False) -> bool:
-        """Whether a dimension with several indices has a stride of ``reach`` elements at least.
+        """Whether a dimension has a stride of at least ``reach``, or at most one index.
 
         Args:
-            trusted: whether that holds where it is not affine.
+            trusted: the answer if the comparison is not affine.
         """
         several = to_set(self.array.shape[dimension] >= 2, self.space).params()
         try:
             apart = to_set(reach <= self.strides[dimension], self.space).params()
-        except KernelError:  # a product of parameters: nothing is known of it
+        except KernelError:  # a product of parameters, which isl cannot represent
             return trusted or self.meant.intersect(several).is_empty()
         return self.meant.intersect(several).is_subset(apart)
 
     def around(self, dimension: int, reach: Expression) -> Expression:
-        """What a dimension and those inside of it reach."""
+        """The number of elements that a dimension spans together with the inner ones."""
         last = self.array.shape[dimension] - 1
         stride = self.strides[dimension]
         form = linear_form(stride * last + reach, {})
         return form.expression()
 
     def complaint(self, inwards: tuple[int, ...]) -> str | None:
-        """What is missing in the order of the dimensions that is most likely meant.
+        """Explain what is missing in the most likely nesting order of the dimensions.
 
-        None if nothing is but what is not affine.
+        None if only comparisons are missing that are not affine.
         """
         reach: Expression = Constant(1)
         for dimension in inwards:
@@ -163,9 +167,10 @@ class _Proof:
 
 
 def _innermost_first(array: Array) -> tuple[int, ...]:
-    """The dimensions from the innermost in memory: those with stride 1, then the last ones first.
+    """The most likely nesting order of the dimensions, innermost first.
 
-    That is what is meant, most likely; strides that are parameters do not tell.
+    Dimensions with stride 1 come first, then the others from last to first, because strides that
+    are parameters do not determine the order.
     """
     assert array.strides is not None
     strides = array.strides
@@ -175,7 +180,7 @@ def _innermost_first(array: Array) -> tuple[int, ...]:
 def concrete_strides(
     array: Array, shape: Sequence[int], parameters: Mapping[str, int]
 ) -> tuple[int, ...]:
-    """The strides as numbers of elements.
+    """Evaluate an array's strides, in elements.
 
     Args:
         shape: the array's extents as numbers.
@@ -189,7 +194,7 @@ def concrete_strides(
 
 
 def closest_strides(array: Array, shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides, in elements, of such an array without gaps, its dimensions in memory order."""
+    """The strides, in elements, of a gapless array with the same memory order of dimensions."""
     inwards = range(len(shape) - 1, -1, -1) if array.strides is None else _innermost_first(array)
     return _compact(inwards, shape)
 
@@ -206,7 +211,7 @@ def _steps(inwards: Sequence[int], shape: Sequence[int]) -> Iterator[tuple[int, 
 
 
 def are_apart(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether dimensions lie around one another, so that no two elements share memory."""
+    """Whether the dimensions nest by their strides, so that no two elements share memory."""
     if 0 in shape:
         return True
     reach = 1
@@ -219,7 +224,7 @@ def are_apart(shape: Sequence[int], strides: Sequence[int]) -> bool:
 
 
 def elements_spanned(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """From the first element to the end of the last one, in elements; 0 of an empty array."""
+    """The distance from the first element to the end of the last, in elements; 0 if empty."""
     if 0 in shape:
         return 0
     return 1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True))

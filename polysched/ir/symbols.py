@@ -1,4 +1,4 @@
-"""The names that a kernel declares: parameters, what is assumed of them, and arrays."""
+"""Symbol table of the kernel builder: parameters, assumptions and arrays."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from polysched.ir.strides import as_strides
 
 
 class Symbols:
-    """The parameters and arrays of one kernel, as far as they are declared.
+    """The parameters and arrays declared so far of one kernel.
 
     Args:
-        kernel: its name, for messages.
+        kernel: the kernel's name, for messages.
     """
 
     def __init__(self, kernel: str) -> None:
@@ -39,54 +39,57 @@ class Symbols:
         self.parameters: list[str] = []
         self.arrays: dict[str, Array] = {}
         self._assumptions: list[Expression] = []
-        self._place: SourceLocation | None = None
+        self._location: SourceLocation | None = None
 
     def __contains__(self, name: str) -> bool:
         return name in self.parameters or name in self.arrays
 
     def kind(self, name: str) -> str:
-        """What a declared name stands for: ``"a parameter"`` or ``"an array"``."""
+        """The kind of a declared name, for messages: ``"a parameter"`` or ``"an array"``."""
         return "a parameter" if name in self.parameters else "an array"
 
     @contextmanager
     def located(self, location: SourceLocation) -> Iterator[None]:
-        """What is declared inside was written at that place, and not where Python runs."""
-        before, self._place = self._place, location
+        """Set the source location of the declarations in the block."""
+        previous, self._location = self._location, location
         try:
             yield
         finally:
-            self._place = before
+            self._location = previous
 
     def here(self) -> SourceLocation | None:
-        """The place in the user's text at which a thing is declared now."""
-        return self._place or caller_location()
+        """The source location of the current declaration."""
+        return self._location or caller_location()
 
-    def claim(self, name: str, what: str) -> None:
-        """Check that a name is an identifier and free.
+    def claim(self, name: str, kind: str) -> None:
+        """Check that a name is a valid identifier that is not in use.
+
+        Args:
+            kind: the kind of the declared object, for the message: ``array``.
 
         Raises:
-            KernelError: it is not.
+            KernelError: the name is invalid or taken.
         """
-        require_identifier(name, what)
+        require_identifier(name, kind)
         if name in self:
             raise KernelError(
-                f"{what} '{name}': the name is taken already in kernel '{self.kernel}'"
+                f"{kind} '{name}': the name is taken already in kernel '{self.kernel}'"
             )
 
     def space(self, statement: str = "", indices: Sequence[str] = ()) -> isl.Space:
-        """The space of a statement's instances, with the parameters declared so far."""
+        """Create the instance space of a statement, with the parameters declared so far."""
         return instance_space(self.parameters, statement, indices)
 
     def add_parameter(self, name: str, minimum: int | None, maximum: int | None) -> Parameter:
-        """Declare a parameter, whose name has been claimed.
+        """Declare a parameter; the caller has claimed the name.
 
         Raises:
-            KernelError: a limit is no integer of 64 bits.
+            KernelError: a limit is not a 64-bit integer.
         """
         self.parameters.append(name)
         parameter = Parameter(name)
-        for what, limit in (("minimum", minimum), ("maximum", maximum)):
-            require_limit(name, what, limit)
+        for side, limit in (("minimum", minimum), ("maximum", maximum)):
+            require_limit(name, side, limit)
         if minimum is not None:
             self._assumptions.append(parameter >= minimum)
         if maximum is not None:
@@ -100,15 +103,15 @@ class Symbols:
             KernelError: the condition is not affine, or not over the parameters alone.
         """
         checked = as_condition("assume", condition)
-        with limited(KernelError, "the condition of assume(...) is too intricate"):
+        with limited(KernelError, "the condition of assume(...) is too complex"):
             to_set(checked, self.space())
         self._assumptions.append(condition)
 
     def context(self) -> isl.Set:
-        """The values of the parameters at which all assumptions hold.
+        """The parameter values that satisfy all assumptions.
 
         Raises:
-            KernelError: there are none.
+            KernelError: no values satisfy them.
         """
         space = isl.Space.create_from_names(
             isl.DEFAULT_CONTEXT, set=[], params=list(self.parameters)
@@ -138,27 +141,27 @@ class Symbols:
         """Declare an array.
 
         Args:
-            shape: its extents, or the one extent, affine in the parameters.
-            dimensions: the names of its dimensions in one text.
-            values: the range of its elements, the upper end excluded.
-            rows: how the elements of a packed argument lie.
+            shape: the extents, affine in the parameters; a single extent for one dimension.
+            dimensions: the names of the dimensions, separated by spaces.
+            values: the range of the elements; the upper end is exclusive.
+            rows: the layout of a packed argument.
             strides: see :func:`polysched.ir.strides.as_strides`; None for row-major order.
 
         Raises:
-            KernelError: the name is taken, or one of the others is not what it has to be.
+            KernelError: the name is taken, or another argument is invalid.
         """
         self.claim(name, "array")
-        given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+        shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
         space = self.space()
         try:
-            with limited(KernelError, "it is too intricate"):
-                extents = tuple(as_extent(extent, space) for extent in given)
+            with limited(KernelError, "it is too complex"):
+                extents = tuple(as_extent(extent, space) for extent in shape)
         except KernelError as error:
             raise KernelError(f"shape of array '{name}': {error}") from None
         names = dimension_names(name, dimensions, len(extents))
         element_type = as_dtype(dtype)
         layout = None
-        if role is not Role.TEMPORARY:  # whose elements have a container each
+        if role is not Role.TEMPORARY:  # temporaries are never packed
             layout = as_rows(f"array '{name}'", element_type, len(extents), rows)
         if layout is not None and values is not None:
             raise KernelError(
@@ -182,10 +185,10 @@ class Symbols:
         return array
 
     def require_index_array(self, load: Load) -> None:
-        """Check that the array of a load in a subscript is an input of this kernel.
+        """Check that a load in a subscript reads an input of this kernel.
 
         Raises:
-            KernelError: it is not.
+            KernelError: the array is undeclared, or the kernel writes it.
         """
         array = self.arrays.get(load.array)
         if array is None:
@@ -200,10 +203,10 @@ class Symbols:
             )
 
     def require_declared(self, statement: str, node: Expression) -> None:
-        """Check that a node of what a statement computes names no one else's parameter or array.
+        """Check that an expression node uses only parameters and arrays of this kernel.
 
         Raises:
-            KernelError: it does.
+            KernelError: the node uses another kernel's parameter or array.
         """
         if isinstance(node, Parameter) and node.name not in self.parameters:
             raise KernelError(

@@ -1,4 +1,4 @@
-"""Walking over expression trees, and rewriting them."""
+"""Traversal and rewriting of expression trees."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from polysched.ir.expressions import Cast, Expression, Load, Operation
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:
-    """The direct operands of a node, subscripts included."""
+    """The direct operands of a node, including the subscripts of a load."""
     if isinstance(expression, Operation):
         return expression.operands
     if isinstance(expression, Load):
@@ -19,10 +19,10 @@ def children(expression: Expression) -> tuple[Expression, ...]:
 
 
 def rebuild(expression: Expression, operands: tuple[Expression, ...]) -> Expression:
-    """The same node over other operands (of the same types)."""
+    """Replace the operands of a node by operands of the same types."""
     match expression:
         case Load():
-            # Not made anew: a frontend's load may be of a class of its own.
+            # `replace` keeps the class: a frontend may subclass Load.
             return replace(expression, subscripts=operands)
         case Operation(operator=operator, type=dtype):
             return Operation(operator, operands, dtype)
@@ -35,32 +35,33 @@ def rebuild(expression: Expression, operands: tuple[Expression, ...]) -> Express
 def transform(
     expression: Expression, rule: Callable[[Expression], Expression | None]
 ) -> Expression:
-    """Rewrite bottom-up: ``rule`` returns a replacement for a node or None to keep it.
+    """Rewrite an expression bottom-up; an unchanged subtree stays the same object.
 
-    What nothing is replaced in stays the same object.
+    Args:
+        rule: returns the replacement of a node, or None to keep the node.
     """
     operands = children(expression)
     if operands:
-        made = tuple([transform(operand, rule) for operand in operands])
-        if any(map(operator.is_not, made, operands)):
-            expression = rebuild(expression, made)
+        rewritten = tuple([transform(operand, rule) for operand in operands])
+        if any(map(operator.is_not, rewritten, operands)):
+            expression = rebuild(expression, rewritten)
     replacement = rule(expression)
     return expression if replacement is None else replacement
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
-    """All nodes, an operand before the node that uses it, left to right."""
-    # Backwards it is a node before its operands, which takes no recursion.
-    found, open_nodes = [], [expression]
+    """Iterate over all nodes in postorder, left to right."""
+    # The reverse is a right-to-left preorder, which needs no recursion.
+    visited, open_nodes = [], [expression]
     while open_nodes:
         node = open_nodes.pop()
-        found.append(node)
+        visited.append(node)
         open_nodes.extend(children(node))
-    return reversed(found)
+    return reversed(visited)
 
 
 def depth(expression: Expression) -> int:
-    """How many nodes stand inside each other, found without recursion."""
+    """The nesting depth in nodes, computed without recursion."""
     deepest = 0
     level: tuple[Expression, ...] = (expression,)
     while level:
@@ -71,7 +72,7 @@ def depth(expression: Expression) -> int:
 
 
 def node_count(expression: Expression) -> int:
-    """How many nodes :func:`walk` gives, found without walking twice through what is shared."""
+    """The number of nodes of :func:`walk`; each shared subtree is traversed only once."""
     counts: dict[int, int] = {}
 
     def count(node: Expression) -> int:
@@ -84,7 +85,7 @@ def node_count(expression: Expression) -> int:
 
 def loads(expression: Expression) -> tuple[Load, ...]:
     """The read accesses of an expression in evaluation order."""
-    # As in `walk`, which would look at the leaves too; most expressions are one.
+    # Like `walk`, but skips leaves for speed: most nodes are leaves.
     found, open_nodes = [], [expression]
     while open_nodes:
         node = open_nodes.pop()

@@ -1,12 +1,12 @@
-"""The loop tree: named loops, sequences and leaves that say when every statement instance runs.
+"""The loop tree: named loops, sequences and leaves that define the order of statement instances.
 
 ::
 
     node = Loop(name, values, body, kind) | Sequence(children) | Leaf(statement)
 
-A loop gives each statement below it a quasi-affine function from instances to the loop's value; an
-instance runs in the iteration with its value, iterations run in ascending order, the children of a
-sequence from first to last. Trees are frozen; every function here returns a new one.
+A loop maps the instances of each statement below it to loop values, by a quasi-affine function. An
+instance runs in the iteration of its value. Iterations run in ascending order, and the children of
+a sequence from first to last. Trees are immutable; every function here returns a new tree.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import islpy as isl
 
 
 class LoopKind(Enum):
-    """How the iterations of a loop run."""
+    """The execution mode of a loop's iterations."""
 
     SEQUENTIAL = "for"
     PARALLEL = "parallel"
@@ -30,28 +30,32 @@ class LoopKind(Enum):
 
     @property
     def is_loop_in_code(self) -> bool:
-        """Whether generated code counts the iterations: they are neither copies nor lanes."""
+        """Whether the generated code contains a loop, not unrolled copies or vector lanes."""
         return self in (LoopKind.SEQUENTIAL, LoopKind.PARALLEL)
 
 
 class TransposeStrategy(Enum):
-    """How a tile of vectors is transposed whose lanes lie rows apart in memory."""
+    """How to access vectors whose lanes are a row apart in memory."""
 
     ELTWISE = "eltwise"
-    """Rows in registers; every element is extracted and inserted."""
+    """Load rows and transpose them in registers by extracting and inserting single elements."""
     SHUFFLE_1D = "shuffle_1d"
-    """Rows in registers; one shuffle of the whole tile as one vector."""
+    """Load rows and transpose them in registers by one shuffle of the whole tile as one vector."""
     GATHER = "gather"
-    """No tile: each vector is gathered or scattered on its own."""
+    """Do not transpose: gather or scatter each vector."""
     NETWORK = "network"
-    """Rows in registers; stages of two-input shuffles."""
+    """Load rows and transpose them in registers by stages of two-input shuffles."""
 
 
 @dataclass(frozen=True)
 class Ahead:
-    """An array that each iteration of a loop asks for: what that ``distance`` later reads of it, to
-    be in the cache of a ``level``. The distance counts iterations of the loop ``of``, which is this
-    one or around it.
+    """A prefetch directive of a loop: fetch the elements of an array that a later iteration reads.
+
+    Attributes:
+        array: the array.
+        distance: the number of iterations of the loop ``of`` to prefetch ahead.
+        level: the cache level to fetch into.
+        of: the loop whose iterations count: the loop with the directive or a loop around it.
     """
 
     array: str
@@ -62,12 +66,14 @@ class Ahead:
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A named loop. ``values`` maps every statement below to its value as a function of the
-    instance.
+    """A named loop.
 
-    A vector loop's values are lane numbers from 0 to ``lanes`` - 1; ``transposition`` says how its
-    accesses are made whose lanes lie rows apart, None leaves it to the code generator. Of the
-    arrays in ``prefetches`` a sequential loop asks for what a later iteration reads.
+    Attributes:
+        values: for each statement below, the loop's value as a function of the instance. For a
+            vector loop the value is the lane number, from 0 to ``lanes`` - 1.
+        transposition: the strategy for vector accesses whose lanes are a row apart; None to let the
+            code generator choose.
+        prefetches: the prefetch directives of a sequential loop.
     """
 
     name: str
@@ -80,24 +86,24 @@ class Loop:
 
     @cached_property
     def statements(self) -> tuple[str, ...]:
-        """The names of the statements below in the order of the tree."""
+        """The names of the statements below, in tree order."""
         return self.body.statements
 
 
 @dataclass(frozen=True, eq=False)
 class Sequence:
-    """Children that run one after the other."""
+    """Children that run one after another."""
 
     children: tuple[Node, ...]
 
     @cached_property
     def statements(self) -> tuple[str, ...]:
-        """The names of the statements below in the order of the tree."""
+        """The names of the statements below, in tree order."""
         return tuple(name for child in self.children for name in child.statements)
 
     @cached_property
     def positions(self) -> Mapping[str, int]:
-        """For each statement below the position of the child in which it is."""
+        """For each statement below, the position of the child that contains it."""
         return {
             name: position
             for position, child in enumerate(self.children)
@@ -107,13 +113,13 @@ class Sequence:
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """The place where the instances of one statement run."""
+    """A leaf: runs the instances of one statement."""
 
     statement: str
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """Its statement alone."""
+        """The name of the statement, as a tuple of one."""
         return (self.statement,)
 
 
@@ -121,7 +127,7 @@ Node: TypeAlias = Loop | Sequence | Leaf
 
 
 def sequence(children: Iterator[Node] | list[Node] | tuple[Node, ...]) -> Node:
-    """The children in order, nested sequences flattened; one child stands for itself."""
+    """Build a sequence, flattening nested sequences; a single child is returned itself."""
     flat: list[Node] = []
     for child in children:
         flat.extend(child.children if isinstance(child, Sequence) else (child,))
@@ -129,12 +135,12 @@ def sequence(children: Iterator[Node] | list[Node] | tuple[Node, ...]) -> Node:
 
 
 def statements(node: Node) -> tuple[str, ...]:
-    """The names of the statements below ``node`` in the order of the tree."""
+    """The names of the statements below ``node``, in tree order."""
     return node.statements
 
 
 def loops(node: Node) -> Iterator[Loop]:
-    """All loops, an outer before an inner one."""
+    """Iterate over all loops in preorder."""
     open_nodes = [node]
     while open_nodes:
         match open_nodes.pop():
@@ -159,26 +165,27 @@ def nest_depth(node: Node) -> int:
 
 
 def path(node: Node, statement: str) -> tuple[Loop, ...]:
-    """The loops around a statement, the outermost first."""
-    found: list[Loop] = []
+    """The loops around a statement, outermost first."""
+    around: list[Loop] = []
     while not isinstance(node, Leaf):
         match node:
             case Loop():
                 if statement not in node.values:
                     break
-                found.append(node)
+                around.append(node)
                 node = node.body
             case Sequence(children=children, positions=positions):
                 if statement not in positions:
                     break
                 node = children[positions[statement]]
-    return tuple(found)
+    return tuple(around)
 
 
 def time_columns(node: Node, statement: str) -> tuple[isl.PwAff | int, ...]:
-    """The timestamp of a statement's instances, outermost first.
+    """The timestamp of a statement's instances, outermost column first.
 
-    The values of the loops and the positions in the sequences on the way from ``node`` to the leaf.
+    The columns are the loop values and positions in sequences on the path from ``node`` to the
+    leaf.
     """
     match node:
         case Loop(values=values, body=body):
@@ -191,7 +198,7 @@ def time_columns(node: Node, statement: str) -> tuple[isl.PwAff | int, ...]:
 
 
 def rewrite(node: Node, old: Node, new: Callable[[Node], Node]) -> Node:
-    """The tree with the node ``old`` (this very object) replaced by ``new(old)``."""
+    """Replace the node ``old``, compared by identity, with ``new(old)``."""
     if node is old:
         return new(node)
     match node:
@@ -199,24 +206,25 @@ def rewrite(node: Node, old: Node, new: Callable[[Node], Node]) -> Node:
             changed = rewrite(body, old, new)
             return node if changed is body else replace(node, body=changed)
         case Sequence(children=children):
-            # Every statement has one place.
-            at = node.positions.get(old.statements[0])
-            if at is None:
+            # Each statement has one leaf, so only the child with old's statements can contain old.
+            position = node.positions.get(old.statements[0])
+            if position is None:
                 return node
-            part = rewrite(children[at], old, new)
-            if part is children[at]:
+            child = rewrite(children[position], old, new)
+            if child is children[position]:
                 return node
-            return sequence([*children[:at], part, *children[at + 1 :]])
+            return sequence([*children[:position], child, *children[position + 1 :]])
         case Leaf():
             return node
 
 
 @lru_cache(maxsize=16)
 def executed(node: Node) -> Node:
-    """The tree as it really runs: every vector loop stands directly around each statement below it.
+    """The executed tree: vector loops are sunk to the leaves, around each statement.
 
-    Lanes run together, statement by statement; so whatever else is inside a vector loop runs around
-    it. For a tree that was given lately it is the same object.
+    The lanes of a vector loop run together, statement by statement. So all other loops inside a
+    vector loop run around it. Results of recent calls are cached: the same tree gives the same
+    object.
     """
     return _sunk(node, ())
 
@@ -238,7 +246,7 @@ def _sunk(node: Node, vectors: tuple[Loop, ...]) -> Node:
 
 
 def restrict(node: Node, kept: Set[str]) -> Node | None:
-    """The part of the tree that runs the statements in ``kept``; None where nothing is left."""
+    """Restrict a tree to the statements in ``kept``; None if no statement remains."""
     match node:
         case Leaf(statement=statement):
             return node if statement in kept else None
@@ -256,7 +264,7 @@ def restrict(node: Node, kept: Set[str]) -> Node | None:
 
 @dataclass(frozen=True)
 class TreePosition:
-    """Where a node stands: the loops around it, and its node."""
+    """A node and the loops around it, outermost first."""
 
     around: tuple[Loop, ...]
     node: Node = field(repr=False)

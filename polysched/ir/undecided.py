@@ -1,4 +1,4 @@
-"""Numbers without a value yet: what Python asks of numbers and sequences, and they refuse."""
+"""Base class of symbolic numbers: Python protocols that need a concrete value raise errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from polysched.errors import KernelError, NoAttributeError
 
 
 class Undecided:
-    """A single number that has no value while the kernel is declared."""
+    """A symbolic number, which has no concrete value while the kernel is declared."""
 
     def __bool__(self) -> bool:
         raise KernelError(
@@ -26,36 +26,36 @@ class Undecided:
 
     def __index__(self) -> int:
         raise KernelError(
-            f"'{self}' has no value while the kernel is declared, as range() and subscripts of "
-            "lists want it; loops are 'with build.loops(i=n) as i:'"
+            f"'{self}' has no value while the kernel is declared, so range() and list subscripts "
+            "cannot take it; loops are 'with build.loops(i=n) as i:'"
         )
 
-    def _as_an_array(self, *_: object) -> NoReturn:
+    def _refuse_sequence_protocol(self, *_: object) -> NoReturn:
         raise KernelError(
             f"'{self}' is a single number: it has no elements, and no length; write loops over "
-            "those of arrays, 'with build.loops(i=n) as i:'"
+            "the elements of arrays, 'with build.loops(i=n) as i:'"
         )
 
-    # No __getitem__: by that numpy would take expressions for sequences.
-    __len__ = __contains__ = __reversed__ = _as_an_array
+    # No __getitem__, because numpy would then treat expressions as sequences.
+    __len__ = __contains__ = __reversed__ = _refuse_sequence_protocol
 
     def __float__(self) -> float:
         raise KernelError(
-            f"'{self}' has no value while the kernel is declared, as float(), int() and the "
-            "functions of math want it; those of numpy may be called, np.sqrt(x), and cast(x, f32) "
-            "converts"
+            f"'{self}' has no value while the kernel is declared, so float(), int() and the "
+            "functions of math cannot take it; call functions of numpy, np.sqrt(x), and convert "
+            "with cast(x, f32)"
         )
 
     __int__ = __trunc__ = __float__
 
-    if not TYPE_CHECKING:  # which is to know of every attribute whether there is one
+    if not TYPE_CHECKING:  # so that type checkers still report unknown attributes
 
         def __getattr__(self, name: str) -> NoReturn:
-            if name.startswith("_"):  # Python and numpy ask for those by themselves
+            if name.startswith("_"):  # Python and numpy probe for private attributes
                 raise AttributeError(name)
             raise NoAttributeError(
-                f"'{self}' has no '{name}': it is a number, not an array; functions of numpy may "
-                "be called, np.sqrt(x), and cast(x, f32) converts"
+                f"'{self}' has no '{name}': it is a number, not an array; call functions of numpy, "
+                "np.sqrt(x), and convert with cast(x, f32)"
             )
 
     def __matmul__(self, other: object) -> NoReturn:

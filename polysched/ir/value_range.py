@@ -1,4 +1,4 @@
-"""Checking that the values of an index array lie in the range that it is declared with."""
+"""Run-time check that the elements of an index array are in the declared range."""
 
 from __future__ import annotations
 
@@ -13,31 +13,32 @@ from polysched.errors import CallError
 def require_values(
     subject: str, values: NDArray[Any], lower: int, upper: int, declared: str
 ) -> None:
-    """Check that every value v has ``lower <= v < upper``: one pass for each end.
+    """Check that every value v satisfies ``lower <= v < upper``, in one pass for each end.
 
     Args:
-        subject: what the values are, for the message: ``array 'idx'``.
-        declared: the range as it is declared, for the message: ``(0, m)``.
+        subject: the array in the message: ``array 'idx'``.
+        declared: the declared range in the message: ``(0, m)``.
 
     Raises:
-        CallError: a value lies outside; the message names the first one and its position.
+        CallError: a value is out of range; the message names the first such value and its position.
     """
     if values.size == 0 or (lower <= int(values.min()) and int(values.max()) < upper):
         return
     outside = np.nonzero(_outside(values.ravel(), lower, upper))[0][0]
-    position = ", ".join(str(int(one)) for one in np.unravel_index(outside, values.shape))
-    place = f" at [{position}]" if position else ""
+    indices = np.unravel_index(outside, values.shape)
+    position = ", ".join(str(int(index)) for index in indices)
+    where = f" at [{position}]" if position else ""
     raise CallError(
-        f"{subject} holds {int(values.flat[outside])}{place}; expected values from {lower} to "
+        f"{subject} holds {int(values.flat[outside])}{where}; expected values from {lower} to "
         f"{upper - 1}, as it is declared with values={declared}"
         if lower < upper
-        else f"{subject} holds {int(values.flat[outside])}{place}; its declared range of values, "
+        else f"{subject} holds {int(values.flat[outside])}{where}; its declared range of values, "
         f"{declared}, is empty for these parameters: expected no elements"
     )
 
 
 def _outside(values: NDArray[Any], lower: int, upper: int) -> NDArray[np.bool_]:
-    """Which values lie outside; the ends need not fit the type of the values."""
+    """Mask of the values out of range; the ends may exceed the range of the values' type."""
     limits = np.iinfo(values.dtype)
     nothing = np.zeros(values.shape, np.bool_)
     if lower > limits.max or upper <= limits.min:

@@ -40,7 +40,7 @@ def _of_another_kernel(build: ps.KernelBuilder, i: object) -> object:
     ("value", "dtype", "message"),
     [
         (_deep, ps.i64, "an expression is nested 5001 operations deep; expected at most 200: spl"),
-        (_doubled, ps.i64, "nodes; expected at most 10000: what it uses twice is computed twice"),
+        (_doubled, ps.i64, "nodes; expected at most 10000: a shared subexpression is computed at"),
         (_of_another_kernel, ps.f32, "statement 'y' reads array 'z', which kernel 'k' does not"),
         (
             lambda build, i: ps.KernelBuilder("other").parameter("n") + 0,
@@ -166,7 +166,7 @@ def test_what_is_too_intricate_for_isl() -> None:
         with pytest.raises(ps.KernelError, match="subscript of array 'y': it is too intr"):
             y[subscript] = 1.0
         with (
-            pytest.raises(ps.KernelError, match="the condition of where.*is too intricate: isl"),
+            pytest.raises(ps.KernelError, match="the condition of where.*is too complex: isl"),
             build.where(subscript <= 5),
         ):
             pass

@@ -31,7 +31,8 @@ def _subscripted(make: Callable[[ps.KernelBuilder, Any, Any, Any], Any]) -> None
         (
             lambda build, i, j, p: i * j,
             r"subscript of array 'x': '\(i \* j\)' is not affine: one factor of a product must be "
-            r"a literal; affine are indices, parameters and integers joined by \+ - min max, and "
+            r"a literal; an affine expression joins indices, parameters and integers by \+ - min "
+            r"max, and "
             rf"by \* // % with a literal on the right \(.*{HERE}:\d+\)",
         ),
         (lambda build, i, j, p: i * i + 1, r"'\(i \* i\)' is not affine"),
@@ -82,7 +83,7 @@ def test_subscripts(make: Callable[[ps.KernelBuilder, Any, Any, Any], Any], mess
 def test_bounds_and_conditions_do_not_depend_on_data() -> None:
     build = ps.KernelBuilder("k")
     row = build.input("row", ps.i64, (10,), values=(0, 10))
-    expected = "an array element may stand in a subscript only, and not in bounds or conditions"
+    expected = "an array element is allowed in a subscript only, not in bounds or conditions"
     with (
         build.loops(i=9) as i,
         pytest.raises(ps.KernelError, match=f"bound of loop 'k'.*{expected}"),

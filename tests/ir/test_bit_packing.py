@@ -52,7 +52,9 @@ def test_what_does_not_fit() -> None:
         pack_bits(values, "i4", overflow="raise")
     with pytest.raises(CallError, match=r"value 8 at \[1, 0\] does not fit u3"):
         pack_bits(np.array([[7, 0], [8, 9]]), "u3", overflow="raise", rows="padded")
-    with pytest.raises(CallError, match="overflow='clip' is no policy .* 'wrap', 'saturate'"):
+    with pytest.raises(
+        CallError, match="overflow='clip' is not an overflow policy; .* 'wrap', 'saturate'"
+    ):
         pack_bits(values, "i4", overflow="clip")
 
 
@@ -109,9 +111,9 @@ def test_layouts_are_said_where_they_matter() -> None:
     assert as_rows("array 'w'", i4, 1, None) is Rows.PADDED
     assert as_rows("array 'w'", i4, 2, "contiguous") is Rows.CONTIGUOUS
     assert as_rows("array 'w'", i8, 2, None) is None
-    with pytest.raises(KernelError, match="rows='padded' says how .* and i8 takes whole bytes"):
+    with pytest.raises(KernelError, match="rows='padded' sets the .* but i8 takes whole bytes"):
         as_rows("array 'w'", i8, 2, "padded")
     with pytest.raises(KernelError, match="array 'w' of i4 has no dimension; .* such as \\(1,\\)"):
         as_rows("array 'w'", i4, 0, None)
-    with pytest.raises(KernelError, match="rows='tight' is no layout; expected 'padded' or"):
+    with pytest.raises(KernelError, match="rows='tight' is not a layout; expected 'padded' or"):
         as_rows("array 'w'", i4, 2, "tight")

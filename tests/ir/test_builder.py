@@ -158,7 +158,9 @@ def test_a_kernel_asked_for_inside_a_loop() -> None:
     y = build.output("y", f32, (4,))
     with build.loops(i=4) as i:
         y[i] = 0
-        with pytest.raises(KernelError, match="is asked for inside a loop that is still open"):
+        with pytest.raises(
+            KernelError, match="is called inside a loop or condition that is still open"
+        ):
             build.kernel()
 
 

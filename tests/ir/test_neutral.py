@@ -33,5 +33,5 @@ def test_floats_bit_for_bit(operator: Operator, dtype: DType) -> None:
 
 
 def test_no_operator_of_reductions() -> None:
-    with pytest.raises(ValueError, match="'/' is no operator of reductions"):
+    with pytest.raises(ValueError, match="'/' is not a reduction operator"):
         neutral_element(Operator.DIVIDE, f32)

@@ -62,8 +62,8 @@ MUTANTS = (
         "one-writer-for-all",
         "of the writes before a read one counts, though others write other elements",
         TABLE,
-        "found[distinct(self.pattern_of[found])[0]].tolist()",
-        "found[:1].tolist()",
+        "into[distinct(self.pattern_of[into])[0]].tolist()",
+        "into[:1].tolist()",
         TABLE_TESTS,
     ),
     Mutant(
