@@ -16,7 +16,6 @@ from pycparser import c_ast
 from polysched.errors import FrontendError
 from polysched.frontends.scop.choices import Choice
 from polysched.frontends.scop.integers import (
-    chosen,
     floor,
     minus,
     negated,
@@ -24,6 +23,7 @@ from polysched.frontends.scop.integers import (
     product,
     quotient,
     remainder,
+    selected,
 )
 from polysched.frontends.scop.literals import literal
 from polysched.frontends.scop.scope import ArrayBinding, Scope
@@ -90,7 +90,7 @@ def affine(scope: Scope, node: c_ast.Node) -> Integer:
     """
     match node:
         case c_ast.Constant():
-            number = literal(node, scope.places)
+            number = literal(node, scope.source_map)
             if number.type is None or not number.type.is_integer:
                 raise scope.error(node, f"{node.value} is not an integer; expected an integer")
             return Integer(Constant(int(number.value)), number.type)
@@ -111,7 +111,7 @@ def affine(scope: Scope, node: c_ast.Node) -> Integer:
         case c_ast.ArrayRef():
             raise scope.error(
                 node,
-                f"'{scope.places.source_of(node)}' is data; expected loop variables, sizes and "
+                f"'{scope.source_map.text(node)}' is data; expected loop variables, sizes and "
                 "integers here: only values may depend on data, as in x = c ? a : b",
             )
         case c_ast.BinaryOp(op=operator) if operator not in _CONDITIONS:
@@ -124,7 +124,7 @@ def affine(scope: Scope, node: c_ast.Node) -> Integer:
 
 def not_affine(scope: Scope, node: c_ast.Node, why: str = "") -> FrontendError:
     """Build the error for an expression that is not affine; `why` begins with a colon."""
-    shown = scope.places.source_of(node)
+    shown = scope.source_map.text(node)
     return scope.error(node, f"'{shown}' is not affine{why}; {_AFFINE_FORM}")
 
 
@@ -196,7 +196,7 @@ def in_range(scope: Scope, node: c_ast.Node, integer: Integer) -> Integer:
     if not fits:
         raise scope.error(
             node,
-            f"'{scope.places.source_of(node)}' is {c_name(integer.dtype)} and may wrap around; use "
+            f"'{scope.source_map.text(node)}' is {c_name(integer.dtype)} and may wrap around; use "
             "signed types, write it without subtraction, or promise what holds with '#pragma "
             "polysched assume ...'",
         )
@@ -216,7 +216,7 @@ def require_signed(scope: Scope, node: c_ast.Node, integer: Integer) -> Integer:
     if number is not None and not least <= number <= greatest:
         raise scope.error(
             node,
-            f"'{scope.places.source_of(node)}' is {number}, of type {c_name(integer.dtype)}; "
+            f"'{scope.source_map.text(node)}' is {number}, of type {c_name(integer.dtype)}; "
             f"subscripts, bounds and conditions take integers up to {greatest}: use a signed type",
         )
     return integer
@@ -240,7 +240,7 @@ def in_type(scope: Scope, node: c_ast.Node, integer: Integer, dtype: DType) -> I
     if not fits:
         raise scope.error(
             node,
-            f"'{scope.places.source_of(node)}' may not fit {c_name(dtype)}; declare it with type "
+            f"'{scope.source_map.text(node)}' may not fit {c_name(dtype)}; declare it with type "
             f"{c_name(dtype)}, or promise that it fits with '#pragma polysched assume ...'",
         )
     return Integer(integer.value, dtype)
@@ -331,7 +331,7 @@ def _masked(scope: Scope, node: c_ast.BinaryOp, left: Integer, right: Integer) -
 
 
 def _cast(scope: Scope, node: c_ast.Cast, type_: c_ast.Node, operand: c_ast.Node) -> Integer:
-    target = declared_type(type_.type, scope.typedefs, scope.places, node).dtype
+    target = declared_type(type_.type, scope.typedefs, scope.source_map, node).dtype
     inner = affine(scope, operand)
     if target is None or not target.is_integer:
         raise not_affine(scope, node, f": it casts to {'void' if target is None else target}")
@@ -345,7 +345,7 @@ def _ternary(scope: Scope, node: c_ast.TernaryOp) -> Integer:
     with scope.assuming(~holds):
         if_false = affine(scope, node.iffalse)
     dtype = common_type(if_true.dtype, if_false.dtype)
-    return in_range(scope, node, Integer(chosen(holds, if_true.value, if_false.value), dtype))
+    return in_range(scope, node, Integer(selected(holds, if_true.value, if_false.value), dtype))
 
 
 def _call(scope: Scope, node: c_ast.FuncCall) -> Integer:

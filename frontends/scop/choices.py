@@ -14,7 +14,7 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.definitions import summaries_of
-from polysched.frontends.scop.places import Places
+from polysched.frontends.scop.source_map import SourceMap
 from polysched.frontends.scop.types import Typedefs, declared_type
 from polysched.ir.dtypes import DType
 from polysched.ir.operators import Operator
@@ -45,16 +45,18 @@ class Choice:
         return Operator.MINIMUM if is_minimum else Operator.MAXIMUM
 
 
-def choices_of(tree: c_ast.FileAST, typedefs: Typedefs, places: Places) -> Mapping[str, Choice]:
+def choices_of(
+    tree: c_ast.FileAST, typedefs: Typedefs, source_map: SourceMap
+) -> Mapping[str, Choice]:
     """Find the min and max functions that a file defines, by name."""
-    return summaries_of(tree, lambda node: _choice(node, typedefs, places))
+    return summaries_of(tree, lambda node: _choice(node, typedefs, source_map))
 
 
-def _choice(node: c_ast.FuncDef, typedefs: Typedefs, places: Places) -> Choice | None:
+def _choice(node: c_ast.FuncDef, typedefs: Typedefs, source_map: SourceMap) -> Choice | None:
     parameters = [] if node.decl.type.args is None else node.decl.type.args.params
     if len(parameters) != 2 or not all(isinstance(node, c_ast.Decl) for node in parameters):
         return None
-    dtype = _common_type([node.decl.type, *parameters], typedefs, places)
+    dtype = _common_type([node.decl.type, *parameters], typedefs, source_map)
     parts = _parts(tuple(node.body.block_items or ()))
     if dtype is None or parts is None:
         return None
@@ -68,10 +70,12 @@ def _choice(node: c_ast.FuncDef, typedefs: Typedefs, places: Places) -> Choice |
     return Choice(dtype, holds.op, (at[0], at[1]), at[2])
 
 
-def _common_type(nodes: list[c_ast.Node], typedefs: Typedefs, places: Places) -> DType | None:
+def _common_type(
+    nodes: list[c_ast.Node], typedefs: Typedefs, source_map: SourceMap
+) -> DType | None:
     """Return the number type that all declarations have; None if they differ."""
     try:
-        types = [declared_type(node.type, typedefs, places, node) for node in nodes]
+        types = [declared_type(node.type, typedefs, source_map, node) for node in nodes]
     except FrontendError:
         return None
     dtype = types[0].dtype

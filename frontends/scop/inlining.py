@@ -15,7 +15,7 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.definitions import summaries_of
-from polysched.frontends.scop.places import Places
+from polysched.frontends.scop.source_map import SourceMap
 from polysched.frontends.scop.types import Typedefs, declared_type
 
 MOST_NODES = 5_000
@@ -43,12 +43,14 @@ class Formula:
     value: c_ast.Node
 
 
-def formulas_of(tree: c_ast.FileAST, typedefs: Typedefs, places: Places) -> Mapping[str, Formula]:
+def formulas_of(
+    tree: c_ast.FileAST, typedefs: Typedefs, source_map: SourceMap
+) -> Mapping[str, Formula]:
     """Find the inlinable functions that a file defines, by name."""
-    return summaries_of(tree, lambda node: _formula(node, typedefs, places))
+    return summaries_of(tree, lambda node: _formula(node, typedefs, source_map))
 
 
-def _formula(node: c_ast.FuncDef, typedefs: Typedefs, places: Places) -> Formula | None:
+def _formula(node: c_ast.FuncDef, typedefs: Typedefs, source_map: SourceMap) -> Formula | None:
     parameters = [] if node.decl.type.args is None else node.decl.type.args.params
     match node.body.block_items:
         case [c_ast.Return(expr=c_ast.Node() as value)]:
@@ -58,8 +60,8 @@ def _formula(node: c_ast.FuncDef, typedefs: Typedefs, places: Places) -> Formula
     if not parameters or not all(isinstance(node, c_ast.Decl) for node in parameters):
         return None
     try:
-        types = [declared_type(node.type, typedefs, places, node) for node in parameters]
-        types.append(declared_type(node.decl.type.type, typedefs, places, node.decl))
+        types = [declared_type(node.type, typedefs, source_map, node) for node in parameters]
+        types.append(declared_type(node.decl.type.type, typedefs, source_map, node.decl))
     except FrontendError:
         return None
     if any(ctype.dims or ctype.dtype is None for ctype in types):
@@ -89,12 +91,12 @@ class Inliner:
 
     Args:
         formulas: the functions to inline, by name.
-        places: source positions, for messages.
+        source_map: source positions, for messages.
     """
 
-    def __init__(self, formulas: Mapping[str, Formula], places: Places) -> None:
+    def __init__(self, formulas: Mapping[str, Formula], source_map: SourceMap) -> None:
         self._formulas = formulas
-        self._places = places
+        self._source_map = source_map
         self._written = 0
 
     def __call__(self, node: c_ast.Node, inside: tuple[str, ...] = ()) -> c_ast.Node:
@@ -116,7 +118,7 @@ class Inliner:
         if formula is None or len(arguments) != len(formula.parameters):
             return result
         if name in inside:
-            raise self._places.error(node, f"'{name}' calls itself; expected a loop")
+            raise self._source_map.error(node, f"'{name}' calls itself; expected a loop")
         casts = {
             parameter: _cast(type_, argument)
             for (parameter, type_), argument in zip(
@@ -131,7 +133,7 @@ class Inliner:
     ) -> c_ast.Node:
         self._written += 1
         if self._written > MOST_NODES:
-            raise self._places.error(
+            raise self._source_map.error(
                 call,
                 f"inlining the calls of the file's functions makes more than {MOST_NODES:,} "
                 "operations; expected fewer or smaller calls",

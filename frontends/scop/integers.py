@@ -15,7 +15,7 @@ def plus(left: Expression, right: Expression) -> Expression:
     return left + right
 
 
-def moved(value: Expression, by: int) -> Expression:
+def with_offset(value: Expression, by: int) -> Expression:
     """Add an offset to a value; an offset of 0 is left out."""
     return plus(value, Constant(by)) if by else value
 
@@ -75,7 +75,7 @@ def remainder(scope: Scope, value: Expression, divisor: int) -> Expression:
     return below if scope.proves(value <= 0) else select(value >= 0, value % divisor, below)
 
 
-def chosen(holds: Expression, if_true: Expression, if_false: Expression) -> Expression:
+def selected(holds: Expression, if_true: Expression, if_false: Expression) -> Expression:
     """Select between two integers; ``a < b ? a : b`` and its like become minimum or maximum."""
     if isinstance(holds, Constant):
         return if_true if holds.value else if_false

@@ -108,7 +108,7 @@ def _polynomial(scope: Scope, node: c_ast.Node) -> Polynomial:
 
 
 def _is_wide(scope: Scope, type_: c_ast.Node, node: c_ast.Node) -> bool:
-    dtype = declared_type(type_.type, scope.typedefs, scope.places, node).dtype
+    dtype = declared_type(type_.type, scope.typedefs, scope.source_map, node).dtype
     return dtype is not None and dtype.is_integer and dtype.bits == 64
 
 
@@ -197,7 +197,7 @@ def _not_split(scope: Scope, node: c_ast.Node, array: Array, monomial: Monomial)
     shape = "".join(f"[{extent}]" for extent in array.shape)
     return scope.error(
         node,
-        f"'{scope.places.source_of(node)}' is not a linearized subscript of {array.name}{shape}: "
+        f"'{scope.source_map.text(node)}' is not a linearized subscript of {array.name}{shape}: "
         f"the product {'*'.join(map(str, monomial))} remains after dividing by the row lengths; "
         "declare with '#pragma polysched shape' the shape that the subscripts use",
     )

@@ -14,7 +14,7 @@ from polysched.frontends.scop.affine import (
     in_type,
     require_signed,
 )
-from polysched.frontends.scop.integers import floor, minus, moved, plus
+from polysched.frontends.scop.integers import floor, minus, plus, with_offset
 from polysched.frontends.scop.scope import EndedBinding, IntegerBinding, Scope
 from polysched.frontends.scop.stepping import with_step_apart
 from polysched.frontends.scop.types import c_name, common_type, declared_type, type_range
@@ -55,7 +55,7 @@ def loop_start(scope: Scope, node: c_ast.For) -> Start:
     """
     match node.init:
         case c_ast.DeclList(decls=[c_ast.Decl(init=c_ast.Node() as init) as declaration]):
-            ctype = declared_type(declaration.type, scope.typedefs, scope.places, declaration)
+            ctype = declared_type(declaration.type, scope.typedefs, scope.source_map, declaration)
             name, dtype = declaration.name, ctype.dtype
         case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name), rvalue=init):
             dtype = _declared_before(scope, node.init.lvalue)
@@ -77,7 +77,7 @@ def _declared_before(scope: Scope, node: c_ast.ID) -> DType:
         case EndedBinding(dtype=dtype):
             return dtype
         case IntegerBinding(is_index=True):
-            raise scope.error(node, f"'{node.name}' is the variable of a loop around this one")
+            raise scope.error(node, f"'{node.name}' is the loop variable of an enclosing loop")
         case None:
             raise scope.error(
                 node,
@@ -105,7 +105,7 @@ def loop_header(scope: Scope, node: c_ast.For, start: Start, index: str) -> Head
             variable may wrap around.
     """
     stepped = with_step_apart(scope, node, start.name, start.dtype, start.first)
-    node, start = stepped.node, replace(start, first=moved(start.first, stepped.before))
+    node, start = stepped.node, replace(start, first=with_offset(start.first, stepped.before))
     step = _step(scope, node, start.name)
     if node.cond is None:
         raise scope.error(node, f"the loop has no condition, so it does not end; {_EXPECTED}")
@@ -124,7 +124,7 @@ def loop_header(scope: Scope, node: c_ast.For, start: Start, index: str) -> Head
     if not ends:
         raise scope.error(
             node.cond,
-            f"'{scope.places.source_of(node.cond)}' does not bound '{start.name}', which steps by "
+            f"'{scope.source_map.text(node.cond)}' does not bound '{start.name}', which steps by "
             f"{step}; expected a comparison such as {start.name} {'<' if step > 0 else '>'} n",
         )
     end, *others = ends
@@ -134,7 +134,8 @@ def loop_header(scope: Scope, node: c_ast.For, start: Start, index: str) -> Head
     for condition_at_first in guards:
         guard = condition_at_first if guard is None else guard & condition_at_first
     _require_no_wrap(scope, node, start, end, step)
-    return Header(moved(start.first, stepped.inside), moved(end, stepped.inside), step, guard)
+    first, end = (with_offset(value, stepped.inside) for value in (start.first, end))
+    return Header(first, end, step, guard)
 
 
 def _at_first(holds: Expression, index: str, first: Expression) -> Expression:
@@ -169,7 +170,7 @@ def _step(scope: Scope, node: c_ast.For, name: str) -> int:
         case other:
             raise scope.error(
                 other,
-                f"'{scope.places.source_of(other)}' is not a constant step of '{name}'; expected "
+                f"'{scope.source_map.text(other)}' is not a constant step of '{name}'; expected "
                 f"{name}++, {name}-- or a literal step such as {name} += 2",
             )
     if not step:
@@ -247,7 +248,7 @@ class _Ends:
         if not self.scope.proves(least >= 0):
             raise self.scope.error(
                 side,
-                f"'{self.scope.places.source_of(side)}' may be negative and is compared as an "
+                f"'{self.scope.source_map.text(side)}' may be negative and is compared as an "
                 "unsigned number; use signed types, or promise what holds with '#pragma polysched "
                 "assume ...'",
             )
@@ -276,7 +277,7 @@ class _Ends:
         relation = "<" if self.step > 0 else ">"
         return self.scope.error(
             node,
-            f"'{self.scope.places.source_of(node)}' does not bound '{name}', which steps by "
+            f"'{self.scope.source_map.text(node)}' does not bound '{name}', which steps by "
             f"{self.step}; expected a comparison such as {name} {relation} n",
         )
 
@@ -315,7 +316,7 @@ class _Ends:
                 passing = "start beyond the end" if abs(self.step) == 1 else "step over the end"
                 raise self.scope.error(
                     node,
-                    f"'{self.scope.places.source_of(node)}' may hold forever: "
+                    f"'{self.scope.source_map.text(node)}' may hold forever: "
                     f"'{self.start.name}' may {passing}; expected {'<' if up else '>'}",
                 )
             return other

@@ -9,7 +9,7 @@ from typing import NoReturn
 from pycparser import c_ast, c_parser
 
 from polysched.errors import FrontendError
-from polysched.frontends.scop.places import Places
+from polysched.frontends.scop.source_map import SourceMap
 from polysched.frontends.scop.text import SourceText
 
 # Typedefs of the system headers, whose text is dropped. They are put on one line before the source.
@@ -58,7 +58,7 @@ class ParsedSource:
 
     source: SourceText
     tree: c_ast.FileAST
-    places: Places
+    source_map: SourceMap
 
 
 def parse(source: SourceText) -> ParsedSource:
@@ -80,7 +80,7 @@ def parse(source: SourceText) -> ParsedSource:
             f"{source.path}: the text cannot be parsed as C ({type(error).__name__})"
         ) from None
     _require_shallow_tree(source, tree)
-    return ParsedSource(source, tree, Places(source, _PRELUDE_LINES))
+    return ParsedSource(source, tree, SourceMap(source, _PRELUDE_LINES))
 
 
 def _require_shallow_tree(source: SourceText, tree: c_ast.FileAST) -> None:

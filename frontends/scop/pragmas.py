@@ -17,7 +17,7 @@ from pycparser import c_ast, c_parser
 
 from polysched.errors import FrontendError, suggestion
 from polysched.frontends.scop.parse import ParsedSource
-from polysched.frontends.scop.places import Places
+from polysched.frontends.scop.source_map import SourceMap
 
 REASSOCIATE = "reassociate"
 _KINDS = ("shape", "assume", REASSOCIATE)
@@ -46,7 +46,7 @@ class Shape:
     node: c_ast.Pragma
 
 
-def pragma_of(node: c_ast.Node, places: Places) -> tuple[str, str] | None:
+def pragma_of(node: c_ast.Node, source_map: SourceMap) -> tuple[str, str] | None:
     """Split a polysched pragma into its kind and the text after it; None for any other node.
 
     Raises:
@@ -59,7 +59,7 @@ def pragma_of(node: c_ast.Node, places: Places) -> tuple[str, str] | None:
         return None
     kind = words[1] if len(words) > 1 else ""
     if kind not in _KINDS:
-        raise places.error(node, f"unknown pragma '{kind}'{suggestion(kind, _KINDS)}")
+        raise source_map.error(node, f"unknown pragma '{kind}'{suggestion(kind, _KINDS)}")
     return kind, words[2] if len(words) > 2 else ""
 
 
@@ -77,7 +77,7 @@ def pragmas_of(parsed: ParsedSource, function: c_ast.FuncDef) -> Pragmas:
         words = node.string.split()
         if words[:2] == ["STDC", "FP_CONTRACT"]:
             fp_contract = words[2:] == ["ON"]
-        pragma = pragma_of(node, parsed.places)
+        pragma = pragma_of(node, parsed.source_map)
         if pragma is None or pragma[0] == REASSOCIATE:
             continue
         kind, text = pragma
@@ -87,7 +87,7 @@ def pragmas_of(parsed: ParsedSource, function: c_ast.FuncDef) -> Pragmas:
             continue
         name, extents = _shape(parsed, node, expression)
         if name in shapes:
-            raise parsed.places.error(node, f"the shape of '{name}' is declared twice")
+            raise parsed.source_map.error(node, f"the shape of '{name}' is declared twice")
         shapes[name] = Shape(tuple(extents), node)
     return Pragmas(shapes, tuple(assumptions), fp_contract)
 
@@ -110,7 +110,7 @@ def _expression(parsed: ParsedSource, node: c_ast.Pragma, text: str) -> c_ast.No
     except (c_parser.ParseError, ValueError, AttributeError):
         expression = None
     if not isinstance(expression, c_ast.Node) or ";" in text:
-        raise parsed.places.error(
+        raise parsed.source_map.error(
             node,
             f"'{text}' is not an expression; expected a pragma such as 'shape A[n][m]' or 'assume "
             "n >= 1'",
@@ -131,6 +131,6 @@ def _shape(
 
 
 def _no_shape(parsed: ParsedSource, node: c_ast.Pragma) -> FrontendError:
-    return parsed.places.error(
+    return parsed.source_map.error(
         node, "this declares no shape; expected a pragma such as 'shape A[n][m]'"
     )

@@ -69,16 +69,16 @@ class CProgram:
             FrontendError: the region is only a part of the function, it uses variables of the file,
                 or its arrays may overlap.
         """
-        places = self.parsed.places
+        source_map = self.parsed.source_map
         if not self.region.is_function:
-            raise places.error(
+            raise source_map.error(
                 self.region.node,
                 f"the region is only a part of '{self.region.name}' and cannot replace it; make "
                 "the region a function of its own",
             )
         for name, variable in {variable.name: variable for variable in self._used()}.items():
             if variable.origin is Origin.FILE:
-                raise places.error(
+                raise source_map.error(
                     variable.node,
                     f"'{self.region.name}' uses '{name}', a variable of the file, which its object "
                     "cannot reach; pass it as a parameter",
@@ -125,7 +125,7 @@ class CProgram:
                 if is_restrict or not _may_alias(written, other):
                     continue
                 name = written.name
-                raise self.parsed.places.error(
+                raise self.parsed.source_map.error(
                     written.node,
                     f"'{name}' is written and may overlap '{other.name}', as C allows; declare one "
                     f"of them restrict, as in 'double {name}[restrict n]' or 'double *restrict "
@@ -173,9 +173,9 @@ def _program(source: SourceText, function: str | None) -> CProgram:
     try:
         return _declared(parsed, region, typedefs)
     except KernelError as error:
-        raise parsed.places.error(region.node, str(error)) from None
+        raise parsed.source_map.error(region.node, str(error)) from None
     except RecursionError:
-        raise parsed.places.error(
+        raise parsed.source_map.error(
             region.node, "expressions or loops are nested too deeply; expected less nesting"
         ) from None
 
@@ -183,17 +183,18 @@ def _program(source: SourceText, function: str | None) -> CProgram:
 def _returning_numbers(parsed: ParsedSource) -> frozenset[str]:
     """Find the functions that regions may call: inlinable ones, and min and max functions."""
     typedefs = typedefs_of(parsed.tree)
-    formulas = formulas_of(parsed.tree, typedefs, parsed.places)
-    return frozenset(formulas).union(choices_of(parsed.tree, typedefs, parsed.places))
+    formulas = formulas_of(parsed.tree, typedefs, parsed.source_map)
+    return frozenset(formulas).union(choices_of(parsed.tree, typedefs, parsed.source_map))
 
 
 def _declared(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> CProgram:
-    choices = choices_of(parsed.tree, typedefs, parsed.places)
-    formulas = formulas_of(parsed.tree, typedefs, parsed.places)
+    choices = choices_of(parsed.tree, typedefs, parsed.source_map)
+    formulas = formulas_of(parsed.tree, typedefs, parsed.source_map)
     if typedefs != typedefs_of(parsed.tree):
         formulas = {}  # a local typedef may change the types that the functions name
     inlined = Inliner(
-        {name: formula for name, formula in formulas.items() if name not in choices}, parsed.places
+        {name: formula for name, formula in formulas.items() if name not in choices},
+        parsed.source_map,
     )
     region = replace(region, items=tuple(map(inlined, region.items)))
     items, returned = _without_return(region)
@@ -203,7 +204,7 @@ def _declared(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> CProg
     tables = [variable.node for variable in around.values() if is_table(variable.node)]
     variables = {name: variable for name, variable in around.items() if variable.node not in tables}
     functions = own_functions(parsed.tree) - set(choices)
-    scope = Scope(parsed.places, typedefs, frozenset(variables), functions, choices)
+    scope = Scope(parsed.source_map, typedefs, frozenset(variables), functions, choices)
     bind_enumerators(scope, (*parsed.tree.ext, *region.before), usage.used)
     build = KernelBuilder(region.name)
     names = Names()
@@ -213,12 +214,12 @@ def _declared(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> CProg
         result = names.fresh("result")
         items = (*items, _result(scope, build, region, returned, result))
     statements = Statements(scope, build, usage, names)
-    statements.tables(tables)
-    statements.all_of(items)
-    with build.located(parsed.places.location(region.node)):
+    statements.declare_tables(tables)
+    statements.declare_all(items)
+    with build.located(parsed.source_map.location(region.node)):
         kernel = build.kernel()
     kernel = replace(
-        kernel, fp_contract=pragmas.fp_contract, location=parsed.places.location(region.node)
+        kernel, fp_contract=pragmas.fp_contract, location=parsed.source_map.location(region.node)
     )
     return CProgram(with_outputs(kernel), parsed, region, outside, variables, result)
 
@@ -236,7 +237,7 @@ def _result(
 ) -> c_ast.Node:
     """Declare an output scalar for the return value; return the assignment that stores it."""
     declared = declared_type(
-        region.function.decl.type.type, scope.typedefs, scope.places, region.function.decl
+        region.function.decl.type.type, scope.typedefs, scope.source_map, region.function.decl
     )
     if declared.dtype is None or declared.dims:
         raise scope.error(

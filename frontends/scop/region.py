@@ -57,9 +57,9 @@ def find_region(
     for node in parsed.tree.ext:
         if isinstance(node, c_ast.FuncDef):
             if node.decl.name in functions:
-                raise parsed.places.error(node.decl, f"'{node.decl.name}' is defined twice")
+                raise parsed.source_map.error(node.decl, f"'{node.decl.name}' is defined twice")
             if node.param_decls:
-                raise parsed.places.error(
+                raise parsed.source_map.error(
                     node.decl,
                     f"'{node.decl.name}' declares its parameters after the parentheses; expected "
                     "their types inside",
@@ -81,7 +81,7 @@ def find_region(
     if regions:
         names = sorted({region.name for region in regions})
         if len(names) == 1:
-            raise parsed.places.error(
+            raise parsed.source_map.error(
                 regions[1].node,
                 f"function '{names[0]}' has {len(regions)} regions; expected one: make each a "
                 "function of its own",
@@ -125,7 +125,7 @@ def _regions_in(
             opened = position
         elif kind == ["endscop"]:
             if opened is None:
-                raise parsed.places.error(
+                raise parsed.source_map.error(
                     item,
                     "this ends a region of another block; expected both pragmas in the same block",
                 )
@@ -137,6 +137,6 @@ def _regions_in(
                 before = (*before, item)
             yield from _regions_in(parsed, function, item, before)
     if opened is not None:
-        raise parsed.places.error(
+        raise parsed.source_map.error(
             items[opened], "this region does not end in its block; expected '#pragma endscop' there"
         )

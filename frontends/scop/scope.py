@@ -14,7 +14,7 @@ from pycparser import c_ast
 from polysched.errors import FrontendError, KernelError, suggestion
 from polysched.frontends.scop.choices import Choice
 from polysched.frontends.scop.constants import header_of
-from polysched.frontends.scop.places import Places
+from polysched.frontends.scop.source_map import SourceMap
 from polysched.frontends.scop.types import Typedefs
 from polysched.ir.affine import instance_space, to_set
 from polysched.ir.array_handle import ArrayHandle
@@ -98,7 +98,7 @@ class Scope:
     """Visible names, enclosing loops and conditions, and proofs of conditions under these.
 
     Args:
-        places: source positions of the file.
+        source_map: source positions of the file.
         typedefs: the typedefs of the file.
         known: declared names, which messages may suggest.
         functions: functions of math.h and the like that the file defines itself.
@@ -107,13 +107,13 @@ class Scope:
 
     def __init__(
         self,
-        places: Places,
+        source_map: SourceMap,
         typedefs: Typedefs,
         known: frozenset[str],
         functions: frozenset[str] = frozenset(),
         choices: Mapping[str, Choice] = MappingProxyType({}),
     ) -> None:
-        self.places = places
+        self.source_map = source_map
         self._known = known
         self._functions = functions
         self.choices = choices
@@ -199,7 +199,7 @@ class Scope:
 
     def error(self, node: c_ast.Node, reason: str) -> FrontendError:
         """Build an error that underlines a node."""
-        return self.places.error(node, reason)
+        return self.source_map.error(node, reason)
 
     @contextmanager
     def block(self) -> Iterator[None]:

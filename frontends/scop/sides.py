@@ -51,10 +51,10 @@ class Branches(ABC):
     unset: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @abstractmethod
-    def all_of(self, nodes: tuple[c_ast.Node, ...]) -> None:
+    def declare_all(self, nodes: tuple[c_ast.Node, ...]) -> None:
         """Declare statements in a new block."""
 
-    def branch(self, node: c_ast.If, parts: int = 0) -> None:
+    def declare_if(self, node: c_ast.If, parts: int = 0) -> None:
         """Declare both branches of an ``if``; `parts` operands of its condition are decided."""
         try:
             holds = condition(self.scope, node.cond)
@@ -82,7 +82,7 @@ class Branches(ABC):
         for branch, taken in ((node.iftrue, holds), (node.iffalse, ~holds)):
             if branch is not None:
                 with self.where(node.cond, taken), self._side(unset) as side:
-                    side.all_of((branch,))
+                    side.declare_all((branch,))
 
     @contextmanager
     def _side(self, unset: Mapping[str, tuple[str, ...]]) -> Iterator[Self]:
@@ -99,11 +99,11 @@ class Branches(ABC):
     def _decided(self, node: c_ast.If, rest: c_ast.Node | bool, parts: int) -> None:
         """Declare an ``if`` whose condition is simplified to `rest`."""
         if not isinstance(rest, bool):
-            self.branch(c_ast.If(rest, node.iftrue, node.iffalse, node.coord), parts)
+            self.declare_if(c_ast.If(rest, node.iftrue, node.iffalse, node.coord), parts)
             return
         branch = node.iftrue if rest else node.iffalse
         if branch is not None:
-            self.all_of((branch,))
+            self.declare_all((branch,))
 
     def _branch_over_data(self, node: c_ast.If, not_affine: FrontendError) -> None:
         """Declare both branches without control flow: each store selects the new or old value."""
@@ -116,18 +116,18 @@ class Branches(ABC):
         first, second = only_assignment(node.iftrue), only_assignment(node.iffalse)
         if first is not None and second is not None and self._is_same_target(first, second):
             binding, _ = element_of(self.scope, first.lvalue)
-            self.all_of((as_choice(node, first, second, binding.dtype),))
+            self.declare_all((as_choice(node, first, second, binding.dtype),))
             return
         is_only = first is not None and node.iffalse is None
         if not is_only and reads & self._assigned_in(node):
             holds = self._kept(node.cond, holds)
         for branch, taken in ((node.iftrue, holds), (node.iffalse, ~holds)):
             if branch is not None:
-                replace(self, guards=(*self.guards, taken)).all_of((branch,))
+                replace(self, guards=(*self.guards, taken)).declare_all((branch,))
 
     def _is_same_target(self, first: c_ast.Assignment, second: c_ast.Assignment) -> bool:
         """Whether two plain assignments have the same target."""
-        texts = {self.scope.places.source_of(node.lvalue) for node in (first, second)}
+        texts = {self.scope.source_map.text(node.lvalue) for node in (first, second)}
         return first.op == second.op == "=" and len(texts) == 1
 
     def _assigned_in(self, node: c_ast.If) -> set[str]:
@@ -140,7 +140,7 @@ class Branches(ABC):
         if not self.scope.is_reached():
             return holds
         name = self.arrays.fresh("condition", self.scope.indices)
-        with self.reported(node), self.build.located(self.scope.places.location(node)):
+        with self.reported(node), self.build.located(self.scope.source_map.location(node)):
             handle = self.build.temporary(name, boolean, ())
             with self.build.statement(self.labels.fresh(name)):
                 handle[()] = holds

@@ -48,7 +48,7 @@ _SUPPORTED = "expected assignments, for loops and ifs"
 class Statements(Branches):
     """Translator of the statements of a region."""
 
-    def all_of(self, nodes: tuple[c_ast.Node, ...]) -> None:
+    def declare_all(self, nodes: tuple[c_ast.Node, ...]) -> None:
         """Declare statements in a new block.
 
         Raises:
@@ -57,14 +57,14 @@ class Statements(Branches):
         with self.scope.block():
             order: Order | None = None
             for node in nodes:
-                pragma = pragma_of(node, self.scope.places)
+                pragma = pragma_of(node, self.scope.source_map)
                 if pragma is not None and pragma[0] == REASSOCIATE:
                     order = Order.ANY
                 elif not isinstance(node, c_ast.Pragma):
                     self._statement(node, None, order)
                     order = None
 
-    def tables(self, nodes: Iterable[c_ast.Decl]) -> None:
+    def declare_tables(self, nodes: Iterable[c_ast.Decl]) -> None:
         """Declare the constant arrays from outside the region, in the current block.
 
         Raises:
@@ -76,11 +76,11 @@ class Statements(Branches):
     def _statement(self, node: c_ast.Node, label: str | None, order: Order | None) -> None:
         match node:
             case c_ast.Compound(block_items=items):
-                self.all_of(tuple(items or ()))
+                self.declare_all(tuple(items or ()))
             case c_ast.For():
                 self._loop(node)
             case c_ast.If():
-                self.branch(node)
+                self.declare_if(node)
             case c_ast.Assignment():
                 self._assignment(node, node.lvalue, node.op, node.rvalue, label, order)
             case c_ast.UnaryOp(op=operator, expr=target) if operator in _CHANGES:
@@ -116,7 +116,7 @@ class Statements(Branches):
             stack.enter_context(self.scope.loop(index, *bounds))
             stack.enter_context(self.scope.block())
             self.scope.bind(start.name, IntegerBinding(Index(index), start.dtype))
-            self.all_of((without_continue(node.stmt),))
+            self.declare_all((without_continue(node.stmt),))
 
     # -- assignments -----------------------------------------------------------------------------
 
@@ -133,7 +133,7 @@ class Statements(Branches):
             self._statement(value, None, Order.EXACT)
             value = value.lvalue
         if not is_element(target):
-            shown = self.scope.places.source_of(target)
+            shown = self.scope.source_map.text(target)
             raise self.scope.error(target, f"'{shown}' cannot be assigned to; expected an element")
         named = self.scope.find(base_name(target))
         if isinstance(named, IntegerBinding) and isinstance(target, c_ast.ID):
@@ -169,7 +169,7 @@ class Statements(Branches):
 
     def _store(self, store: Store, decisions: Decisions) -> None:
         binding, subscripts = element_of(self.scope, store.target)
-        location = self.scope.places.location(store.target)
+        location = self.scope.source_map.location(store.target)
         own = binding.element(subscripts, location)
         value = stored(store, Values(self.scope, decisions), own)
         if self.labels.count >= MOST_STATEMENTS:
@@ -195,7 +195,7 @@ class Statements(Branches):
                 raise self.scope.error(
                     node, f"'{node.name}' is {storage}; expected a variable of the region's own"
                 )
-        ctype = declared_type(node.type, self.scope.typedefs, self.scope.places, node)
+        ctype = declared_type(node.type, self.scope.typedefs, self.scope.source_map, node)
         if ctype.is_pointer and node.init is not None:
             row = row_of(self.scope, node.init)
             if row is not None and row.dtype == ctype.dtype and row.rank == len(ctype.dims):
@@ -263,7 +263,7 @@ class Statements(Branches):
     def _local(self, node: c_ast.Decl, dtype: DType, extents: tuple[Expression, ...]) -> str:
         """Declare a temporary for a local variable; return its name in the kernel."""
         name = self.arrays.fresh(node.name, self.scope.indices)
-        location = self.scope.places.location(node)
+        location = self.scope.source_map.location(node)
         with self.reported(node), self.build.located(location):
             handle = self.build.temporary(name, dtype, extents)
         self.scope.bind(node.name, ArrayBinding(handle, guards=len(self.guards)))

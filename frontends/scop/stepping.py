@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.integers import moved
+from polysched.frontends.scop.integers import with_offset
 from polysched.frontends.scop.scope import Scope
 from polysched.frontends.scop.types import c_name, type_range
 from polysched.ir.dtypes import DType
@@ -53,7 +53,7 @@ def with_step_apart(
     step = next((step for step in _steps(node.cond) if _is_variable(step.expr, name)), None)
     if step is None:
         return SteppedLoop(node)
-    shown = scope.places.source_of(step)
+    shown = scope.source_map.text(step)
     condition = _without_step(node.cond, step)
     if condition is None:
         down = _STEPS[step.op] < 0
@@ -85,7 +85,7 @@ def with_step_apart(
     by = _STEPS[step.op]
     is_tested_first = step.op.startswith("p")
     before = 0 if is_tested_first else by
-    if before and not _fits(scope, moved(first, before), dtype):
+    if before and not _fits(scope, with_offset(first, before), dtype):
         raise scope.error(
             step,
             f"'{name}' is {c_name(dtype)} and may wrap around at the first '{shown}'; use a signed "

@@ -1,4 +1,4 @@
-"""Translate the right side of an assignment, under conditions on data or without."""
+"""Translate the stored value of an assignment, with an optional condition on data."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def moved_pointer(scope: Scope, node: c_ast.Node, name: str) -> FrontendError:
     """Build the error for an expression that moves a pointer."""
     return scope.error(
         node,
-        f"'{scope.places.source_of(node)}' moves the pointer '{name}', which must keep the value "
+        f"'{scope.source_map.text(node)}' moves the pointer '{name}', which must keep the value "
         f"of its declaration; write {name}[i] instead, where i is a loop variable",
     )
 
@@ -86,14 +86,14 @@ def _parts(scope: Scope, node: c_ast.Node) -> tuple[c_ast.ID, list[c_ast.Node | 
         case c_ast.UnaryOp(op="*"):
             raise scope.error(
                 node,
-                f"'{scope.places.source_of(node)}' uses pointer arithmetic; expected subscripts "
+                f"'{scope.source_map.text(node)}' uses pointer arithmetic; expected subscripts "
                 "such as p[i]",
             )
     raise _no_array(scope, node)
 
 
 def _no_array(scope: Scope, node: c_ast.Node) -> FrontendError:
-    shown = scope.places.source_of(node)
+    shown = scope.source_map.text(node)
     if isinstance(node, c_ast.StructRef):
         return scope.error(
             node, f"'{shown}' is a member of a struct; expected an array by its name"

@@ -54,13 +54,13 @@ class SourceText:
     Attributes:
         path: the user's file.
         lines: the lines to parse.
-        places: the file and line number (from 1) that each line comes from.
+        origins: the file and line number (from 1) that each line comes from.
         originals: the lines of these files; empty for files that cannot be read.
     """
 
     path: str
     lines: tuple[str, ...]
-    places: tuple[tuple[str, int], ...]
+    origins: tuple[tuple[str, int], ...]
     originals: Mapping[str, tuple[str, ...]] = field(repr=False)
 
     def span(self, line: int, column: int, end_column: int) -> Span:
@@ -74,31 +74,31 @@ class SourceText:
             end_column: column after the last one.
         """
         parsed = self.lines[line - 1]
-        file, number = self.places[line - 1]
+        file, number = self.origins[line - 1]
         lines = self.originals.get(file, ())
         original = lines[number - 1] if number <= len(lines) else parsed
-        first = _same_place(parsed, original, column - 1)
-        last = _same_place(parsed, original, end_column - 2)
+        first = _original_offset(parsed, original, column - 1)
+        last = _original_offset(parsed, original, end_column - 2)
         if first is None or last is None:
             return Span(file, number, column, end_column, parsed)
         return Span(file, number, first + 1, max(last, first) + 2, original)
 
 
-def _same_place(parsed: str, original: str, position: int) -> int | None:
+def _original_offset(parsed: str, original: str, position: int) -> int | None:
     """Map an offset in a parsed line to the original line, which may differ in white space."""
     blanked = _without_comments(original) if original != parsed else parsed
     if blanked[: position + 1] == parsed[: position + 1]:
         return position
     wanted = "".join(parsed[: position + 1].split())
     seen = 0
-    for place, character in enumerate(blanked):
+    for offset, character in enumerate(blanked):
         if character.isspace():
             continue
         if seen >= len(wanted) or character != wanted[seen]:
             return None
         seen += 1
         if seen == len(wanted):
-            return place
+            return offset
     return None
 
 
@@ -138,8 +138,8 @@ def source_text(text: str, path: str, *, preprocessed: str | None = None) -> Sou
         FrontendError: the text is too large, or a comment does not end.
     """
     original = _split(text)
-    lines, places = _own_lines(text if preprocessed is None else preprocessed, path)
-    for line, (file, number) in zip(lines, places, strict=True):
+    lines, origins = _own_lines(text if preprocessed is None else preprocessed, path)
+    for line, (file, number) in zip(lines, origins, strict=True):
         if _CONTINUED_PRAGMA.match(line):
             raise Span(file, number, 1, len(line) + 1, line).error(
                 "a pragma on several lines; expected it on one line"
@@ -151,9 +151,9 @@ def source_text(text: str, path: str, *, preprocessed: str | None = None) -> Sou
     if sum(map(len, lines)) > LARGEST_TEXT:
         raise FrontendError(f"'{path}' is too large; expected at most {LARGEST_TEXT:,} characters")
     originals = {path: original}
-    for file in {file for file, _ in places} - {path}:
+    for file in {file for file, _ in origins} - {path}:
         originals[file] = _lines_of(Path(file))
-    result = SourceText(path, tuple(lines), tuple(places), originals)
+    result = SourceText(path, tuple(lines), tuple(origins), originals)
     for number, line in enumerate(lines, start=1):
         column = line.find("/*")
         if column >= 0 and not _COMMENT_OR_TEXT.search(line):
@@ -212,7 +212,7 @@ def _blanks(text: str) -> str:
 def _own_lines(text: str, path: str) -> tuple[list[str], list[tuple[str, int]]]:
     """Return the lines that are not from system headers, with their file and line number."""
     lines: list[str] = []
-    places: list[tuple[str, int]] = []
+    origins: list[tuple[str, int]] = []
     file, number = path, 0
     # Files entered (flag 1) as system headers (flag 3). Inside the user's files, flag 3 alone marks
     # the expansion of a system macro.
@@ -226,8 +226,8 @@ def _own_lines(text: str, path: str) -> tuple[list[str], list[tuple[str, int]]]:
                 system.add(file)
         elif file == path or (file not in system and not file.startswith("<")):
             lines.append("" if _SYSTEM_INCLUDE.match(line) else line)
-            places.append((file, number))
-    return lines, places
+            origins.append((file, number))
+    return lines, origins
 
 
 def _preprocessed(text: str, path: Path) -> str | None:

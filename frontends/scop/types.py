@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.places import Places
+from polysched.frontends.scop.source_map import SourceMap
 from polysched.ir.dtypes import (
     DType,
     NumberKind,
@@ -56,13 +56,15 @@ class CType:
     is_restrict: bool = False
 
 
-def declared_type(node: c_ast.Node, typedefs: Typedefs, places: Places, at: c_ast.Node) -> CType:
+def declared_type(
+    node: c_ast.Node, typedefs: Typedefs, source_map: SourceMap, at: c_ast.Node
+) -> CType:
     """Return the type of a declaration.
 
     Args:
         node: the type in the syntax tree.
         typedefs: the visible typedefs.
-        places: source positions, for messages.
+        source_map: source positions, for messages.
         at: the declaration that messages underline.
 
     Raises:
@@ -71,46 +73,48 @@ def declared_type(node: c_ast.Node, typedefs: Typedefs, places: Places, at: c_as
     match node:
         case c_ast.TypeDecl(type=inner, quals=quals):
             if "volatile" in (quals or ()):
-                raise places.error(
+                raise source_map.error(
                     at, "a volatile variable; expected a variable whose accesses may be reordered"
                 )
-            return _qualified(declared_type(inner, typedefs, places, at), quals)
+            return _qualified(declared_type(inner, typedefs, source_map, at), quals)
         case c_ast.IdentifierType(names=[name]) if name in typedefs:
-            return declared_type(typedefs[name].type, typedefs, places, at)
+            return declared_type(typedefs[name].type, typedefs, source_map, at)
         case c_ast.IdentifierType(names=names):
-            return CType(_named(tuple(names), places, at))
+            return CType(_named(tuple(names), source_map, at))
         case c_ast.ArrayDecl(type=inner, dim=dim, dim_quals=quals):
-            element = declared_type(inner, typedefs, places, at)
+            element = declared_type(inner, typedefs, source_map, at)
             if element.is_pointer:
-                raise places.error(at, "an array of pointers; expected an array of numbers")
+                raise source_map.error(at, "an array of pointers; expected an array of numbers")
             is_restrict = "restrict" in (quals or ())
             return CType(element.dtype, (dim, *element.dims), False, element.is_const, is_restrict)
         case c_ast.PtrDecl(type=inner, quals=quals):
-            target = declared_type(inner, typedefs, places, at)
+            target = declared_type(inner, typedefs, source_map, at)
             if target.is_pointer:
-                raise places.error(
+                raise source_map.error(
                     at, "a pointer to pointers; expected an array such as 'double A[n][m]'"
                 )
             is_restrict = "restrict" in (quals or ())
             return CType(target.dtype, (None, *target.dims), True, target.is_const, is_restrict)
         case c_ast.Struct() | c_ast.Union():
-            raise places.error(at, "a struct or union; expected numbers, or arrays of numbers")
+            raise source_map.error(at, "a struct or union; expected numbers, or arrays of numbers")
         case c_ast.Enum():
-            raise places.error(
+            raise source_map.error(
                 at,
-                "a variable of an enumeration, whose type each compiler chooses (gcc's is unsigned "
-                "int without a negative number); expected int or unsigned int",
+                "a variable of an enumeration, whose type each compiler chooses (gcc: unsigned int "
+                "if no enumerator is negative); expected int or unsigned int",
             )
         case c_ast.FuncDecl():
-            raise places.error(at, "a function; expected a number, or an array of numbers")
-    raise places.error(at, "this type is not supported; expected a number or an array of numbers")
+            raise source_map.error(at, "a function; expected a number, or an array of numbers")
+    raise source_map.error(
+        at, "this type is not supported; expected a number or an array of numbers"
+    )
 
 
 def _qualified(ctype: CType, quals: list[str] | None) -> CType:
     return replace(ctype, is_const=ctype.is_const or "const" in (quals or ()))
 
 
-def _named(names: tuple[str, ...], places: Places, at: c_ast.Node) -> DType | None:
+def _named(names: tuple[str, ...], source_map: SourceMap, at: c_ast.Node) -> DType | None:
     count = Counter(names)
     shown = " ".join(names)
     simple = {
@@ -126,7 +130,7 @@ def _named(names: tuple[str, ...], places: Places, at: c_ast.Node) -> DType | No
         base = i8 if count["char"] else _SIGNED_TYPES.get((count["short"], count["long"]))
         if base is not None:
             return _UNSIGNED[base] if count["unsigned"] else base
-    raise places.error(
+    raise source_map.error(
         at,
         f"type '{shown}' is not supported; expected float, double, _Bool or an integer type",
     )

@@ -14,8 +14,8 @@ from polysched.frontends.scop.affine import COMPARISONS, EXTREMA, affine
 from polysched.frontends.scop.choices import Choice
 from polysched.frontends.scop.functions import BUILTIN, FUNCTIONS, KNOWN
 from polysched.frontends.scop.literals import literal
-from polysched.frontends.scop.places import Places
 from polysched.frontends.scop.scope import ArrayBinding, Scope
+from polysched.frontends.scop.source_map import SourceMap
 from polysched.frontends.scop.subscripts import element_of
 from polysched.frontends.scop.types import c_name, common_type, declared_type, promoted
 from polysched.ir.dtypes import DType, NumberKind, boolean, i32, i64, u64
@@ -55,9 +55,9 @@ class Values:
     decisions: Decisions = field(default_factory=dict)
 
     @property
-    def places(self) -> Places:
+    def source_map(self) -> SourceMap:
         """The source positions of the file."""
-        return self.scope.places
+        return self.scope.source_map
 
     def value(self, node: c_ast.Node) -> Expression:
         """Translate an expression; comparisons have type bool, all others their C type.
@@ -67,12 +67,12 @@ class Values:
         """
         match node:
             case c_ast.Constant():
-                return literal(node, self.places)
+                return literal(node, self.source_map)
             case c_ast.ID():
                 return self._named(node)
             case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):
                 binding, subscripts = element_of(self.scope, node)
-                return binding.element(subscripts, self.places.location(node))
+                return binding.element(subscripts, self.source_map.location(node))
             case c_ast.UnaryOp():
                 return self._unary(node)
             case c_ast.BinaryOp():
@@ -91,7 +91,7 @@ class Values:
         return value if value.dtype == boolean else not_equal(value, 0)
 
     def _refused(self, node: c_ast.Node) -> FrontendError:
-        shown = self.places.source_of(node)
+        shown = self.source_map.text(node)
         match node:
             case c_ast.Assignment():
                 reason = "an assignment inside an expression; make it a statement of its own"
@@ -109,7 +109,7 @@ class Values:
         binding = self.scope.lookup(node)
         if isinstance(binding, ArrayBinding):
             array, subscripts = element_of(self.scope, node)
-            return array.element(subscripts, self.places.location(node))
+            return array.element(subscripts, self.source_map.location(node))
         value = binding.value
         if isinstance(value, Constant):
             return Constant(value.value, binding.dtype)
@@ -136,7 +136,7 @@ class Values:
                 return self._complement(node)
             case _:
                 reason = "is not supported in kernels"
-        raise self.scope.error(node, f"'{self.places.source_of(node)}' {reason}")
+        raise self.scope.error(node, f"'{self.source_map.text(node)}' {reason}")
 
     def _complement(self, node: c_ast.UnaryOp) -> Expression:
         operand = self._promoted(node.expr)
@@ -147,14 +147,14 @@ class Values:
 
     def _require_bits(self, node: c_ast.Node, dtype: DType) -> None:
         if not dtype.is_integer:
-            shown = self.places.source_of(node)
+            shown = self.source_map.text(node)
             reason = f"'{shown}' is a bitwise operation on {c_name(dtype)}; expected integers"
             raise self.scope.error(node, reason)
 
     def _size(self, node: c_ast.UnaryOp) -> Expression:
         if not isinstance(node.expr, c_ast.Typename):
             raise self.scope.error(node, "sizeof of a value; expected sizeof(type)")
-        ctype = declared_type(node.expr.type, self.scope.typedefs, self.places, node)
+        ctype = declared_type(node.expr.type, self.scope.typedefs, self.source_map, node)
         if ctype.dtype is None or ctype.dims:
             raise self.scope.error(node, "sizeof is supported for number types only")
         return Constant(ctype.dtype.bytes, u64)
@@ -246,7 +246,7 @@ class Values:
         return c_type_of(self.value(node))
 
     def _cast(self, node: c_ast.Cast) -> Expression:
-        target = declared_type(node.to_type.type, self.scope.typedefs, self.places, node)
+        target = declared_type(node.to_type.type, self.scope.typedefs, self.source_map, node)
         if target.dims:
             raise self.scope.error(node, "a cast to a pointer; expected a cast to a number type")
         if target.dtype is None:
@@ -272,7 +272,7 @@ class Values:
             near = difflib.get_close_matches(name, FUNCTIONS, n=1)
             raise self.scope.error(
                 node,
-                f"a call of '{self.places.source_of(node.name)}', which is not supported in "
+                f"a call of '{self.source_map.text(node.name)}', which is not supported in "
                 f"kernels; expected {f'{near[0]}, or another' if near else 'one'} of "
                 f"{', '.join(KNOWN)}",
             )

@@ -96,7 +96,7 @@ def variables_of(
     variables: dict[str, Variable] = {}
     for node, origin in declarations:
         if isinstance(node, c_ast.EllipsisParam):
-            raise parsed.places.error(
+            raise parsed.source_map.error(
                 region.function.decl,
                 f"'{region.name}' takes variable arguments; expected a fixed number of parameters",
             )
@@ -104,10 +104,10 @@ def variables_of(
             continue
         hidden = variables.pop(node.name, None)
         if hidden is not None and hidden.origin is origin is Origin.PARAMETER:
-            raise parsed.places.error(node, f"'{node.name}' is declared twice")
+            raise parsed.source_map.error(node, f"'{node.name}' is declared twice")
         is_argument = origin is Origin.PARAMETER and region.is_function
         try:
-            type_ = declared_type(node.type, typedefs, parsed.places, node)
+            type_ = declared_type(node.type, typedefs, parsed.source_map, node)
         except FrontendError:
             is_pointer = isinstance(node.type, c_ast.PtrDecl | c_ast.ArrayDecl)
             if node.name in used or (is_argument and not is_pointer):
@@ -305,7 +305,7 @@ def _declare_array(
         raise scope.error(variable.node, f"'{name}' is const, and the region writes it")
     declare = build.inout if is_written else build.input
     try:
-        with build.located(scope.places.location(variable.node)):
+        with build.located(scope.source_map.location(variable.node)):
             handle = declare(names.fresh(name), dtype, extents)
     except KernelError as error:
         raise scope.error(variable.node, str(error)) from None
@@ -318,7 +318,7 @@ def _require_same_rows(scope: Scope, variable: Variable, declared: Shape) -> Non
     for own, other in pairs:
         if own is None or scope.proves(equal(affine(scope, own).value, affine(scope, other).value)):
             continue
-        shown, expected = scope.places.source_of(own), scope.places.source_of(other)
+        shown, expected = scope.source_map.text(own), scope.source_map.text(other)
         raise scope.error(
             declared.node,
             f"'{variable.name}' is declared with rows of {shown}, and this pragma with rows of "

@@ -17,7 +17,7 @@ def read(text: str) -> Constant:
     parsed = parse(source_text(f"int x = {text};", "a.c"))
     node = parsed.tree.ext[-1].init
     assert isinstance(node, c_ast.Constant)
-    return literal(node, parsed.places)
+    return literal(node, parsed.source_map)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from polysched.ir.expressions import Index, Parameter
 @pytest.fixture
 def scope() -> Scope:
     parsed = parse(source_text("int height;", "a.c"))
-    found = Scope(parsed.places, {}, frozenset({"height"}))
+    found = Scope(parsed.source_map, {}, frozenset({"height"}))
     found.add_parameter("n")
     return found
 

@@ -28,7 +28,7 @@ def test_line_markers_are_followed_and_system_headers_left_out() -> None:
     source = source_text("double x;\n", "own.c", preprocessed=PREPROCESSED)
     found = [
         (line.strip(), place)
-        for line, place in zip(source.lines, source.places, strict=True)
+        for line, place in zip(source.lines, source.origins, strict=True)
         if line.strip()
     ]
     assert found == [

@@ -1,4 +1,4 @@
-"""Source spans of syntax tree nodes.
+"""Source map: the source spans of syntax tree nodes.
 
 pycparser records only the start of a node, and for operators not the start of the left operand.
 The rest of the span is found by scanning the text.
@@ -26,8 +26,8 @@ _OPENING = {closing: opening for opening, closing in _CLOSING.items()}
 
 
 @dataclass(frozen=True)
-class Places:
-    """Source spans of the nodes of a syntax tree.
+class SourceMap:
+    """Map from the nodes of a syntax tree to source spans, and errors at nodes.
 
     Args:
         source: the text that was parsed.
@@ -53,7 +53,7 @@ class Places:
         """Build an error that underlines a node."""
         return self.span(node).error(reason)
 
-    def source_of(self, node: c_ast.Node) -> str:
+    def text(self, node: c_ast.Node) -> str:
         """Return the source text of a node for messages, with white space collapsed."""
         begin, end = self._extent(node)
         return " ".join(self._text[begin:end].split())
