@@ -1,4 +1,4 @@
-"""Source spans, and the excerpt with carets that an error message shows for one.
+"""Source spans and error excerpts: the source line with carets below the span.
 
 ::
 

@@ -334,7 +334,8 @@ def _cast(scope: Scope, node: c_ast.Cast, type_: c_ast.Node, operand: c_ast.Node
     target = declared_type(type_.type, scope.typedefs, scope.source_map, node).dtype
     inner = affine(scope, operand)
     if target is None or not target.is_integer:
-        raise not_affine(scope, node, f": it casts to {'void' if target is None else target}")
+        shown = "void" if target is None else c_name(target)
+        raise not_affine(scope, node, f": it casts to {shown}")
     return in_type(scope, operand, inner, target)
 
 
@@ -385,7 +386,7 @@ def _choice(
 ) -> Integer:
     """Translate a call of a min or max function that the file defines."""
     if not choice.dtype.is_integer:
-        raise not_affine(scope, node, f": its type is {choice.dtype}")
+        raise not_affine(scope, node, f": its type is {c_name(choice.dtype)}")
     left, right = (
         in_type(scope, argument, affine(scope, argument), choice.dtype).value
         for argument in arguments

@@ -101,11 +101,11 @@ def _no_array(scope: Scope, node: c_ast.Node) -> FrontendError:
     return scope.error(node, f"'{shown}' is not an array; expected an array by its name")
 
 
-def _wrong_rank(name: str, rank: int, given: int) -> str:
+def _wrong_rank(name: str, rank: int, count: int) -> str:
     if rank == 0:
         return f"'{name}' is a number; it takes no subscripts"
     dimensions = "1 dimension" if rank == 1 else f"{rank} dimensions"
-    if given < rank:
-        subscripts = "1 subscript" if given == 1 else f"{given or 'no'} subscripts"
+    if count < rank:
+        subscripts = "1 subscript" if count == 1 else f"{count or 'no'} subscripts"
         return f"array '{name}' with {subscripts} is a pointer, not an element; it has {dimensions}"
-    return f"array '{name}' has {dimensions}; it is given {given} subscripts"
+    return f"array '{name}' has {dimensions}; it is given {count} subscripts"

@@ -69,7 +69,7 @@ def test_a_choice_in_an_index() -> None:
     ).kernel.statements.values()
     assert str(statement.value) == "y[max(i, 3)]"
     real = own.replace("int", "double")
-    with pytest.raises(FrontendError, match="its type is f64"):
+    with pytest.raises(FrontendError, match="its type is double"):
         parse_c(loop("x[i] = y[larger(i, 3)];", real, more=more), "f")
     with pytest.raises(FrontendError, match="'larger' takes 2 arguments; this call has 1"):
         parse_c(loop("x[i] = larger(i);", own), "f")
