@@ -1,7 +1,7 @@
-"""Frontends: other ways to write a kernel, each a translation into `polysched.ir.Kernel`.
+"""Frontends: source languages and APIs that are translated into a `polysched.ir.Kernel`.
 
 ======== ======================================================= ==================================
-package  takes                                                   used as
+package  input                                                   entry point
 ======== ======================================================= ==================================
 scop     C text with ``#pragma scop``                            ``polysched check kernel.c``
 python   plain functions over arrays and ``range`` loops         ``@polysched.kernel``

@@ -1,8 +1,8 @@
-"""How much of a source text a frontend takes."""
+"""Size limits of the source that a frontend accepts."""
 
 MOST_STATEMENTS = 1_000
-"""Assignments of a kernel: isl takes seconds for more."""
+"""Largest number of assignments in a kernel: isl takes seconds for more."""
 TOO_MANY_STATEMENTS = (
-    f"these are more than {MOST_STATEMENTS:,} assignments; expected fewer: use loops, or several "
-    "functions"
+    f"the kernel has more than {MOST_STATEMENTS:,} assignments; expected fewer: use loops, or "
+    "several functions"
 )

@@ -1,4 +1,4 @@
-"""The order policy of all reductions of a kernel at once."""
+"""Set the order policy of all reductions of a kernel."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from polysched.ir.kernel import Kernel, Order, Statement
 
 
 def with_order(kernel: Kernel, order: Order, kept: Container[str] = ()) -> Kernel:
-    """The kernel with a policy for its reductions.
+    """Return the kernel with the order policy `order` on every reduction.
 
     Args:
-        kernel: any.
-        order: the policy.
-        kept: statements that keep theirs.
+        kernel: a kernel, with or without reductions.
+        order: the order policy.
+        kept: names of the statements whose policy is left unchanged.
     """
     statements = {
-        name: one if name in kept else _with_order(one, order)
-        for name, one in kernel.statements.items()
+        name: statement if name in kept else _with_order(statement, order)
+        for name, statement in kernel.statements.items()
     }
     return replace(kernel, statements=MappingProxyType(statements))
 

@@ -1,4 +1,4 @@
-"""A place in a source text and how an error shows it: message, source line, caret.
+"""Source spans and error excerpts: the source line with carets below the span.
 
 ::
 
@@ -6,7 +6,7 @@
       A[i * j] = 0;
         ^^^^^
 
-Lines and columns count from 1, columns in characters; an end column is the first one behind.
+Lines and columns count from 1. Columns count characters. An end column is exclusive.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from polysched.schedule.excerpt import excerpt as shown_line
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of one line of a source text.
+    """Range of columns within one line of a source text.
 
     Attributes:
-        path: the file, as messages name it.
-        line: the line's number.
-        column: the first character's column.
-        end_column: the column behind the last character.
-        text: the whole line, without its end.
+        path: the file name that messages show.
+        line: the line number.
+        column: the column of the first character.
+        end_column: the column after the last character.
+        text: the whole line, without the line break.
     """
 
     path: str
@@ -38,31 +38,31 @@ class Span:
 
     @property
     def location(self) -> SourceLocation:
-        """Where it begins."""
+        """The location of the first character."""
         return SourceLocation(self.path, self.line, self.column)
 
     @property
     def source(self) -> str:
-        """The characters that it covers."""
+        """The characters in the span."""
         return self.text[self.column - 1 : self.end_column - 1]
 
     def error(self, reason: str) -> FrontendError:
-        """The error that points here: the place, the reason, the line and the carets."""
+        """Build an error at this span: ``path:line:column: reason``, the line and carets."""
         shown = excerpt(self.path, self.line, self.column, self.end_column, self.text)
-        place, _, lines = shown.partition("\n")
-        return FrontendError(f"{place}: {reason}\n{lines}", reason, self.location)
+        location, _, lines = shown.partition("\n")
+        return FrontendError(f"{location}: {reason}\n{lines}", reason, self.location)
 
 
 def excerpt(path: str, line: int, column: int, end_column: int, text: str) -> str:
-    """Three lines: the place, the line of the source, carets below the columns meant.
+    """Format a span as three lines: ``path:line:column``, the source line, the carets.
 
     Args:
-        path: the file, as messages name it.
-        line: the line's number.
+        path: the file name.
+        line: the line number.
         column: the first column to underline.
-        end_column: the first column behind; one caret is there at least.
-        text: the whole line of the source. A character that is not printable is shown as a question
-            mark, a tab as itself.
+        end_column: the column after the last one to underline; at least one caret is shown.
+        text: the whole source line. Characters that are not printable are shown as question marks,
+            tabs are kept.
     """
     column = max(1, min(column, len(text) + 1))
     return f"{path}:{line}:{column}\n{shown_line(text, column, end_column - column)}"

@@ -1,4 +1,4 @@
-"""C loops as kernels: the region between ``#pragma scop`` and ``#pragma endscop``, or a function.
+"""C frontend: translate the code between ``#pragma scop`` and ``#pragma endscop``, or a function.
 
 ::
 
@@ -8,15 +8,16 @@
             x[i] = alpha * x[i];
     }
 
-:func:`load_c` reads a file, preprocessed or not, and gives the kernel and what is needed to take
-the function's place in its program. The kernel computes what C says: integer promotion,
-conversions, truncating division; each operation rounds by itself unless ``#pragma STDC FP_CONTRACT
-ON`` says that ``a * b + c`` may round once. What is not affine is refused, and the message
-underlines it.
+:func:`load_c` reads a file, preprocessed or not. It returns the kernel and the C signature that the
+compiled kernel needs to replace the function. The kernel has the semantics of C: integer promotion,
+conversions, truncating division. Each operation rounds separately unless ``#pragma STDC FP_CONTRACT
+ON`` lets ``a * b + c`` round once. A bound, subscript or condition that is not affine is an error,
+and the message underlines it.
 
-The order of the work is the order of :mod:`polysched.frontends.scop.program`. Integers that the
-region does not write become parameters of the kernel, other numbers arrays without dimensions. What
-C cannot say stands in pragmas, see :mod:`polysched.frontends.scop.pragmas`.
+:mod:`polysched.frontends.scop.program` lists the stages in order. Integers that the region does not
+write become parameters of the kernel; other scalars become arrays without dimensions. Facts that C
+cannot express, such as array shapes, are given by pragmas:
+:mod:`polysched.frontends.scop.pragmas`.
 """
 
 from polysched.frontends.scop.program import CProgram, load_c, parse_c

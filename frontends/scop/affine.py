@@ -1,8 +1,8 @@
-"""Integer expressions of C in bounds, subscripts and conditions: exact, and affine or refused.
+"""Translate C integer expressions in bounds, subscripts and conditions to affine expressions.
 
-C's integers overflow, which is undefined for signed types, and unsigned ones wrap around. Here
-signed arithmetic is exact; an unsigned expression is taken only if it is *proved* never to be
-negative or too large, so that it does not wrap. Division truncates as in C.
+Signed arithmetic is treated as exact, because signed overflow is undefined in C. Unsigned
+arithmetic wraps around in C, so an unsigned expression is accepted only if it is *proved* to stay
+within the range of its type. Division truncates as in C.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from pycparser import c_ast
 from polysched.errors import FrontendError
 from polysched.frontends.scop.choices import Choice
 from polysched.frontends.scop.integers import (
-    chosen,
     floor,
     minus,
     negated,
@@ -24,14 +23,16 @@ from polysched.frontends.scop.integers import (
     product,
     quotient,
     remainder,
+    selected,
 )
 from polysched.frontends.scop.literals import literal
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.frontends.scop.types import c_name, common_type, declared_type, promoted, type_range
 from polysched.ir.dtypes import DType, boolean, i32, i64
-from polysched.ir.expressions import Constant, Expression
+from polysched.ir.expressions import Constant, Expression, Index
 from polysched.ir.functions import equal, maximum, minimum, not_equal, select
 from polysched.ir.operators import Operator
+from polysched.ir.traversal import walk
 
 COMPARISONS: Mapping[str, Callable[[Expression, Expression], Expression]] = MappingProxyType(
     {
@@ -52,46 +53,46 @@ EXTREMA: Mapping[str, Operator] = MappingProxyType(
         "MAX": Operator.MAXIMUM,
     }
 )
-"""Macros of integers that may be left unexpanded, as if they were functions."""
+"""Macros that may be left unexpanded: they are translated as functions of integers."""
 
 ABSOLUTE_VALUES: Mapping[str, DType] = MappingProxyType({"abs": i32, "labs": i64, "llabs": i64})
-"""Functions of stdlib.h, and the type that each takes and gives."""
+"""Functions of stdlib.h, with the type of the argument and the result."""
 
 _CONDITIONS = frozenset({*COMPARISONS, "&&", "||"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "<<", ">>", "&"})
 
-_WHAT_IS_AFFINE = (
-    "affine are loop variables, sizes and integers joined by + - min max, and by * / % with an "
-    "integer literal on the right"
+_AFFINE_FORM = (
+    "expected loop variables, sizes and integers combined with + - min max, or with * / % by an "
+    "integer literal"
 )
 
 
 @dataclass(frozen=True)
 class Integer:
-    """The exact value of an integer expression, untyped, and its type in C."""
+    """Exact (unbounded) value of a C integer expression, with its C type."""
 
     value: Expression
     dtype: DType
 
     @property
     def number(self) -> int | None:
-        """The value, if it is a literal."""
+        """The value, if it is a literal; otherwise None."""
         if isinstance(self.value, Constant):
             return int(self.value.value)
         return None
 
 
 def affine(scope: Scope, node: c_ast.Node) -> Integer:
-    """The value of an integer expression.
+    """Translate an integer expression to an affine expression.
 
     Raises:
-        FrontendError: it is not affine, depends on data, or may wrap around.
+        FrontendError: the expression is not affine, depends on data, or may wrap around.
     """
     match node:
         case c_ast.Constant():
-            number = literal(node, scope.places)
+            number = literal(node, scope.source_map)
             if number.type is None or not number.type.is_integer:
-                raise scope.error(node, f"{node.value} is no integer; expected one here")
+                raise scope.error(node, f"{node.value} is not an integer; expected an integer")
             return Integer(Constant(int(number.value)), number.type)
         case c_ast.ID():
             return _named(scope, node)
@@ -110,11 +111,11 @@ def affine(scope: Scope, node: c_ast.Node) -> Integer:
         case c_ast.ArrayRef():
             raise scope.error(
                 node,
-                f"'{scope.places.source_of(node)}' is data; expected loop variables, sizes and "
+                f"'{scope.source_map.text(node)}' is data; expected loop variables, sizes and "
                 "integers here: only values may depend on data, as in x = c ? a : b",
             )
         case c_ast.BinaryOp(op=operator) if operator not in _CONDITIONS:
-            raise not_affine(scope, node, ": it works on bits")
+            raise not_affine(scope, node, ": it is a bitwise operation")
         case c_ast.BinaryOp() | c_ast.UnaryOp(op="!"):
             holds = condition(scope, node)
             return Integer(select(holds, Constant(1), Constant(0)), i32)
@@ -122,16 +123,17 @@ def affine(scope: Scope, node: c_ast.Node) -> Integer:
 
 
 def not_affine(scope: Scope, node: c_ast.Node, why: str = "") -> FrontendError:
-    """The error about an expression that is not affine."""
-    shown = scope.places.source_of(node)
-    return scope.error(node, f"'{shown}' is not affine{why}; {_WHAT_IS_AFFINE}")
+    """Build the error for an expression that is not affine; `why` begins with a colon."""
+    shown = scope.source_map.text(node)
+    return scope.error(node, f"'{shown}' is not affine{why}; {_AFFINE_FORM}")
 
 
 def condition(scope: Scope, node: c_ast.Node) -> Expression:
-    """An affine condition.
+    """Translate a condition to an affine condition.
 
     Raises:
-        FrontendError: it is not affine, depends on data, or compares what may wrap around.
+        FrontendError: the condition is not affine, depends on data, or compares an unsigned
+            expression that may wrap around.
     """
     match node:
         case c_ast.BinaryOp(op="&&", left=left, right=right):
@@ -156,7 +158,7 @@ def condition(scope: Scope, node: c_ast.Node) -> Expression:
 
 def _comparison(scope: Scope, node: c_ast.BinaryOp) -> Expression:
     left, right = affine(scope, node.left), affine(scope, node.right)
-    _require_alike(scope, node, left, right)
+    _require_signed_literals(scope, node, left, right)
     dtype = common_type(left.dtype, right.dtype)
     for side, value in ((node.left, left), (node.right, right)):
         in_range(scope, side, Integer(value.value, dtype))
@@ -176,10 +178,10 @@ def _comparison(scope: Scope, node: c_ast.BinaryOp) -> Expression:
 
 
 def in_range(scope: Scope, node: c_ast.Node, integer: Integer) -> Integer:
-    """The same integer, proved not to wrap around in its type if that is unsigned.
+    """Return `integer` unchanged if it provably fits its type; signed types are not checked.
 
     Raises:
-        FrontendError: it may.
+        FrontendError: the type is unsigned and the value may wrap around.
     """
     if integer.dtype.is_signed:
         return integer
@@ -194,7 +196,7 @@ def in_range(scope: Scope, node: c_ast.Node, integer: Integer) -> Integer:
     if not fits:
         raise scope.error(
             node,
-            f"'{scope.places.source_of(node)}' is {c_name(integer.dtype)} and may wrap around; use "
+            f"'{scope.source_map.text(node)}' is {c_name(integer.dtype)} and may wrap around; use "
             "signed types, write it without subtraction, or promise what holds with '#pragma "
             "polysched assume ...'",
         )
@@ -202,27 +204,29 @@ def in_range(scope: Scope, node: c_ast.Node, integer: Integer) -> Integer:
 
 
 def require_signed(scope: Scope, node: c_ast.Node, integer: Integer) -> Integer:
-    """The same integer; a literal fits 64 bits with a sign, in which kernels compute indices.
+    """Return `integer` unchanged if it fits a signed 64-bit integer, the index type of kernels.
+
+    Only literals are checked.
 
     Raises:
-        FrontendError: it does not, as ``size_t k = -1`` does not.
+        FrontendError: the literal is too large, such as the value of ``size_t k = -1``.
     """
     number = integer.number
     least, greatest = type_range(i64)
     if number is not None and not least <= number <= greatest:
         raise scope.error(
             node,
-            f"'{scope.places.source_of(node)}' is {number}, of type {c_name(integer.dtype)}; "
+            f"'{scope.source_map.text(node)}' is {number}, of type {c_name(integer.dtype)}; "
             f"subscripts, bounds and conditions take integers up to {greatest}: use a signed type",
         )
     return integer
 
 
 def in_type(scope: Scope, node: c_ast.Node, integer: Integer, dtype: DType) -> Integer:
-    """An integer converted to a type: a literal as C does it, any other proved to fit.
+    """Convert an integer to a type: a literal is wrapped as in C, any other value must fit.
 
     Raises:
-        FrontendError: it may not fit, and so become another number.
+        FrontendError: the value is not a literal, and is not proved to fit the type.
     """
     least, greatest = type_range(dtype)
     if integer.number is not None:
@@ -236,39 +240,41 @@ def in_type(scope: Scope, node: c_ast.Node, integer: Integer, dtype: DType) -> I
     if not fits:
         raise scope.error(
             node,
-            f"'{scope.places.source_of(node)}' may not fit {c_name(dtype)}; declare it with that "
-            "type in the first place, or promise that it fits with '#pragma polysched assume ...'",
+            f"'{scope.source_map.text(node)}' may not fit {c_name(dtype)}; declare it with type "
+            f"{c_name(dtype)}, or promise that it fits with '#pragma polysched assume ...'",
         )
     return Integer(integer.value, dtype)
 
 
-def _require_alike(scope: Scope, node: c_ast.BinaryOp, left: Integer, right: Integer) -> None:
-    """Check that a literal beside what is none can be computed with."""
+def _require_signed_literals(
+    scope: Scope, node: c_ast.BinaryOp, left: Integer, right: Integer
+) -> None:
+    """Check that a literal operand fits 64 signed bits unless both operands are literals."""
     if left.number is None or right.number is None:
         require_signed(scope, node.left, left)
         require_signed(scope, node.right, right)
 
 
 def _named(scope: Scope, node: c_ast.ID) -> Integer:
-    found = scope.lookup(node)
-    if isinstance(found, ArrayBinding):
-        if found.rank:
-            what = "is an array"
-        elif found.dtype.is_integer:
-            what = "is data that the region computes"
+    binding = scope.lookup(node)
+    if isinstance(binding, ArrayBinding):
+        if binding.rank:
+            kind = "is an array"
+        elif binding.dtype.is_integer:
+            kind = "is data that the region computes"
         else:
-            what = f"is data of type {c_name(found.dtype)}"
+            kind = f"is data of type {c_name(binding.dtype)}"
         raise scope.error(
-            node, f"'{node.name}' {what}; expected loop variables, sizes and integers here"
+            node, f"'{node.name}' {kind}; expected loop variables, sizes and integers here"
         )
-    if not found.is_affine:
-        raise not_affine(scope, node, f": it is {found.value}")
-    return Integer(found.value, found.dtype)
+    if not binding.is_affine:
+        raise not_affine(scope, node, f": its value is {binding.value}")
+    return Integer(binding.value, binding.dtype)
 
 
 def _binary(scope: Scope, node: c_ast.BinaryOp) -> Integer:
     left, right = affine(scope, node.left), affine(scope, node.right)
-    _require_alike(scope, node, left, right)
+    _require_signed_literals(scope, node, left, right)
     dtype = common_type(left.dtype, right.dtype)
     if node.op in ("<<", ">>"):
         dtype = promoted(left.dtype)
@@ -282,11 +288,11 @@ def _binary(scope: Scope, node: c_ast.BinaryOp) -> Integer:
             result = minus(left.value, right.value)
         case "*":
             if number is None and left.number is None:
-                raise not_affine(scope, node, ": it multiplies what is not known")
+                raise not_affine(scope, node, f": it multiplies {_factors(left, right)}")
             result = product(left.value, right.value)
         case "/" | "%":
             if number is None or number == 0:
-                why = ": its divisor is 0" if number == 0 else ": its divisor is no literal"
+                why = ": its divisor is 0" if number == 0 else ": its divisor is not a literal"
                 raise not_affine(scope, node, why)
             divide = quotient if node.op == "/" else remainder
             result = divide(scope, left.value, number)
@@ -294,7 +300,8 @@ def _binary(scope: Scope, node: c_ast.BinaryOp) -> Integer:
             result = _masked(scope, node, left, right)
         case _:
             if number is None or not 0 <= number < dtype.bits - 1:
-                raise not_affine(scope, node, ": it shifts by what is no small literal")
+                shifts = f"0 to {dtype.bits - 2}"
+                raise not_affine(scope, node, f": its shift amount is not a literal from {shifts}")
             factor = 1 << number
             result = (
                 product(left.value, Constant(factor))
@@ -304,21 +311,31 @@ def _binary(scope: Scope, node: c_ast.BinaryOp) -> Integer:
     return in_range(scope, node, Integer(result, dtype))
 
 
+def _factors(left: Integer, right: Integer) -> str:
+    """Name the kinds of two factors, neither a literal, for messages."""
+    indexed = [any(isinstance(node, Index) for node in walk(x.value)) for x in (left, right)]
+    if all(indexed):
+        return "two loop variables"
+    return "a loop variable by a size" if any(indexed) else "two sizes"
+
+
 def _masked(scope: Scope, node: c_ast.BinaryOp, left: Integer, right: Integer) -> Expression:
-    """The lowest bits of a number, which are a remainder that is not negative."""
+    """Translate ``x & (2**k - 1)`` to the floor remainder of x by 2**k."""
     value, mask = (left.value, right.number) if left.number is None else (right.value, left.number)
     if isinstance(value, Constant) and mask is not None:
         return Constant(int(value.value) & mask)
     if mask is None or mask < 0 or mask & (mask + 1):
-        raise not_affine(scope, node, ": it works on bits, and is no x & 1, x & 3, x & 7 ...")
+        why = ": it is a bitwise operation other than x & 1, x & 3, x & 7 ..."
+        raise not_affine(scope, node, why)
     return value % (mask + 1)
 
 
 def _cast(scope: Scope, node: c_ast.Cast, type_: c_ast.Node, operand: c_ast.Node) -> Integer:
-    target = declared_type(type_.type, scope.typedefs, scope.places, node).dtype
+    target = declared_type(type_.type, scope.typedefs, scope.source_map, node).dtype
     inner = affine(scope, operand)
     if target is None or not target.is_integer:
-        raise not_affine(scope, node, f": it converts to {'void' if target is None else target}")
+        shown = "void" if target is None else c_name(target)
+        raise not_affine(scope, node, f": it casts to {shown}")
     return in_type(scope, operand, inner, target)
 
 
@@ -329,7 +346,7 @@ def _ternary(scope: Scope, node: c_ast.TernaryOp) -> Integer:
     with scope.assuming(~holds):
         if_false = affine(scope, node.iffalse)
     dtype = common_type(if_true.dtype, if_false.dtype)
-    return in_range(scope, node, Integer(chosen(holds, if_true.value, if_false.value), dtype))
+    return in_range(scope, node, Integer(selected(holds, if_true.value, if_false.value), dtype))
 
 
 def _call(scope: Scope, node: c_ast.FuncCall) -> Integer:
@@ -342,34 +359,37 @@ def _call(scope: Scope, node: c_ast.FuncCall) -> Integer:
         first, *rest = (affine(scope, argument) for argument in arguments)
         combine = minimum if EXTREMA[name] is Operator.MINIMUM else maximum
         dtype = first.dtype
-        for one in rest:
-            dtype = common_type(dtype, one.dtype)
+        for operand in rest:
+            dtype = common_type(dtype, operand.dtype)
         value = first.value
-        for one in rest:
-            value = combine(value, one.value)
+        for operand in rest:
+            value = combine(value, operand.value)
         return in_range(scope, node, Integer(value, dtype))
     if name in ("floord", "ceild") and len(arguments) == 2:
         dividend, divisor = (affine(scope, argument) for argument in arguments)
         number = divisor.number
         if number is None or number <= 0:
-            raise not_affine(scope, node, ": its divisor is no positive literal")
+            raise not_affine(scope, node, ": its divisor is not a positive literal")
         dtype = common_type(dividend.dtype, divisor.dtype)
         if name == "floord":
             return Integer(floor(dividend.value, number), dtype)
         return Integer(negated(floor(negated(dividend.value), number)), dtype)
     if name in ABSOLUTE_VALUES and len(arguments) == 1:
         dtype = ABSOLUTE_VALUES[name]
-        only = in_type(scope, arguments[0], affine(scope, arguments[0]), dtype).value
-        return Integer(maximum(only, negated(only)), dtype)
-    raise not_affine(scope, node, ": a call")
+        argument = in_type(scope, arguments[0], affine(scope, arguments[0]), dtype).value
+        return Integer(maximum(argument, negated(argument)), dtype)
+    raise not_affine(scope, node, f": it calls '{name}'")
 
 
 def _choice(
     scope: Scope, node: c_ast.FuncCall, choice: Choice, arguments: list[c_ast.Node]
 ) -> Integer:
-    """A call of a function of the file that gives the smaller or the larger argument."""
+    """Translate a call of a min or max function that the file defines."""
     if not choice.dtype.is_integer:
-        raise not_affine(scope, node, f": it is {choice.dtype}")
-    left, right = (in_type(scope, one, affine(scope, one), choice.dtype).value for one in arguments)
+        raise not_affine(scope, node, f": its type is {c_name(choice.dtype)}")
+    left, right = (
+        in_type(scope, argument, affine(scope, argument), choice.dtype).value
+        for argument in arguments
+    )
     combine = minimum if choice.operator is Operator.MINIMUM else maximum
     return Integer(combine(left, right), choice.dtype)

@@ -1,4 +1,4 @@
-"""Ifs rewritten into ifs that say the same: whose condition is in part affine, ``continue``."""
+"""Rewrites of ``if`` statements: partly affine conditions, selections, ``continue``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _JOINING = frozenset({"&&", "||"})
 
 
 def affine_part(scope: Scope, node: c_ast.Node) -> Case | None:
-    """The first affine condition among those that && || and ! join."""
+    """Return the first affine operand of the ``&&``, ``||`` and ``!`` of a condition, if any."""
     match node:
         case c_ast.BinaryOp(op=operator) if operator in _JOINING:
             parts = [node.left, node.right]
@@ -29,22 +29,22 @@ def affine_part(scope: Scope, node: c_ast.Node) -> Case | None:
         try:
             return Case(part, condition(scope, part))
         except FrontendError:
-            found = affine_part(scope, part)
-        if found is not None:
-            return found
+            inner = affine_part(scope, part)
+        if inner is not None:
+            return inner
     return None
 
 
 def decided(node: c_ast.Node, part: c_ast.Node, outcome: bool) -> c_ast.Node | bool:
-    """What is left of a condition where one of its parts holds, or does not."""
+    """Substitute the truth value `outcome` for one part of a condition and simplify."""
     if node is part:
         return outcome
     match node:
         case c_ast.BinaryOp(op=operator) if operator in _JOINING:
-            left, right = (decided(one, part, outcome) for one in (node.left, node.right))
-            for one, other in ((left, right), (right, left)):
-                if isinstance(one, bool):
-                    return other if one == (operator == "&&") else one
+            left, right = (decided(side, part, outcome) for side in (node.left, node.right))
+            for side, other in ((left, right), (right, left)):
+                if isinstance(side, bool):
+                    return other if side == (operator == "&&") else side
             return c_ast.BinaryOp(operator, left, right, node.coord)
         case c_ast.UnaryOp(op="!"):
             inner = decided(node.expr, part, outcome)
@@ -53,7 +53,7 @@ def decided(node: c_ast.Node, part: c_ast.Node, outcome: bool) -> c_ast.Node | b
 
 
 def only_assignment(node: c_ast.Node | None) -> c_ast.Assignment | None:
-    """The one assignment that a branch is."""
+    """Return the assignment if a branch is a single unchained assignment; otherwise None."""
     match node:
         case c_ast.Compound(block_items=[only]):
             return only_assignment(only)
@@ -65,8 +65,8 @@ def only_assignment(node: c_ast.Node | None) -> c_ast.Assignment | None:
 def as_choice(
     node: c_ast.If, first: c_ast.Assignment, second: c_ast.Assignment, dtype: DType
 ) -> c_ast.Assignment:
-    """``if (c) x = a; else x = b;`` as ``x = c ? (T)a : (T)b;``, with the type T of x."""
-    sides = [_cast(one.rvalue, dtype) for one in (first, second)]
+    """Rewrite ``if (c) x = a; else x = b;`` to ``x = c ? (T)a : (T)b;``, T being the type of x."""
+    sides = [_cast(assignment.rvalue, dtype) for assignment in (first, second)]
     value = c_ast.TernaryOp(node.cond, *sides, node.coord)
     return c_ast.Assignment("=", first.lvalue, value, first.coord)
 
@@ -79,7 +79,7 @@ def _cast(node: c_ast.Node, dtype: DType) -> c_ast.Cast:
 
 
 def without_continue(body: c_ast.Node) -> c_ast.Node:
-    """The body of a loop with ``if (c) continue;`` as an if around the rest."""
+    """Rewrite ``if (c) continue; rest`` in a loop body to ``if (c) {} else {rest}``."""
     if not isinstance(body, c_ast.Compound):
         return body
     items = _without_continue(tuple(body.block_items or ()))

@@ -1,7 +1,8 @@
-"""Conditions inside values that decide which elements are read, such as ``i > 0 ? A[i-1] : 0``.
+"""Affine conditions inside values that guard array reads, such as ``i > 0 ? A[i-1] : 0``.
 
-A selection computes both sides, so one that keeps a read inside its array must not be one. If its
-condition is affine, the statement is declared once for each case, each on its own instances.
+A ``select`` evaluates both operands, so it cannot keep a read within the bounds of its array. If
+the condition is affine, the statement is declared once per outcome, with the condition in its
+domain.
 """
 
 from __future__ import annotations
@@ -17,39 +18,39 @@ from polysched.frontends.scop.values import Decisions
 from polysched.ir.expressions import Expression
 
 MOST_CASES = 16
-"""Statements that one of C may become."""
+"""Largest number of kernel statements that one C statement is split into."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A part of a value whose meaning depends on an affine condition."""
+    """Conditional part of a C expression, with its affine condition."""
 
     node: c_ast.Node
     condition: Expression
 
 
 def next_case(scope: Scope, node: c_ast.Node, decisions: Decisions) -> Case | None:
-    """The first undecided condition in a value that guards the read of an element."""
+    """Return the first undecided affine condition in a value that guards an array read."""
     guarded: tuple[c_ast.Node, ...] = ()
     match node:
         case c_ast.TernaryOp(cond=cond) if node not in decisions:
             guarded = (node.iftrue, node.iffalse)
         case c_ast.BinaryOp(op="&&" | "||", left=cond) if node not in decisions:
             guarded = (node.right,)
-    if any(_reads_elements(scope, one) for one in guarded):
+    if any(_reads_elements(scope, operand) for operand in guarded):
         holds = _affine_or_none(scope, cond)
         if holds is not None:
             return Case(node, holds)
     for name, child in node.children():
-        if not _is_left_out(node, name, decisions):
-            found = next_case(scope, child, decisions)
-            if found is not None:
-                return found
+        if not _is_dropped(node, name, decisions):
+            case = next_case(scope, child, decisions)
+            if case is not None:
+                return case
     return None
 
 
-def _is_left_out(node: c_ast.Node, child: str, decisions: Decisions) -> bool:
-    """Whether a child of a decided node is not computed."""
+def _is_dropped(node: c_ast.Node, child: str, decisions: Decisions) -> bool:
+    """Whether the decision on a node makes its operand `child` dead."""
     if node not in decisions:
         return False
     if isinstance(node, c_ast.TernaryOp):
@@ -65,10 +66,10 @@ def _affine_or_none(scope: Scope, node: c_ast.Node) -> Expression | None:
 
 
 def _reads_elements(scope: Scope, node: c_ast.Node) -> bool:
-    """Whether a value reads an element of an array with dimensions."""
+    """Whether an expression reads an array; scalars do not count."""
     if isinstance(node, c_ast.ArrayRef):
         return True
     if isinstance(node, c_ast.ID):
-        found = scope.find(node.name)
-        return isinstance(found, ArrayBinding) and found.rank > 0
+        binding = scope.find(node.name)
+        return isinstance(binding, ArrayBinding) and binding.rank > 0
     return any(_reads_elements(scope, child) for _, child in node.children())

@@ -1,4 +1,4 @@
-"""The functions of a file that kernels may call: those that give the larger or smaller argument.
+"""Recognize the min and max functions that a C file defines; kernels may call them.
 
 ::
 
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
-from polysched.frontends.scop.definitions import meanings_of
-from polysched.frontends.scop.places import Places
+from polysched.frontends.scop.definitions import summaries_of
+from polysched.frontends.scop.source_map import SourceMap
 from polysched.frontends.scop.types import Typedefs, declared_type
 from polysched.ir.dtypes import DType
 from polysched.ir.operators import Operator
@@ -22,13 +22,14 @@ from polysched.ir.operators import Operator
 
 @dataclass(frozen=True)
 class Choice:
-    """A function of two numbers of one type that compares them and gives one of them.
+    """Min or max function: it compares two numbers of one type and returns one of them.
 
     Attributes:
-        dtype: of both parameters and of the result.
-        symbol: the comparison, of the arguments in the order of ``compared``.
-        compared: ``(0, 1)`` or ``(1, 0)``.
-        chosen: the argument that is given where the comparison holds.
+        dtype: the type of both parameters and of the result.
+        symbol: the comparison operator.
+        compared: positions of the left and right operand of the comparison: ``(0, 1)`` or
+            ``(1, 0)``.
+        chosen: position of the argument that is returned if the comparison holds.
     """
 
     dtype: DType
@@ -38,49 +39,53 @@ class Choice:
 
     @property
     def operator(self) -> Operator:
-        """What it is of integers."""
+        """MINIMUM or MAXIMUM; exact for integers only, because of NaN and signed zeros."""
         takes_left = self.compared[0] == self.chosen
         is_minimum = takes_left == (self.symbol in ("<", "<="))
         return Operator.MINIMUM if is_minimum else Operator.MAXIMUM
 
 
-def choices_of(tree: c_ast.FileAST, typedefs: Typedefs, places: Places) -> Mapping[str, Choice]:
-    """The functions of that kind that a file defines, by name."""
-    return meanings_of(tree, lambda node: _choice(node, typedefs, places))
+def choices_of(
+    tree: c_ast.FileAST, typedefs: Typedefs, source_map: SourceMap
+) -> Mapping[str, Choice]:
+    """Find the min and max functions that a file defines, by name."""
+    return summaries_of(tree, lambda node: _choice(node, typedefs, source_map))
 
 
-def _choice(node: c_ast.FuncDef, typedefs: Typedefs, places: Places) -> Choice | None:
+def _choice(node: c_ast.FuncDef, typedefs: Typedefs, source_map: SourceMap) -> Choice | None:
     parameters = [] if node.decl.type.args is None else node.decl.type.args.params
-    if len(parameters) != 2 or not all(isinstance(one, c_ast.Decl) for one in parameters):
+    if len(parameters) != 2 or not all(isinstance(node, c_ast.Decl) for node in parameters):
         return None
-    dtype = _common_type([node.decl.type, *parameters], typedefs, places)
+    dtype = _common_type([node.decl.type, *parameters], typedefs, source_map)
     parts = _parts(tuple(node.body.block_items or ()))
     if dtype is None or parts is None:
         return None
     holds, if_true, if_false = parts
     if not isinstance(holds, c_ast.BinaryOp) or holds.op not in ("<", "<=", ">", ">="):
         return None
-    names = [one.name for one in parameters]
-    at = [_position(one, names) for one in (holds.left, holds.right, if_true, if_false)]
+    names = [parameter.name for parameter in parameters]
+    at = [_position(operand, names) for operand in (holds.left, holds.right, if_true, if_false)]
     if sorted(at[:2]) != [0, 1] or sorted(at[2:]) != [0, 1]:
         return None
     return Choice(dtype, holds.op, (at[0], at[1]), at[2])
 
 
-def _common_type(nodes: list[c_ast.Node], typedefs: Typedefs, places: Places) -> DType | None:
-    """The one type of numbers that is declared, None if there are several."""
+def _common_type(
+    nodes: list[c_ast.Node], typedefs: Typedefs, source_map: SourceMap
+) -> DType | None:
+    """Return the number type that all declarations have; None if they differ."""
     try:
-        types = [declared_type(node.type, typedefs, places, node) for node in nodes]
+        types = [declared_type(node.type, typedefs, source_map, node) for node in nodes]
     except FrontendError:
         return None
     dtype = types[0].dtype
     is_number = dtype is not None and (dtype.is_integer or dtype.is_float)
-    is_one = all(one.dtype == dtype and not one.dims for one in types)
-    return dtype if is_number and is_one else None
+    is_common = all(ctype.dtype == dtype and not ctype.dims for ctype in types)
+    return dtype if is_number and is_common else None
 
 
 def _parts(items: tuple[c_ast.Node, ...]) -> tuple[c_ast.Node, c_ast.Node, c_ast.Node] | None:
-    """The condition, and what is given if it holds and if not."""
+    """Split a function body into the condition and the two returned expressions."""
     match items:
         case (c_ast.Return(expr=c_ast.TernaryOp() as choice),):
             return choice.cond, choice.iftrue, choice.iffalse
@@ -94,7 +99,7 @@ def _parts(items: tuple[c_ast.Node, ...]) -> tuple[c_ast.Node, c_ast.Node, c_ast
 
 
 def _returned(node: c_ast.Node) -> c_ast.Node:
-    """What a statement returns; the statement itself if it does something else."""
+    """Return the operand of a return statement; any other statement itself."""
     match node:
         case c_ast.Compound(block_items=[only]):
             return _returned(only)

@@ -1,7 +1,6 @@
-"""The constants of C's headers, for texts that no preprocessor has seen.
+"""Constants of the standard C headers, for source text that was not preprocessed.
 
-They are those of Linux on 64-bit machines. Each is a text that C reads as the constant, with its
-value and its type.
+The values are those of 64-bit Linux. Each value is a C expression of the right value and type.
 """
 
 from __future__ import annotations
@@ -77,22 +76,22 @@ _FLOAT = {
 CONSTANTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {"limits.h": _LIMITS, "stdint.h": _STDINT, "math.h": _MATH, "float.h": _FLOAT}
 )
-"""By header and name."""
-_ALSO = {"inttypes.h": "stdint.h"}
-"""Headers that include another."""
+"""C expressions by header and constant name."""
+_INCLUDES = {"inttypes.h": "stdint.h"}
+"""Headers that include another header."""
 
 
 def with_constants(text: str, headers: Iterable[str]) -> str:
-    """A text with what the constants stand for that its headers define."""
-    known: dict[str, str] = {}
+    """Expand the constants that the given headers define."""
+    values: dict[str, str] = {}
     for header in headers:
-        known.update(CONSTANTS.get(_ALSO.get(header, header), {}))
-    if not known:
+        values.update(CONSTANTS.get(_INCLUDES.get(header, header), {}))
+    if not values:
         return text
-    words = re.compile(rf"\b(?:{'|'.join(known)})\b")
-    return words.sub(lambda found: known[found[0]], text)
+    names = re.compile(rf"\b(?:{'|'.join(values)})\b")
+    return names.sub(lambda match: values[match[0]], text)
 
 
 def header_of(name: str) -> str | None:
-    """The header that defines a constant; None where none does."""
+    """Return the header that defines a constant; None if it is no standard constant."""
     return next((header for header, names in CONSTANTS.items() if name in names), None)

@@ -1,4 +1,4 @@
-"""The functions that a file defines, as what they mean to callers."""
+"""Summaries of the functions that a C file defines."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from typing import TypeVar
 
 from pycparser import c_ast
 
-_Meaning = TypeVar("_Meaning")
+_Summary = TypeVar("_Summary")
 
 
-def meanings_of(
-    tree: c_ast.FileAST, find: Callable[[c_ast.FuncDef], _Meaning | None]
-) -> Mapping[str, _Meaning]:
-    """What `find` makes of each function, by name, but of those that mean nothing to it."""
-    found = {node.decl.name: find(node) for node in tree.ext if isinstance(node, c_ast.FuncDef)}
-    return MappingProxyType({name: one for name, one in found.items() if one is not None})
+def summaries_of(
+    tree: c_ast.FileAST, summarize: Callable[[c_ast.FuncDef], _Summary | None]
+) -> Mapping[str, _Summary]:
+    """Apply `summarize` to each function definition; drop the functions that it maps to None."""
+    summaries = {
+        node.decl.name: summarize(node) for node in tree.ext if isinstance(node, c_ast.FuncDef)
+    }
+    return MappingProxyType(
+        {name: summary for name, summary in summaries.items() if summary is not None}
+    )

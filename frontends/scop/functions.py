@@ -1,4 +1,4 @@
-"""The functions of math.h and stdlib.h that a value may call."""
+"""Functions of math.h and stdlib.h that values may call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
 
 @dataclass(frozen=True)
 class MathFunction:
-    """A function: its operands are converted to ``dtype``, which its value has too."""
+    """Math function: ``dtype`` is the type of its operands, after conversion, and its result."""
 
     operator: Operator
     operands: int
@@ -49,10 +49,9 @@ FUNCTIONS: Mapping[str, MathFunction] = MappingProxyType(
         "llabs": MathFunction(Operator.ABSOLUTE, 1, i64),
     }
 )
-"""By name. ``exp`` differs from the C library's by at most one unit in the last place, since whole
-vectors of it are computed at once (`polysched/codegen/math`); all others are equal to the C
-library's, bit for bit, unless ``--fast-math`` or ``FP_CONTRACT`` asks for speed: then most are
-computed so.
+"""Supported functions by name. ``exp`` is vectorized (`polysched/codegen/math`) and differs from
+the C library by at most 1 ulp. All other functions equal the C library bit for bit, unless
+``--fast-math`` or ``FP_CONTRACT`` is on: then most of them are vectorized too.
 """
 
 BUILTIN: Mapping[str, Constant] = MappingProxyType(
@@ -62,7 +61,7 @@ BUILTIN: Mapping[str, Constant] = MappingProxyType(
         for suffix, dtype in (("", f64), ("f", f32))
     }
 )
-"""What gcc's and clang's headers make of INFINITY, HUGE_VAL and NAN."""
+"""Builtins that gcc's and clang's headers expand INFINITY, HUGE_VAL and NAN to."""
 
 KNOWN = tuple(sorted({*_REAL, "abs"}))
-"""The functions of which messages tell, those of ``float`` and of ``long`` apart."""
+"""Functions that error messages list, without the variants for ``float`` and ``long``."""

@@ -1,4 +1,4 @@
-"""The values that an array is declared with: ``const float w[3] = {1, 2, 1};``."""
+"""Array initializers, such as ``const float w[3] = {1, 2, 1};``, as assignments to elements."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from polysched.frontends.scop.scope import Scope
 from polysched.frontends.scop.types import CType
 
 MOST_VALUES = 64
-"""Each one is a statement of the kernel."""
+"""Largest number of elements with initializers: each becomes a statement of the kernel."""
 
 
-def completed(scope: Scope, node: c_ast.Decl, found: CType) -> CType:
-    """The type of an array with initial values: its first extent need not be declared."""
-    outer, *inner = found.dims
+def completed(scope: Scope, node: c_ast.Decl, ctype: CType) -> CType:
+    """Take the outermost extent of an array from its initializer if it is not declared."""
+    outer, *inner = ctype.dims
     if outer is not None or node.init is None:
-        return found
+        return ctype
     counted = c_ast.Constant("int", str(len(_list(scope, node, node.init).exprs)), node.coord)
-    return replace(found, dims=(counted, *inner))
+    return replace(ctype, dims=(counted, *inner))
 
 
 def initial_values(
-    scope: Scope, node: c_ast.Decl, found: CType
+    scope: Scope, node: c_ast.Decl, ctype: CType
 ) -> Iterator[tuple[c_ast.ArrayRef, c_ast.Node]]:
-    """The elements of an array, each with the expression that gives its first value.
+    """Yield each element of an array with the expression of its initial value.
 
     Raises:
-        FrontendError: there are too many, or they are written in a way that is not supported.
+        FrontendError: there are too many initializers, or their form is not supported.
     """
     extents = []
-    for dim in found.dims:
+    for dim in ctype.dims:
         extent = None if dim is None else affine(scope, dim).number
         if extent is None:
             raise scope.error(
@@ -53,8 +53,8 @@ def initial_values(
     values += [zero] * (prod(extents) - len(values))
     for position, value in zip(product(*map(range, extents)), values, strict=True):
         target: c_ast.Node = c_ast.ID(node.name, value.coord)
-        for one in position:
-            target = c_ast.ArrayRef(target, c_ast.Constant("int", str(one)), value.coord)
+        for subscript in position:
+            target = c_ast.ArrayRef(target, c_ast.Constant("int", str(subscript)), value.coord)
         yield target, value
 
 
@@ -67,21 +67,23 @@ def _list(scope: Scope, node: c_ast.Decl, init: c_ast.Node) -> c_ast.InitList:
 def _flat(
     scope: Scope, node: c_ast.Decl, init: c_ast.InitList, extents: list[int]
 ) -> list[c_ast.Node]:
-    """The values of a part of an array, the last ones left out if they are zeros."""
+    """Flatten the initializer of a (sub)array, row-major; trailing zeros may be missing."""
     _, *inner = extents
     values: list[c_ast.Node] = []
-    has_lists = any(isinstance(one, c_ast.InitList) for one in init.exprs)
-    for one in init.exprs:
-        if isinstance(one, c_ast.NamedInitializer):
-            raise scope.error(one, "an initial value by position; expected them in order")
-        if isinstance(one, c_ast.InitList) != (has_lists and bool(inner)):
-            raise scope.error(one, "expected braces around each row, or around none")
-        if isinstance(one, c_ast.InitList):
-            row = _flat(scope, node, one, inner)
-            zeros = [c_ast.Constant("int", "0", one.coord)] * (prod(inner) - len(row))
+    has_lists = any(isinstance(value, c_ast.InitList) for value in init.exprs)
+    for value in init.exprs:
+        if isinstance(value, c_ast.NamedInitializer):
+            raise scope.error(
+                value, "a designated initializer; expected the initial values in order"
+            )
+        if isinstance(value, c_ast.InitList) != (has_lists and bool(inner)):
+            raise scope.error(value, "expected braces around every row, or around no row")
+        if isinstance(value, c_ast.InitList):
+            row = _flat(scope, node, value, inner)
+            zeros = [c_ast.Constant("int", "0", value.coord)] * (prod(inner) - len(row))
             values += [*row, *zeros]
         else:
-            values.append(one)
+            values.append(value)
     if len(values) > prod(extents):
         raise scope.error(node, f"'{node.name}' has more initial values than elements")
     return values

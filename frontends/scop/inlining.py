@@ -1,8 +1,8 @@
-"""Calls of the file's own functions that only return an expression of their numbers.
+"""Inline calls of functions whose body is ``return`` of an expression of their scalar parameters.
 
 ::
 
-    static float square(float x) { return x * x; }     square(e) is (float)((float)e * (float)e)
+    static float square(float x) { return x * x; }     square(e) -> (float)((float)e * (float)e)
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
-from polysched.frontends.scop.definitions import meanings_of
-from polysched.frontends.scop.places import Places
+from polysched.frontends.scop.definitions import summaries_of
+from polysched.frontends.scop.source_map import SourceMap
 from polysched.frontends.scop.types import Typedefs, declared_type
 
 MOST_NODES = 5_000
-"""Of a region's calls, written out."""
+"""Largest number of syntax tree nodes that inlining may add to a region."""
 _PURE = (
     c_ast.Constant
     | c_ast.ID
@@ -30,90 +30,100 @@ _PURE = (
     | c_ast.FuncCall
     | c_ast.ExprList
 )
-_CHANGING = frozenset({"++", "--", "p++", "p--", "&", "*", "sizeof"})
+_NOT_INLINED = frozenset({"++", "--", "p++", "p--", "&", "*", "sizeof"})
+"""Unary operators with side effects, on addresses, or on types."""
 
 
 @dataclass(frozen=True)
 class Formula:
-    """A function: its parameters with their types, the type of its value, and that value."""
+    """Inlinable function: parameter types by name, result type, returned expression."""
 
     parameters: Mapping[str, c_ast.Node]
     result: c_ast.Node
     value: c_ast.Node
 
 
-def formulas_of(tree: c_ast.FileAST, typedefs: Typedefs, places: Places) -> Mapping[str, Formula]:
-    """The functions of that kind that a file defines, by name."""
-    return meanings_of(tree, lambda node: _formula(node, typedefs, places))
+def formulas_of(
+    tree: c_ast.FileAST, typedefs: Typedefs, source_map: SourceMap
+) -> Mapping[str, Formula]:
+    """Find the inlinable functions that a file defines, by name."""
+    return summaries_of(tree, lambda node: _formula(node, typedefs, source_map))
 
 
-def _formula(node: c_ast.FuncDef, typedefs: Typedefs, places: Places) -> Formula | None:
+def _formula(node: c_ast.FuncDef, typedefs: Typedefs, source_map: SourceMap) -> Formula | None:
     parameters = [] if node.decl.type.args is None else node.decl.type.args.params
     match node.body.block_items:
         case [c_ast.Return(expr=c_ast.Node() as value)]:
             pass
         case _:
             return None
-    if not parameters or not all(isinstance(one, c_ast.Decl) for one in parameters):
+    if not parameters or not all(isinstance(node, c_ast.Decl) for node in parameters):
         return None
     try:
-        types = [declared_type(one.type, typedefs, places, one) for one in parameters]
-        types.append(declared_type(node.decl.type.type, typedefs, places, node.decl))
+        types = [declared_type(node.type, typedefs, source_map, node) for node in parameters]
+        types.append(declared_type(node.decl.type.type, typedefs, source_map, node.decl))
     except FrontendError:
         return None
-    if any(one.dims or one.dtype is None for one in types):
+    if any(ctype.dims or ctype.dtype is None for ctype in types):
         return None
-    named = {one.name: one.type for one in parameters}
-    return Formula(named, node.decl.type.type, value) if _is_of(value, named) else None
+    named = {parameter.name: parameter.type for parameter in parameters}
+    return Formula(named, node.decl.type.type, value) if _is_pure(value, named) else None
 
 
-def _is_of(node: c_ast.Node, names: Mapping[str, c_ast.Node]) -> bool:
-    """Whether an expression computes with the given names only, and changes nothing."""
+def _is_pure(node: c_ast.Node, names: Mapping[str, c_ast.Node]) -> bool:
+    """Whether an expression has no side effects and uses no variables other than `names`."""
     match node:
         case c_ast.ID(name=name):
             return name in names
         case c_ast.Cast(expr=inner):
-            return _is_of(inner, names)
+            return _is_pure(inner, names)
         case c_ast.FuncCall(name=c_ast.ID(), args=c_ast.ExprList(exprs=arguments)):
-            return all(_is_of(one, names) for one in arguments)
+            return all(_is_pure(argument, names) for argument in arguments)
         case c_ast.FuncCall() | c_ast.ExprList():
             return False
-        case c_ast.UnaryOp(op=operator) if operator in _CHANGING:
+        case c_ast.UnaryOp(op=operator) if operator in _NOT_INLINED:
             return False
-    return isinstance(node, _PURE) and all(_is_of(one, names) for _, one in node.children())
+    return isinstance(node, _PURE) and all(_is_pure(child, names) for _, child in node.children())
 
 
 class Inliner:
-    """Writes calls out.
+    """Inlines calls.
 
     Args:
-        formulas: the functions whose calls it writes out.
+        formulas: the functions to inline, by name.
+        source_map: source positions, for messages.
     """
 
-    def __init__(self, formulas: Mapping[str, Formula], places: Places) -> None:
+    def __init__(self, formulas: Mapping[str, Formula], source_map: SourceMap) -> None:
         self._formulas = formulas
-        self._places = places
+        self._source_map = source_map
         self._written = 0
 
     def __call__(self, node: c_ast.Node, inside: tuple[str, ...] = ()) -> c_ast.Node:
-        """A node with the calls in it written out; itself if there are none.
+        """Inline the calls in a node; a node without calls is returned itself.
+
+        Args:
+            node: a statement or expression.
+            inside: the functions that are being inlined.
 
         Raises:
-            FrontendError: a function calls itself, or too much is written out.
+            FrontendError: a function calls itself, or the inlined code is too large.
         """
         result = _mapped(node, lambda child: self(child, inside))
         if not isinstance(result, c_ast.FuncCall) or not isinstance(result.name, c_ast.ID):
             return result
         name = result.name.name
         formula = self._formulas.get(name)
-        given = [] if result.args is None else result.args.exprs
-        if formula is None or len(given) != len(formula.parameters):
+        arguments = [] if result.args is None else result.args.exprs
+        if formula is None or len(arguments) != len(formula.parameters):
             return result
         if name in inside:
-            raise self._places.error(node, f"'{name}' calls itself; expected a loop")
+            raise self._source_map.error(node, f"'{name}' calls itself; expected a loop")
         casts = {
             parameter: _cast(type_, argument)
-            for (parameter, type_), argument in zip(formula.parameters.items(), given, strict=True)
+            for (parameter, type_), argument in zip(
+                formula.parameters.items(), arguments, strict=True
+            )
         }
         value = self._replaced(self(formula.value, (*inside, name)), casts, node)
         return _cast(formula.result, value)
@@ -123,8 +133,10 @@ class Inliner:
     ) -> c_ast.Node:
         self._written += 1
         if self._written > MOST_NODES:
-            raise self._places.error(
-                call, "calls of the file's functions are too long, written out"
+            raise self._source_map.error(
+                call,
+                f"inlining the calls of the file's functions makes more than {MOST_NODES:,} "
+                "operations; expected fewer or smaller calls",
             )
         if isinstance(value, c_ast.ID) and value.name in casts:
             return casts[value.name]
@@ -139,18 +151,18 @@ def _cast(type_: c_ast.Node, node: c_ast.Node) -> c_ast.Cast:
 
 
 def _mapped(node: c_ast.Node, function: Callable[[c_ast.Node], c_ast.Node]) -> c_ast.Node:
-    """A copy of a node with other children; itself if they are the same."""
+    """Apply `function` to the children of a node; the node itself if no child changes."""
     changed = {}
     for slot in node.__slots__:
         value = None if slot in ("coord", "__weakref__") else getattr(node, slot)
         if isinstance(value, c_ast.Node):
-            other: object = function(value)
-            if other is not value:
-                changed[slot] = other
+            child: object = function(value)
+            if child is not value:
+                changed[slot] = child
         elif isinstance(value, list):
-            others = [function(one) if isinstance(one, c_ast.Node) else one for one in value]
-            if any(one is not other for one, other in zip(value, others, strict=True)):
-                changed[slot] = others
+            children = [function(old) if isinstance(old, c_ast.Node) else old for old in value]
+            if any(old is not new for old, new in zip(value, children, strict=True)):
+                changed[slot] = children
     if not changed:
         return node
     result = copy.copy(node)

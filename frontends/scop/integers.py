@@ -1,4 +1,4 @@
-"""Arithmetic on exact integers: literals are computed, division truncates as in C."""
+"""Exact integer arithmetic with constant folding; division truncates as in C."""
 
 from __future__ import annotations
 
@@ -9,45 +9,45 @@ from polysched.ir.operators import Operator
 
 
 def plus(left: Expression, right: Expression) -> Expression:
-    """A sum, computed if both are literals."""
+    """Add two integers; two literals are folded."""
     if isinstance(left, Constant) and isinstance(right, Constant):
         return Constant(int(left.value) + int(right.value))
     return left + right
 
 
-def moved(value: Expression, by: int) -> Expression:
-    """A sum with a literal, which is left out where it is 0."""
+def with_offset(value: Expression, by: int) -> Expression:
+    """Add an offset to a value; an offset of 0 is left out."""
     return plus(value, Constant(by)) if by else value
 
 
 def minus(left: Expression, right: Expression) -> Expression:
-    """A difference, computed if both are literals."""
+    """Subtract two integers; two literals are folded."""
     if isinstance(left, Constant) and isinstance(right, Constant):
         return Constant(int(left.value) - int(right.value))
     return left - right
 
 
 def product(left: Expression, right: Expression) -> Expression:
-    """A product, computed if both are literals."""
+    """Multiply two integers; two literals are folded."""
     if isinstance(left, Constant) and isinstance(right, Constant):
         return Constant(int(left.value) * int(right.value))
     return left * right
 
 
 def negated(value: Expression) -> Expression:
-    """The negated value, computed of a literal."""
+    """Negate an integer; a literal is folded."""
     return Constant(-int(value.value)) if isinstance(value, Constant) else -value
 
 
 def floor(value: Expression, divisor: int) -> Expression:
-    """The quotient by a positive number rounded down, computed of a literal."""
+    """Divide by a positive number, rounding down; a literal is folded."""
     if isinstance(value, Constant):
         return Constant(int(value.value) // divisor)
     return value // divisor
 
 
 def quotient(scope: Scope, value: Expression, divisor: int) -> Expression:
-    """The quotient by a literal as C has it, rounded toward zero."""
+    """Divide by a literal, rounding toward zero as C does."""
     if divisor < 0:
         return negated(quotient(scope, value, -divisor))
     if divisor == 1:
@@ -64,7 +64,7 @@ def quotient(scope: Scope, value: Expression, divisor: int) -> Expression:
 
 
 def remainder(scope: Scope, value: Expression, divisor: int) -> Expression:
-    """The remainder by a literal as C has it, with the sign of the dividend."""
+    """Remainder by a literal, with the sign of the dividend as in C."""
     divisor = abs(divisor)
     if isinstance(value, Constant):
         number = int(value.value)
@@ -75,8 +75,8 @@ def remainder(scope: Scope, value: Expression, divisor: int) -> Expression:
     return below if scope.proves(value <= 0) else select(value >= 0, value % divisor, below)
 
 
-def chosen(holds: Expression, if_true: Expression, if_false: Expression) -> Expression:
-    """A selection of integers; one that is a minimum or a maximum is said to be one."""
+def selected(holds: Expression, if_true: Expression, if_false: Expression) -> Expression:
+    """Select between two integers; ``a < b ? a : b`` and its like become minimum or maximum."""
     if isinstance(holds, Constant):
         return if_true if holds.value else if_false
     assert isinstance(holds, Operation)

@@ -1,9 +1,9 @@
-"""Linearized subscripts: ``A[i*m + j]`` as the element (i, j) of an array of declared shape.
+"""Delinearize subscripts: ``A[i*m + j]`` to element (i, j) of an array of declared shape.
 
 With ``#pragma polysched shape A[n][m]``, a pointer ``A`` is an array of that shape. A subscript is
-a polynomial in indices and sizes; what it holds of the row's length ``m`` is the subscript before,
-the rest that within the row. That the parts lie within their dimensions is proved as for any
-other access, so that the element is the one that C means.
+a polynomial in indices and sizes. Dividing it by the row length ``m`` gives the row subscript (the
+quotient) and the column subscript (the remaining terms). The bounds check of the kernel proves that
+both lie within their dimensions, as for any other access, so the element is the one that C means.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ from polysched.ir.operators import Operator
 
 Monomial: TypeAlias = tuple[Expression, ...]
 Polynomial: TypeAlias = Mapping[Monomial, int]
-"""Integer coefficients of products of indices, sizes and what else is affine in them; the empty
-product is the constant. The factors of a product are in the order of their texts.
+"""Integer coefficients by monomial. A monomial is a product of indices, sizes and other affine
+atoms, sorted by their text; the empty product is the constant term.
 """
 
 
-NOTHING = Constant(0)
-"""The offset of what is no pointer into an array."""
+NO_OFFSET = Constant(0)
+"""The offset of an array that is not accessed through a row pointer."""
 
 
 def split_subscript(
-    scope: Scope, node: c_ast.Node, array: Array, offset: Expression = NOTHING
+    scope: Scope, node: c_ast.Node, array: Array, offset: Expression = NO_OFFSET
 ) -> tuple[Expression, ...]:
-    """The subscripts, one a dimension, that a linearized one and an offset to it stand for.
+    """Split a linearized subscript plus an offset into one subscript per dimension.
 
     Raises:
-        FrontendError: it is no polynomial, or its parts are not affine.
+        FrontendError: the subscript is not a polynomial, or a part of it is not affine.
     """
     rest = _plus(_polynomial(scope, node), _of_expression(offset), 1)
     parts = []
     for position in range(1, len(array.shape)):
         extents = [_of_expression(extent) for extent in array.shape[position:]]
-        one: Polynomial = {(): 1}
-        stride = reduce(_times, extents, one)
+        unit: Polynomial = {(): 1}
+        stride = reduce(_times, extents, unit)
         if len(stride) != 1:
             raise scope.error(
                 node,
@@ -61,7 +61,7 @@ def split_subscript(
         parts.append(whole)
     parts.append(rest)
     for position in range(len(parts) - 1, 0, -1):
-        # A[n * m - 1] is the last element of row n - 1.
+        # A negative column borrows from the row: A[n * m - 1] is the last element of row n - 1.
         if any(coefficient < 0 for coefficient in parts[position].values()):
             column = _affine_part(scope, node, array, parts[position])
             extent = array.shape[position]
@@ -72,10 +72,10 @@ def split_subscript(
 
 
 def polynomial_value(scope: Scope, node: c_ast.Node) -> Expression:
-    """The value of a polynomial, such as the ``i * m`` of a row's first subscript.
+    """Translate a polynomial such as the row offset ``i * m``.
 
     Raises:
-        FrontendError: it is none.
+        FrontendError: the expression is not a polynomial in indices and sizes.
     """
     terms = [
         reduce(mul, monomial if coefficient == 1 else (Constant(coefficient), *monomial))
@@ -97,30 +97,32 @@ def _polynomial(scope: Scope, node: c_ast.Node) -> Polynomial:
         case c_ast.UnaryOp(op="-", expr=operand):
             return _times(_polynomial(scope, operand), {(): -1})
         case c_ast.Cast(to_type=type_, expr=operand) if _is_wide(scope, type_, node):
-            # An address is computed modulo 2**64, and so is what is cast to 64 bits.
+            # Addresses are computed modulo 2**64, so a cast to 64 bits does not change them.
             return _polynomial(scope, operand)
         case c_ast.ID():
             _require_exact(scope, node)
-            found = scope.find(node.name)
-            if isinstance(found, IntegerBinding):
-                return _of_expression(found.value)
+            binding = scope.find(node.name)
+            if isinstance(binding, IntegerBinding):
+                return _of_expression(binding.value)
     return _of_expression(affine(scope, node).value)
 
 
 def _is_wide(scope: Scope, type_: c_ast.Node, node: c_ast.Node) -> bool:
-    found = declared_type(type_.type, scope.typedefs, scope.places, node).dtype
-    return found is not None and found.is_integer and found.bits == 64
+    dtype = declared_type(type_.type, scope.typedefs, scope.source_map, node).dtype
+    return dtype is not None and dtype.is_integer and dtype.bits == 64
 
 
 def _require_exact(scope: Scope, node: c_ast.ID) -> None:
-    found = scope.lookup(node)
-    if not isinstance(found, IntegerBinding):
+    """Check that products of a variable do not wrap around below 64 bits."""
+    binding = scope.lookup(node)
+    if not isinstance(binding, IntegerBinding):
         return
-    dtype = promoted(found.dtype)
+    dtype = promoted(binding.dtype)
     if not dtype.is_signed and dtype.bits < 64:
+        shown = c_name(binding.dtype)
         raise scope.error(
             node,
-            f"'{node.name}' is {c_name(found.dtype)}, and a product of such may wrap around; "
+            f"'{node.name}' is {shown}, and a product of {shown} may wrap around; "
             "expected a signed type or size_t in a linearized subscript",
         )
 
@@ -135,8 +137,8 @@ def _of_expression(expression: Expression) -> Polynomial:
             return _plus(_of_expression(left), _of_expression(right), -1)
         case Operation(operator=Operator.MULTIPLY, operands=(left, right)):
             return _times(_of_expression(left), _of_expression(right))
-        case Operation(operator=Operator.NEGATE, operands=(only,)):
-            return _times(_of_expression(only), {(): -1})
+        case Operation(operator=Operator.NEGATE, operands=(operand,)):
+            return _times(_of_expression(operand), {(): -1})
     return {(expression,): 1}
 
 
@@ -149,8 +151,10 @@ def _plus(left: Polynomial, right: Polynomial, sign: int) -> Polynomial:
 
 def _times(left: Polynomial, right: Polynomial) -> Polynomial:
     total: Polynomial = {}
-    for one, factor in left.items():
-        product = {tuple(sorted((*one, *other), key=str)): factor * c for other, c in right.items()}
+    for term, factor in left.items():
+        product = {
+            tuple(sorted((*term, *other), key=str)): factor * c for other, c in right.items()
+        }
         total = _plus(total, product, 1)
     return total
 
@@ -158,7 +162,7 @@ def _times(left: Polynomial, right: Polynomial) -> Polynomial:
 def _divided(
     polynomial: Polynomial, monomial: Monomial, factor: int
 ) -> tuple[Polynomial, Polynomial]:
-    """The part that is a multiple of ``factor * monomial``, divided by it, and the rest."""
+    """Divide a polynomial by ``factor * monomial``: the quotient and the remaining terms."""
     whole: dict[Monomial, int] = {}
     rest: dict[Monomial, int] = {}
     for term, coefficient in polynomial.items():
@@ -169,8 +173,8 @@ def _divided(
         quotient = abs(coefficient) // factor * (1 if coefficient > 0 else -1)
         left_over = coefficient - quotient * factor
         if quotient:
-            other = tuple(sorted((Counter(term) - Counter(monomial)).elements(), key=str))
-            whole[other] = quotient
+            reduced = tuple(sorted((Counter(term) - Counter(monomial)).elements(), key=str))
+            whole[reduced] = quotient
         if left_over:
             rest[term] = left_over
     return whole, rest
@@ -193,7 +197,7 @@ def _not_split(scope: Scope, node: c_ast.Node, array: Array, monomial: Monomial)
     shape = "".join(f"[{extent}]" for extent in array.shape)
     return scope.error(
         node,
-        f"'{scope.places.source_of(node)}' is no linearized subscript of {array.name}{shape}: "
-        f"{'*'.join(map(str, monomial))} is left over; declare the shape with '#pragma polysched "
-        "shape' as the subscripts use it",
+        f"'{scope.source_map.text(node)}' is not a linearized subscript of {array.name}{shape}: "
+        f"the product {'*'.join(map(str, monomial))} remains after dividing by the row lengths; "
+        "declare with '#pragma polysched shape' the shape that the subscripts use",
     )

@@ -1,4 +1,4 @@
-"""Headers of for loops: the variable, where it begins and ends, and its step."""
+"""Translate the header of a for loop: its variable, first value, end and step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polysched.frontends.scop.affine import (
     in_type,
     require_signed,
 )
-from polysched.frontends.scop.integers import floor, minus, moved, plus
+from polysched.frontends.scop.integers import floor, minus, plus, with_offset
 from polysched.frontends.scop.scope import EndedBinding, IntegerBinding, Scope
 from polysched.frontends.scop.stepping import with_step_apart
 from polysched.frontends.scop.types import c_name, common_type, declared_type, type_range
@@ -30,7 +30,7 @@ _EXPECTED = "expected a loop such as for (i = 0; i < n; i++)"
 
 @dataclass(frozen=True)
 class Start:
-    """How a loop begins: its variable, that variable's type and first value."""
+    """Loop variable with its type and first value."""
 
     name: str
     dtype: DType
@@ -39,7 +39,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Header:
-    """A loop from ``first`` to ``end``, excluded, run if ``guard`` holds."""
+    """Loop over ``range(first, end, step)`` that runs only if ``guard`` holds."""
 
     first: Expression
     end: Expression
@@ -48,36 +48,36 @@ class Header:
 
 
 def loop_start(scope: Scope, node: c_ast.For) -> Start:
-    """The variable of a loop and its first value.
+    """Translate the initialization of a loop.
 
     Raises:
-        FrontendError: not one variable, or one that is no integer.
+        FrontendError: the loop sets no variable, several variables, or one that is not an integer.
     """
     match node.init:
         case c_ast.DeclList(decls=[c_ast.Decl(init=c_ast.Node() as init) as declaration]):
-            found = declared_type(declaration.type, scope.typedefs, scope.places, declaration)
-            name, dtype = declaration.name, found.dtype
+            ctype = declared_type(declaration.type, scope.typedefs, scope.source_map, declaration)
+            name, dtype = declaration.name, ctype.dtype
         case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name), rvalue=init):
             dtype = _declared_before(scope, node.init.lvalue)
         case None:
-            raise scope.error(node, f"the loop gives its variable no first value; {_EXPECTED}")
+            raise scope.error(node, f"the loop does not initialize its variable; {_EXPECTED}")
         case c_ast.ExprList() | c_ast.DeclList():
             raise scope.error(node.init, f"a loop over several variables; {_EXPECTED}")
         case other:
-            raise scope.error(other, f"this sets no loop variable; {_EXPECTED}")
+            raise scope.error(other, f"this initializes no loop variable; {_EXPECTED}")
     if dtype is None or not dtype.is_integer:
-        raise scope.error(node.init, f"the loop's variable '{name}' is no integer; {_EXPECTED}")
+        raise scope.error(node.init, f"the loop variable '{name}' is not an integer; {_EXPECTED}")
     first = in_type(scope, init, affine(scope, init), dtype)
     return Start(name, dtype, require_signed(scope, init, first).value)
 
 
 def _declared_before(scope: Scope, node: c_ast.ID) -> DType:
-    """The type of a variable that a loop counts and does not declare."""
+    """Return the type of a loop variable that is declared before the loop."""
     match scope.find(node.name):
         case EndedBinding(dtype=dtype):
             return dtype
         case IntegerBinding(is_index=True):
-            raise scope.error(node, f"'{node.name}' is the variable of a loop around this one")
+            raise scope.error(node, f"'{node.name}' is the loop variable of an enclosing loop")
         case None:
             raise scope.error(
                 node,
@@ -86,22 +86,26 @@ def _declared_before(scope: Scope, node: c_ast.ID) -> DType:
             )
     raise scope.error(
         node,
-        f"'{node.name}' is assigned to outside of the headers of loops, or is no integer; expected "
-        f"a variable that only loops count, as in for (int {node.name} = ...)",
+        f"'{node.name}' is assigned to outside loop headers, or is not an integer; expected a "
+        f"variable that only loop headers assign to, as in for (int {node.name} = ...)",
     )
 
 
 def loop_header(scope: Scope, node: c_ast.For, start: Start, index: str) -> Header:
-    """How a loop goes on and ends.
+    """Translate the condition and the step of a loop.
 
     Args:
-        index: the name of the variable in the kernel.
+        scope: the scope around the loop.
+        node: the loop.
+        start: the loop variable and its first value.
+        index: the name of the loop variable in the kernel.
 
     Raises:
-        FrontendError: the step is no literal, the condition bounds no loop, or the variable wraps.
+        FrontendError: the step is not a literal, the condition does not bound the variable, or the
+            variable may wrap around.
     """
     stepped = with_step_apart(scope, node, start.name, start.dtype, start.first)
-    node, start = stepped.node, replace(start, first=moved(start.first, stepped.before))
+    node, start = stepped.node, replace(start, first=with_offset(start.first, stepped.before))
     step = _step(scope, node, start.name)
     if node.cond is None:
         raise scope.error(node, f"the loop has no condition, so it does not end; {_EXPECTED}")
@@ -120,21 +124,22 @@ def loop_header(scope: Scope, node: c_ast.For, start: Start, index: str) -> Head
     if not ends:
         raise scope.error(
             node.cond,
-            f"'{scope.places.source_of(node.cond)}' does not bound '{start.name}', which steps by "
+            f"'{scope.source_map.text(node.cond)}' does not bound '{start.name}', which steps by "
             f"{step}; expected a comparison such as {start.name} {'<' if step > 0 else '>'} n",
         )
     end, *others = ends
     for other in others:
         end = minimum(end, other) if step > 0 else maximum(end, other)
     guard = None
-    for one in guards:
-        guard = one if guard is None else guard & one
+    for condition_at_first in guards:
+        guard = condition_at_first if guard is None else guard & condition_at_first
     _require_no_wrap(scope, node, start, end, step)
-    return Header(moved(start.first, stepped.inside), moved(end, stepped.inside), step, guard)
+    first, end = (with_offset(value, stepped.inside) for value in (start.first, end))
+    return Header(first, end, step, guard)
 
 
 def _at_first(holds: Expression, index: str, first: Expression) -> Expression:
-    """A condition at the first iteration."""
+    """Substitute the first value of the loop variable in an expression."""
     return transform(holds, lambda node: first if node == Index(index) else None)
 
 
@@ -165,12 +170,14 @@ def _step(scope: Scope, node: c_ast.For, name: str) -> int:
         case other:
             raise scope.error(
                 other,
-                f"'{scope.places.source_of(other)}' is no constant step of '{name}'; expected "
+                f"'{scope.source_map.text(other)}' is not a constant step of '{name}'; expected "
                 f"{name}++, {name}-- or a literal step such as {name} += 2",
             )
     if not step:
-        what = "by 0" if step == 0 else "by a number that is no literal"
-        raise scope.error(node.next, f"the loop steps {what}; expected an integer such as 2 or -1")
+        size = "0" if step == 0 else "a value that is not a literal"
+        raise scope.error(
+            node.next, f"the loop steps by {size}; expected an integer such as 2 or -1"
+        )
     return step
 
 
@@ -188,7 +195,7 @@ def _mentions(node: c_ast.Node, name: str) -> bool:
 
 @dataclass(frozen=True)
 class _Ends:
-    """Reads ends, excluded, from comparisons with the loop's variable."""
+    """Solves comparisons with the loop variable for the loop's exclusive end."""
 
     scope: Scope
     start: Start
@@ -196,13 +203,15 @@ class _Ends:
     step: int
 
     def end(self, node: c_ast.Node) -> Expression | None:
-        """The end that one comparison means.
+        """Solve a comparison for the loop's exclusive end.
 
-        None: it holds at all iterations or at none, as ``i >= 0`` does where ``i`` counts up.
+        Return None if the comparison does not end the loop: where ``i`` counts up, ``i >= 0`` holds
+        at all iterations if it holds at the first, and is a guard of the whole loop.
         """
         if not isinstance(node, c_ast.BinaryOp) or node.op not in _MIRRORED:
             raise self._refused(node)
-        # The loop's own variable is proved not to wrap on the whole, so what bounds it is exact.
+        # The operands need no `in_range`: `_require_signs` and `_require_no_wrap` prove that the
+        # conversion of the comparison and the loop variable are exact.
         left, right = (
             require_signed(self.scope, side, affine(self.scope, side))
             for side in (node.left, node.right)
@@ -219,9 +228,10 @@ class _Ends:
         return solved
 
     def _require_signs(self, node: c_ast.BinaryOp, left: Integer, right: Integer) -> None:
-        """Check that comparing a signed with an unsigned side means what it says.
+        """Check that the signed side of a mixed signed and unsigned comparison is not negative.
 
-        The variable's side is compared once more than the loop runs, which has to be right too.
+        C converts the signed side to unsigned. The check covers the last comparison too, which is
+        evaluated once more than the loop body.
         """
         is_mixed = left.dtype.is_signed != right.dtype.is_signed
         if not is_mixed or common_type(left.dtype, right.dtype).is_signed:
@@ -238,13 +248,13 @@ class _Ends:
         if not self.scope.proves(least >= 0):
             raise self.scope.error(
                 side,
-                f"'{self.scope.places.source_of(side)}' may be negative and is compared as an "
+                f"'{self.scope.source_map.text(side)}' may be negative and is compared as an "
                 "unsigned number; use signed types, or promise what holds with '#pragma polysched "
                 "assume ...'",
             )
 
     def _slope(self, own: Expression) -> int:
-        """By how much the variable's side grows where the variable grows by 1."""
+        """Return the coefficient of the loop variable in an affine expression."""
         if not self._is_own(own):
             return 0
         if not isinstance(own, Operation):
@@ -256,7 +266,7 @@ class _Ends:
             case Operator.SUBTRACT:
                 return self._slope(left) - self._slope(right)
         inner, factor = (left, right) if self._is_own(left) else (right, left)
-        assert isinstance(factor, Constant)  # else it bounds no loop
+        assert isinstance(factor, Constant)  # `_solved` has refused anything else
         return self._slope(inner) * int(factor.value)
 
     def _is_own(self, value: Expression) -> bool:
@@ -267,21 +277,21 @@ class _Ends:
         relation = "<" if self.step > 0 else ">"
         return self.scope.error(
             node,
-            f"'{self.scope.places.source_of(node)}' does not bound '{name}', which steps by "
+            f"'{self.scope.source_map.text(node)}' does not bound '{name}', which steps by "
             f"{self.step}; expected a comparison such as {name} {relation} n",
         )
 
     def _solved(
         self, node: c_ast.BinaryOp, own: Expression, other: Expression, relation: str
     ) -> Expression | None:
-        """The end that ``own relation other`` means, the variable being part of ``own``."""
+        """Solve ``own relation other`` for the end; ``own`` contains the loop variable."""
         match own:
             case Index():
                 return self._bound(node, other, relation)
             case Operation(operator=Operator.ADD, operands=(left, right)):
-                inner, moved = (left, right) if self._is_own(left) else (right, left)
-                if not self._is_own(moved):
-                    return self._solved(node, inner, minus(other, moved), relation)
+                inner, term = (left, right) if self._is_own(left) else (right, left)
+                if not self._is_own(term):
+                    return self._solved(node, inner, minus(other, term), relation)
             case Operation(operator=Operator.SUBTRACT, operands=(left, right)):
                 if not self._is_own(right):
                     return self._solved(node, left, plus(other, right), relation)
@@ -303,10 +313,10 @@ class _Ends:
         if relation == "!=":
             reached = self.start.first <= other if up else other <= self.start.first
             if abs(self.step) != 1 or not self.scope.proves(reached):
-                passing = "begin beyond the end" if abs(self.step) == 1 else "step over the end"
+                passing = "start beyond the end" if abs(self.step) == 1 else "step over the end"
                 raise self.scope.error(
                     node,
-                    f"'{self.scope.places.source_of(node)}' may hold forever: "
+                    f"'{self.scope.source_map.text(node)}' may hold forever: "
                     f"'{self.start.name}' may {passing}; expected {'<' if up else '>'}",
                 )
             return other
@@ -320,9 +330,9 @@ class _Ends:
 def _require_no_wrap(
     scope: Scope, node: c_ast.For, start: Start, end: Expression, step: int
 ) -> None:
-    """Check that the value at which the loop ends fits the variable, so that it does end.
+    """Check that the loop variable reaches the end without wrapping around.
 
-    Signed variables of at least 32 bits are taken at their word: their overflow is undefined.
+    Signed variables of at least 32 bits are not checked: their overflow is undefined in C.
     """
     if start.dtype.is_signed and start.dtype.bits >= 32:
         return
@@ -330,14 +340,14 @@ def _require_no_wrap(
     if step > 0:
         last = plus(end, Constant(step - 1))
         fits = start.dtype.bits == 64 or scope.proves((last <= greatest) | (end <= start.first))
-        what = f"pass {greatest}"
+        limit = greatest
     else:
         last = plus(end, Constant(step + 1))
         fits = scope.proves((last >= least) | (start.first <= end))
-        what = f"pass {least}"
+        limit = least
     if not fits:
         raise scope.error(
             node.cond,
-            f"'{start.name}' is {c_name(start.dtype)} and may {what} before the loop ends; use a "
-            "signed type, or another bound",
+            f"'{start.name}' is {c_name(start.dtype)} and may wrap around past {limit} before the "
+            "loop ends; use a signed type, or another bound",
         )

@@ -1,13 +1,13 @@
-"""Names of arrays, loops and statements in the kernel, where C may use one name several times."""
+"""Unique names for arrays, loops and statements; C may reuse a name in several blocks."""
 
 from __future__ import annotations
 
 
 class Names:
-    """Hands out names; of one that is taken, the next with a number.
+    """Generator of unique names: a name that is taken gets a number.
 
     Args:
-        taken: names that nothing new may have.
+        taken: names that are taken from the start.
     """
 
     def __init__(self, taken: frozenset[str] = frozenset()) -> None:
@@ -15,17 +15,17 @@ class Names:
 
     @property
     def count(self) -> int:
-        """Names that are taken."""
+        """Number of names that are taken."""
         return len(self._taken)
 
     def fresh(self, name: str, also_taken: tuple[str, ...] = ()) -> str:
-        """A name that is not taken, and from now on is."""
-        found = self.free(name, also_taken)
-        self._taken.add(found)
-        return found
+        """Return a unique name and reserve it."""
+        unique = self.free(name, also_taken)
+        self._taken.add(unique)
+        return unique
 
     def free(self, name: str, also_taken: tuple[str, ...] = ()) -> str:
-        """A name that is not taken."""
+        """Return a unique name without reserving it."""
         candidate, number = name, 1
         while candidate in self._taken or candidate in also_taken:
             number += 1

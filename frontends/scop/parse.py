@@ -1,4 +1,4 @@
-"""C text to a syntax tree, by pycparser."""
+"""Parse C source text into a pycparser syntax tree."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import NoReturn
 from pycparser import c_ast, c_parser
 
 from polysched.errors import FrontendError
-from polysched.frontends.scop.places import Places
+from polysched.frontends.scop.source_map import SourceMap
 from polysched.frontends.scop.text import SourceText
 
-# The types of the system headers that are left out; on one line, before the text.
+# Typedefs of the system headers, whose text is dropped. They are put on one line before the source.
 _PRELUDE = " ".join(
     f"typedef {meaning} {name};"
     for name, meaning in {
@@ -35,15 +35,15 @@ _PRELUDE = " ".join(
 )
 _PRELUDE_LINES = 1
 DEEPEST_BRACKETS = 100
-"""Brackets inside each other in a text: the parser calls itself for each."""
+"""Largest nesting depth of brackets: the parser recurses into each bracket."""
 DEEPEST_TREE = 320
-"""Nodes of the syntax tree inside each other."""
+"""Largest depth of the syntax tree."""
 _PLACED = re.compile(r"^[^\n]*?:(\d+):(\d+): (.*)$", re.DOTALL)
 _PRAGMA = re.compile(r"\s*#\s*pragma\s+(scop|endscop)\b")
 
 
 class _Parser(c_parser.CParser):  # type: ignore[misc]  # pycparser is untyped
-    """pycparser's, which names no place in some messages: it is that of the next token then."""
+    """pycparser's parser; error messages without a position get that of the next token."""
 
     def _parse_error(self, msg: str, coord: object) -> NoReturn:
         if coord == self.clex.filename:
@@ -54,18 +54,18 @@ class _Parser(c_parser.CParser):  # type: ignore[misc]  # pycparser is untyped
 
 @dataclass(frozen=True)
 class ParsedSource:
-    """The syntax tree of a text, and where its nodes stand."""
+    """Syntax tree of a C source text, with the source positions of its nodes."""
 
     source: SourceText
     tree: c_ast.FileAST
-    places: Places
+    source_map: SourceMap
 
 
 def parse(source: SourceText) -> ParsedSource:
-    """Parse a text.
+    """Parse a C source text.
 
     Raises:
-        FrontendError: it is no C, or a region that begins does not end.
+        FrontendError: the text is not C, is nested too deeply, or a scop region is not closed.
     """
     _require_shallow(source)
     _require_closed_regions(source)
@@ -75,16 +75,16 @@ def parse(source: SourceText) -> ParsedSource:
     except c_parser.ParseError as error:
         raise _refused(source, str(error)) from None
     except (RecursionError, AssertionError, AttributeError, IndexError) as error:
-        # What pycparser itself trips over; of the text it is only known that it is malformed.
+        # pycparser crashes on some malformed text, without a position.
         raise FrontendError(
             f"{source.path}: the text cannot be parsed as C ({type(error).__name__})"
         ) from None
     _require_shallow_tree(source, tree)
-    return ParsedSource(source, tree, Places(source, _PRELUDE_LINES))
+    return ParsedSource(source, tree, SourceMap(source, _PRELUDE_LINES))
 
 
 def _require_shallow_tree(source: SourceText, tree: c_ast.FileAST) -> None:
-    """Check that the functions over the tree will not run into Python's limit of recursion."""
+    """Check that recursion over the tree stays below Python's recursion limit."""
     level: list[c_ast.Node] = [tree]
     for _ in range(DEEPEST_TREE):
         level = [child for node in level for _, child in node.children()]
@@ -92,33 +92,33 @@ def _require_shallow_tree(source: SourceText, tree: c_ast.FileAST) -> None:
     if placed is not None:
         line, column = placed.coord.line - _PRELUDE_LINES, max(placed.coord.column or 1, 1)
         raise source.span(line, column, column + 1).error(
-            f"this is nested {DEEPEST_TREE} operations or statements deep; expected less: use "
-            "several statements"
+            f"this is nested {DEEPEST_TREE} operations or statements deep; expected less nesting: "
+            "use several statements"
         )
 
 
 def _refused(source: SourceText, message: str) -> FrontendError:
-    """The parser's message at the user's place."""
+    """Translate a message of the parser to an error at the position in the user's file."""
     placed = _PLACED.match(message)
     if placed is None:
-        what = message.rpartition(": ")[2]
+        message = message.rpartition(": ")[2]
         filled = [number for number, line in enumerate(source.lines, start=1) if line.strip()]
         last = max(filled, default=1)
         column = len(source.lines[last - 1].rstrip()) + 1
-        return source.span(last, column, column + 1).error(_readable(what))
-    line, column, what = int(placed[1]) - _PRELUDE_LINES, int(placed[2]), placed[3]
+        return source.span(last, column, column + 1).error(_readable(message))
+    line, column, message = int(placed[1]) - _PRELUDE_LINES, int(placed[2]), placed[3]
     line = min(max(line, 1), len(source.lines))
-    token = re.match(r"before: (\S+)", what)
+    token = re.match(r"before: (\S+)", message)
     width = len(token[1]) if token is not None else 1
-    return source.span(line, column, column + width).error(_readable(what))
+    return source.span(line, column, column + width).error(_readable(message))
 
 
-def _readable(what: str) -> str:
-    if what.startswith("before: "):
-        return f"not C: unexpected '{what.removeprefix('before: ')}'"
-    if what.startswith("At end of input"):
+def _readable(message: str) -> str:
+    if message.startswith("before: "):
+        return f"not C: unexpected '{message.removeprefix('before: ')}'"
+    if message.startswith("At end of input"):
         return "not C: the text ends inside a function; expected a closing '}'"
-    return f"not C: {what[:1].lower()}{what[1:]}"
+    return f"not C: {message[:1].lower()}{message[1:]}"
 
 
 def _require_shallow(source: SourceText) -> None:
@@ -133,7 +133,10 @@ def _require_shallow(source: SourceText) -> None:
 
 
 def _require_closed_regions(source: SourceText) -> None:
-    """Check the pragmas in the text: where a region is not closed, the parser may not get there."""
+    """Check that scop pragmas come in pairs.
+
+    The check scans the text, because the parser may fail before it reaches a missing pragma.
+    """
     opened: tuple[int, int, int] | None = None
     for number, line in enumerate(source.lines, start=1):
         match = _PRAGMA.match(line)
@@ -145,7 +148,7 @@ def _require_closed_regions(source: SourceText) -> None:
         elif match[1] == "scop":
             raise source.span(*here).error("a region inside a region; expected '#pragma endscop'")
         elif opened is None:
-            raise source.span(*here).error("this ends no region; expected '#pragma scop' before")
+            raise source.span(*here).error("no region is open here; expected '#pragma scop' before")
         else:
             opened = None
     if opened is not None:

@@ -1,11 +1,11 @@
-"""What ``#pragma polysched ...`` says of the kernel around it or of the statement behind it.
+"""Read ``#pragma polysched ...`` and ``#pragma STDC FP_CONTRACT``.
 
 ::
 
-    #pragma polysched shape A[n][m]          A pointer A is an array of that shape, row-major.
-    #pragma polysched assume n >= 1 && m < n  What every caller promises.
-    #pragma polysched reassociate             The next statement, a reduction, may take its terms
-                                              in any order.
+    #pragma polysched shape A[n][m]           The pointer A is a row-major array of this shape.
+    #pragma polysched assume n >= 1 && m < n  Every caller guarantees this condition on sizes.
+    #pragma polysched reassociate             The next statement is a reduction whose terms may be
+                                              combined in any order.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pycparser import c_ast, c_parser
 
 from polysched.errors import FrontendError, suggestion
 from polysched.frontends.scop.parse import ParsedSource
-from polysched.frontends.scop.places import Places
+from polysched.frontends.scop.source_map import SourceMap
 
 REASSOCIATE = "reassociate"
 _KINDS = ("shape", "assume", REASSOCIATE)
@@ -25,9 +25,12 @@ _KINDS = ("shape", "assume", REASSOCIATE)
 
 @dataclass(frozen=True)
 class Pragmas:
-    """What a function's pragmas declare: shapes by name, and promises.
+    """Pragmas of a function.
 
-    ``fp_contract``: what ``#pragma STDC FP_CONTRACT`` says, off if there is none.
+    Attributes:
+        shapes: declared shapes by array name.
+        assumptions: each condition with its pragma.
+        fp_contract: whether ``#pragma STDC FP_CONTRACT ON`` is given; off by default.
     """
 
     shapes: dict[str, Shape]
@@ -37,17 +40,17 @@ class Pragmas:
 
 @dataclass(frozen=True)
 class Shape:
-    """A declared shape, its extents from the outermost, and the pragma that declares it."""
+    """Declared shape of an array: its extents, outermost first, and the pragma."""
 
     extents: tuple[c_ast.Node, ...]
     node: c_ast.Pragma
 
 
-def pragma_of(node: c_ast.Node, places: Places) -> tuple[str, str] | None:
-    """The kind and the rest of a pragma of polysched; None for any other node.
+def pragma_of(node: c_ast.Node, source_map: SourceMap) -> tuple[str, str] | None:
+    """Split a polysched pragma into its kind and the text after it; None for any other node.
 
     Raises:
-        FrontendError: there is no such kind.
+        FrontendError: the kind is unknown.
     """
     if not isinstance(node, c_ast.Pragma):
         return None
@@ -56,15 +59,15 @@ def pragma_of(node: c_ast.Node, places: Places) -> tuple[str, str] | None:
         return None
     kind = words[1] if len(words) > 1 else ""
     if kind not in _KINDS:
-        raise places.error(node, f"unknown pragma '{kind}'{suggestion(kind, _KINDS)}")
+        raise source_map.error(node, f"unknown pragma '{kind}'{suggestion(kind, _KINDS)}")
     return kind, words[2] if len(words) > 2 else ""
 
 
 def pragmas_of(parsed: ParsedSource, function: c_ast.FuncDef) -> Pragmas:
-    """The shapes and promises that a function declares, and those at the file's outermost level.
+    """Collect the pragmas of a function and those at file scope.
 
     Raises:
-        FrontendError: one cannot be read, or declares a shape twice.
+        FrontendError: a pragma is malformed, or declares a shape twice.
     """
     shapes: dict[str, Shape] = {}
     assumptions = []
@@ -74,17 +77,17 @@ def pragmas_of(parsed: ParsedSource, function: c_ast.FuncDef) -> Pragmas:
         words = node.string.split()
         if words[:2] == ["STDC", "FP_CONTRACT"]:
             fp_contract = words[2:] == ["ON"]
-        found = pragma_of(node, parsed.places)
-        if found is None or found[0] == REASSOCIATE:
+        pragma = pragma_of(node, parsed.source_map)
+        if pragma is None or pragma[0] == REASSOCIATE:
             continue
-        kind, text = found
+        kind, text = pragma
         expression = _expression(parsed, node, text)
         if kind == "assume":
             assumptions.append((expression, node))
             continue
         name, extents = _shape(parsed, node, expression)
         if name in shapes:
-            raise parsed.places.error(node, f"the shape of '{name}' is declared twice")
+            raise parsed.source_map.error(node, f"the shape of '{name}' is declared twice")
         shapes[name] = Shape(tuple(extents), node)
     return Pragmas(shapes, tuple(assumptions), fp_contract)
 
@@ -97,7 +100,7 @@ def _inside(node: c_ast.Node) -> Iterator[c_ast.Pragma]:
 
 
 def _expression(parsed: ParsedSource, node: c_ast.Pragma, text: str) -> c_ast.Node:
-    """The expression that a pragma holds, its nodes placed where they stand."""
+    """Parse the expression of a pragma; its nodes get their positions in the file."""
     before = node.coord.column - 1 + node.string.rfind(text)
     program = "\n" * (node.coord.line - 2) + f"int _pragma =\n{' ' * before}{text};"
     try:
@@ -107,8 +110,10 @@ def _expression(parsed: ParsedSource, node: c_ast.Pragma, text: str) -> c_ast.No
     except (c_parser.ParseError, ValueError, AttributeError):
         expression = None
     if not isinstance(expression, c_ast.Node) or ";" in text:
-        raise parsed.places.error(
-            node, f"'{text}' is no expression; expected such as 'shape A[n][m]' or 'assume n >= 1'"
+        raise parsed.source_map.error(
+            node,
+            f"'{text}' is not an expression; expected a pragma such as 'shape A[n][m]' or 'assume "
+            "n >= 1'",
         )
     return expression
 
@@ -126,4 +131,6 @@ def _shape(
 
 
 def _no_shape(parsed: ParsedSource, node: c_ast.Pragma) -> FrontendError:
-    return parsed.places.error(node, "this declares no shape; expected such as 'shape A[n][m]'")
+    return parsed.source_map.error(
+        node, "this declares no shape; expected a pragma such as 'shape A[n][m]'"
+    )

@@ -1,4 +1,4 @@
-"""From a C file to a kernel, in order."""
+"""Translate a C file to a kernel; the stages are called in order."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ from polysched.ir.dtypes import i8, u8
 from polysched.ir.kernel import Kernel, Order
 
 _RETURN = "return"
-"""How the statement that stores the result names it: as no variable can be called."""
+"""Name that the storing statement gives the result: a keyword, so no variable can have it."""
 
 
 @dataclass(frozen=True)
 class CProgram:
-    """A kernel that was read from C.
+    """Kernel that was read from C.
 
     Attributes:
-        kernel: what the region computes; its name is the function's.
-        parsed: the file.
-        region: what became the kernel.
-        outside: what the region uses of its surroundings.
-        variables: all that it could use of them.
-        result: the array that holds what the function returns.
+        kernel: the computation of the region, named after the function.
+        parsed: the syntax tree of the file.
+        region: the translated statements.
+        outside: the variables declared outside the region that it uses.
+        variables: all variables visible in the region, by name.
+        result: the array that holds the return value; None if the function returns none.
     """
 
     kernel: Kernel
@@ -63,28 +63,28 @@ class CProgram:
     result: str | None = None
 
     def c_function(self) -> CFunction:
-        """How C calls the function that the kernel can take the place of.
+        """Return the C signature of the function, which the compiled kernel can replace.
 
         Raises:
-            FrontendError: the kernel is not all that the function does, it uses variables of the
-                file, or its arrays may overlap.
+            FrontendError: the region is only a part of the function, it uses variables of the file,
+                or its arrays may overlap.
         """
-        places = self.parsed.places
+        source_map = self.parsed.source_map
         if not self.region.is_function:
-            raise places.error(
+            raise source_map.error(
                 self.region.node,
-                f"the region is a part of '{self.region.name}' only, and cannot take its place; "
-                "make the region a function of its own",
+                f"the region is only a part of '{self.region.name}' and cannot replace it; make "
+                "the region a function of its own",
             )
-        for name, variable in {one.name: one for one in self._used()}.items():
+        for name, variable in {variable.name: variable for variable in self._used()}.items():
             if variable.origin is Origin.FILE:
-                raise places.error(
+                raise source_map.error(
                     variable.node,
                     f"'{self.region.name}' uses '{name}', a variable of the file, which its object "
                     "cannot reach; pass it as a parameter",
                 )
         self._require_apart()
-        sizes = {one.name for one in self.outside.sizes}
+        sizes = {size.name for size in self.outside.sizes}
         arguments = []
         for variable in self.variables.values():
             if variable.origin is Origin.PARAMETER:
@@ -102,11 +102,12 @@ class CProgram:
         return CFunction(self.region.name, tuple(arguments), self.result)
 
     def with_fast_math(self) -> CProgram:
-        """The program with the freedom that ``-ffast-math`` gives C compilers over sums.
+        """Allow reassociation of all reductions and contraction of ``a * b + c``.
 
-        Every reduction may combine its terms in any order, as under ``#pragma polysched
-        reassociate``, and ``a * b + c`` may round once, as under ``#pragma STDC FP_CONTRACT ON``.
-        NaN, infinities, signed zeros and divisions are as C has them.
+        This is the part of ``-ffast-math`` that concerns sums. Every reduction may combine its
+        terms in any order, as under ``#pragma polysched reassociate``, and ``a * b + c`` may round
+        once, as under ``#pragma STDC FP_CONTRACT ON``. NaN, infinities, signed zeros and divisions
+        keep the semantics of C.
         """
         return replace(self, kernel=replace(with_order(self.kernel, Order.ANY), fp_contract=True))
 
@@ -114,48 +115,53 @@ class CProgram:
         return [*self.outside.sizes, *self.outside.arrays.values()]
 
     def _require_apart(self) -> None:
-        """Check that what is written through one parameter is not reached through another."""
-        arrays = [one for one in self.outside.arrays.values() if one.type.dims]
-        for one in arrays:
+        """Check that no written array may alias another array."""
+        arrays = [variable for variable in self.outside.arrays.values() if variable.type.dims]
+        for written in arrays:
             for other in arrays:
-                if one is other or not self.kernel.arrays[one.name].is_written:
+                if written is other or not self.kernel.arrays[written.name].is_written:
                     continue
-                if one.type.is_restrict or other.type.is_restrict or not _may_alias(one, other):
+                is_restrict = written.type.is_restrict or other.type.is_restrict
+                if is_restrict or not _may_alias(written, other):
                     continue
-                raise self.parsed.places.error(
-                    one.node,
-                    f"'{one.name}' is written and may overlap '{other.name}', as C has it; declare "
-                    f"one of them restrict, as in 'double {one.name}[restrict n]' or "
-                    f"'double *restrict {one.name}'",
+                name = written.name
+                raise self.parsed.source_map.error(
+                    written.node,
+                    f"'{name}' is written and may overlap '{other.name}', as C allows; declare one "
+                    f"of them restrict, as in 'double {name}[restrict n]' or 'double *restrict "
+                    f"{name}'",
                 )
 
 
-def _may_alias(one: Variable, other: Variable) -> bool:
-    """Whether C lets pointers of two types lead to the same object (6.5)."""
-    types = {one.type.dtype, other.type.dtype}
+def _may_alias(first: Variable, second: Variable) -> bool:
+    """Whether C's aliasing rules let two pointers lead to the same object (6.5)."""
+    types = {first.type.dtype, second.type.dtype}
     same_size = len({(dtype.is_float, dtype.bits) for dtype in types if dtype is not None}) == 1
     return same_size or bool(types & {i8, u8})
 
 
 def load_c(path: str | Path, function: str | None = None) -> CProgram:
-    """The kernel that a C file holds.
+    """Read a kernel from a C file.
 
     Args:
-        path: C text, preprocessed or not.
-        function: whose region, or body, becomes the kernel; by default that of the only region, or
-            the only function.
+        path: the C file, preprocessed or not.
+        function: the function whose scop region, or else whole body, becomes the kernel. By
+            default the function with the only region, or the only function.
 
     Raises:
-        FrontendError: the text is no C, or says what no kernel can; the message shows the place.
+        FrontendError: the text is not C, or has no translation to a kernel; the message shows the
+            position.
     """
     return _program(read_source(Path(path)), function)
 
 
 def parse_c(text: str, function: str | None = None, *, path: str = "<text>") -> CProgram:
-    """The kernel that a C text holds, which needs no preprocessor; see `load_c`.
+    """Read a kernel from C text that needs no preprocessor; see `load_c`.
 
     Args:
-        path: how messages name the text.
+        text: the C text.
+        function: as for `load_c`.
+        path: the file name that messages show.
     """
     return _program(source_text(text, path), function)
 
@@ -167,37 +173,38 @@ def _program(source: SourceText, function: str | None) -> CProgram:
     try:
         return _declared(parsed, region, typedefs)
     except KernelError as error:
-        raise parsed.places.error(region.node, str(error)) from None
+        raise parsed.source_map.error(region.node, str(error)) from None
     except RecursionError:
-        raise parsed.places.error(
-            region.node, "an expression or a nest is too deep; expected it simpler"
+        raise parsed.source_map.error(
+            region.node, "expressions or loops are nested too deeply; expected less nesting"
         ) from None
 
 
 def _returning_numbers(parsed: ParsedSource) -> frozenset[str]:
-    """The functions that only return an expression of numbers: regions may call them."""
+    """Find the functions that regions may call: inlinable ones, and min and max functions."""
     typedefs = typedefs_of(parsed.tree)
-    formulas = formulas_of(parsed.tree, typedefs, parsed.places)
-    return frozenset(formulas).union(choices_of(parsed.tree, typedefs, parsed.places))
+    formulas = formulas_of(parsed.tree, typedefs, parsed.source_map)
+    return frozenset(formulas).union(choices_of(parsed.tree, typedefs, parsed.source_map))
 
 
 def _declared(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> CProgram:
-    choices = choices_of(parsed.tree, typedefs, parsed.places)
-    formulas = formulas_of(parsed.tree, typedefs, parsed.places)
+    choices = choices_of(parsed.tree, typedefs, parsed.source_map)
+    formulas = formulas_of(parsed.tree, typedefs, parsed.source_map)
     if typedefs != typedefs_of(parsed.tree):
-        formulas = {}  # a name of a type may mean another one there
+        formulas = {}  # a local typedef may change the types that the functions name
     inlined = Inliner(
-        {name: one for name, one in formulas.items() if name not in choices}, parsed.places
+        {name: formula for name, formula in formulas.items() if name not in choices},
+        parsed.source_map,
     )
     region = replace(region, items=tuple(map(inlined, region.items)))
     items, returned = _without_return(region)
     usage = usage_of(items if returned is None else (*items, returned))
     pragmas = pragmas_of(parsed, region.function)
     around = variables_of(parsed, region, typedefs, usage.used)
-    tables = [one.node for one in around.values() if is_table(one.node)]
-    variables = {name: one for name, one in around.items() if one.node not in tables}
+    tables = [variable.node for variable in around.values() if is_table(variable.node)]
+    variables = {name: variable for name, variable in around.items() if variable.node not in tables}
     functions = own_functions(parsed.tree) - set(choices)
-    scope = Scope(parsed.places, typedefs, frozenset(variables), functions, choices)
+    scope = Scope(parsed.source_map, typedefs, frozenset(variables), functions, choices)
     bind_enumerators(scope, (*parsed.tree.ext, *region.before), usage.used)
     build = KernelBuilder(region.name)
     names = Names()
@@ -207,18 +214,18 @@ def _declared(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> CProg
         result = names.fresh("result")
         items = (*items, _result(scope, build, region, returned, result))
     statements = Statements(scope, build, usage, names)
-    statements.tables(tables)
-    statements.all_of(items)
-    with build.located(parsed.places.location(region.node)):
+    statements.declare_tables(tables)
+    statements.declare_all(items)
+    with build.located(parsed.source_map.location(region.node)):
         kernel = build.kernel()
     kernel = replace(
-        kernel, fp_contract=pragmas.fp_contract, location=parsed.places.location(region.node)
+        kernel, fp_contract=pragmas.fp_contract, location=parsed.source_map.location(region.node)
     )
     return CProgram(with_outputs(kernel), parsed, region, outside, variables, result)
 
 
 def _without_return(region: Region) -> tuple[tuple[c_ast.Node, ...], c_ast.Node | None]:
-    """The statements, and the expression that the last of them returns."""
+    """Split the final return statement off: the other statements and the returned expression."""
     *before, last = region.items or (None,)
     if region.is_function and isinstance(last, c_ast.Return):
         return tuple(before), last.expr
@@ -228,12 +235,14 @@ def _without_return(region: Region) -> tuple[tuple[c_ast.Node, ...], c_ast.Node 
 def _result(
     scope: Scope, build: KernelBuilder, region: Region, returned: c_ast.Node, name: str
 ) -> c_ast.Node:
-    """The statement that stores what the function returns in an array of the kernel's own."""
+    """Declare an output scalar for the return value; return the assignment that stores it."""
     declared = declared_type(
-        region.function.decl.type.type, scope.typedefs, scope.places, region.function.decl
+        region.function.decl.type.type, scope.typedefs, scope.source_map, region.function.decl
     )
     if declared.dtype is None or declared.dims:
-        raise scope.error(returned, f"'{region.name}' returns no number, and this is one")
+        raise scope.error(
+            returned, f"'{region.name}' returns a value, but is not declared to return a number"
+        )
     target = c_ast.ID(_RETURN, returned.coord)
     handle = build.output(name, declared.dtype, ())
     scope.bind(_RETURN, ArrayBinding(handle))

@@ -1,4 +1,4 @@
-"""Which statements of a file become the kernel: a region between pragmas, or a whole function."""
+"""Select the statements that become the kernel: a scop region, or a whole function body."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from polysched.frontends.scop.parse import ParsedSource
 
 @dataclass(frozen=True)
 class Region:
-    """The statements of a kernel.
+    """Statements that become a kernel.
 
     Attributes:
-        function: the function that they stand in.
-        before: the declarations of the blocks around, the outermost first: empty for a function.
+        function: the enclosing function.
+        before: local declarations visible in the region, outermost block first; empty if the region
+            is the whole function.
         items: the statements.
-        is_function: whether they are all that the function does.
-        node: where the region begins, for messages.
+        is_function: whether the region is the whole function body.
+        node: the start of the region, for messages.
     """
 
     function: c_ast.FuncDef
@@ -41,25 +42,26 @@ def find_region(
     function: str | None,
     only_called: Callable[[ParsedSource], Collection[str]] = lambda _: (),
 ) -> Region:
-    """The region that a file holds, or that the named function holds or is.
+    """Find the scop region of a file or function; without one, the whole function.
 
     Args:
         parsed: the file.
-        function: the name, if one is given.
-        only_called: finds functions that are not meant where there is one other.
+        function: the function's name, or None.
+        only_called: returns the helper functions, which are passed over if exactly one other
+            function is left.
 
     Raises:
-        FrontendError: there is no such function, or the choice is not clear.
+        FrontendError: the function does not exist, or there are several candidates.
     """
     functions: dict[str, c_ast.FuncDef] = {}
     for node in parsed.tree.ext:
         if isinstance(node, c_ast.FuncDef):
             if node.decl.name in functions:
-                raise parsed.places.error(node.decl, f"'{node.decl.name}' is defined twice")
+                raise parsed.source_map.error(node.decl, f"'{node.decl.name}' is defined twice")
             if node.param_decls:
-                raise parsed.places.error(
+                raise parsed.source_map.error(
                     node.decl,
-                    f"'{node.decl.name}' declares its parameters behind the parentheses; expected "
+                    f"'{node.decl.name}' declares its parameters after the parentheses; expected "
                     "their types inside",
                 )
             functions[node.decl.name] = node
@@ -79,7 +81,7 @@ def find_region(
     if regions:
         names = sorted({region.name for region in regions})
         if len(names) == 1:
-            raise parsed.places.error(
+            raise parsed.source_map.error(
                 regions[1].node,
                 f"function '{names[0]}' has {len(regions)} regions; expected one: make each a "
                 "function of its own",
@@ -110,7 +112,7 @@ def _regions_in(
     node: c_ast.Node,
     before: tuple[c_ast.Node, ...],
 ) -> Iterator[Region]:
-    """The regions in a node; `before` are the declarations in the blocks around it."""
+    """Find the regions in a node; `before` are the declarations in the enclosing blocks."""
     if not isinstance(node, c_ast.Compound):
         for _, child in node.children():
             yield from _regions_in(parsed, function, child, before)
@@ -123,8 +125,9 @@ def _regions_in(
             opened = position
         elif kind == ["endscop"]:
             if opened is None:
-                raise parsed.places.error(
-                    item, "this ends a region of another block; expected both pragmas in one block"
+                raise parsed.source_map.error(
+                    item,
+                    "this ends a region of another block; expected both pragmas in the same block",
                 )
             inside = tuple(items[opened + 1 : position])
             yield Region(function, before, inside, False, items[opened])
@@ -134,6 +137,6 @@ def _regions_in(
                 before = (*before, item)
             yield from _regions_in(parsed, function, item, before)
     if opened is not None:
-        raise parsed.places.error(
+        raise parsed.source_map.error(
             items[opened], "this region does not end in its block; expected '#pragma endscop' there"
         )

@@ -1,4 +1,4 @@
-"""What the caller gives and gets: which written arrays are outputs."""
+"""Turn inout arrays into outputs where the kernel overwrites every element before reading it."""
 
 from __future__ import annotations
 
@@ -17,29 +17,28 @@ from polysched.legality.bounds import undefined_violation
 from polysched.schedule.program import initial_program
 
 _QUOTA = 500_000
+"""isl operations for one question; an array stays inout if they do not suffice."""
 
 
 @time_budget()
 def with_outputs(kernel: Kernel) -> Kernel:
-    """The kernel with those inout arrays as outputs of which it writes every element, and reads
-    none before.
+    """Make every inout array an output if all its elements are written, none read before.
 
-    Where that cannot be told, an array stays as it is, which is always right.
+    If this cannot be proved, the array stays inout, which is always correct.
     """
     candidates = {name for name in kernel.arrays if _is_all_written(kernel, name)}
     while candidates:
-        found = replace(kernel, arrays=_as_outputs(kernel.arrays, candidates))
+        changed = replace(kernel, arrays=_as_outputs(kernel.arrays, candidates))
         try:
             with operation_quota(_QUOTA):
-                violation = undefined_violation(initial_program(found))
+                violation = undefined_violation(initial_program(changed))
         except (isl.Error, QuotaExceededError, PolyschedError):
             return kernel
         if violation is None:
-            return found
-        guilty = {name for name in candidates if name == violation.array}
-        if not guilty:
+            return changed
+        if violation.array not in candidates:
             return kernel
-        candidates -= guilty
+        candidates.remove(violation.array)
     return kernel
 
 
@@ -53,7 +52,7 @@ def _as_outputs(arrays: Mapping[str, Array], names: set[str]) -> Mapping[str, Ar
 
 
 def _is_all_written(kernel: Kernel, name: str) -> bool:
-    """Whether the kernel writes every element of an inout array, whatever the sizes are."""
+    """Whether the kernel writes every element of an inout array, for all sizes."""
     array = kernel.arrays[name]
     if array.role is not Role.INOUT:
         return False

@@ -1,4 +1,4 @@
-"""Pointers into an array that stay where they are: ``float *row = A + i*m;``, ``= &A[i][0];``."""
+"""Row pointers that never move: ``float *row = A + i*m;`` or ``float *row = &A[i][0];``."""
 
 from __future__ import annotations
 
@@ -8,40 +8,42 @@ from pycparser import c_ast
 
 from polysched.frontends.scop.affine import affine, require_signed
 from polysched.frontends.scop.integers import plus
-from polysched.frontends.scop.linearized import NOTHING, polynomial_value
+from polysched.frontends.scop.linearized import NO_OFFSET, polynomial_value
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.ir.expressions import Expression
 
 
 @dataclass(frozen=True)
 class RowBinding(ArrayBinding):
-    """A name that stands for a part of an array of the kernel.
+    """Pointer to a row of an array, or to an element within a row.
 
-    ``prefix``: the first subscripts; ``offset``: what is added to the next one, in C.
+    Attributes:
+        prefix: the leading subscripts, which select the row.
+        offset: the addend of the next subscript; linearized if the array is.
     """
 
     prefix: tuple[Expression, ...] = ()
-    offset: Expression = NOTHING
+    offset: Expression = NO_OFFSET
 
     @property
     def rank(self) -> int:
-        """Subscripts that an element takes in C behind the pointer."""
+        """Number of C subscripts between the pointer and an element."""
         return super().rank - len(self.prefix)
 
 
 def row_of(scope: Scope, node: c_ast.Node) -> RowBinding | None:
-    """The part of an array that a pointer leads to; None if it is nothing of the kind.
+    """Translate a pointer expression to a row of an array; None if it is not such a pointer.
 
     Raises:
-        FrontendError: its place is not affine.
+        FrontendError: the address is not affine.
     """
     match node:
         case c_ast.ID():
-            found = scope.lookup(node)
-            if isinstance(found, RowBinding):
-                return found
-            if isinstance(found, ArrayBinding) and found.rank:
-                return RowBinding(found.handle, found.is_flat, found.is_const, found.guards)
+            binding = scope.lookup(node)
+            if isinstance(binding, RowBinding):
+                return binding
+            if isinstance(binding, ArrayBinding) and binding.rank:
+                return RowBinding(binding.handle, binding.is_flat, binding.is_const, binding.guards)
         case c_ast.BinaryOp(op="+", left=left, right=right):
             inner = row_of(scope, left)
             return None if inner is None else _moved(scope, inner, right)
@@ -53,7 +55,7 @@ def row_of(scope: Scope, node: c_ast.Node) -> RowBinding | None:
             if inner is None or inner.rank < 2:
                 return None
             moved = _moved(scope, inner, subscript)
-            return replace(moved, prefix=(*moved.prefix, moved.offset), offset=NOTHING)
+            return replace(moved, prefix=(*moved.prefix, moved.offset), offset=NO_OFFSET)
     return None
 
 

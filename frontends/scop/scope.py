@@ -1,4 +1,4 @@
-"""What names mean at a place of the text, and which instances get there."""
+"""Scopes: name bindings, and the statement instances that reach a point of the program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pycparser import c_ast
 from polysched.errors import FrontendError, KernelError, suggestion
 from polysched.frontends.scop.choices import Choice
 from polysched.frontends.scop.constants import header_of
-from polysched.frontends.scop.places import Places
+from polysched.frontends.scop.source_map import SourceMap
 from polysched.frontends.scop.types import Typedefs
 from polysched.ir.affine import instance_space, to_set
 from polysched.ir.array_handle import ArrayHandle
@@ -28,10 +28,13 @@ from polysched.ir.source import SourceLocation
 
 @dataclass(frozen=True)
 class ArrayBinding:
-    """A name that stands for an array of the kernel; a scalar is one without dimensions.
+    """Name of an array of the kernel; a scalar is an array without dimensions.
 
-    ``is_flat``: it has one subscript in C, over all elements of its declared shape. ``guards``:
-    the conditions on data around its declaration.
+    Attributes:
+        handle: the array in the kernel builder.
+        is_flat: whether C accesses the array by one linearized subscript.
+        is_const: whether the elements cannot be written.
+        guards: number of data-dependent conditions around the declaration.
     """
 
     handle: ArrayHandle
@@ -46,25 +49,28 @@ class ArrayBinding:
 
     @property
     def dtype(self) -> DType:
-        """Of an element."""
+        """The type of an element."""
         return self.array.dtype
 
     @property
     def rank(self) -> int:
-        """Subscripts that an element takes in C."""
+        """Number of subscripts of an element in C."""
         return 1 if self.is_flat else len(self.array.shape)
 
     def element(self, subscripts: tuple[Expression, ...], location: SourceLocation) -> Load:
-        """The value of an element."""
+        """Return the load of an element."""
         return Load(self.array.name, subscripts, self.array.dtype, location)
 
 
 @dataclass(frozen=True)
 class IntegerBinding:
-    """A name that stands for an integer known before the statements: a size, an index, or affine
-    in those.
+    """Name of an integer that does not depend on data: a size, an index, or a function of them.
 
-    ``is_affine``: if not, it is a polynomial in those, which linearized subscripts may use.
+    Attributes:
+        value: the integer, as an expression of sizes and indices.
+        dtype: its type in C.
+        is_affine: whether the value is affine. A polynomial may only be used in linearized
+            subscripts.
     """
 
     value: Expression
@@ -73,13 +79,13 @@ class IntegerBinding:
 
     @property
     def is_index(self) -> bool:
-        """Whether it is the variable of a loop."""
+        """Whether the name is a loop variable."""
         return isinstance(self.value, Index)
 
 
 @dataclass(frozen=True)
 class EndedBinding:
-    """The variable of a loop, declared outside it: what it holds elsewhere is not followed."""
+    """Loop variable outside its loop, where its value is not tracked and cannot be used."""
 
     node: c_ast.Node
     dtype: DType
@@ -89,25 +95,25 @@ Binding: TypeAlias = ArrayBinding | IntegerBinding | EndedBinding
 
 
 class Scope:
-    """The names that can be used, the loops and conditions around, and proofs about them.
+    """Visible names, enclosing loops and conditions, and proofs of conditions under these.
 
     Args:
-        places: of the text.
-        typedefs: the types that it names.
-        known: names that could have been meant, for messages.
-        functions: what the file itself says that a function of that name is.
-        choices: the functions of the file that may be called.
+        source_map: source positions of the file.
+        typedefs: the typedefs of the file.
+        known: declared names, which messages may suggest.
+        functions: functions of math.h and the like that the file defines itself.
+        choices: the min and max functions that the file defines.
     """
 
     def __init__(
         self,
-        places: Places,
+        source_map: SourceMap,
         typedefs: Typedefs,
         known: frozenset[str],
         functions: frozenset[str] = frozenset(),
         choices: Mapping[str, Choice] = MappingProxyType({}),
     ) -> None:
-        self.places = places
+        self.source_map = source_map
         self._known = known
         self._functions = functions
         self.choices = choices
@@ -120,7 +126,7 @@ class Scope:
 
     @property
     def indices(self) -> tuple[str, ...]:
-        """The indices of the loops around."""
+        """The indices of the enclosing loops, outermost first."""
         return self._indices
 
     @property
@@ -129,12 +135,12 @@ class Scope:
         return self._parameters
 
     def add_parameter(self, name: str) -> None:
-        """A size that conditions may name from now on."""
+        """Add a size."""
         self._parameters = (*self._parameters, name)
         self._domain = None
 
     def bind(self, name: str, binding: Binding) -> None:
-        """Give a name its meaning in the innermost block."""
+        """Bind a name in the innermost block."""
         self._names[-1][name] = binding
 
     def is_own(self, name: str) -> bool:
@@ -142,62 +148,62 @@ class Scope:
         return name in self._names[-1]
 
     def find(self, name: str) -> Binding | None:
-        """What a name means, None if nothing."""
+        """Return the binding of a name; None if the name is not bound."""
         return next((block[name] for block in reversed(self._names) if name in block), None)
 
     def lookup(self, node: c_ast.ID) -> ArrayBinding | IntegerBinding:
-        """What a name means.
+        """Return the binding of a name.
 
         Raises:
-            FrontendError: nothing, or the variable of a loop that has ended.
+            FrontendError: the name is not bound, or is a loop variable outside its loop.
         """
-        found = self.find(node.name)
-        if isinstance(found, EndedBinding):
+        binding = self.find(node.name)
+        if isinstance(binding, EndedBinding):
             raise self.error(
                 node,
-                f"'{node.name}' is a loop's variable and is used outside the loop; use its bound, "
-                "or another variable",
+                f"'{node.name}' is a loop variable and is used outside its loop; use the loop's "
+                "bound, or another variable",
             )
-        if found is None:
+        if binding is None:
             names = self._known.union(*self._names)
             header = header_of(node.name)
             if header is not None:
                 raise self.error(
                     node, f"'{node.name}' is not declared; write '#include <{header}>'"
                 )
-            if node.name in names:  # its turn is after the sizes and what is promised of them
+            if node.name in names:  # arrays are bound after the sizes and the assumptions on them
                 raise self.error(
                     node,
-                    f"'{node.name}' is an array, or a number that is no size; expected sizes and "
-                    "integers here",
+                    f"'{node.name}' is an array, or a number that is not a size; expected sizes "
+                    "and integers here",
                 )
             macro = f"; CPPFLAGS=-D{node.name}=... makes it a macro" if node.name.isupper() else ""
             raise self.error(
                 node, f"'{node.name}' is not declared{suggestion(node.name, names)}{macro}"
             )
-        return found
+        return binding
 
     def require_known(self, node: c_ast.ID) -> None:
-        """Check that a function that is called is not one of the file's own.
+        """Check that the file does not redefine a called function.
 
         Raises:
-            FrontendError: it is, and so need not be what the name means elsewhere.
+            FrontendError: the file declares the function, so it may differ from the library's.
         """
         if node.name in self._functions:
             raise self.error(
                 node,
-                f"'{node.name}' is a function of this file, which kernels cannot call unless all "
-                "it does is to return an expression of its numbers; make it a macro, or write "
-                "what it computes",
+                f"'{node.name}' is a function of this file, which kernels cannot call unless its "
+                "body is only 'return' of an expression of its parameters; make it a macro, or "
+                "write the expression itself",
             )
 
     def error(self, node: c_ast.Node, reason: str) -> FrontendError:
-        """The error about a node of the tree."""
-        return self.places.error(node, reason)
+        """Build an error that underlines a node."""
+        return self.source_map.error(node, reason)
 
     @contextmanager
     def block(self) -> Iterator[None]:
-        """Names bound inside mean nothing afterwards."""
+        """Open a block: names bound inside are dropped at its end."""
         self._names.append({})
         try:
             yield
@@ -206,7 +212,7 @@ class Scope:
 
     @contextmanager
     def loop(self, index: str, first: Expression, end: Expression, step: int) -> Iterator[None]:
-        """The inside of a loop from ``first`` to ``end``, excluded."""
+        """Enter a loop over ``range(first, end, step)``."""
         variable = Index(index)
         if step > 0:
             conditions = [first <= variable, variable < end]
@@ -219,7 +225,7 @@ class Scope:
 
     @contextmanager
     def variable(self, index: str, *conditions: Expression) -> Iterator[None]:
-        """Inside, there is one more index, for which conditions hold."""
+        """Add an index on which conditions hold, until the end of the ``with`` block."""
         before = self._indices
         self._indices = (*before, index)
         try:
@@ -231,7 +237,7 @@ class Scope:
 
     @contextmanager
     def assuming(self, *conditions: Expression) -> Iterator[None]:
-        """The instances inside are those at which conditions hold."""
+        """Assume conditions until the end of the ``with`` block."""
         before = self._conditions
         self._conditions = (*before, *conditions)
         self._domain = None
@@ -242,16 +248,16 @@ class Scope:
             self._domain = None
 
     def assume(self, condition: Expression) -> None:
-        """A condition over the sizes that always holds."""
+        """Assume a condition on the sizes permanently."""
         self._conditions = (*self._conditions, condition)
         self._domain = None
 
     def is_reached(self) -> bool:
-        """Whether an instance gets here, for some values of the sizes."""
+        """Whether any instance reaches this point, for some sizes."""
         return not self._instances().is_empty()
 
     def proves(self, condition: Expression) -> bool:
-        """Whether an affine condition holds at every instance that gets here."""
+        """Whether an affine condition provably holds at every instance that reaches this point."""
         try:
             with limited(KernelError, "too intricate"):
                 domain = self._instances()
@@ -263,18 +269,18 @@ class Scope:
     def _instances(self) -> isl.Set:
         if self._domain is None:
             space = instance_space(self._parameters, "", self._indices)
-            found = isl.Set.universe(space)
-            with limited(KernelError, "the loops and conditions around are too intricate"):
+            domain = isl.Set.universe(space)
+            with limited(KernelError, "the enclosing loops and conditions are too intricate"):
                 for condition in self._conditions:
-                    found = found.intersect(to_set(condition, space))
-            self._domain = found
+                    domain = domain.intersect(to_set(condition, space))
+            self._domain = domain
         return self._domain
 
     def require_affine(self, node: c_ast.Node, condition: Expression) -> None:
-        """Check that isl takes a condition here.
+        """Check that a condition can be converted to an isl set.
 
         Raises:
-            FrontendError: it is not affine, or too intricate.
+            FrontendError: the condition is not affine, or exceeds the limits on isl.
         """
         space = instance_space(self._parameters, "", self._indices)
         try:
@@ -285,5 +291,5 @@ class Scope:
 
 
 def size(name: str, dtype: DType) -> IntegerBinding:
-    """The binding of a parameter of the kernel."""
+    """Return the binding of a parameter of the kernel."""
     return IntegerBinding(Parameter(name), dtype)

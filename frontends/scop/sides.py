@@ -1,4 +1,4 @@
-"""Ifs over sizes, indices and data to statements of a kernel."""
+"""Translate ``if`` statements: affine conditions to domains, conditions on data to selects."""
 
 from __future__ import annotations
 
@@ -30,14 +30,16 @@ from polysched.ir.traversal import walk
 
 @dataclass(frozen=True)
 class Branches(ABC):
-    """Declares the two sides of ifs; what the sides hold is declared by a class made of this one.
+    """Translator of ``if`` statements; subclasses translate the statements inside.
 
     Attributes:
-        scope: what names mean; the nest that is open in `build` too.
-        usage: of the region's names.
-        arrays: names of arrays, `labels`: of statements.
-        guards: the conditions on data around.
-        unset: local variables that nothing has been assigned to, with the loops around them.
+        scope: the visible names; its loops and conditions are open in `build` too.
+        build: the builder that the statements are declared with.
+        usage: the uses of each name in the region.
+        arrays: names of arrays and loops in the kernel.
+        labels: names of statements in the kernel.
+        guards: the enclosing conditions that depend on data.
+        unset: local scalars without an assignment so far, with the loops around their declaration.
     """
 
     scope: Scope
@@ -49,11 +51,11 @@ class Branches(ABC):
     unset: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @abstractmethod
-    def all_of(self, nodes: tuple[c_ast.Node, ...]) -> None:
-        """Declare statements, in a block of their own."""
+    def declare_all(self, nodes: tuple[c_ast.Node, ...]) -> None:
+        """Declare statements in a new block."""
 
-    def branch(self, node: c_ast.If, parts: int = 0) -> None:
-        """Declare both sides; `parts` of the condition are known by now."""
+    def declare_if(self, node: c_ast.If, parts: int = 0) -> None:
+        """Declare both branches of an ``if``; `parts` operands of its condition are decided."""
         try:
             holds = condition(self.scope, node.cond)
         except FrontendError as error:
@@ -64,7 +66,7 @@ class Branches(ABC):
             if 2 ** (parts + 1) > MOST_CASES:
                 raise self.scope.error(
                     node.cond,
-                    f"more than {MOST_CASES} cases of a condition that depends on data in part; "
+                    f"more than {MOST_CASES} cases of a condition that depends partly on data; "
                     "expected fewer in one if",
                 ) from None
             unset = dict(self.unset)
@@ -80,14 +82,14 @@ class Branches(ABC):
         for branch, taken in ((node.iftrue, holds), (node.iffalse, ~holds)):
             if branch is not None:
                 with self.where(node.cond, taken), self._side(unset) as side:
-                    side.all_of((branch,))
+                    side.declare_all((branch,))
 
     @contextmanager
     def _side(self, unset: Mapping[str, tuple[str, ...]]) -> Iterator[Self]:
-        """One side of an affine condition, which what the other side assigns to does not reach.
+        """Enter one branch of an affine condition; assignments in the other do not reach it.
 
         Args:
-            unset: before the condition.
+            unset: the unassigned variables before the condition.
         """
         side = replace(self, unset=dict(unset))
         yield side
@@ -95,49 +97,50 @@ class Branches(ABC):
             self.unset.pop(name, None)
 
     def _decided(self, node: c_ast.If, rest: c_ast.Node | bool, parts: int) -> None:
-        """An if whose condition is what is left of it where a part is known."""
+        """Declare an ``if`` whose condition is simplified to `rest`."""
         if not isinstance(rest, bool):
-            self.branch(c_ast.If(rest, node.iftrue, node.iffalse, node.coord), parts)
+            self.declare_if(c_ast.If(rest, node.iftrue, node.iffalse, node.coord), parts)
             return
         branch = node.iftrue if rest else node.iffalse
         if branch is not None:
-            self.all_of((branch,))
+            self.declare_all((branch,))
 
     def _branch_over_data(self, node: c_ast.If, not_affine: FrontendError) -> None:
-        """Both sides are computed; what they assign to stays as it is where they are not taken."""
+        """Declare both branches without control flow: each store selects the new or old value."""
         holds = Values(self.scope).truth(node.cond)
         nodes = list(walk(holds))
-        reads = {one.array for one in nodes if isinstance(one, Load)}
-        if not reads and any(one.dtype and one.dtype.kind is NumberKind.UNSIGNED for one in nodes):
+        reads = {load.array for load in nodes if isinstance(load, Load)}
+        if not reads and any(e.dtype and e.dtype.kind is NumberKind.UNSIGNED for e in nodes):
+            # An unsigned condition on sizes and indices alone is not treated as data.
             raise not_affine
         first, second = only_assignment(node.iftrue), only_assignment(node.iffalse)
         if first is not None and second is not None and self._is_same_target(first, second):
             binding, _ = element_of(self.scope, first.lvalue)
-            self.all_of((as_choice(node, first, second, binding.dtype),))
+            self.declare_all((as_choice(node, first, second, binding.dtype),))
             return
         is_only = first is not None and node.iffalse is None
         if not is_only and reads & self._assigned_in(node):
             holds = self._kept(node.cond, holds)
         for branch, taken in ((node.iftrue, holds), (node.iffalse, ~holds)):
             if branch is not None:
-                replace(self, guards=(*self.guards, taken)).all_of((branch,))
+                replace(self, guards=(*self.guards, taken)).declare_all((branch,))
 
     def _is_same_target(self, first: c_ast.Assignment, second: c_ast.Assignment) -> bool:
-        """Whether two assignments without an operator are to one element."""
-        texts = {self.scope.places.source_of(one.lvalue) for one in (first, second)}
+        """Whether two plain assignments have the same target."""
+        texts = {self.scope.source_map.text(node.lvalue) for node in (first, second)}
         return first.op == second.op == "=" and len(texts) == 1
 
     def _assigned_in(self, node: c_ast.If) -> set[str]:
-        """The arrays of the kernel that an if may assign to."""
-        found = map(self.scope.find, usage_of((node,)).assigned)
-        return {one.array.name for one in found if isinstance(one, ArrayBinding)}
+        """Return the kernel arrays that an ``if`` may assign to."""
+        bindings = map(self.scope.find, usage_of((node,)).assigned)
+        return {binding.array.name for binding in bindings if isinstance(binding, ArrayBinding)}
 
     def _kept(self, node: c_ast.Node, holds: Expression) -> Expression:
-        """A condition as it is before the branch changes what it reads."""
+        """Store a condition in a temporary, because the branches change its operands."""
         if not self.scope.is_reached():
             return holds
         name = self.arrays.fresh("condition", self.scope.indices)
-        with self.reported(node), self.build.located(self.scope.places.location(node)):
+        with self.reported(node), self.build.located(self.scope.source_map.location(node)):
             handle = self.build.temporary(name, boolean, ())
             with self.build.statement(self.labels.fresh(name)):
                 handle[()] = holds
@@ -145,7 +148,7 @@ class Branches(ABC):
 
     @contextmanager
     def where(self, node: c_ast.Node, holds: Expression) -> Iterator[None]:
-        """The inside of a condition."""
+        """Restrict the statements inside to the instances at which a condition holds."""
         with contextlib.ExitStack() as stack:
             with self.reported(node):
                 stack.enter_context(self.build.where(holds))
@@ -153,9 +156,10 @@ class Branches(ABC):
             yield
 
     def guard(self, binding: ArrayBinding) -> Expression | None:
-        """The condition on data under which an assignment counts.
+        """Return the condition on data under which an assignment takes effect.
 
-        None: it may be done anyway, since nothing else can see the value that is lost.
+        Return None if the assignment may be unconditional: the variable is declared under the same
+        conditions, or this is its first assignment and in the same loops, so no value is lost.
         """
         is_first = self.unset.pop(binding.array.name, None) == self.scope.indices
         guards = self.guards[binding.guards :]
@@ -163,7 +167,7 @@ class Branches(ABC):
 
     @contextmanager
     def reported(self, node: c_ast.Node) -> Iterator[None]:
-        """What the builder refuses is an error at a node."""
+        """Report errors of the kernel builder at a node."""
         try:
             yield
         except KernelError as error:

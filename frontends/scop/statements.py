@@ -1,4 +1,4 @@
-"""C statements to the statements of a kernel."""
+"""Translate C statements to statements of a kernel."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ from polysched.ir.expressions import Expression, Index
 from polysched.ir.kernel import Order
 
 _REFUSED: Mapping[type[c_ast.Node], str] = {
-    c_ast.While: "a while loop; expected a for loop whose bounds are affine",
-    c_ast.DoWhile: "a do loop; expected a for loop whose bounds are affine",
+    c_ast.While: "a while loop; expected a for loop with affine bounds",
+    c_ast.DoWhile: "a do loop; expected a for loop with affine bounds",
     c_ast.Break: "break leaves a loop early; expected loops that run to their end",
-    c_ast.Continue: "continue that does not end an if of the body; expected an if around the rest",
-    c_ast.Goto: "a jump; expected for loops and ifs",
+    c_ast.Continue: "continue must end an if directly inside the loop body; expected an if around "
+    "the rest of the body",
+    c_ast.Goto: "a goto; expected for loops and ifs",
     c_ast.Switch: "a switch; expected ifs",
     c_ast.Return: "return inside the region; expected it as the function's last statement",
     c_ast.FuncCall: "a call as a statement has side effects; expected an assignment",
@@ -45,29 +46,29 @@ _SUPPORTED = "expected assignments, for loops and ifs"
 
 
 class Statements(Branches):
-    """Declares the statements of a region."""
+    """Translator of the statements of a region."""
 
-    def all_of(self, nodes: tuple[c_ast.Node, ...]) -> None:
-        """Declare statements, in a block of their own.
+    def declare_all(self, nodes: tuple[c_ast.Node, ...]) -> None:
+        """Declare statements in a new block.
 
         Raises:
-            FrontendError: one is nothing that a kernel can do.
+            FrontendError: a statement is not supported in kernels.
         """
         with self.scope.block():
             order: Order | None = None
             for node in nodes:
-                pragma = pragma_of(node, self.scope.places)
+                pragma = pragma_of(node, self.scope.source_map)
                 if pragma is not None and pragma[0] == REASSOCIATE:
                     order = Order.ANY
                 elif not isinstance(node, c_ast.Pragma):
                     self._statement(node, None, order)
                     order = None
 
-    def tables(self, nodes: Iterable[c_ast.Decl]) -> None:
-        """Declare constant arrays from around the region, in the block that is open.
+    def declare_tables(self, nodes: Iterable[c_ast.Decl]) -> None:
+        """Declare the constant arrays from outside the region, in the current block.
 
         Raises:
-            FrontendError: one has values that no kernel can have.
+            FrontendError: an initializer is not supported in kernels.
         """
         for node in nodes:
             self._declaration(node)
@@ -75,16 +76,16 @@ class Statements(Branches):
     def _statement(self, node: c_ast.Node, label: str | None, order: Order | None) -> None:
         match node:
             case c_ast.Compound(block_items=items):
-                self.all_of(tuple(items or ()))
+                self.declare_all(tuple(items or ()))
             case c_ast.For():
                 self._loop(node)
             case c_ast.If():
-                self.branch(node)
+                self.declare_if(node)
             case c_ast.Assignment():
                 self._assignment(node, node.lvalue, node.op, node.rvalue, label, order)
             case c_ast.UnaryOp(op=operator, expr=target) if operator in _CHANGES:
-                one = c_ast.Constant("int", "1", node.coord)
-                self._assignment(node, target, _CHANGES[operator], one, label, order)
+                step = c_ast.Constant("int", "1", node.coord)
+                self._assignment(node, target, _CHANGES[operator], step, label, order)
             case c_ast.Label(name=name, stmt=inner):
                 self._statement(inner, name, order)
             case c_ast.Decl():
@@ -97,8 +98,8 @@ class Statements(Branches):
             case c_ast.Cast(to_type=c_ast.Typename(), expr=c_ast.ID()):
                 pass  # (void)x; keeps compilers quiet
             case _:
-                what = _REFUSED.get(type(node), f"a statement without effect; {_SUPPORTED}")
-                raise self.scope.error(node, what)
+                reason = _REFUSED.get(type(node), f"a statement without effect; {_SUPPORTED}")
+                raise self.scope.error(node, reason)
 
     # -- loops -----------------------------------------------------------------------------------
 
@@ -115,7 +116,7 @@ class Statements(Branches):
             stack.enter_context(self.scope.loop(index, *bounds))
             stack.enter_context(self.scope.block())
             self.scope.bind(start.name, IntegerBinding(Index(index), start.dtype))
-            self.all_of((without_continue(node.stmt),))
+            self.declare_all((without_continue(node.stmt),))
 
     # -- assignments -----------------------------------------------------------------------------
 
@@ -132,13 +133,13 @@ class Statements(Branches):
             self._statement(value, None, Order.EXACT)
             value = value.lvalue
         if not is_element(target):
-            shown = self.scope.places.source_of(target)
+            shown = self.scope.source_map.text(target)
             raise self.scope.error(target, f"'{shown}' cannot be assigned to; expected an element")
-        name = self.scope.find(base_name(target))
-        if isinstance(name, IntegerBinding) and isinstance(target, c_ast.ID):
-            what = "a loop's variable" if name.is_index else "taken for a constant"
-            raise self.scope.error(target, f"'{target.name}' is {what}, and cannot be assigned to")
-        if isinstance(target, c_ast.ID) and isinstance(name, ArrayBinding) and name.rank:
+        named = self.scope.find(base_name(target))
+        if isinstance(named, IntegerBinding) and isinstance(target, c_ast.ID):
+            kind = "a loop variable" if named.is_index else "a constant"
+            raise self.scope.error(target, f"'{target.name}' is {kind} and cannot be assigned to")
+        if isinstance(target, c_ast.ID) and isinstance(named, ArrayBinding) and named.rank:
             raise moved_pointer(self.scope, node, target.name)
         binding, _ = element_of(self.scope, target)
         if binding.is_const:
@@ -148,7 +149,7 @@ class Statements(Branches):
         self._by_cases(Store(node, target, operator, value, label, order, guard), {})
 
     def _by_cases(self, store: Store, decisions: Decisions) -> None:
-        """Declare a statement once for each outcome of the conditions that guard its reads."""
+        """Declare a statement once per outcome of the affine conditions that guard its reads."""
         if not self.scope.is_reached():
             return
         case = next_case(self.scope, store.value, decisions)
@@ -168,7 +169,7 @@ class Statements(Branches):
 
     def _store(self, store: Store, decisions: Decisions) -> None:
         binding, subscripts = element_of(self.scope, store.target)
-        location = self.scope.places.location(store.target)
+        location = self.scope.source_map.location(store.target)
         own = binding.element(subscripts, location)
         value = stored(store, Values(self.scope, decisions), own)
         if self.labels.count >= MOST_STATEMENTS:
@@ -194,32 +195,33 @@ class Statements(Branches):
                 raise self.scope.error(
                     node, f"'{node.name}' is {storage}; expected a variable of the region's own"
                 )
-        found = declared_type(node.type, self.scope.typedefs, self.scope.places, node)
-        if found.is_pointer and node.init is not None:
+        ctype = declared_type(node.type, self.scope.typedefs, self.scope.source_map, node)
+        if ctype.is_pointer and node.init is not None:
             row = row_of(self.scope, node.init)
-            if row is not None and row.dtype == found.dtype and row.rank == len(found.dims):
-                is_const = row.is_const or found.is_const
+            if row is not None and row.dtype == ctype.dtype and row.rank == len(ctype.dims):
+                is_const = row.is_const or ctype.is_const
                 self.scope.bind(node.name, replace(row, is_const=is_const))
                 return
-        if found.is_pointer or found.dtype is None:
+        if ctype.is_pointer or ctype.dtype is None:
             raise self.scope.error(
                 node,
-                f"'{node.name}' is a pointer inside the region, which could lead anywhere; use the "
-                "array itself, or a pointer to its type that does not move: T *row = A[i];",
+                f"'{node.name}' is a pointer that is not initialized to a row of an array of the "
+                "same type; use the array itself, or a pointer that never moves, as in T *row = "
+                "A[i];",
             )
-        if found.dims:
-            self._local_array(node, found)
+        if ctype.dims:
+            self._local_array(node, ctype)
         elif node.name in self.usage.loop_variables and node.name not in self.usage.assigned:
-            self.scope.bind(node.name, EndedBinding(node, found.dtype))
-        elif not self._constant(node, found.dtype):
-            name = self._local(node, found.dtype, ())
+            self.scope.bind(node.name, EndedBinding(node, ctype.dtype))
+        elif not self._constant(node, ctype.dtype):
+            name = self._local(node, ctype.dtype, ())
             self.unset[name] = self.scope.indices
             if node.init is not None:
                 target = c_ast.ID(node.name, node.coord)
                 self._assignment(node, target, "=", node.init, None, Order.EXACT)
 
     def _constant(self, node: c_ast.Decl, dtype: DType) -> bool:
-        """Bind an integer that never changes and is affine; whether it is one."""
+        """Bind a local integer that never changes and is affine; return False for any other."""
         is_fixed = node.init is not None and node.name not in self.usage.assigned
         if not is_fixed or not dtype.is_integer:
             return False
@@ -231,37 +233,37 @@ class Statements(Branches):
         return True
 
     def _polynomial(self, node: c_ast.Decl, dtype: DType) -> bool:
-        """Bind ``int row = i * m;``; whether it is such a number."""
+        """Bind a local polynomial such as ``int row = i * m;``; return False for any other."""
         try:
             value = polynomial_value(self.scope, node.init)
-            given = c_type_of(Values(self.scope).value(node.init))
+            source = c_type_of(Values(self.scope).value(node.init))
         except FrontendError:
             return False
-        if not (dtype.is_signed and given.is_signed and given.bits <= dtype.bits):
-            return False  # it may be another number there
+        if not (dtype.is_signed and source.is_signed and source.bits <= dtype.bits):
+            return False  # the conversion may change the value
         self.scope.bind(node.name, IntegerBinding(value, dtype, is_affine=False))
         return True
 
-    def _local_array(self, node: c_ast.Decl, found: CType) -> None:
-        found = completed(self.scope, node, found)
+    def _local_array(self, node: c_ast.Decl, declared: CType) -> None:
+        ctype = completed(self.scope, node, declared)
         extents = []
-        for dim in found.dims:
+        for dim in ctype.dims:
             if dim is None:
                 raise self.scope.error(node, f"the extent of '{node.name}' is not declared")
             extents.append(affine(self.scope, dim).value)
-        assert found.dtype is not None
-        self._local(node, found.dtype, tuple(extents))
+        assert ctype.dtype is not None
+        self._local(node, ctype.dtype, tuple(extents))
         if node.init is not None:
-            for target, value in initial_values(self.scope, node, found):
+            for target, value in initial_values(self.scope, node, ctype):
                 self._assignment(target, target, "=", value, None, Order.EXACT)
         binding = self.scope.find(node.name)
         assert isinstance(binding, ArrayBinding)
-        self.scope.bind(node.name, replace(binding, is_const=found.is_const))
+        self.scope.bind(node.name, replace(binding, is_const=ctype.is_const))
 
     def _local(self, node: c_ast.Decl, dtype: DType, extents: tuple[Expression, ...]) -> str:
-        """Declare a variable of a block; its name in the kernel."""
+        """Declare a temporary for a local variable; return its name in the kernel."""
         name = self.arrays.fresh(node.name, self.scope.indices)
-        location = self.scope.places.location(node)
+        location = self.scope.source_map.location(node)
         with self.reported(node), self.build.located(location):
             handle = self.build.temporary(name, dtype, extents)
         self.scope.bind(node.name, ArrayBinding(handle, guards=len(self.guards)))

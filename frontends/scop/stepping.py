@@ -1,4 +1,4 @@
-"""Loops that step inside their condition: ``for (i = n; i-- > 0;)``."""
+"""Normalize loops whose condition contains the step: ``for (i = n; i-- > 0;)``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.integers import moved
+from polysched.frontends.scop.integers import with_offset
 from polysched.frontends.scop.scope import Scope
 from polysched.frontends.scop.types import c_name, type_range
 from polysched.ir.dtypes import DType
@@ -18,12 +18,12 @@ _STEPS = {"p++": 1, "++": 1, "p--": -1, "--": -1}
 
 @dataclass(frozen=True)
 class SteppedLoop:
-    """A loop with its condition and its step apart.
+    """Loop whose condition and step are separate.
 
     Attributes:
-        node: the loop ``for (v = first; condition(v); v += step)``.
-        before: what is added to the first value before the condition is tested.
-        inside: what is added to ``v`` to give the variable in the body.
+        node: the loop ``for (v = first + before; condition(v); v += step)``.
+        before: offset of the first value: the step, if it precedes the first test.
+        inside: offset from ``v`` to the value of the variable in the body.
     """
 
     node: c_ast.For
@@ -34,24 +34,26 @@ class SteppedLoop:
 def with_step_apart(
     scope: Scope, node: c_ast.For, name: str, dtype: DType, first: Expression
 ) -> SteppedLoop:
-    """Take the step out of a loop's condition.
+    """Move the step out of a loop's condition.
 
     ``for (i = n; i-- > 0;) f(i)`` becomes ``for (v = n; v > 0; v--) f(v - 1)``, and
     ``for (i = n; --i >= 0;) f(i)`` becomes ``for (v = n - 1; v >= 0; v--) f(v)``.
 
     Args:
-        name: the loop's variable.
-        dtype: its type.
-        first: its first value.
+        scope: the scope around the loop.
+        node: the loop.
+        name: the loop variable.
+        dtype: the type of the loop variable.
+        first: the first value of the loop variable.
 
     Raises:
         FrontendError: the condition is more than one comparison, the loop steps twice, or the step
             before the first test may wrap around.
     """
-    step = next((one for one in _steps(node.cond) if _is_variable(one.expr, name)), None)
+    step = next((step for step in _steps(node.cond) if _is_variable(step.expr, name)), None)
     if step is None:
         return SteppedLoop(node)
-    shown = scope.places.source_of(step)
+    shown = scope.source_map.text(step)
     condition = _without_step(node.cond, step)
     if condition is None:
         down = _STEPS[step.op] < 0
@@ -63,25 +65,27 @@ def with_step_apart(
     if node.next is not None:
         raise scope.error(
             node.next,
-            f"the loop steps twice: here and by '{shown}' in its condition; expected one of them",
+            f"the loop steps twice: here and by '{shown}' in its condition; expected one step",
         )
     if condition is step.expr:  # `i--` alone
         if _STEPS[step.op] > 0:
-            what = "counts up; expected a comparison with the end, as in"
             raise scope.error(
-                node.cond, f"'{shown}' ends the loop at 0, and '{name}' {what} {shown} < n"
+                node.cond,
+                f"'{shown}' ends the loop at 0, and '{name}' counts up; expected a comparison with "
+                f"the end, as in {shown} < n",
             )
         if not scope.proves(first >= 0):
-            what = "may begin below it; expected"
             raise scope.error(
-                node.cond, f"'{shown}' ends the loop at 0, and '{name}' {what} {shown} > 0"
+                node.cond,
+                f"'{shown}' ends the loop at 0, and '{name}' may start below 0; expected {shown} "
+                "> 0",
             )
         zero = c_ast.Constant("int", "0", step.coord)
         condition = c_ast.BinaryOp(">", step.expr, zero, step.coord)
     by = _STEPS[step.op]
     is_tested_first = step.op.startswith("p")
     before = 0 if is_tested_first else by
-    if before and not _fits(scope, moved(first, before), dtype):
+    if before and not _fits(scope, with_offset(first, before), dtype):
         raise scope.error(
             step,
             f"'{name}' is {c_name(dtype)} and may wrap around at the first '{shown}'; use a signed "
@@ -111,7 +115,7 @@ def _is_variable(node: c_ast.Node, name: str) -> bool:
 
 
 def _without_step(condition: c_ast.Node, step: c_ast.UnaryOp) -> c_ast.Node | None:
-    """A condition on the variable alone; None if the step is deeper inside."""
+    """Replace the step in a condition by the variable; None if the step is nested deeper."""
     if condition is step:
         return step.expr
     if isinstance(condition, c_ast.BinaryOp):

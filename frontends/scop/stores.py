@@ -1,4 +1,4 @@
-"""What an assignment stores: everywhere, or where conditions on data hold."""
+"""Translate the stored value of an assignment, with an optional condition on data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from polysched.ir.kernel import Order
 from polysched.ir.neutral import neutral_element
 from polysched.ir.operators import Operator
 
-_KEEPING: Mapping[str, Operator] = MappingProxyType(
+_WITH_NEUTRAL: Mapping[str, Operator] = MappingProxyType(
     {
         "+": Operator.ADD,
         "-": Operator.SUBTRACT,
@@ -26,14 +26,21 @@ _KEEPING: Mapping[str, Operator] = MappingProxyType(
         "^": Operator.BIT_XOR,
     }
 )
-"""By the operator before the ``=``, those that some number changes no number by."""
+"""Operators of compound assignments that have a neutral right operand."""
 
 
 @dataclass(frozen=True)
 class Store:
-    """An assignment: its target, the operator before the ``=``, if any, and its right side.
+    """Assignment to one element.
 
-    ``guard``: where it does not hold, the element stays as it is.
+    Attributes:
+        node: the assignment in the syntax tree.
+        target: the element.
+        operator: the operator before the ``=``, or empty.
+        value: the right side.
+        label: the C label, which names the kernel statement.
+        order: the order policy if the statement is a reduction.
+        guard: the condition on data under which the assignment takes effect.
     """
 
     node: c_ast.Node
@@ -46,10 +53,10 @@ class Store:
 
 
 def stored(store: Store, values: Values, own: Load) -> Expression:
-    """The value that an element has after an assignment.
+    """Translate the value of an element after an assignment; `own` is its value before.
 
     Raises:
-        FrontendError: it is none that a kernel can compute.
+        FrontendError: the right side is not supported in kernels.
     """
     dtype = own.type
     if store.operator in SHIFTS:
@@ -57,10 +64,10 @@ def stored(store: Store, values: Values, own: Load) -> Expression:
     else:
         result = values.value(store.value)
         if store.guard is not None and _is_exact(store.operator, dtype, c_type_of(result)):
-            # So it is still a reduction.
+            # x += c ? e : 0 is still a reduction; x = c ? x + e : x is not.
             common = common_type(dtype, c_type_of(result))
-            nothing = _without_effect(_KEEPING[store.operator], common)
-            result = selected(store.guard, converted(result, common), nothing)
+            neutral = _neutral(_WITH_NEUTRAL[store.operator], common)
+            result = selected(store.guard, converted(result, common), neutral)
             result = values.combined(store.node, store.operator, own, result)
             return converted(result, dtype)
         if store.operator:
@@ -69,15 +76,15 @@ def stored(store: Store, values: Values, own: Load) -> Expression:
     return result if store.guard is None else selected(store.guard, result, own)
 
 
-def _without_effect(operator: Operator, dtype: DType) -> Constant:
+def _neutral(operator: Operator, dtype: DType) -> Constant:
     if operator is Operator.SUBTRACT:
         return Constant(0.0 if dtype.is_float else 0, dtype)
     return neutral_element(operator, dtype)
 
 
 def _is_exact(operator: str, own: DType, other: DType) -> bool:
-    """Whether an element is itself after an assignment of the number without effect."""
-    if operator not in _KEEPING or not (own.is_integer or own.is_float):
+    """Whether combining an element with the neutral operand keeps its value exactly."""
+    if operator not in _WITH_NEUTRAL or not (own.is_integer or own.is_float):
         return False
     common = common_type(own, other)
     return common.is_float == own.is_float and common.bits >= promoted(own).bits

@@ -1,4 +1,4 @@
-"""Which element of an array an expression names."""
+"""Resolve C lvalues such as ``A[i][j]`` and ``*p`` to array elements."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pycparser import c_ast
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.affine import affine, require_signed
 from polysched.frontends.scop.integers import plus
-from polysched.frontends.scop.linearized import NOTHING, split_subscript
+from polysched.frontends.scop.linearized import NO_OFFSET, split_subscript
 from polysched.frontends.scop.rows import RowBinding
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.ir.affine import instance_space, to_pw_aff
@@ -16,38 +16,38 @@ from polysched.ir.limits import limited
 
 
 def is_element(node: c_ast.Node) -> bool:
-    """Whether an expression can be an element: a name, subscripted or dereferenced."""
+    """Whether an expression has the form of an element: a name, a subscript or a dereference."""
     return isinstance(node, c_ast.ID | c_ast.ArrayRef) or (
         isinstance(node, c_ast.UnaryOp) and node.op == "*"
     )
 
 
 def moved_pointer(scope: Scope, node: c_ast.Node, name: str) -> FrontendError:
-    """The error about an expression that moves a pointer."""
+    """Build the error for an expression that moves a pointer."""
     return scope.error(
         node,
-        f"'{scope.places.source_of(node)}' moves the pointer '{name}', which has to stay where its "
-        f"declaration puts it; write {name}[i] instead, where i is the variable of a loop",
+        f"'{scope.source_map.text(node)}' moves the pointer '{name}', which must keep the value "
+        f"of its declaration; write {name}[i] instead, where i is a loop variable",
     )
 
 
 def element_of(scope: Scope, node: c_ast.Node) -> tuple[ArrayBinding, tuple[Expression, ...]]:
-    """The array, and the subscripts of the element, that ``A[i][j]``, ``*p`` or ``s`` names.
+    """Resolve ``A[i][j]``, ``*p`` or ``s`` to an array and the subscripts of the element.
 
     Raises:
-        FrontendError: not one subscript for each dimension, or one that is not affine.
+        FrontendError: the number of subscripts is wrong, or a subscript is not affine.
     """
-    name, given = _parts(scope, node)
+    name, parts = _parts(scope, node)
     binding = scope.lookup(name)
     if not isinstance(binding, ArrayBinding):
         raise scope.error(node, f"'{name.name}' is an integer; expected an array or a pointer")
-    if len(given) != binding.rank:
-        raise scope.error(node, _wrong_rank(name.name, binding.rank, len(given)))
-    offset = binding.offset if isinstance(binding, RowBinding) else NOTHING
-    if binding.is_flat and (given[0] is not None or offset != NOTHING):
-        first = given[0] or c_ast.Constant("int", "0", node.coord)
+    if len(parts) != binding.rank:
+        raise scope.error(node, _wrong_rank(name.name, binding.rank, len(parts)))
+    offset = binding.offset if isinstance(binding, RowBinding) else NO_OFFSET
+    if binding.is_flat and (parts[0] is not None or offset != NO_OFFSET):
+        first = parts[0] or c_ast.Constant("int", "0", node.coord)
         return binding, split_subscript(scope, first, binding.array, offset)
-    subscripts = tuple(_subscript(scope, one) for one in given)
+    subscripts = tuple(_subscript(scope, part) for part in parts)
     if isinstance(binding, RowBinding):
         first, *others = subscripts
         return binding, (*binding.prefix, plus(offset, first), *others)
@@ -68,7 +68,7 @@ def _subscript(scope: Scope, node: c_ast.Node | None) -> Expression:
 
 
 def _parts(scope: Scope, node: c_ast.Node) -> tuple[c_ast.ID, list[c_ast.Node | None]]:
-    """The name, and the subscripts from the outermost; None: the one of ``*p``, which is 0."""
+    """Split an element into its name and subscripts, outermost first; ``*p`` gives None for 0."""
     match node:
         case c_ast.ID():
             return node, []
@@ -80,32 +80,32 @@ def _parts(scope: Scope, node: c_ast.Node) -> tuple[c_ast.ID, list[c_ast.Node | 
             return name, [*before, None]
         case c_ast.UnaryOp(
             op="*",
-            expr=c_ast.UnaryOp(op="p++" | "p--" | "++" | "--", expr=c_ast.ID() as moved) as move,
+            expr=c_ast.UnaryOp(op="p++" | "p--" | "++" | "--", expr=c_ast.ID() as pointer) as move,
         ):
-            raise moved_pointer(scope, move, moved.name)
+            raise moved_pointer(scope, move, pointer.name)
         case c_ast.UnaryOp(op="*"):
             raise scope.error(
                 node,
-                f"'{scope.places.source_of(node)}' computes with pointers; expected subscripts "
+                f"'{scope.source_map.text(node)}' uses pointer arithmetic; expected subscripts "
                 "such as p[i]",
             )
     raise _no_array(scope, node)
 
 
 def _no_array(scope: Scope, node: c_ast.Node) -> FrontendError:
-    shown = scope.places.source_of(node)
+    shown = scope.source_map.text(node)
     if isinstance(node, c_ast.StructRef):
         return scope.error(
             node, f"'{shown}' is a member of a struct; expected an array by its name"
         )
-    return scope.error(node, f"'{shown}' is no array; expected an array by its name")
+    return scope.error(node, f"'{shown}' is not an array; expected an array by its name")
 
 
-def _wrong_rank(name: str, rank: int, given: int) -> str:
+def _wrong_rank(name: str, rank: int, count: int) -> str:
     if rank == 0:
         return f"'{name}' is a number; it takes no subscripts"
     dimensions = "1 dimension" if rank == 1 else f"{rank} dimensions"
-    if given < rank:
-        subscripts = "1 subscript" if given == 1 else f"{given or 'no'} subscripts"
+    if count < rank:
+        subscripts = "1 subscript" if count == 1 else f"{count or 'no'} subscripts"
         return f"array '{name}' with {subscripts} is a pointer, not an element; it has {dimensions}"
-    return f"array '{name}' has {dimensions}; it is subscripted with {given}"
+    return f"array '{name}' has {dimensions}; it is given {count} subscripts"

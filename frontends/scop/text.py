@@ -1,10 +1,11 @@
-"""C text as the parser takes it, and where each of its lines comes from.
+"""Preprocess C source text for the parser, keeping the file and line of every line.
 
-What a C preprocessor leaves is taken as it is: its line markers say from which file and line a line
-comes, and what comes from system headers is left out. A text that needs a preprocessor is put
-through the C compiler's (``cc -E``, or what ``CC`` says, with the options in ``CPPFLAGS``, such as
-``-DN=100``); for constants of C's headers, ``INT_MAX``, it needs none. Comments, attributes and
-GNU's spellings are blanked or replaced in place, so that columns stay what they are.
+If the text has directives other than pragmas and includes of system headers, it is preprocessed by
+the C compiler: ``cc -E``, or the compiler in ``CC``, with the options in ``CPPFLAGS``, such as
+``-DN=100``. Text that is already preprocessed is accepted: line markers give the file and line of
+each line, and lines of system headers are dropped. Constants of the standard headers, such as
+``INT_MAX``, need no preprocessor. Comments, attributes and GNU spellings are blanked or replaced
+in place, so that columns are preserved.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from polysched.frontends.source_text import Span
 
 PREPROCESSOR_SECONDS = 30
 LARGEST_TEXT = 2_000_000
-"""Characters of a text, after the preprocessor, without system headers."""
+"""Largest number of characters after preprocessing, without system headers."""
 
 _MARKER = re.compile(r'\s*#\s*(?:line\s+)?(\d+)\s+"((?:[^"\\]|\\.)*)"((?:\s+\d+)*)\s*$')
 _DIRECTIVE = re.compile(r"\s*#\s*([A-Za-z_]\w*)?")
@@ -48,63 +49,64 @@ _ATTRIBUTE = re.compile(r"\b(?:__attribute__|__attribute|__asm__)\s*(?=\()")
 
 @dataclass(frozen=True)
 class SourceText:
-    """A C text, ready to be parsed.
+    """C source text, ready to be parsed.
 
     Attributes:
-        path: the file that the user named.
-        lines: what is parsed.
-        places: for each line the file and the line (from 1) that it comes from.
-        originals: the lines of those files, as far as they can be read.
+        path: the user's file.
+        lines: the lines to parse.
+        origins: the file and line number (from 1) that each line comes from.
+        originals: the lines of these files; empty for files that cannot be read.
     """
 
     path: str
     lines: tuple[str, ...]
-    places: tuple[tuple[str, int], ...]
+    origins: tuple[tuple[str, int], ...]
     originals: Mapping[str, tuple[str, ...]] = field(repr=False)
 
     def span(self, line: int, column: int, end_column: int) -> Span:
-        """The stretch of the user's own file that a stretch of a parsed line comes from.
+        """Map a range of columns of a parsed line to the user's file.
 
-        Where a macro stands in the line before it, the line is shown as the preprocessor left it.
+        If an expanded macro precedes the range, the span shows the preprocessed line instead.
 
         Args:
-            line: of the parsed text, from 1.
-            column, end_column: from 1; the end is excluded.
+            line: line number in the parsed text, from 1.
+            column: first column, from 1.
+            end_column: column after the last one.
         """
         parsed = self.lines[line - 1]
-        file, number = self.places[line - 1]
+        file, number = self.origins[line - 1]
         lines = self.originals.get(file, ())
         original = lines[number - 1] if number <= len(lines) else parsed
-        first = _same_place(parsed, original, column - 1)
-        last = _same_place(parsed, original, end_column - 2)
+        first = _original_offset(parsed, original, column - 1)
+        last = _original_offset(parsed, original, end_column - 2)
         if first is None or last is None:
             return Span(file, number, column, end_column, parsed)
         return Span(file, number, first + 1, max(last, first) + 2, original)
 
 
-def _same_place(parsed: str, original: str, position: int) -> int | None:
-    """Where the character of a parsed line stands in the original, whose blanks may be others."""
+def _original_offset(parsed: str, original: str, position: int) -> int | None:
+    """Map an offset in a parsed line to the original line, which may differ in white space."""
     blanked = _without_comments(original) if original != parsed else parsed
     if blanked[: position + 1] == parsed[: position + 1]:
         return position
     wanted = "".join(parsed[: position + 1].split())
     seen = 0
-    for place, character in enumerate(blanked):
+    for offset, character in enumerate(blanked):
         if character.isspace():
             continue
         if seen >= len(wanted) or character != wanted[seen]:
             return None
         seen += 1
         if seen == len(wanted):
-            return place
+            return offset
     return None
 
 
 def read_source(path: Path) -> SourceText:
-    """The text of a C file.
+    """Read and preprocess a C file.
 
     Raises:
-        FrontendError: the file cannot be read, is no text, or the preprocessor refuses it.
+        FrontendError: the file cannot be read, is not UTF-8 text, or fails to preprocess.
     """
     try:
         content = path.read_bytes()
@@ -114,34 +116,33 @@ def read_source(path: Path) -> SourceText:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FrontendError(
-            f"'{path}' is no C text: byte {content[error.start]:#04x} at offset {error.start} is "
+            f"'{path}' is not C text: byte {content[error.start]:#04x} at offset {error.start} is "
             "not UTF-8; expected a C source file"
         ) from None
     if "\0" in text:
         raise FrontendError(
-            f"'{path}' is no C text: it holds a null character; expected a C source file"
+            f"'{path}' is not C text: it contains a null character; expected a C source file"
         )
     return source_text(text, str(path), preprocessed=_preprocessed(text, path))
 
 
 def source_text(text: str, path: str, *, preprocessed: str | None = None) -> SourceText:
-    """A text as it is parsed.
+    """Prepare C text for the parser.
 
     Args:
-        text: what the user wrote.
-        path: how messages name it.
-        preprocessed: what a preprocessor has made of it; None: there is nothing to preprocess.
+        text: the text of the file.
+        path: the file name that messages show.
+        preprocessed: the output of the preprocessor; None if the text needs none.
 
     Raises:
-        FrontendError: it is too large, or a comment does not end.
+        FrontendError: the text is too large, or a comment does not end.
     """
-    own = _split(text)
-    read = text if preprocessed is None else preprocessed
-    lines, places = _own_lines(read, path)
-    for line, (file, number) in zip(lines, places, strict=True):
+    original = _split(text)
+    lines, origins = _own_lines(text if preprocessed is None else preprocessed, path)
+    for line, (file, number) in zip(lines, origins, strict=True):
         if _CONTINUED_PRAGMA.match(line):
             raise Span(file, number, 1, len(line) + 1, line).error(
-                "a pragma on several lines; expected it on one"
+                "a pragma on several lines; expected it on one line"
             )
     parsed = _without_comments("\n".join(lines))
     if preprocessed is None:
@@ -149,10 +150,10 @@ def source_text(text: str, path: str, *, preprocessed: str | None = None) -> Sou
     lines = list(_split(parsed))
     if sum(map(len, lines)) > LARGEST_TEXT:
         raise FrontendError(f"'{path}' is too large; expected at most {LARGEST_TEXT:,} characters")
-    originals = {path: own}
-    for file in {file for file, _ in places} - {path}:
+    originals = {path: original}
+    for file in {file for file, _ in origins} - {path}:
         originals[file] = _lines_of(Path(file))
-    result = SourceText(path, tuple(lines), tuple(places), originals)
+    result = SourceText(path, tuple(lines), tuple(origins), originals)
     for number, line in enumerate(lines, start=1):
         column = line.find("/*")
         if column >= 0 and not _COMMENT_OR_TEXT.search(line):
@@ -163,9 +164,9 @@ def source_text(text: str, path: str, *, preprocessed: str | None = None) -> Sou
 
 
 def _system_headers(text: str) -> list[str]:
-    """The headers that a text includes in ``<>``."""
+    """Return the headers that a text includes in ``<>``."""
     lines = _split(_without_comments(text))
-    return [found[1].strip() for line in lines if (found := _SYSTEM_INCLUDE.match(line))]
+    return [match[1].strip() for line in lines if (match := _SYSTEM_INCLUDE.match(line))]
 
 
 def _lines_of(path: Path) -> tuple[str, ...]:
@@ -180,14 +181,14 @@ def _split(text: str) -> tuple[str, ...]:
 
 
 def _without_comments(text: str) -> str:
-    """The text with blanks for comments, joined lines and attributes; every place stays."""
+    """Blank out comments, line continuations and attributes; columns are preserved."""
 
     def blanked(match: re.Match[str]) -> str:
-        found = match.group()
-        return found if found[0] in "\"'" else _blanks(found)
+        token = match.group()
+        return token if token[0] in "\"'" else _blanks(token)
 
     text = _CONTINUED.sub(r" \1\n", _COMMENT_OR_TEXT.sub(blanked, text))
-    text = _SPELLING.sub(lambda found: _SPELLINGS[found[0]].ljust(len(found[0])), text)
+    text = _SPELLING.sub(lambda match: _SPELLINGS[match[0]].ljust(len(match[0])), text)
     while (match := _ATTRIBUTE.search(text)) is not None:
         end = _closing(text, match.end())
         text = text[: match.start()] + _blanks(text[match.start() : end]) + text[end:]
@@ -195,7 +196,7 @@ def _without_comments(text: str) -> str:
 
 
 def _closing(text: str, opening: int) -> int:
-    """The place behind the bracket that closes the one at a place, or the text's end."""
+    """Return the offset after the bracket that closes the one at `opening`, or the text's end."""
     depth = 0
     for position in range(opening, len(text)):
         depth += {"(": 1, ")": -1}.get(text[position], 0)
@@ -205,15 +206,16 @@ def _closing(text: str, opening: int) -> int:
 
 
 def _blanks(text: str) -> str:
-    return "".join(one if one in "\n\t" else " " for one in text)
+    return "".join(character if character in "\n\t" else " " for character in text)
 
 
 def _own_lines(text: str, path: str) -> tuple[list[str], list[tuple[str, int]]]:
-    """The lines that come from no system header, without markers, and whence they come."""
+    """Return the lines that are not from system headers, with their file and line number."""
     lines: list[str] = []
-    places: list[tuple[str, int]] = []
+    origins: list[tuple[str, int]] = []
     file, number = path, 0
-    # Inside the user's files the flag 3 marks what a macro of the system stands for.
+    # Files entered (flag 1) as system headers (flag 3). Inside the user's files, flag 3 alone marks
+    # the expansion of a system macro.
     system: set[str] = set()
     for line in _split(text):
         number += 1
@@ -224,12 +226,12 @@ def _own_lines(text: str, path: str) -> tuple[list[str], list[tuple[str, int]]]:
                 system.add(file)
         elif file == path or (file not in system and not file.startswith("<")):
             lines.append("" if _SYSTEM_INCLUDE.match(line) else line)
-            places.append((file, number))
-    return lines, places
+            origins.append((file, number))
+    return lines, origins
 
 
 def _preprocessed(text: str, path: Path) -> str | None:
-    """What the C compiler's preprocessor makes of a file, None if it has nothing to do."""
+    """Run the C preprocessor on a file; None if the file needs no preprocessing."""
     options = shlex.split(os.environ.get("CPPFLAGS", ""))
     if not options and not any(_directives(text)):
         return None
@@ -241,18 +243,18 @@ def _preprocessed(text: str, path: Path) -> str | None:
         )
     except FileNotFoundError:
         raise FrontendError(
-            f"'{path}' needs a C preprocessor, and there is no '{compiler[0]}'; install a C "
-            "compiler, set CC, or give the preprocessor's output (cc -E)"
+            f"'{path}' needs a C preprocessor, and '{compiler[0]}' is not found; install a C "
+            "compiler, set CC, or pass the preprocessor's output (cc -E)"
         ) from None
     except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError) as error:
         raise FrontendError(f"'{path}': the C preprocessor fails: {error}") from None
     if done.returncode != 0:
-        raise FrontendError(f"'{path}': the C preprocessor refuses it:\n{done.stderr.strip()}")
+        raise FrontendError(f"'{path}': the C preprocessor fails:\n{done.stderr.strip()}")
     return done.stdout
 
 
 def _directives(text: str) -> Iterator[str]:
-    """The preprocessor's directives, but for pragmas, markers and includes of system headers."""
+    """Yield the directives except pragmas, line markers and includes of system headers."""
     for line in _split(_without_comments(text)):
         match = _DIRECTIVE.match(line)
         if match is None or _MARKER.match(line) or _SYSTEM_INCLUDE.match(line):

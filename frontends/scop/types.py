@@ -1,4 +1,4 @@
-"""C types as element types, and the conversions that C makes by itself.
+"""C types as dtypes, and C's implicit conversions.
 
 The sizes are those of 64-bit Linux: ``int`` has 32 bits, ``long`` 64, ``char`` is signed.
 """
@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.places import Places
+from polysched.frontends.scop.source_map import SourceMap
 from polysched.ir.dtypes import (
     DType,
     NumberKind,
@@ -39,14 +39,14 @@ _UNSIGNED: Mapping[DType, DType] = MappingProxyType({i8: u8, i16: u16, i32: u32,
 
 @dataclass(frozen=True)
 class CType:
-    """What a declaration declares.
+    """Type of a declaration: a number, an array or a pointer.
 
     Attributes:
-        dtype: of an element; None: ``void``.
-        dims: the extents of an array, the outermost first; None stands for one that is not given.
-        is_pointer: whether the outermost dimension is written as a pointer.
-        is_const: whether elements cannot be written.
-        is_restrict: whether no other pointer of the function leads to the elements.
+        dtype: the type of an element; None for ``void``.
+        dims: the extents of an array, outermost first; None for an extent that is not declared.
+        is_pointer: whether the outermost dimension is declared as a pointer.
+        is_const: whether the elements are const.
+        is_restrict: whether the pointer is declared restrict.
     """
 
     dtype: DType | None
@@ -56,59 +56,65 @@ class CType:
     is_restrict: bool = False
 
 
-def declared_type(node: c_ast.Node, typedefs: Typedefs, places: Places, at: c_ast.Node) -> CType:
-    """The type of a declaration.
+def declared_type(
+    node: c_ast.Node, typedefs: Typedefs, source_map: SourceMap, at: c_ast.Node
+) -> CType:
+    """Return the type of a declaration.
 
     Args:
         node: the type in the syntax tree.
-        at: the declaration, for messages.
+        typedefs: the visible typedefs.
+        source_map: source positions, for messages.
+        at: the declaration that messages underline.
 
     Raises:
-        FrontendError: a type that no array can have.
+        FrontendError: the type is not supported.
     """
     match node:
         case c_ast.TypeDecl(type=inner, quals=quals):
             if "volatile" in (quals or ()):
-                raise places.error(at, "volatile: each access would have to happen as written")
-            found = declared_type(inner, typedefs, places, at)
-            return _qualified(found, quals)
+                raise source_map.error(
+                    at, "a volatile variable; expected a variable whose accesses may be reordered"
+                )
+            return _qualified(declared_type(inner, typedefs, source_map, at), quals)
         case c_ast.IdentifierType(names=[name]) if name in typedefs:
-            return declared_type(typedefs[name].type, typedefs, places, at)
+            return declared_type(typedefs[name].type, typedefs, source_map, at)
         case c_ast.IdentifierType(names=names):
-            return CType(_named(tuple(names), places, at))
+            return CType(_named(tuple(names), source_map, at))
         case c_ast.ArrayDecl(type=inner, dim=dim, dim_quals=quals):
-            found = declared_type(inner, typedefs, places, at)
-            if found.is_pointer:
-                raise places.error(at, "an array of pointers; expected an array of numbers")
+            element = declared_type(inner, typedefs, source_map, at)
+            if element.is_pointer:
+                raise source_map.error(at, "an array of pointers; expected an array of numbers")
             is_restrict = "restrict" in (quals or ())
-            return CType(found.dtype, (dim, *found.dims), False, found.is_const, is_restrict)
+            return CType(element.dtype, (dim, *element.dims), False, element.is_const, is_restrict)
         case c_ast.PtrDecl(type=inner, quals=quals):
-            found = declared_type(inner, typedefs, places, at)
-            if found.is_pointer:
-                raise places.error(
+            target = declared_type(inner, typedefs, source_map, at)
+            if target.is_pointer:
+                raise source_map.error(
                     at, "a pointer to pointers; expected an array such as 'double A[n][m]'"
                 )
             is_restrict = "restrict" in (quals or ())
-            return CType(found.dtype, (None, *found.dims), True, found.is_const, is_restrict)
+            return CType(target.dtype, (None, *target.dims), True, target.is_const, is_restrict)
         case c_ast.Struct() | c_ast.Union():
-            raise places.error(at, "a struct or union; expected numbers, or arrays of numbers")
+            raise source_map.error(at, "a struct or union; expected numbers, or arrays of numbers")
         case c_ast.Enum():
-            raise places.error(
+            raise source_map.error(
                 at,
-                "a variable of an enumeration, whose type each compiler chooses (gcc's is unsigned "
-                "int without a negative number); expected int or unsigned int",
+                "a variable of an enumeration, whose type each compiler chooses (gcc: unsigned int "
+                "if no enumerator is negative); expected int or unsigned int",
             )
         case c_ast.FuncDecl():
-            raise places.error(at, "a function; expected a number, or an array of numbers")
-    raise places.error(at, "this type is not supported; expected a number or an array of numbers")
+            raise source_map.error(at, "a function; expected a number, or an array of numbers")
+    raise source_map.error(
+        at, "this type is not supported; expected a number or an array of numbers"
+    )
 
 
-def _qualified(found: CType, quals: list[str] | None) -> CType:
-    is_const = found.is_const or "const" in (quals or ())
-    return CType(found.dtype, found.dims, found.is_pointer, is_const, found.is_restrict)
+def _qualified(ctype: CType, quals: list[str] | None) -> CType:
+    return replace(ctype, is_const=ctype.is_const or "const" in (quals or ()))
 
 
-def _named(names: tuple[str, ...], places: Places, at: c_ast.Node) -> DType | None:
+def _named(names: tuple[str, ...], source_map: SourceMap, at: c_ast.Node) -> DType | None:
     count = Counter(names)
     shown = " ".join(names)
     simple = {
@@ -124,21 +130,21 @@ def _named(names: tuple[str, ...], places: Places, at: c_ast.Node) -> DType | No
         base = i8 if count["char"] else _SIGNED_TYPES.get((count["short"], count["long"]))
         if base is not None:
             return _UNSIGNED[base] if count["unsigned"] else base
-    raise places.error(
+    raise source_map.error(
         at,
         f"type '{shown}' is not supported; expected float, double, _Bool or an integer type",
     )
 
 
 def promoted(dtype: DType) -> DType:
-    """The type after C's integer promotion: what is smaller than ``int`` becomes one."""
+    """Apply C's integer promotion: types narrower than ``int`` become ``int``."""
     if dtype.kind is NumberKind.BOOLEAN or (dtype.is_integer and dtype.bits < 32):
         return i32
     return dtype
 
 
 def common_type(left: DType, right: DType) -> DType:
-    """The type of an operation on two operands: C's usual arithmetic conversions (6.3.1.8)."""
+    """Return the type of a binary operation: C's usual arithmetic conversions (6.3.1.8)."""
     if left.is_float or right.is_float:
         return f64 if f64 in (left, right) else f32
     left, right = promoted(left), promoted(right)
@@ -148,14 +154,14 @@ def common_type(left: DType, right: DType) -> DType:
 
 
 def type_range(dtype: DType) -> tuple[int, int]:
-    """The least and the greatest value of an integer type."""
+    """Return the least and the greatest value of an integer type."""
     if not dtype.is_signed:
         return 0, (1 << dtype.bits) - 1
     return -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
 
 
 def c_name(dtype: DType) -> str:
-    """How C names a type, for messages."""
+    """Return the C name of a type, for messages."""
     names = {
         f32: "float",
         f64: "double",

@@ -1,4 +1,4 @@
-"""What a region does with each name, found before it is translated."""
+"""Collect how a region uses each name, before it is translated."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ _CHANGES = frozenset({"++", "--", "p++", "p--"})
 
 @dataclass(frozen=True)
 class Usage:
-    """The names of a region.
+    """Uses of the names in a region.
 
     Attributes:
         used: all names, in the order of the text.
-        assigned: those that a statement assigns to, not counting the headers of loops.
-        loop_variables: those that loops count and do not declare.
-        only_first: those of which every use is ``p[0]`` or ``*p``.
-        changed: where a name itself is assigned to first, ``p++`` or ``p = q``, not ``*p`` or
-            ``p[i]``.
+        assigned: names that statements assign to, directly, through subscripts or through pointers;
+            loop headers do not count.
+        loop_variables: variables that loop headers assign to and do not declare.
+        only_first: names of which every use is ``p[0]`` or ``*p``.
+        changed: for each name that is itself assigned to, as in ``p++`` or ``p = q``, the first
+            such node; ``*p`` and ``p[i]`` do not count.
     """
 
     used: tuple[str, ...]
@@ -31,44 +32,45 @@ class Usage:
 
 
 def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
-    """What statements do with each name."""
+    """Collect how statements use each name."""
     used: dict[str, None] = {}
     assigned: set[str] = set()
-    through: set[str] = set()
-    itself: dict[str, c_ast.Node] = {}
-    counted: set[str] = set()
-    elsewhere: set[str] = set()
+    stored: set[str] = set()  # arrays and pointers whose elements are assigned to
+    changed: dict[str, c_ast.Node] = {}
+    loop_variables: set[str] = set()
+    beyond_first: set[str] = set()
     for item in items:
         for node, header in _walk(item, None):
             if isinstance(node, c_ast.ID):
                 used[node.name] = None
             target = _changed_by(node)
-            changed = "" if target is None else base_name(target)
-            if changed and header is None:
-                assigned.add(changed)
+            name = "" if target is None else base_name(target)
+            if name and header is None:
+                assigned.add(name)
                 if isinstance(target, c_ast.ID):
-                    itself.setdefault(changed, node)
+                    changed.setdefault(name, node)
                 else:
-                    through.add(changed)
-            elif changed and header is not None and not isinstance(header.init, c_ast.DeclList):
-                counted.add(changed)
-        elsewhere |= set(_beyond_first(item))
-    pointers: dict[str, set[str]] = {}  # blocks may each have a pointer of one name
+                    stored.add(name)
+            elif name and header is not None and not isinstance(header.init, c_ast.DeclList):
+                loop_variables.add(name)
+        beyond_first |= set(_beyond_first(item))
+    pointers: dict[str, set[str]] = {}  # a set, since several blocks may declare the same name
     for item in items:
         for node, _ in _walk(item, None):
             if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.PtrDecl):
                 pointers.setdefault(node.name, set()).add(pointed_name(node.init))
-    changing = list(through)
-    while changing:
-        reached = pointers.get(changing.pop(), set()) - through
-        through |= reached
-        changing += reached
+    # A store through a pointer is a store to the array that it points into.
+    pending = list(stored)
+    while pending:
+        reached = pointers.get(pending.pop(), set()) - stored
+        stored |= reached
+        pending += reached
     return Usage(
         tuple(used),
-        frozenset(assigned | through),
-        frozenset(counted),
-        frozenset(set(used) - elsewhere),
-        itself,
+        frozenset(assigned | stored),
+        frozenset(loop_variables),
+        frozenset(set(used) - beyond_first),
+        changed,
     )
 
 
@@ -82,7 +84,7 @@ def _changed_by(node: c_ast.Node) -> c_ast.Node | None:
 
 
 def base_name(node: c_ast.Node) -> str:
-    """The name in ``A[i][j]``, ``*p`` or ``x``; empty where there is none."""
+    """Return the name in ``A[i][j]``, ``*p`` or ``x``; empty for any other expression."""
     match node:
         case c_ast.ID(name=str(name)):
             return name
@@ -92,7 +94,7 @@ def base_name(node: c_ast.Node) -> str:
 
 
 def pointed_name(node: c_ast.Node | None) -> str:
-    """The array in ``A + e``, ``&A[i][j]`` or ``A[i]``; empty where there is none."""
+    """Return the array in ``A + e``, ``&A[i][j]`` or ``A[i]``; empty for any other expression."""
     match node:
         case c_ast.BinaryOp(op="+", left=inner) | c_ast.UnaryOp(op="&", expr=inner):
             return pointed_name(inner)
@@ -104,7 +106,7 @@ def pointed_name(node: c_ast.Node | None) -> str:
 def _walk(
     node: c_ast.Node, header: c_ast.For | None
 ) -> Iterator[tuple[c_ast.Node, c_ast.For | None]]:
-    """All nodes, each with the loop in whose header it is."""
+    """Yield all nodes, each with the loop whose header contains it, or None."""
     yield node, header
     for name, child in node.children():
         if isinstance(node, c_ast.For):
@@ -114,7 +116,7 @@ def _walk(
 
 
 def _beyond_first(node: c_ast.Node) -> Iterator[str]:
-    """The names that are used in other ways than ``*p`` and ``p[0]``."""
+    """Yield the names that are used other than as ``*p`` or ``p[0]``."""
     match node:
         case c_ast.ID(name=str(name)):
             yield name

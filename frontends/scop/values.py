@@ -1,4 +1,4 @@
-"""What C expressions compute: typed trees, with every conversion that C makes by itself."""
+"""Translate C expressions to typed expression trees, with C's implicit conversions explicit."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from polysched.frontends.scop.affine import COMPARISONS, EXTREMA, affine
 from polysched.frontends.scop.choices import Choice
 from polysched.frontends.scop.functions import BUILTIN, FUNCTIONS, KNOWN
 from polysched.frontends.scop.literals import literal
-from polysched.frontends.scop.places import Places
 from polysched.frontends.scop.scope import ArrayBinding, Scope
+from polysched.frontends.scop.source_map import SourceMap
 from polysched.frontends.scop.subscripts import element_of
 from polysched.frontends.scop.types import c_name, common_type, declared_type, promoted
 from polysched.ir.dtypes import DType, NumberKind, boolean, i32, i64, u64
@@ -44,35 +44,35 @@ _BITS = frozenset({"&", "|", "^"})
 
 @dataclass(frozen=True)
 class Values:
-    """Translates values at one place.
+    """Translator of C expressions in one statement.
 
     Attributes:
-        scope: what names mean there.
-        decisions: conditions that are known to hold, or not to, for the statement at hand.
+        scope: the visible names.
+        decisions: truth values of the conditions that the statement is split by.
     """
 
     scope: Scope
     decisions: Decisions = field(default_factory=dict)
 
     @property
-    def places(self) -> Places:
-        """Of the text."""
-        return self.scope.places
+    def source_map(self) -> SourceMap:
+        """The source positions of the file."""
+        return self.scope.source_map
 
     def value(self, node: c_ast.Node) -> Expression:
-        """The value of an expression, with C's type; a comparison has the type bool.
+        """Translate an expression; comparisons have type bool, all others their C type.
 
         Raises:
-            FrontendError: it has side effects, or is nothing that a kernel can compute.
+            FrontendError: the expression has side effects, or is not supported in kernels.
         """
         match node:
             case c_ast.Constant():
-                return literal(node, self.places)
+                return literal(node, self.source_map)
             case c_ast.ID():
                 return self._named(node)
             case c_ast.ArrayRef() | c_ast.UnaryOp(op="*"):
                 binding, subscripts = element_of(self.scope, node)
-                return binding.element(subscripts, self.places.location(node))
+                return binding.element(subscripts, self.source_map.location(node))
             case c_ast.UnaryOp():
                 return self._unary(node)
             case c_ast.BinaryOp():
@@ -86,32 +86,34 @@ class Values:
         raise self._refused(node)
 
     def truth(self, node: c_ast.Node) -> Expression:
-        """Whether a value differs from 0."""
+        """Translate an expression to a boolean: whether its value differs from 0."""
         value = self.value(node)
         return value if value.dtype == boolean else not_equal(value, 0)
 
     def _refused(self, node: c_ast.Node) -> FrontendError:
-        shown = self.places.source_of(node)
+        shown = self.source_map.text(node)
         match node:
             case c_ast.Assignment():
-                what = "an assignment inside an expression; make it a statement of its own"
+                reason = "an assignment inside an expression; make it a statement of its own"
             case c_ast.StructRef():
-                what = f"'{shown}' is a member of a struct; expected numbers and arrays of numbers"
+                reason = (
+                    f"'{shown}' is a member of a struct; expected numbers and arrays of numbers"
+                )
             case c_ast.ExprList():
-                what = "a comma expression; make each part a statement of its own"
+                reason = "a comma expression; make each part a statement of its own"
             case _:
-                what = f"'{shown}' is nothing that a kernel can compute"
-        return self.scope.error(node, what)
+                reason = f"'{shown}' is not supported in kernels"
+        return self.scope.error(node, reason)
 
     def _named(self, node: c_ast.ID) -> Expression:
-        found = self.scope.lookup(node)
-        if isinstance(found, ArrayBinding):
-            binding, subscripts = element_of(self.scope, node)
-            return binding.element(subscripts, self.places.location(node))
-        value = found.value
+        binding = self.scope.lookup(node)
+        if isinstance(binding, ArrayBinding):
+            array, subscripts = element_of(self.scope, node)
+            return array.element(subscripts, self.source_map.location(node))
+        value = binding.value
         if isinstance(value, Constant):
-            return Constant(value.value, found.dtype)
-        return converted(value, found.dtype)
+            return Constant(value.value, binding.dtype)
+        return converted(value, binding.dtype)
 
     def _unary(self, node: c_ast.UnaryOp) -> Expression:
         match node.op:
@@ -127,14 +129,14 @@ class Values:
             case "sizeof":
                 return self._size(node)
             case "p++" | "p--" | "++" | "--":
-                what = "changes a variable inside an expression; make it a statement of its own"
+                reason = "changes a variable inside an expression; make it a statement of its own"
             case "&":
-                what = "takes an address; expected a value"
+                reason = "takes an address; expected a value"
             case "~":
                 return self._complement(node)
             case _:
-                what = "is nothing that a kernel can compute"
-        raise self.scope.error(node, f"'{self.places.source_of(node)}' {what}")
+                reason = "is not supported in kernels"
+        raise self.scope.error(node, f"'{self.source_map.text(node)}' {reason}")
 
     def _complement(self, node: c_ast.UnaryOp) -> Expression:
         operand = self._promoted(node.expr)
@@ -145,27 +147,27 @@ class Values:
 
     def _require_bits(self, node: c_ast.Node, dtype: DType) -> None:
         if not dtype.is_integer:
-            shown = self.places.source_of(node)
-            what = f"'{shown}' works on bits of {c_name(dtype)}; expected integers"
-            raise self.scope.error(node, what)
+            shown = self.source_map.text(node)
+            reason = f"'{shown}' is a bitwise operation on {c_name(dtype)}; expected integers"
+            raise self.scope.error(node, reason)
 
     def _size(self, node: c_ast.UnaryOp) -> Expression:
         if not isinstance(node.expr, c_ast.Typename):
             raise self.scope.error(node, "sizeof of a value; expected sizeof(type)")
-        found = declared_type(node.expr.type, self.scope.typedefs, self.places, node)
-        if found.dtype is None or found.dims:
-            raise self.scope.error(node, "sizeof is supported of numbers only")
-        return Constant(found.dtype.bytes, u64)
+        ctype = declared_type(node.expr.type, self.scope.typedefs, self.source_map, node)
+        if ctype.dtype is None or ctype.dims:
+            raise self.scope.error(node, "sizeof is supported for number types only")
+        return Constant(ctype.dtype.bytes, u64)
 
     def _promoted(self, node: c_ast.Node) -> Expression:
         value = self.value(node)
         return converted(value, promoted(c_type_of(value)))
 
     def _binary(self, node: c_ast.BinaryOp) -> Expression:
-        if node in self.decisions:  # a condition whose left side is known
+        if node in self.decisions:  # && or || whose left operand is decided
             holds = self.decisions[node]
-            is_open = holds if node.op == "&&" else not holds
-            return self.truth(node.right) if is_open else Constant(holds, boolean)
+            needs_right = holds if node.op == "&&" else not holds
+            return self.truth(node.right) if needs_right else Constant(holds, boolean)
         if node.op in ("&&", "||"):
             left, right = self.truth(node.left), self.truth(node.right)
             return left & right if node.op == "&&" else left | right
@@ -176,10 +178,10 @@ class Values:
     def combined(
         self, node: c_ast.Node, symbol: str, left: Expression, right: Expression
     ) -> Expression:
-        """Two values joined by an operator of C.
+        """Combine two values by a C operator, after C's usual arithmetic conversions.
 
         Raises:
-            FrontendError: it is none that a kernel can compute.
+            FrontendError: the operator does not apply to the operands' type.
         """
         if symbol in ("&", "|") and _own_type(left) == _own_type(right) == boolean:
             return left & right if symbol == "&" else left | right
@@ -200,10 +202,10 @@ class Values:
     def shifted(
         self, node: c_ast.Node, symbol: str, left: Expression, right: c_ast.Node
     ) -> Expression:
-        """A shift; one by a literal is a product, or a quotient that is rounded down.
+        """Translate a shift; by a literal it becomes a multiplication or a floor division.
 
         Raises:
-            FrontendError: it is of or by a real number, or by a literal that C has no meaning for.
+            FrontendError: an operand is not an integer, or a literal shift amount is out of range.
         """
         dtype = promoted(c_type_of(left))
         left = converted(left, dtype)
@@ -213,7 +215,9 @@ class Values:
         amount = self._known_amount(right)
         if amount is not None and not 0 <= amount < dtype.bits:
             raise self.scope.error(
-                node, f"a shift by {amount} of {c_name(dtype)}; expected 0 to {dtype.bits - 1}"
+                node,
+                f"a shift of {c_name(dtype)} by {amount}; expected a shift amount from 0 to "
+                f"{dtype.bits - 1}",
             )
         if amount is None or amount == dtype.bits - 1:
             operator = Operator.SHIFT_LEFT if symbol == "<<" else Operator.SHIFT_RIGHT
@@ -242,11 +246,11 @@ class Values:
         return c_type_of(self.value(node))
 
     def _cast(self, node: c_ast.Cast) -> Expression:
-        target = declared_type(node.to_type.type, self.scope.typedefs, self.places, node)
+        target = declared_type(node.to_type.type, self.scope.typedefs, self.source_map, node)
         if target.dims:
-            raise self.scope.error(node, "a cast to a pointer; expected one to a number type")
+            raise self.scope.error(node, "a cast to a pointer; expected a cast to a number type")
         if target.dtype is None:
-            raise self.scope.error(node, "a cast to void; leave it out")
+            raise self.scope.error(node, "a cast to void; remove it")
         return converted(self.value(node.expr), target.dtype)
 
     def _call(self, node: c_ast.FuncCall) -> Expression:
@@ -259,24 +263,25 @@ class Values:
         if name in EXTREMA and len(arguments) == 2:
             return self._extremum_call(EXTREMA[name], arguments)
         if name in ("floord", "ceild"):
-            found = affine(self.scope, node)
-            return converted(found.value, found.dtype)
-        if name in BUILTIN and all(getattr(one, "value", None) == '""' for one in arguments):
+            quotient = affine(self.scope, node)
+            return converted(quotient.value, quotient.dtype)
+        if name in BUILTIN and all(getattr(text, "value", None) == '""' for text in arguments):
             return BUILTIN[name]
         function = FUNCTIONS.get(name)
         if function is None:
             near = difflib.get_close_matches(name, FUNCTIONS, n=1)
             raise self.scope.error(
                 node,
-                f"a call of '{self.places.source_of(node.name)}', of which kernels know nothing; "
-                f"expected {f'{near[0]}, or another' if near else 'one'} of {', '.join(KNOWN)}",
+                f"a call of '{self.source_map.text(node.name)}', which is not supported in "
+                f"kernels; expected {f'{near[0]}, or another' if near else 'one'} of "
+                f"{', '.join(KNOWN)}",
             )
         if len(arguments) != function.operands:
             raise self.scope.error(
                 node,
-                f"'{name}' takes {function.operands} arguments; this gives it {len(arguments)}",
+                f"'{name}' takes {function.operands} arguments; this call has {len(arguments)}",
             )
-        operands = [converted(self.value(one), function.dtype) for one in arguments]
+        operands = [converted(self.value(argument), function.dtype) for argument in arguments]
         if function.operator is Operator.ABSOLUTE:
             return absolute(operands[0])
         return operation(function.operator, *operands)
@@ -284,12 +289,12 @@ class Values:
     def _choice(
         self, node: c_ast.FuncCall, choice: Choice, arguments: list[c_ast.Node]
     ) -> Expression:
-        """A call of a function of the file that gives one of its arguments."""
+        """Translate a call of a min or max function that the file defines."""
         if len(arguments) != 2:
             raise self.scope.error(
-                node, f"'{node.name.name}' takes 2 arguments; this gives it {len(arguments)}"
+                node, f"'{node.name.name}' takes 2 arguments; this call has {len(arguments)}"
             )
-        operands = [converted(self.value(one), choice.dtype) for one in arguments]
+        operands = [converted(self.value(argument), choice.dtype) for argument in arguments]
         if choice.dtype.is_integer:
             return operation(choice.operator, *operands)
         left, right = (operands[at] for at in choice.compared)
@@ -297,7 +302,7 @@ class Values:
         return select(holds, operands[choice.chosen], operands[1 - choice.chosen])
 
     def _extremum_call(self, operator: Operator, arguments: list[c_ast.Node]) -> Expression:
-        """``min(a, b)`` is ``a < b ? a : b``, ``max(a, b)`` is ``a > b ? a : b``."""
+        """Translate ``min(a, b)`` to ``a < b ? a : b`` and ``max(a, b)`` to ``a > b ? a : b``."""
         left, right = map(self.value, arguments)
         dtype = common_type(c_type_of(left), c_type_of(right))
         left, right = converted(left, dtype), converted(right, dtype)
@@ -308,8 +313,8 @@ class Values:
 
 
 def converted(value: Expression, dtype: DType) -> Expression:
-    """A value converted to a type as C does it; literals are converted now."""
-    value = typed(value, i64)  # what is computed from literals alone is exact in 64 bits
+    """Convert a value to a type as C does; literals are folded."""
+    value = typed(value, i64)  # untyped integers, from `affine`, are exact in 64 bits
     source = _own_type(value)
     if source == dtype:
         return value
@@ -321,9 +326,10 @@ def converted(value: Expression, dtype: DType) -> Expression:
 
 
 def _through(dtype: DType) -> DType:
-    """The type that x86 has an instruction for, by which compilers convert to an integer type.
+    """Return the intermediate integer type of a float conversion: one that x86 converts to.
 
-    It shows only for numbers that do not fit, which C leaves undefined.
+    C compilers convert through it. It matters only for values that do not fit `dtype`, whose
+    conversion is undefined in C.
     """
     if dtype.bits < 32:
         return i32
@@ -331,7 +337,7 @@ def _through(dtype: DType) -> DType:
 
 
 def folded(constant: Constant) -> Constant:
-    """A literal with a plain Python number in the range of its type."""
+    """Wrap a literal to the range of its type and make its value a plain Python number."""
     dtype = constant.type
     assert dtype is not None
     scalar = as_scalar(constant.value, dtype)
@@ -341,7 +347,7 @@ def folded(constant: Constant) -> Constant:
 
 
 def c_type_of(value: Expression) -> DType:
-    """The type in C: a comparison gives an int."""
+    """Return the type of a value in C, where comparisons are int."""
     dtype = _own_type(value)
     return i32 if dtype.kind is NumberKind.BOOLEAN else dtype
 
@@ -352,7 +358,7 @@ def _own_type(value: Expression) -> DType:
 
 
 def selected(holds: Expression, if_true: Expression, if_false: Expression) -> Expression:
-    """A selection; one of integers that is a minimum or a maximum is said to be one."""
+    """Select between two values; ``a < b ? a : b`` of integers and its like become min or max."""
     is_ordered = isinstance(holds, Operation) and holds.operator in (
         Operator.LESS,
         Operator.LESS_EQUAL,

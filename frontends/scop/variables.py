@@ -1,4 +1,4 @@
-"""The variables around a region: sizes, arrays and numbers that the caller owns."""
+"""Declare the variables outside a region: sizes, arrays and scalars of the kernel."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from polysched.ir.functions import equal
 
 
 class Origin(Enum):
-    """Where a variable is declared."""
+    """Kind of declaration of a variable."""
 
     PARAMETER = "parameter"
     LOCAL = "local variable"
@@ -41,7 +41,7 @@ class Origin(Enum):
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable that is declared outside the region."""
+    """Variable that is declared outside the region."""
 
     name: str
     node: c_ast.Decl
@@ -50,13 +50,16 @@ class Variable:
 
 
 def typedefs_of(tree: c_ast.FileAST, before: Collection[c_ast.Node] = ()) -> Typedefs:
-    """The types that a file names, then the blocks around a region."""
+    """Collect the typedefs of a file, then those of the blocks around a region."""
     nodes = (*tree.ext, *before)
     return {node.name: node for node in nodes if isinstance(node, c_ast.Typedef)}
 
 
 def own_functions(tree: c_ast.FileAST) -> frozenset[str]:
-    """The functions that a file defines, and those that it declares and C's library lacks."""
+    """Find the functions with a built-in meaning that a file defines or declares itself.
+
+    A declaration of a math.h function does not count; a declaration of ``min`` or ``floord`` does.
+    """
     defined = {node.decl.name for node in tree.ext if isinstance(node, c_ast.FuncDef)}
     declared = {
         node.name
@@ -70,14 +73,19 @@ def own_functions(tree: c_ast.FileAST) -> frozenset[str]:
 def variables_of(
     parsed: ParsedSource, region: Region, typedefs: Typedefs, used: Collection[str]
 ) -> dict[str, Variable]:
-    """The variables around a region, in the order of declaration; inner ones hide outer ones.
+    """Collect the variables visible in a region, in declaration order; inner ones hide outer ones.
+
+    An unused variable of an unsupported type is left out. If it is a pointer parameter and the
+    region is the whole function, it is kept as a void pointer, since callers pass it.
 
     Args:
-        used: the names that the region uses. What else there is of types that no kernel has is left
-            out; parameters of a function that becomes a kernel count as pointers.
+        parsed: the file.
+        region: the region.
+        typedefs: the visible typedefs.
+        used: the names that the region uses.
 
     Raises:
-        FrontendError: one that is used has a type that no kernel has.
+        FrontendError: a variable that is used has an unsupported type.
     """
     arguments = region.function.decl.type.args
     declarations = [
@@ -85,20 +93,21 @@ def variables_of(
         *((node, Origin.PARAMETER) for node in ([] if arguments is None else arguments.params)),
         *((node, Origin.LOCAL) for node in region.before),
     ]
-    found: dict[str, Variable] = {}
+    variables: dict[str, Variable] = {}
     for node, origin in declarations:
         if isinstance(node, c_ast.EllipsisParam):
-            raise parsed.places.error(
-                region.function.decl, f"'{region.name}' takes any number of arguments"
+            raise parsed.source_map.error(
+                region.function.decl,
+                f"'{region.name}' takes variable arguments; expected a fixed number of parameters",
             )
         if not isinstance(node, c_ast.Decl) or not _is_variable(node):
             continue
-        hidden = found.pop(node.name, None)
+        hidden = variables.pop(node.name, None)
         if hidden is not None and hidden.origin is origin is Origin.PARAMETER:
-            raise parsed.places.error(node, f"'{node.name}' is declared twice")
+            raise parsed.source_map.error(node, f"'{node.name}' is declared twice")
         is_argument = origin is Origin.PARAMETER and region.is_function
         try:
-            type_ = declared_type(node.type, typedefs, parsed.places, node)
+            type_ = declared_type(node.type, typedefs, parsed.source_map, node)
         except FrontendError:
             is_pointer = isinstance(node.type, c_ast.PtrDecl | c_ast.ArrayDecl)
             if node.name in used or (is_argument and not is_pointer):
@@ -106,12 +115,12 @@ def variables_of(
             if not is_argument:
                 continue
             type_ = CType(None, (None,), is_pointer=True)
-        found[node.name] = Variable(node.name, node, type_, origin)
-    return found
+        variables[node.name] = Variable(node.name, node, type_, origin)
+    return variables
 
 
 def is_table(node: c_ast.Decl) -> bool:
-    """Whether a declaration is of an array of constants with their values."""
+    """Whether a declaration is a constant array with an initializer."""
     inner = node.type
     while isinstance(inner, c_ast.ArrayDecl):
         inner = inner.type
@@ -125,11 +134,11 @@ def _is_variable(node: c_ast.Decl) -> bool:
 
 @dataclass(frozen=True)
 class Outside:
-    """What surrounds a region, as far as it uses it.
+    """Variables declared outside a region that it uses.
 
     Attributes:
         sizes: the parameters of the kernel.
-        arrays: the variables that are arrays of the kernel, by name.
+        arrays: the arrays and scalars of the kernel, by name.
     """
 
     sizes: tuple[Variable, ...]
@@ -144,22 +153,22 @@ def declare_outside(
     usage: Usage,
     pragmas: Pragmas,
 ) -> Outside:
-    """Declare what a region uses of its surroundings, all written arrays as inout.
+    """Declare the outside variables that a region uses; written arrays become inout.
 
     Raises:
-        FrontendError: an array without a shape, or an extent that is not affine in the sizes.
+        FrontendError: an array has no shape, or an extent is not affine in the sizes.
     """
     for name, shape in pragmas.shapes.items():
         if name not in variables:
             raise scope.error(shape.node, f"'{name}' is not declared outside the region")
     used = set(usage.used)
     extents = _extent_names(variables, used, pragmas)
-    promised = {name for node, _ in pragmas.assumptions for name in _identifiers(node)}
+    assumed = {name for node, _ in pragmas.assumptions for name in _identifiers(node)}
     sizes: list[Variable] = []
     bound: set[str] = set()
     for name, variable in variables.items():
         dtype = variable.type.dtype
-        if name not in used | extents | promised or dtype is None or variable.type.dims:
+        if name not in used | extents | assumed or dtype is None or variable.type.dims:
             continue
         if name in usage.loop_variables:
             scope.bind(name, EndedBinding(variable.node, dtype))
@@ -173,34 +182,38 @@ def declare_outside(
             names.fresh(name)
             _declare_size(scope, build, variable, dtype, is_extent=name in extents)
             sizes.append(variable)
-    _promise(scope, build, pragmas)
+    _assume(scope, build, pragmas)
     arrays = {}
     for name, variable in variables.items():
-        # A parameter or a local variable hides an enumerator of its name.
+        # A parameter or local variable hides an enumerator of the same name, so `bound` decides,
+        # not the scope.
         if name in used and name not in bound:
             arrays[name] = variable
             _declare_array(scope, build, names, variable, usage, pragmas.shapes.get(name))
     return Outside(tuple(sizes), arrays)
 
 
-def _promise(scope: Scope, build: KernelBuilder, pragmas: Pragmas) -> None:
-    """Assume what the pragmas promise."""
+def _assume(scope: Scope, build: KernelBuilder, pragmas: Pragmas) -> None:
+    """Add the assumptions of the pragmas to the kernel and the scope."""
     for node, pragma in pragmas.assumptions:
-        promise = condition(scope, node)
+        assumption = condition(scope, node)
         try:
-            build.assume(promise)
+            build.assume(assumption)
         except KernelError as error:
             raise scope.error(pragma, str(error)) from None
-        scope.assume(promise)
+        scope.assume(assumption)
         if not scope.is_reached():
-            raise scope.error(pragma, "no sizes are as this and the declarations promise")
+            raise scope.error(
+                pragma, "no sizes satisfy this assumption together with the declarations"
+            )
 
 
 def bind_enumerators(scope: Scope, nodes: Iterable[c_ast.Node], used: Collection[str]) -> None:
-    """Give the constants of enumerations their numbers.
+    """Bind the enumerators of enumerations to their values.
 
     Raises:
-        FrontendError: one that is used is no integer literal, or does not fit int.
+        FrontendError: the value of a used enumerator is not an integer literal, or does not fit
+            int.
     """
     for node in nodes:
         inner = getattr(getattr(node, "type", None), "type", getattr(node, "type", None))
@@ -212,27 +225,29 @@ def bind_enumerators(scope: Scope, nodes: Iterable[c_ast.Node], used: Collection
 def _bind_enumeration(scope: Scope, node: c_ast.Enum, used: Collection[str]) -> None:
     least, greatest = type_range(i32)
     following: int | None = 0
-    for one in node.values.enumerators:
-        number, reason = following, "no integer literal"
-        is_wanted = one.name in used or scope.find(one.name) is not None  # which it hides
-        if one.value is not None:
+    for enumerator in node.values.enumerators:
+        name = enumerator.name
+        number, reason = following, "not an integer literal"
+        # An enumerator that hides a bound name must be bound too.
+        is_needed = name in used or scope.find(name) is not None
+        if enumerator.value is not None:
             try:
-                number = affine(scope, one.value).number
+                number = affine(scope, enumerator.value).number
             except FrontendError:
-                if is_wanted:
+                if is_needed:
                     raise
                 number = None
         if number is not None and not least <= number <= greatest:
             number, reason = None, f"{number}, which does not fit int"
         if number is not None:
-            scope.bind(one.name, IntegerBinding(Constant(number), i32))
-        elif is_wanted:
-            raise scope.error(one, f"the value of '{one.name}' is {reason}")
+            scope.bind(name, IntegerBinding(Constant(number), i32))
+        elif is_needed:
+            raise scope.error(enumerator, f"the value of '{name}' is {reason}")
         following = None if number is None else number + 1
 
 
 def _known_number(scope: Scope, variable: Variable, dtype: DType) -> int | None:
-    """The value of a constant that is declared with a literal."""
+    """Return the value of a const variable that is initialized to a literal; otherwise None."""
     if variable.origin is Origin.PARAMETER or not variable.type.is_const:
         return None
     init = variable.node.init
@@ -240,14 +255,14 @@ def _known_number(scope: Scope, variable: Variable, dtype: DType) -> int | None:
         return None
     try:
         return in_type(scope, init, affine(scope, init), dtype).number
-    except FrontendError:  # it is computed from what is not known here
+    except FrontendError:  # the initializer uses names that are not bound yet, or data
         return None
 
 
 def _declare_size(
     scope: Scope, build: KernelBuilder, variable: Variable, dtype: DType, *, is_extent: bool
 ) -> None:
-    """A parameter of the kernel: what stands in an extent is not negative."""
+    """Declare a parameter of the kernel; a size that occurs in an extent is not negative."""
     least, greatest = type_range(dtype)
     is_bounded = is_extent or not dtype.is_signed
     maximum = greatest if dtype.bits < 32 or (dtype.bits == 32 and not dtype.is_signed) else None
@@ -290,7 +305,7 @@ def _declare_array(
         raise scope.error(variable.node, f"'{name}' is const, and the region writes it")
     declare = build.inout if is_written else build.input
     try:
-        with build.located(scope.places.location(variable.node)):
+        with build.located(scope.source_map.location(variable.node)):
             handle = declare(names.fresh(name), dtype, extents)
     except KernelError as error:
         raise scope.error(variable.node, str(error)) from None
@@ -298,16 +313,16 @@ def _declare_array(
 
 
 def _require_same_rows(scope: Scope, variable: Variable, declared: Shape) -> None:
-    """Check that a pragma's shape has the rows that the declaration lays down."""
+    """Check that a pragma's shape has the inner extents of the declaration."""
     pairs = zip(variable.type.dims[1:], declared.extents[1:], strict=True)
     for own, other in pairs:
         if own is None or scope.proves(equal(affine(scope, own).value, affine(scope, other).value)):
             continue
-        shown, expected = scope.places.source_of(own), scope.places.source_of(other)
+        shown, expected = scope.source_map.text(own), scope.source_map.text(other)
         raise scope.error(
             declared.node,
-            f"'{variable.name}' is declared with rows of {shown}, and this says {expected}; "
-            "expected the same",
+            f"'{variable.name}' is declared with rows of {shown}, and this pragma with rows of "
+            f"{expected}; expected the same",
         )
 
 
@@ -327,15 +342,15 @@ def _extent(scope: Scope, variable: Variable, dim: c_ast.Node | None, usage: Usa
 
 
 def _extent_names(variables: Mapping[str, Variable], used: set[str], pragmas: Pragmas) -> set[str]:
-    """The names that occur in the extents of the arrays that are used."""
-    found: set[str] = set()
+    """Return the names in the extents of the used arrays."""
+    names: set[str] = set()
     for name, variable in variables.items():
         if name in used:
             shape = pragmas.shapes.get(name)
             for dim in (*variable.type.dims, *(shape.extents if shape is not None else ())):
                 if dim is not None:
-                    found |= set(_identifiers(dim))
-    return found
+                    names |= set(_identifiers(dim))
+    return names
 
 
 def _identifiers(node: c_ast.Node) -> Iterator[str]:

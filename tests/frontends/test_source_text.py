@@ -1,4 +1,4 @@
-"""Places in a source text, and how errors show them."""
+"""Source spans, and how errors show them."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -51,8 +51,8 @@ MUTANTS = (
         "c-guard-forgotten",
         "of a loop's conditions those that do not bound it are forgotten",
         f"{SCOP}/loops.py",
-        "moved(end, stepped.inside), step, guard)",
-        "moved(end, stepped.inside), step, None)",
+        "return Header(first, end, step, guard)",
+        "return Header(first, end, step, None)",
         LOOPS,
     ),
     Mutant(
@@ -258,7 +258,7 @@ MUTANTS = (
     Mutant(
         "c-line-of-the-parser",
         "a place is one line further down",
-        f"{SCOP}/places.py",
+        f"{SCOP}/source_map.py",
         "return self.source.span(line + 1, column,",
         "return self.source.span(line + 2, column,",
         (f"{TESTS}/scop/test_places.py",),

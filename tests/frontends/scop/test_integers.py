@@ -5,7 +5,6 @@ import math
 import pytest
 
 from polysched.frontends.scop.integers import (
-    chosen,
     floor,
     minus,
     negated,
@@ -13,6 +12,7 @@ from polysched.frontends.scop.integers import (
     product,
     quotient,
     remainder,
+    selected,
 )
 from polysched.frontends.scop.parse import parse
 from polysched.frontends.scop.scope import Scope
@@ -26,7 +26,7 @@ def test_division_truncates_as_in_c(divisor: int) -> None:
     """Of literals, and of a size of which nothing, or only its sign, is known."""
     n = Parameter("n")
     for known, values in ((n >= 0, range(9)), (n <= 0, range(-8, 1)), (n <= 99, range(-8, 9))):
-        scope = Scope(parse(source_text("int n;", "a.c")).places, {}, frozenset())
+        scope = Scope(parse(source_text("int n;", "a.c")).source_map, {}, frozenset())
         scope.add_parameter("n")
         scope.assume(known)
         for value in values:
@@ -49,6 +49,6 @@ def test_literals_are_computed() -> None:
 
 def test_a_selection_that_is_an_extremum_is_said_to_be_one() -> None:
     n, m = Parameter("n"), Parameter("m")
-    assert str(chosen(n < m, n, m)) == "min(n, m)"
-    assert str(chosen(n < m, m, n)) == "max(m, n)"
-    assert str(chosen(n <= m, n, Constant(3))).startswith("select")
+    assert str(selected(n < m, n, m)) == "min(n, m)"
+    assert str(selected(n < m, m, n)) == "max(m, n)"
+    assert str(selected(n <= m, n, Constant(3))).startswith("select")

@@ -44,9 +44,13 @@ def test_a_linearized_subscript_is_taken_apart(shape: str, text: str, expected: 
 @pytest.mark.parametrize(
     ("shape", "text", "message"),
     [
-        ("[n][m]", "i * n + j", "is no linearized subscript of A.*: i.n is left over"),
+        ("[n][m]", "i * n + j", "is not a linearized subscript of A.*: the product i.n remains"),
         ("[n][m + 1]", "i * m + j", "the rows of 'A' are \\(m \\+ 1\\) elements apart"),
-        ("[n][m]", "i * m + u * j", "'u' is unsigned int, and a product of such may wrap around"),
+        (
+            "[n][m]",
+            "i * m + u * j",
+            "'u' is unsigned int, and a product of unsigned int may wrap around",
+        ),
     ],
 )
 def test_what_cannot_be_taken_apart(shape: str, text: str, message: str) -> None:

@@ -17,7 +17,7 @@ def read(text: str) -> Constant:
     parsed = parse(source_text(f"int x = {text};", "a.c"))
     node = parsed.tree.ext[-1].init
     assert isinstance(node, c_ast.Constant)
-    return literal(node, parsed.places)
+    return literal(node, parsed.source_map)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_literal_has_the_type_of_c(text: str, value: float, dtype: DType) -> N
     ("text", "message"),
     [
         ("1.0L", "a long double; expected a float or a double"),
-        ('"text"', "is no number"),
+        ('"text"', "is not a number"),
         ("18446744073709551616u", "does not fit 64 bits"),
         (r"'\x41'", "is not supported; expected one such as 'a'"),
     ],

@@ -39,19 +39,19 @@ def expression(text: str) -> tuple[ParsedSource, c_ast.Node]:
 )
 def test_an_expression_is_found_from_end_to_end(text: str) -> None:
     parsed, node = expression(text)
-    assert parsed.places.source_of(node) == text
-    span = parsed.places.span(node)
+    assert parsed.source_map.text(node) == text
+    span = parsed.source_map.span(node)
     assert span.source == text
     assert (span.line, span.column) == (1, 20)
 
 
 def test_a_part_between_brackets() -> None:
     parsed, node = expression("(a + (b)) * c")
-    assert parsed.places.source_of(node.left) == "a + (b)"
-    assert parsed.places.source_of(node.left.right) == "b"
+    assert parsed.source_map.text(node.left) == "a + (b)"
+    assert parsed.source_map.text(node.left.right) == "b"
 
 
 def test_of_several_lines_the_first_is_shown() -> None:
     parsed, node = expression("a +\n   b")
-    assert parsed.places.source_of(node) == "a + b"
-    assert parsed.places.span(node).source == "a +"
+    assert parsed.source_map.text(node) == "a + b"
+    assert parsed.source_map.span(node).source == "a +"

@@ -36,14 +36,14 @@ def test_what_a_pragma_holds_stands_where_it_stands() -> None:
     parsed = parse(source_text(TEXT, "a.c"))
     found = pragmas_of(parsed, parsed.tree.ext[-1])
     second = found.shapes["A"].extents[1]
-    assert parsed.places.source_of(second) == "2 * m"
-    assert parsed.places.span(second).line == 6
+    assert parsed.source_map.text(second) == "2 * m"
+    assert parsed.source_map.span(second).line == 6
     (promise, _), *_ = found.assumptions
-    assert parsed.places.source_of(promise) == "n >= 1"
+    assert parsed.source_map.text(promise) == "n >= 1"
 
 
 def test_pragmas_of_others_are_none_of_ours() -> None:
     parsed = parse(source_text(TEXT, "a.c"))
     first = parsed.tree.ext[-1].body.block_items[0]
     assert first.string == "omp parallel"
-    assert pragma_of(first, parsed.places) is None
+    assert pragma_of(first, parsed.source_map) is None

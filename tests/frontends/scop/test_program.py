@@ -42,7 +42,7 @@ def test_a_region_takes_what_surrounds_it() -> None:
 
 
 def test_a_region_cannot_take_the_place_of_its_function() -> None:
-    with pytest.raises(FrontendError, match="the region is a part of 'main' only") as caught:
+    with pytest.raises(FrontendError, match="the region is only a part of 'main'") as caught:
         parse_c(REGION).c_function()
     assert caught.value.location is not None
 
@@ -77,7 +77,7 @@ def test_restrict_on_either_pointer_is_enough(dim: str, quals: str) -> None:
 
 
 def test_pointers_that_may_overlap() -> None:
-    with pytest.raises(FrontendError, match="'x' is written and may overlap 'y', as C has it"):
+    with pytest.raises(FrontendError, match="'x' is written and may overlap 'y', as C allows"):
         parse_c(ALIASING.format("n", "")).c_function()
 
 

@@ -14,7 +14,7 @@ from polysched.ir.expressions import Index, Parameter
 @pytest.fixture
 def scope() -> Scope:
     parsed = parse(source_text("int height;", "a.c"))
-    found = Scope(parsed.places, {}, frozenset({"height"}))
+    found = Scope(parsed.source_map, {}, frozenset({"height"}))
     found.add_parameter("n")
     return found
 
@@ -53,5 +53,5 @@ def test_messages_of_unknown_names(scope: Scope) -> None:
     with pytest.raises(FrontendError, match="'heigth' is not declared; did you mean 'height'?"):
         scope.lookup(c_ast.ID("heigth"))
     scope.bind("i", EndedBinding(c_ast.ID("i"), i32))
-    with pytest.raises(FrontendError, match="'i' is a loop's variable and is used outside"):
+    with pytest.raises(FrontendError, match="'i' is a loop variable and is used outside"):
         scope.lookup(c_ast.ID("i"))

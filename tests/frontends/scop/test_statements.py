@@ -111,7 +111,7 @@ def test_the_result_may_be_called_as_the_kernel_calls_it() -> None:
 def test_too_many_statements(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statements, "MOST_STATEMENTS", 3)
     kernel("x[0] = 1; " * 3)
-    with pytest.raises(FrontendError, match="these are more than 1,000 assignments"):
+    with pytest.raises(FrontendError, match="the kernel has more than 1,000 assignments"):
         kernel("x[0] = 1; " * 4)
 
 

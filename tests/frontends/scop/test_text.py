@@ -28,7 +28,7 @@ def test_line_markers_are_followed_and_system_headers_left_out() -> None:
     source = source_text("double x;\n", "own.c", preprocessed=PREPROCESSED)
     found = [
         (line.strip(), place)
-        for line, place in zip(source.lines, source.places, strict=True)
+        for line, place in zip(source.lines, source.origins, strict=True)
         if line.strip()
     ]
     assert found == [
@@ -77,14 +77,14 @@ def test_a_missing_preprocessor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("CC", "no-such-compiler")
     path = tmp_path / "a.c"
     path.write_text("#define N 4\n")
-    with pytest.raises(FrontendError, match="needs a C preprocessor, and there is no 'no-such-"):
+    with pytest.raises(FrontendError, match="needs a C preprocessor, and 'no-such-"):
         read_source(path)
 
 
 def test_what_the_preprocessor_refuses(tmp_path: Path) -> None:
     path = tmp_path / "a.c"
     path.write_text('#include "missing.h"\n')
-    with pytest.raises(FrontendError, match=r"a\.c': the C preprocessor refuses it:") as caught:
+    with pytest.raises(FrontendError, match=r"a\.c': the C preprocessor fails:") as caught:
         read_source(path)
     assert "missing.h" in str(caught.value)
 

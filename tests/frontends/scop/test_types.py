@@ -53,7 +53,7 @@ C_TYPES = (boolean, *INTEGER_DTYPES, *FLOAT_DTYPES)
 def test_names_of_types(text: str, dtype: DType) -> None:
     parsed = parse(source_text(f"typedef float real; {text} x;", "a.c"))
     node = parsed.tree.ext[-1]
-    found = declared_type(node.type, typedefs_of(parsed.tree), parsed.places, node)
+    found = declared_type(node.type, typedefs_of(parsed.tree), parsed.source_map, node)
     assert found.dtype == dtype
     assert found.is_const == ("const" in text)
 
@@ -71,7 +71,7 @@ def test_names_of_types(text: str, dtype: DType) -> None:
 def test_arrays_and_pointers(text: str, dims: int, is_pointer: bool, is_restrict: bool) -> None:
     parsed = parse(source_text(f"{text};", "a.c"))
     node = parsed.tree.ext[-1]
-    found = declared_type(node.type, {}, parsed.places, node)
+    found = declared_type(node.type, {}, parsed.source_map, node)
     assert (len(found.dims), found.is_pointer, found.is_restrict) == (dims, is_pointer, is_restrict)
 
 

@@ -1,7 +1,7 @@
-"""Where a node of the syntax tree stands in the text, from its first to its last character.
+"""Source map: the source spans of syntax tree nodes.
 
-pycparser knows only where a node begins, and of operators not even that; the rest is found in the
-text itself.
+pycparser records only the start of a node, and for operators not the start of the left operand.
+The rest of the span is found by scanning the text.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _OPENING = {closing: opening for opening, closing in _CLOSING.items()}
 
 
 @dataclass(frozen=True)
-class Places:
-    """Finds the places of nodes.
+class SourceMap:
+    """Map from the nodes of a syntax tree to source spans, and errors at nodes.
 
     Args:
-        source: the text that has been parsed.
-        shift: lines that the parser saw before it.
+        source: the text that was parsed.
+        shift: number of lines that were put before the text for the parser.
     """
 
     source: SourceText
     shift: int
 
     def span(self, node: c_ast.Node) -> Span:
-        """The stretch of the user's text that a node is; of several lines the first one's part."""
+        """Return the span of a node in the user's file, cut at the end of its first line."""
         begin, end = self._extent(node)
         line = bisect.bisect_right(self._starts, begin) - 1
         column = begin - self._starts[line] + 1
@@ -46,15 +46,15 @@ class Places:
         return self.source.span(line + 1, column, max(end_column, column + 1))
 
     def location(self, node: c_ast.Node) -> SourceLocation:
-        """Where a node begins."""
+        """Return the start of a node."""
         return self.span(node).location
 
     def error(self, node: c_ast.Node, reason: str) -> FrontendError:
-        """The error about a node, which it underlines."""
+        """Build an error that underlines a node."""
         return self.span(node).error(reason)
 
-    def source_of(self, node: c_ast.Node) -> str:
-        """What the user wrote, for messages; blanks in a row are one."""
+    def text(self, node: c_ast.Node) -> str:
+        """Return the source text of a node for messages, with white space collapsed."""
         begin, end = self._extent(node)
         return " ".join(self._text[begin:end].split())
 
@@ -74,7 +74,7 @@ class Places:
 
 @dataclass(frozen=True)
 class _Finder:
-    """Finds the ends of nodes as offsets in the text."""
+    """Finds the first and last character of nodes, as offsets in the text."""
 
     text: str
     starts: list[int]
@@ -96,8 +96,7 @@ class _Finder:
             case c_ast.UnaryOp(op="sizeof"):
                 return self.offset(node)
             case c_ast.UnaryOp(op=operator, expr=operand):
-                found = self.text.rfind(operator, 0, self.left(operand))
-                return max(found, 0)
+                return max(self.text.rfind(operator, 0, self.left(operand)), 0)
         return self.offset(node)
 
     def right(self, node: c_ast.Node) -> int:
@@ -129,7 +128,7 @@ class _Finder:
         return self.token_end(self.offset(node))
 
     def offset(self, node: c_ast.Node) -> int:
-        """Where the parser says that a node is; of one that it cannot place, its first part."""
+        """Return the parser's position of a node; without one, that of its first child."""
         coordinate = node.coord
         if coordinate is None:
             children = [child for _, child in node.children()]
@@ -143,16 +142,16 @@ class _Finder:
         return start if match is None else match.end()
 
     def closed(self, start: int) -> int:
-        """The place behind the bracket that closes the first one opened from a place on."""
-        openings = [self.text.find(one, start) for one in "(["]
-        opening = min((one for one in openings if one >= 0), default=-1)
+        """Return the offset after the bracket that closes the first bracket at or after `start`."""
+        openings = [self.text.find(bracket, start) for bracket in "(["]
+        opening = min((offset for offset in openings if offset >= 0), default=-1)
         if opening < 0:
             return start
         _, end = self.balanced(opening, opening + 1)
         return end
 
     def balanced(self, begin: int, end: int) -> tuple[int, int]:
-        """A stretch, made longer until every bracket in it is closed and opened in it."""
+        """Extend a range of the text until the brackets in it are balanced."""
         pending: list[str] = []
         missing: list[str] = []
         for character in self.text[begin:end]:
