@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from polysched.errors import MachineError
 
 FEWEST_REGISTERS = 8
-"""Smallest number of vector registers of a machine: the library's schedules need as many."""
+"""Fewest vector registers of any processor with vectors; the library's schedules share them out."""
 
 _FEATURES = re.compile(r"([+-][a-z0-9._-]+(,[+-][a-z0-9._-]+)*)?")
 
