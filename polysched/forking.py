@@ -2,8 +2,7 @@
 
 Only the forking thread survives in the child. If another thread holds a lock at the fork, the lock
 stays locked forever in the child, and the data that it guards may be inconsistent. Therefore a fork
-first acquires every lock registered with `hold_while_forking`, then releases them in both
-processes.
+first acquires all locks registered with `hold_while_forking`, and then both processes release them.
 """
 
 from __future__ import annotations

@@ -114,8 +114,7 @@ def pair_classes(tree: Node, names: Sequence[str], numbers: Numbering) -> Number
     """Classify all ordered pairs of statements by how a tree orders their instances.
 
     Two pairs in one class have common loops of the same kinds, whose values agree up to names.
-    Below the common loops, the first statement of each pair is before, equal to or after the second
-    one.
+    Below the common loops, the first statement of each pair is before, equal to or after the other.
 
     Args:
         names: the statements, all in the tree.

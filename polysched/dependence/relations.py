@@ -1,8 +1,7 @@
 """Dependence records: pairs of statement instances whose order matters, and the reason.
 
 Memory-based dependences relate *every* ordered pair of instances that access the same element, at
-least one of them writing. No pair is left to transitivity, so dropping a record never hides
-another.
+least one of them writing. No pair is left to transitivity: dropping a record never hides another.
 """
 
 from __future__ import annotations

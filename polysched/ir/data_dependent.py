@@ -182,7 +182,7 @@ def as_values(
     if not dtype.is_integer:
         raise KernelError(
             f"array '{array}' of {dtype} is declared with values={values!r}; a range of values is "
-            "for arrays of integers, whose elements may stand in subscripts"
+            "for arrays of integers, whose elements are allowed in subscripts"
         )
     if not isinstance(values, tuple) or len(values) != 2:
         raise KernelError(

@@ -150,10 +150,10 @@ class _Functions:
                     for accepted, argument in zip(converters, arguments, strict=True)
                 ]
             except (UnknownPointerError, LookupError):
-                made = original(*arguments, **named)
-                if contexts[result](pointer_of(made)) == context:
-                    samples.setdefault(result, made)
-                return made
+                value = original(*arguments, **named)
+                if contexts[result](pointer_of(value)) == context:
+                    samples.setdefault(result, value)
+                return value
             returned = function(*taken)
             if returned is None:
                 raise self._error(function, first)

@@ -87,10 +87,10 @@ def find_layout() -> Layout | None:
     flags, pointers = set(), set()
     for sample in samples:
         same = (sample, sample.copy(), sample.copy())
-        held = {_held_safely(value) for value in same}
-        if len(held) != 1 or 0 in held:
+        pointers_of_same = {_held_safely(value) for value in same}
+        if len(pointers_of_same) != 1 or 0 in pointers_of_same:
             return None
-        pointers |= held
+        pointers |= pointers_of_same
         first, *others = (_word_at(id(value) + _HEADER_BYTES) >> 32 for value in same)
         flags.add((first, *{other & ~_DIRECT for other in others}))
     if len(flags) != 1 or len(pointers) != len(samples):

@@ -308,8 +308,8 @@ def _bound_by_operand(form: LinearForm, known: Intervals, *, from_above: bool) -
     """Bound a form by the operands of a minimum (from above) or a maximum (from below)."""
     for atom, coefficient in form.terms:
         grows = (coefficient > 0) == from_above
-        wanted = Operator.MINIMUM if grows else Operator.MAXIMUM
-        if isinstance(atom, Operation) and atom.operator is wanted:
+        bounding = Operator.MINIMUM if grows else Operator.MAXIMUM
+        if isinstance(atom, Operation) and atom.operator is bounding:
             rest = form.plus(LinearForm(((atom, coefficient),), 0), -1)
             bounds = [
                 interval(rest.plus(linear_form(operand, known), coefficient), known)[from_above]

@@ -112,7 +112,7 @@ def check_parameters(context: isl.Set, parameters: Mapping[str, int]) -> None:
 
 
 def argument_memory(
-    arrays: Mapping[str, Array], given: Mapping[str, AnyArray], parameters: Mapping[str, int]
+    arrays: Mapping[str, Array], arguments: Mapping[str, AnyArray], parameters: Mapping[str, int]
 ) -> Memory:
     """Copy argument arrays; create undefined temporaries and outputs that are not given.
 
@@ -120,18 +120,18 @@ def argument_memory(
         CallError: an array is missing or unknown, has another shape or element type, or holds a
             value outside its declared range.
     """
-    for name in given:
+    for name in arguments:
         if name not in arrays or arrays[name].role is Role.TEMPORARY:
             raise CallError(f"'{name}' is not an argument array")
     memory = {}
     buffers = {}
     for name, array in arrays.items():
         shape = concrete_shape(array.stored_shape, parameters)
-        if name in given and array.rows is not None:
-            buffers[name] = _checked_buffer(array, array.rows, given[name], shape)
+        if name in arguments and array.rows is not None:
+            buffers[name] = _checked_buffer(array, array.rows, arguments[name], shape)
             memory[name] = unpack_bits(buffers[name], array.dtype, shape, rows=array.rows)
-        elif name in given:
-            memory[name] = _checked_copy(array, given[name], shape, parameters)
+        elif name in arguments:
+            memory[name] = _checked_copy(array, arguments[name], shape, parameters)
         elif array.role in (Role.INPUT, Role.INOUT):
             raise CallError(f"array '{name}' is missing; expected {array.dtype} of shape {shape}")
         else:
@@ -139,30 +139,30 @@ def argument_memory(
     return Memory(memory, buffers)
 
 
-def _checked_buffer(array: Array, rows: Rows, given: AnyArray, shape: tuple[int, ...]) -> AnyArray:
+def _checked_buffer(array: Array, rows: Rows, buffer: AnyArray, shape: tuple[int, ...]) -> AnyArray:
     expected = byte_shape(array.dtype, shape, rows)
-    if given.shape != expected or given.dtype != np.uint8:
+    if buffer.shape != expected or buffer.dtype != np.uint8:
         raise CallError(
             f"array '{array.name}': expected a buffer of uint8 of shape {expected}, for "
-            f"{array.dtype} of shape {shape} with {rows.value} rows; got {given.dtype} of shape "
-            f"{given.shape}"
+            f"{array.dtype} of shape {shape} with {rows.value} rows; got {buffer.dtype} of shape "
+            f"{buffer.shape}"
         )
-    return given.copy()
+    return buffer.copy()
 
 
 def _checked_copy(
-    array: Array, given: AnyArray, shape: tuple[int, ...], parameters: Mapping[str, int]
+    array: Array, values: AnyArray, shape: tuple[int, ...], parameters: Mapping[str, int]
 ) -> AnyArray:
-    if given.shape != shape or given.dtype != array.dtype.numpy():
+    if values.shape != shape or values.dtype != array.dtype.numpy():
         raise CallError(
-            f"array '{array.name}': expected {array.dtype} of shape {shape}; got {given.dtype} of "
-            f"shape {given.shape}"
+            f"array '{array.name}': expected {array.dtype} of shape {shape}; got {values.dtype} of "
+            f"shape {values.shape}"
         )
     if array.values is not None:
         lower, upper = (evaluate(end, parameters) for end in array.values)
         declared = values_text(array.values)
-        require_values(f"array '{array.name}'", given, lower, upper, declared)
-    return given.copy()
+        require_values(f"array '{array.name}'", values, lower, upper, declared)
+    return values.copy()
 
 
 def results(arrays: Mapping[str, Array], memory: Memory) -> dict[str, AnyArray]:

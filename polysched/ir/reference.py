@@ -87,8 +87,8 @@ def program_order(node: Node, statement: str) -> list[int | isl.PwAff]:
     """The timestamp of a statement's instances in a loop tree, outermost column first.
 
     A column is a position in a sequence or the value of a loop. Timestamps of two statements
-    compare like tuples. None is a prefix of the other, because a position in a sequence differs
-    before.
+    compare like tuples. Neither is a prefix of the other, because their positions in a common
+    sequence differ first.
     """
     match node:
         case Leaf():

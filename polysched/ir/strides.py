@@ -46,8 +46,8 @@ def as_strides(
         )
     if not isinstance(strides, tuple | list) or len(strides) != len(dimensions):
         raise KernelError(
-            f"array '{array}': strides={strides!r}; expected {len(dimensions)} strides, one for "
-            "each dimension, in elements, such as (lda, 1)"
+            f"array '{array}': strides={strides!r}; expected one stride for each of "
+            f"{len(dimensions)} dimensions, in elements, such as (lda, 1)"
         )
     return tuple(
         _as_stride(array, name, stride, space)
@@ -107,9 +107,9 @@ class _Proof:
         self.array = array
         self.strides = strides
         self.space = space
-        self.meant = context
+        self.context = context
         for extent in array.shape:  # an array without elements needs no memory
-            self.meant = self.meant.intersect(to_set(extent >= 1, space).params())
+            self.context = self.context.intersect(to_set(extent >= 1, space).params())
 
     def holds(self, left: tuple[int, ...], reach: Expression) -> bool:
         """Whether the dimensions ``left`` can be nested around dimensions that span ``reach``.
@@ -133,8 +133,8 @@ class _Proof:
         try:
             apart = to_set(reach <= self.strides[dimension], self.space).params()
         except KernelError:  # a product of parameters, which isl cannot represent
-            return trusted or self.meant.intersect(several).is_empty()
-        return self.meant.intersect(several).is_subset(apart)
+            return trusted or self.context.intersect(several).is_empty()
+        return self.context.intersect(several).is_subset(apart)
 
     def around(self, dimension: int, reach: Expression) -> Expression:
         """The number of elements that a dimension spans together with the inner ones."""

@@ -86,14 +86,14 @@ def node_count(expression: Expression) -> int:
 def loads(expression: Expression) -> tuple[Load, ...]:
     """The read accesses of an expression in evaluation order."""
     # Like `walk`, but skips leaves for speed: most nodes are leaves.
-    found, open_nodes = [], [expression]
+    reads, open_nodes = [], [expression]
     while open_nodes:
         node = open_nodes.pop()
         if isinstance(node, Operation):
             open_nodes.extend(node.operands)
         elif isinstance(node, Load):
-            found.append(node)
+            reads.append(node)
             open_nodes.extend(node.subscripts)
         elif isinstance(node, Cast):
             open_nodes.append(node.operand)
-    return tuple(reversed(found))
+    return tuple(reversed(reads))

@@ -155,7 +155,7 @@ def test_conditions_are_judged_where_they_stand() -> None:
         build.assume(i < 5)
 
 
-def test_what_is_too_intricate_for_isl() -> None:
+def test_what_is_too_complex_for_isl() -> None:
     build = ps.KernelBuilder("k")
     y = build.output("y", ps.f32, (10,))
     with build.loops(i=10, j=10) as (i, j):
@@ -163,7 +163,7 @@ def test_what_is_too_intricate_for_isl() -> None:
         for number in range(20):
             subscript = ps.maximum(subscript, number * j - i)
             subscript = ps.minimum(subscript, (number + 1) * i - 3 * j + number)
-        with pytest.raises(ps.KernelError, match="subscript of array 'y': it is too intr"):
+        with pytest.raises(ps.KernelError, match="subscript of array 'y': it is too compl"):
             y[subscript] = 1.0
         with (
             pytest.raises(ps.KernelError, match="the condition of where.*is too complex: isl"),

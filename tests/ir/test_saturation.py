@@ -44,7 +44,7 @@ def test_what_cannot_be_saturated() -> None:
         saturate(Load("x", (), i32), f32)
     with pytest.raises(KernelError, match="saturate\\(3, i4\\): the value is a literal"):
         saturate(3, "i4")
-    with pytest.raises(KernelError, match="the value is bool; expected a number"):
+    with pytest.raises(KernelError, match="the value is bool; expected a typed number"):
         saturate(Load("x", (), boolean), "i4")
 
 

@@ -97,8 +97,12 @@ def test_what_is_proved(
             lambda m, k, lda, lds: (lds, k, 1),
             "the stride of dimension 'd0' may be less than 3*k; expected an assumption: assume(lds",
         ),
-        (lambda m, *_: m, lambda *_: 1, "array 'a': strides=1; expected 1 of them, one for each"),
-        (matrix, lambda *_: (1,), "strides=(1,); expected 2 of them, one for each dimension"),
+        (
+            lambda m, *_: m,
+            lambda *_: 1,
+            "array 'a': strides=1; expected one stride for each of 1 dim",
+        ),
+        (matrix, lambda *_: (1,), "strides=(1,); expected one stride for each of 2 dimensions"),
         (
             matrix,
             lambda *_: (0, 1),

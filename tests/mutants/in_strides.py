@@ -54,8 +54,8 @@ MUTANTS = (
         "strides-trusted-always",
         "what could be proved of strides is left to the calls",
         STRIDES,
-        "            return trusted or self.meant",
-        "            return True or self.meant",
+        "            return trusted or self.context",
+        "            return True or self.context",
         PROVED,
     ),
     Mutant(
