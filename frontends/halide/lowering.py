@@ -122,8 +122,8 @@ def _declare(
             bounds = (region[variable].first, region[variable].end)
             stack.enter_context(build.loops(**{variable: bounds}))
         for domain in definition.domains:
-            for variable, (low, count) in reversed(list(zip(domain, domain.bounds, strict=True))):
-                stack.enter_context(build.loops(**{variable.name: (low, low + count)}))
+            for reduction, (low, count) in reversed(list(zip(domain, domain.bounds, strict=True))):
+                stack.enter_context(build.loops(**{reduction.name: (low, low + count)}))
             for condition in domain.conditions:
                 stack.enter_context(build.where(plain(condition)))
         try:

@@ -29,7 +29,7 @@ from polysched.machine.description import Machine
     type=click.IntRange(min=1),
     default=5,
     show_default=True,
-    help="New processes for each measurement.",
+    help="Number of new processes for each measurement.",
 )
 @racing_machine_option
 def compile_command(as_records: bool, runs: int, machine: Machine | None) -> None:

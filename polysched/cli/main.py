@@ -26,9 +26,9 @@ def main() -> None:
     """Schedule affine loop nests, prove the schedules legal, compile them to AVX-512.
 
     Most commands take a TARGET: FILE.py, FILE.py:NAME, FILE.c or FILE.c:NAME. In a Python file,
-    NAME is a schedule, a kernel, or a function that returns one; a function without defaults for
-    its single parameter gets the file's only kernel. In a C file, NAME is a function. Without
-    NAME, the file must have only one candidate.
+    NAME is a schedule, a kernel, or a function that returns one; a function whose only required
+    parameter is a kernel gets the file's only kernel. In a C file, NAME is a function. Without
+    NAME, TARGET is the file's only schedule, or else its only kernel or C function.
 
     \b
     polysched check examples/conv2d_relu.py:tutorial

@@ -299,7 +299,8 @@ MUTANTS = (
         "python-choice-of-one-type",
         "max(x, 0) is an element, whichever it is",
         f"{PYTHON}/values.py",
-        "        if (choice.dtype, choice.is_weak) != (dtype, is_weak) and choice not in alternatives:\n",
+        "        if (choice.dtype, choice.is_weak) != (dtype, is_weak) "
+        "and choice not in alternatives:\n",
         "        if False:\n",
         (f"{TESTS}/python/test_operations.py",),
     ),
