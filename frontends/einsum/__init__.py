@@ -1,1 +1,1 @@
-"""``einsum``: contractions written as numpy writes them, compiled from the library's plans."""
+"""``einsum``: tensor contractions in numpy's notation, compiled to the library's kernels."""

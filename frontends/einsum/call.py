@@ -1,4 +1,4 @@
-"""``einsum(subscripts, *operands)`` on numpy arrays: planned, proved and compiled once a kind."""
+"""``einsum(subscripts, *operands)`` on numpy arrays, compiled once for each kind of call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from polysched.errors import CallError, FrontendError
 from polysched.frontends.einsum.operands import NumpyArray, element_type
 from polysched.frontends.einsum.plan import Plan, make_plan
-from polysched.frontends.einsum.short_way import Ran, short_way
+from polysched.frontends.einsum.short_way import KernelRun, short_way
 from polysched.runtime.door import Door
 from polysched.runtime.threads import number_of_threads
 from polysched.runtime.views import as_array
@@ -23,36 +23,36 @@ _DOOR = Door(_PLANS)
 def einsum(
     subscripts: str, *operands: Any, out: Any = None, threads: int | None = None
 ) -> NumpyArray:
-    """The contraction that a text describes, as ``numpy.einsum`` has it.
+    """Contract arrays as ``numpy.einsum`` does.
 
-    ``einsum("bij,bjk->bik", a, b)`` is a stack of products of matrices. Labels may repeat within an
+    ``einsum("bij,bjk->bik", a, b)`` is a batched matrix product. Labels may repeat within an
     operand (a diagonal), ``...`` stands for further dimensions, dimensions of one element are
-    broadcast, and without ``->`` the result has the labels that occur once. More than two operands
-    meet in the order that opt_einsum finds.
+    broadcast, and without ``->`` the result has the labels that occur once. If there are more than
+    two operands, opt_einsum chooses the order in which they are contracted.
 
-    Products of matrices, dot products and sums run by the library's plans, their terms in any
-    order; an empty sum is 0. What does not depend on a sum is multiplied with it afterwards, so
-    that a 0 among the terms does not meet an infinity there. Operands of several types are
-    converted to numpy's common type, which the result has; integers wrap around. What lies in
-    memory as a plan wants it is not copied. The first call of a kind (text, shapes, types) plans,
-    proves and compiles, some 0.2 s a step.
+    Matrix products, dot products and sums run as kernels of the library, which may reorder the
+    terms; an empty sum is 0. A factor that does not depend on a sum is multiplied after the sum, so
+    a term that is 0 is not multiplied by a factor that is infinite. Operands of several types are
+    converted to numpy's common type, which is the type of the result; integers wrap around. An
+    operand is copied only if its memory layout does not fit the kernel. The first call with a new
+    text, new shapes or new types plans, proves and compiles, which takes some 0.2 s for each step.
 
     Args:
-        subscripts: the text.
+        subscripts: the labels of the operands and of the result.
         operands: arrays of float32, float64 or integers.
-        out: where the result goes; by default a new array, or a view where nothing is computed.
-        threads: how many threads products of matrices may use; by default all usable cores.
+        out: the array for the result; by default a new array, or a view if nothing is computed.
+        threads: number of threads of matrix products; by default all usable cores.
 
     Raises:
-        FrontendError: the text cannot be read, or does not fit the operands.
-        CallError: an operand or ``out`` does not fit.
+        FrontendError: ``subscripts`` cannot be read, or does not fit the operands.
+        CallError: an operand or ``out`` has an unsuitable type or shape.
     """
-    # The door knows a text by its identity.
+    # The call cache compares `subscripts` by identity, so equal strings must be one object.
     is_usual = threads is None and type(subscripts) is str
     if is_usual:
         subscripts = intern(subscripts)
-        if (done := _DOOR.enter(subscripts, *operands, out)) is not None:
-            return done  # type: ignore[no-any-return]
+        if (cached := _DOOR.enter(subscripts, *operands, out)) is not None:
+            return cached  # type: ignore[no-any-return]
     if not isinstance(subscripts, str):
         raise FrontendError(
             f"einsum: subscripts are of type {type(subscripts).__name__}; expected a text such as "
@@ -62,26 +62,28 @@ def einsum(
         threads = number_of_threads("einsum", threads)
     if not operands:
         raise CallError("einsum: no operands; expected one array for each of the subscripts")
-    arrays = [as_array(one, f"einsum: operand {number}") for number, one in enumerate(operands)]
+    arrays = [
+        as_array(operand, f"einsum: operand {number}") for number, operand in enumerate(operands)
+    ]
     dtype = element_type(arrays)
     plan = _plan(subscripts, tuple(array.shape for array in arrays), threads)
     if out is not None:
         _require_output(out, plan, dtype)
-    ran: list[Ran] = []
+    runs: list[KernelRun] = []
     if plan.is_empty:
-        found: NumpyArray = np.zeros(plan.shape, dtype)
+        result: NumpyArray = np.zeros(plan.shape, dtype)
     else:
-        # Products modulo a power of two do not tell signed integers from unsigned ones.
+        # Sums and products modulo 2**n are the same for signed and unsigned integers.
         inner = np.dtype(f"i{dtype.itemsize}") if dtype.kind == "u" else dtype
-        found = plan.run([array.astype(dtype, copy=False).view(inner) for array in arrays], ran)
-        found = found.view(dtype)
+        result = plan.run([array.astype(dtype, copy=False).view(inner) for array in arrays], runs)
+        result = result.view(dtype)
     if is_usual and (out is None or out.flags.c_contiguous):
-        target = short_way(arrays, plan.origins, found, ran)
+        target = short_way(arrays, plan.origins, result, runs)
         if target is not None:
             _DOOR.learn(subscripts, (*operands, out), target)
     if out is None:
-        return found
-    out[...] = found
+        return result
+    out[...] = result
     return out  # type: ignore[no-any-return]
 
 
@@ -91,10 +93,10 @@ def _plan(subscripts: str, shapes: tuple[tuple[int, ...], ...], threads: int | N
 
 
 def _require_output(out: Any, plan: Plan, dtype: np.dtype[Any]) -> None:
-    """Check the array that the result goes to.
+    """Check the array for the result.
 
     Raises:
-        CallError: it is no writable array of the result's shape and type.
+        CallError: it is not a writable array of the result's shape and type.
     """
     if not isinstance(out, np.ndarray):
         raise CallError(f"einsum: out is of type {type(out).__name__}; expected a numpy array")

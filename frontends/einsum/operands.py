@@ -1,4 +1,4 @@
-"""Operands as contractions want them: one type of elements, each label once, nothing broadcast."""
+"""Normalize einsum operands: a common element type, each label once, no broadcast dimensions."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _KINDS = "fiu"
 
 @dataclass(frozen=True)
 class View:
-    """How an operand is looked at.
+    """A view of an operand in which each label occurs once and nothing is broadcast.
 
     Attributes:
-        labels: of the dimensions that are left, each once.
-        dropped: dimensions of one element that another operand's are many of.
-        diagonals: pairs of dimensions, after that, of which one after the other is taken.
+        labels: the labels of the dimensions of the view.
+        dropped: dimensions of one element that are broadcast; the view leaves them out.
+        diagonals: pairs of dimensions, counted after dropping, whose diagonal is taken, in order.
     """
 
     labels: Labels
@@ -32,68 +32,68 @@ class View:
     diagonals: tuple[tuple[int, int], ...] = ()
 
     def of(self, array: NumpyArray) -> NumpyArray:
-        """The view of an array; nothing is copied."""
+        """Apply the view to an array, without a copy."""
         if self.dropped:
             chosen = tuple(0 if axis in self.dropped else slice(None) for axis in range(array.ndim))
-            array = array[(*chosen, ...)]  # the dots: an array, where no dimension is left, too
+            array = array[(*chosen, ...)]  # `...` keeps a zero-dimensional result an array
         for first, second in self.diagonals:
             diagonal = np.diagonal(array, axis1=first, axis2=second)
-            if array.flags.writeable:  # as numpy.einsum has it; np.diagonal's are read-only
+            if array.flags.writeable:  # np.diagonal is read-only, numpy.einsum's result is not
                 diagonal.flags.writeable = True
             array = np.moveaxis(diagonal, -1, first)
         return array
 
 
 def element_type(arrays: Sequence[NumpyArray]) -> np.dtype[Any]:
-    """The type in which a contraction is computed, and that its result has: numpy's promotion.
+    """The type of a contraction and its result, by numpy's promotion rules.
 
     Raises:
-        CallError: it is none that kernels compute with.
+        CallError: kernels do not support the type.
     """
     try:
-        found = np.result_type(*arrays)
+        dtype = np.result_type(*arrays)
     except TypeError as error:
         types = ", ".join(str(array.dtype) for array in arrays)
         raise CallError(
             f"einsum: no type holds elements of all of {types}; expected float32, float64 or "
             "integers"
         ) from error
-    if found.kind not in _KINDS or (found.kind == "f" and found.itemsize not in (4, 8)):
-        raise CallError(f"einsum: elements of type {found}; expected float32, float64 or integers")
-    return found
+    if dtype.kind not in _KINDS or (dtype.kind == "f" and dtype.itemsize not in (4, 8)):
+        raise CallError(f"einsum: elements of type {dtype}; expected float32, float64 or integers")
+    return dtype
 
 
 def extents(subscripts: Subscripts, shapes: Sequence[tuple[int, ...]]) -> dict[str | int, int]:
     """The extent of each label.
 
     Raises:
-        CallError: two dimensions of one label differ, and neither is 1, or both are of one
-            operand.
+        CallError: two dimensions with one label differ, and neither extent is 1, or both belong
+            to the same operand.
     """
-    found: dict[str | int, int] = {}
-    where: dict[str | int, int] = {}
+    sizes: dict[str | int, int] = {}
+    origin: dict[str | int, int] = {}
     for number, (labels, shape) in enumerate(zip(subscripts.operands, shapes, strict=True)):
         own: dict[str | int, int] = {}
         for label, extent in zip(labels, shape, strict=True):
             if own.setdefault(label, extent) != extent:
                 raise CallError(
                     f"einsum: label '{label}' has {own[label]} and {extent} elements in operand "
-                    f"{number}; expected as many, for a diagonal"
+                    f"{number}; expected equal extents for a diagonal"
                 )
-            known = found.get(label, 1)
+            known = sizes.get(label, 1)
             if 1 not in (known, extent) and known != extent:
                 name = f"label '{label}'" if isinstance(label, str) else "a dimension of '...'"
                 raise CallError(
-                    f"einsum: {name} has {known} elements in operand {where[label]} and {extent} "
-                    f"in operand {number}; expected as many, or one"
+                    f"einsum: {name} has {known} elements in operand {origin[label]} and {extent} "
+                    f"in operand {number}; expected equal extents, or 1"
                 )
             if known == 1:
-                found[label], where[label] = extent, number
-    return found
+                sizes[label], origin[label] = extent, number
+    return sizes
 
 
 def view_of(labels: Labels, shape: tuple[int, ...], sizes: Mapping[str | int, int]) -> View:
-    """How an operand with these labels and this shape is looked at."""
+    """The view that normalizes an operand with these labels and this shape."""
     dropped = tuple(
         axis
         for axis, (label, extent) in enumerate(zip(labels, shape, strict=True))

@@ -1,4 +1,4 @@
-"""The plan of a contraction: which operands meet when, and what each step computes."""
+"""Plan of a contraction: a sequence of pairwise contractions, in opt_einsum's order."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 import opt_einsum
 
 from polysched.frontends.einsum.operands import Labels, NumpyArray, View, extents, view_of
-from polysched.frontends.einsum.short_way import Ran
+from polysched.frontends.einsum.short_way import KernelRun
 from polysched.frontends.einsum.steps import Fold, Pair
 from polysched.frontends.einsum.subscripts import parse_subscripts
 
 
 @dataclass(frozen=True)
-class Meeting:
-    """Two operands that meet.
+class PairwiseStep:
+    """Contraction of two operands.
 
     Attributes:
-        places: where they stand among the operands that are left; the result is put last.
-        folds: what is summed away of each before.
-        pair: what they become.
+        places: their positions in the list of remaining operands; the result is appended to it.
+        folds: the sums over labels of a single operand, which come before the contraction.
+        pair: the contraction.
     """
 
     places: tuple[int, int]
@@ -30,53 +30,53 @@ class Meeting:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a contraction is computed.
+    """Plan of a contraction.
 
     Attributes:
-        views: how each operand is looked at.
-        meetings: in their order.
-        last: from what is left to the result.
-        shape: of the result.
-        is_empty: whether no term is added up, or no element is there.
+        views: the normalizing view of each operand.
+        steps: the pairwise contractions, in order.
+        last: the sum and transposition that turn the last remaining operand into the result.
+        shape: the shape of the result.
+        is_empty: whether an extent is 0, so that the result is zero or empty.
     """
 
     views: tuple[View, ...]
-    meetings: tuple[Meeting, ...]
+    steps: tuple[PairwiseStep, ...]
     last: Fold
     shape: tuple[int, ...]
     is_empty: bool
 
     @property
     def origins(self) -> tuple[int, ...]:
-        """Which operands the only step takes, in its order; none if there are several steps."""
-        match self.meetings:
+        """The positions of the operands of the only step; empty if there are several steps."""
+        match self.steps:
             case ():
                 return (0,)
-            case (meeting,):
-                return meeting.places
+            case (step,):
+                return step.places
         return ()
 
-    def run(self, arrays: Sequence[NumpyArray], ran: list[Ran]) -> NumpyArray:
-        """Compute the result, perhaps as a view of an operand; not if :attr:`is_empty`.
+    def run(self, arrays: Sequence[NumpyArray], runs: list[KernelRun]) -> NumpyArray:
+        """Compute the result, which may be a view of an operand. Requires not :attr:`is_empty`.
 
         Args:
             arrays: the operands.
-            ran: gets what has run.
+            runs: receives a record of each kernel that is run.
         """
-        left = [view.of(array) for view, array in zip(self.views, arrays, strict=True)]
-        for meeting in self.meetings:
-            taken = [left.pop(place) for place in sorted(meeting.places, reverse=True)]
-            first, second = taken if meeting.places[0] > meeting.places[1] else taken[::-1]
-            first, second = meeting.folds[0].run(first, ran), meeting.folds[1].run(second, ran)
-            left.append(meeting.pair.run(first, second, ran))
-        return self.last.run(left[0], ran)
+        remaining = [view.of(array) for view, array in zip(self.views, arrays, strict=True)]
+        for step in self.steps:
+            taken = [remaining.pop(place) for place in sorted(step.places, reverse=True)]
+            first, second = taken if step.places[0] > step.places[1] else taken[::-1]
+            first, second = step.folds[0].run(first, runs), step.folds[1].run(second, runs)
+            remaining.append(step.pair.run(first, second, runs))
+        return self.last.run(remaining[0], runs)
 
 
 def make_plan(text: str, shapes: Sequence[tuple[int, ...]], threads: int | None) -> Plan:
-    """The plan of a contraction of operands of given shapes, in opt_einsum's order.
+    """Plan the contraction of operands of given shapes, in opt_einsum's order.
 
     Raises:
-        FrontendError: the text cannot be read, or does not fit the operands.
+        FrontendError: the subscripts cannot be read, or do not fit the operands.
         CallError: the shapes do not fit each other.
     """
     subscripts = parse_subscripts(text, [len(shape) for shape in shapes])
@@ -85,38 +85,38 @@ def make_plan(text: str, shapes: Sequence[tuple[int, ...]], threads: int | None)
         view_of(labels, shape, sizes)
         for labels, shape in zip(subscripts.operands, shapes, strict=True)
     )
-    left = [view.labels for view in views]
-    meetings: list[Meeting] = []
+    remaining = [view.labels for view in views]
+    steps: list[PairwiseStep] = []
     for pair in _path([view.labels for view in views], subscripts.result, sizes):
-        places, (first, second) = pair, (left[place] for place in pair)
-        others = [labels for place, labels in enumerate(left) if place not in pair]
+        places, (first, second) = pair, (remaining[place] for place in pair)
+        others = [labels for place, labels in enumerate(remaining) if place not in pair]
         wanted = {label for labels in (*others, subscripts.result) for label in labels}
         is_last = not others
         target = subscripts.result if is_last else None
-        # The label that is last in memory is best one of the columns of a product.
+        # If the result's last label is a column of the matrix product, the product is contiguous.
         if target and target[-1] in first and target[-1] not in second:
             places, first, second = places[::-1], second, first
-        meeting = _meeting(places, (first, second), wanted, target, sizes, threads)
-        meetings.append(meeting)
-        left = [*others, meeting.pair.result]
+        step = _pairwise_step(places, (first, second), wanted, target, sizes, threads)
+        steps.append(step)
+        remaining = [*others, step.pair.result]
     shape = tuple(sizes[label] for label in subscripts.result)
     return Plan(
         views,
-        tuple(meetings),
-        Fold(left[0], subscripts.result, sizes),
+        tuple(steps),
+        Fold(remaining[0], subscripts.result, sizes),
         shape,
         0 in sizes.values(),
     )
 
 
-def _meeting(
+def _pairwise_step(
     places: tuple[int, int],
     operands: tuple[Labels, Labels],
     wanted: set[str | int],
     target: Labels | None,
     sizes: dict[str | int, int],
     threads: int | None,
-) -> Meeting:
+) -> PairwiseStep:
     first, second = operands
     folded = tuple(
         tuple(label for label in own if label in wanted or label in other)
@@ -128,13 +128,13 @@ def _meeting(
     result = target if target is not None and set(target) == {*both, *single} else None
     pair = Pair(folded[0], folded[1], result or (*both, *single), sizes, threads)
     folds = (Fold(first, folded[0], sizes), Fold(second, folded[1], sizes))
-    return Meeting(places, folds, pair)
+    return PairwiseStep(places, folds, pair)
 
 
 def _path(
     operands: Sequence[Labels], result: Labels, sizes: dict[str | int, int]
 ) -> list[tuple[int, int]]:
-    """The pairs that meet, as places among the operands that are left, by opt_einsum."""
+    """Opt_einsum's pairs of operands to contract, as positions in the list of remaining ones."""
     if len(operands) < 2:
         return []
     if len(operands) == 2:
@@ -144,14 +144,14 @@ def _path(
     equation = f"{inputs}->{''.join(symbols[label] for label in result)}"
     shapes = [tuple(sizes[label] for label in labels) for labels in operands]
     path, _ = opt_einsum.contract_path(equation, *shapes, shapes=True, optimize="auto")
-    found = []
+    pairs = []
     count = len(operands)
     for places in path:
-        # Several at once, as for outer products, meet one after another.
+        # Opt_einsum may contract several operands at once, such as outer products: take pairs.
         rest = sorted(places, reverse=True)
         first = rest[0]
         for place in rest[1:]:
-            found.append((place, first))
+            pairs.append((place, first))
             count -= 1
             first = count - 1
-    return found
+    return pairs

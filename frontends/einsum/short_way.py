@@ -1,8 +1,8 @@
-"""The short way: what later calls of a kind run, where one kernel does it all.
+"""Fast path of repeated calls: call a single kernel directly on the operands.
 
-Which kernel that is, and what it reads, is seen when a contraction has been computed: if one kernel
-has run, on the operands as they lie, and the result is what it wrote, then every call with arrays
-of these types, shapes and strides comes to the same, for nothing else decides.
+The path is taken from an observed call. If a contraction ran exactly one kernel, on the operands
+without copying them, and the kernel wrote the result, then every call with arrays of the same
+types, shapes and strides runs the same kernel, because the plan depends on nothing else.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from polysched.runtime.threads import current_team
 
 
 @dataclass(frozen=True)
-class Ran:
-    """A kernel that a step has run.
+class KernelRun:
+    """Record of one run of a kernel.
 
     Attributes:
-        operands: what it was given, its result apart.
-        result: what it wrote.
-        target: what calls run that give it such operands and then their result, if they need no
-            more than that.
+        operands: the arrays that it read.
+        result: the array that it wrote.
+        target: makes the call target for arguments in the order operands, result; None if the
+            kernel alone does not compute the result.
     """
 
     operands: tuple[NumpyArray, ...]
@@ -34,8 +34,10 @@ class Ran:
     target: Callable[[], Target | None]
 
 
-def ran_kernel(kernel: CompiledKernel, operands: tuple[NumpyArray, ...], result: NumpyArray) -> Ran:
-    """A kernel of literal sizes, whose result comes last, has run on all usable cores."""
+def kernel_run(
+    kernel: CompiledKernel, operands: tuple[NumpyArray, ...], result: NumpyArray
+) -> KernelRun:
+    """Record the run, on all usable cores, of a kernel of literal sizes with the result last."""
 
     def target() -> Target:
         count = len(operands)
@@ -48,37 +50,42 @@ def ran_kernel(kernel: CompiledKernel, operands: tuple[NumpyArray, ...], result:
             result=count,
         )
 
-    return Ran(operands, result, target)
+    return KernelRun(operands, result, target)
 
 
 def short_way(
-    given: Sequence[NumpyArray], origins: Sequence[int], found: NumpyArray, ran: Sequence[Ran]
+    arguments: Sequence[NumpyArray],
+    origins: Sequence[int],
+    result: NumpyArray,
+    runs: Sequence[KernelRun],
 ) -> Target | None:
-    """What a call with such operands, then perhaps an array for its result, runs at once.
+    """The call target for later calls with such operands; None if one kernel call is not enough.
 
     Args:
-        given: the operands of the call, as they were given.
-        origins: which of these the operands of the only step are, if there is but one.
-        found: what the call has computed from them.
-        ran: all that has run.
+        arguments: the operands of the observed call.
+        origins: the positions in ``arguments`` of the only step's operands; empty if there are
+            several steps.
+        result: the result of the observed call.
+        runs: all kernels that the call has run.
     """
-    if len(ran) != 1 or not found.flags.c_contiguous:
+    if len(runs) != 1 or not result.flags.c_contiguous:
         return None
-    (own,) = ran
-    pairs = ((own.result, found), *zip(own.operands, (given[one] for one in origins), strict=True))
-    if any(_start(one) != _start(other) for one, other in pairs):  # something has been copied
+    (run,) = runs
+    read = (arguments[origin] for origin in origins)
+    pairs = ((run.result, result), *zip(run.operands, read, strict=True))
+    if any(_start(own) != _start(passed) for own, passed in pairs):  # an array was copied
         return None
-    target = own.target()
-    if target is None or own.result.nbytes != found.nbytes:
+    target = run.target()
+    if target is None or run.result.nbytes != result.nbytes:
         return None
-    last = len(given)
+    last = len(arguments)
     places = (*origins, last)
     return replace(
         target,
         sources=tuple(places[source] for source in target.sources),
         written=(last,),
         result=last,
-        allocate=(np.empty, (found.shape, found.dtype)),
+        allocate=(np.empty, (result.shape, result.dtype)),
     )
 
 

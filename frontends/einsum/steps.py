@@ -1,11 +1,11 @@
-"""One step of a contraction: two operands become one, or labels of one are summed away.
+"""Steps of a contraction: contract two operands, or sum labels of one operand.
 
-======================================  =================================================
-labels are summed, and others remain    a product of (stacks of) matrices, by the library
-labels are summed, in both operands     a dot product for each element, by the library
-labels of one operand are summed        a sum along an axis, by the library
-nothing is summed                       a product of elements, one vector loop
-======================================  =================================================
+================================================  ===============================================
+labels are summed, one operand has further ones   a (batched) matrix product of the library
+labels are summed, all others are in both         a dot product of the library for each element
+labels of one operand are summed                  a sum along an axis, by the library
+nothing is summed                                 an elementwise product, a single vector loop
+================================================  ===============================================
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from polysched.frontends.einsum.operands import Labels, NumpyArray
-from polysched.frontends.einsum.short_way import Ran, ran_kernel
+from polysched.frontends.einsum.short_way import KernelRun, kernel_run
 from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, as_dtype
 from polysched.library.fold import fold_kernel, fold_schedule
@@ -39,7 +39,12 @@ _KERNELS = 512
 
 @dataclass(frozen=True)
 class _Side:
-    """What an operand alone has: labels of a stack, and of its matrices' rows, or columns."""
+    """Labels that only one operand has.
+
+    Attributes:
+        outer: batch dimensions of the matrix product.
+        inner: rows (of the first operand) or columns (of the second) of its matrices.
+    """
 
     outer: Labels
     inner: Labels
@@ -47,14 +52,14 @@ class _Side:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two operands become one.
+    """Contraction of two operands.
 
     Attributes:
         left: labels of the first operand.
         right: labels of the second.
         result: labels of the result.
         sizes: extents by label.
-        threads: of products of matrices; None for as many as there are usable cores.
+        threads: number of threads of matrix products; None for all usable cores.
     """
 
     left: Labels
@@ -65,11 +70,11 @@ class Pair:
 
     @cached_property
     def summed(self) -> Labels:
-        """The labels of both operands that the result lacks, as the larger operand has them."""
-        one, other = self.left, self.right
-        if self._count(one) < self._count(other):
-            one, other = other, one
-        return tuple(x for x in one if x in other and x not in self.result)
+        """The labels of both operands that the result lacks, in the larger operand's order."""
+        larger, smaller = self.left, self.right
+        if self._count(larger) < self._count(smaller):
+            larger, smaller = smaller, larger
+        return tuple(x for x in larger if x in smaller and x not in self.result)
 
     @cached_property
     def both(self) -> Labels:
@@ -86,39 +91,42 @@ class Pair:
         """The labels of the result that the second operand alone has."""
         return tuple(x for x in self.result if x not in self.left)
 
-    def run(self, left: NumpyArray, right: NumpyArray, ran: list[Ran]) -> NumpyArray:
+    def run(self, left: NumpyArray, right: NumpyArray, runs: list[KernelRun]) -> NumpyArray:
         """Compute the result.
 
         Args:
             left: the first operand.
             right: the second.
-            ran: gets what has run.
+            runs: receives a record of each kernel that is run.
         """
         if not self.summed:
-            return self._elementwise(left, right, ran)
+            return self._elementwise(left, right, runs)
         if not self.rows and not self.columns:
-            return self._dots(left, right, ran)
+            return self._dots(left, right, runs)
         rows = self._side(left, self.left, self.rows)
         columns = self._side(right, self.right, self.columns)
         outer = (*self.both, *rows.outer, *columns.outer)
         a = self._matrices(left, self.left, rows.inner, outer, is_left=True)
         b = self._matrices(right, self.right, columns.inner, outer, is_left=False)
         labels = (*outer, *rows.inner, *columns.inner)
-        whole, place = None, None
+        whole, view = None, None
         if labels != self.result:
-            whole, place = self._place(left.dtype, outer, rows.inner, columns.inner)
-        product = matmul(a, b, place, threads=self.threads)
-        ran.append(Ran((a, b), product, partial(matmul_target, a, b, self.threads, place)))
+            whole, view = self._result_view(left.dtype, outer, rows.inner, columns.inner)
+        product = matmul(a, b, view, threads=self.threads)
+        runs.append(KernelRun((a, b), product, partial(matmul_target, a, b, self.threads, view)))
         if whole is not None:
             return whole
-        found = product.astype(left.dtype, copy=False)
-        return ordered(found.reshape([self.sizes[x] for x in labels]), labels, self.result)
+        product = product.astype(left.dtype, copy=False)
+        return ordered(product.reshape([self.sizes[x] for x in labels]), labels, self.result)
 
-    def _place(
+    def _result_view(
         self, dtype: np.dtype[Any], outer: Labels, rows: Labels, columns: Labels
     ) -> tuple[NumpyArray, NumpyArray] | tuple[None, None]:
-        """A new result, and the view of it that a product of these labels is; None where there is
-        no such view, or the product has other elements.
+        """Allocate the result, and make the view of it that the matrix product writes.
+
+        Returns:
+            the result and the view; None if the labels allow no such view, or the matrix product
+            accumulates in another type.
         """
         groups = rows, columns
         followed = [(x, y) for group in groups for x, y in pairwise(group)]
@@ -133,45 +141,47 @@ class Pair:
         return whole, ordered(whole, self.result, (*outer, *rows, *columns)).reshape(shape)
 
     def _side(self, array: NumpyArray, labels: Labels, own: Labels) -> _Side:
-        """Which of the labels that an operand alone has are rows, or columns: as many of the last
-        ones as follow one another, in the operand and in the result.
+        """Split an operand's own labels into batch dimensions and matrix rows (or columns).
 
-        Where these are few, all are, and the operand is copied: small matrices take longer.
+        The rows are the longest suffix of labels that are adjacent both in the operand's memory
+        and in the result. If such rows are too few for a batched product (``WORTH_A_STACK``), all
+        labels become rows: the operand is copied, which costs less than many small matrices.
         """
         if len(own) < 2:
             return _Side((), own)
         strides = dict(zip(labels, array.strides, strict=True))
-        at = len(own) - 1
-        while at > 0:
-            outer, inner = own[at - 1], own[at]
-            follow = self.result.index(outer) + 1 == self.result.index(inner)
-            if not follow or strides[outer] != strides[inner] * self.sizes[inner]:
+        split = len(own) - 1
+        while split > 0:
+            outer, inner = own[split - 1], own[split]
+            is_adjacent = self.result.index(outer) + 1 == self.result.index(inner)
+            if not is_adjacent or strides[outer] != strides[inner] * self.sizes[inner]:
                 break
-            at -= 1
-        if at and self._count(own[at:]) < WORTH_A_STACK and self._count(own) >= WORTH_A_STACK:
-            at = 0
-        return _Side(own[:at], own[at:])
+            split -= 1
+        is_small = self._count(own[split:]) < WORTH_A_STACK
+        if split and is_small and self._count(own) >= WORTH_A_STACK:
+            split = 0
+        return _Side(own[:split], own[split:])
 
     def _matrices(
         self, array: NumpyArray, labels: Labels, own: Labels, outer: Labels, *, is_left: bool
     ) -> NumpyArray:
-        """An operand as a stack of matrices; one whose memory is so already is not copied."""
+        """View an operand as a batch of matrices; copy it only if its memory order does not fit."""
         stack = tuple(x for x in outer if x in labels) if outer else ()
         groups = (own, self.summed) if is_left else (self.summed, own)
         chosen = ordered(array, labels, (*stack, *groups[0], *groups[1]))
-        is_turned = False
+        is_transposed = False
         if not chosen.flags.c_contiguous:
-            turned = ordered(array, labels, (*stack, *groups[1], *groups[0]))
-            is_turned = turned.flags.c_contiguous
-            chosen = turned if is_turned else chosen
+            transposed = ordered(array, labels, (*stack, *groups[1], *groups[0]))
+            is_transposed = transposed.flags.c_contiguous
+            chosen = transposed if is_transposed else chosen
         if not own and not outer:
             return chosen.reshape(self._count(self.summed))
         shape = [self.sizes[x] if x in stack else 1 for x in outer]
-        shape += [self._count(group) for group in (groups[::-1] if is_turned else groups)]
+        shape += [self._count(group) for group in (groups[::-1] if is_transposed else groups)]
         matrices = chosen.reshape(shape)
-        return matrices.swapaxes(-1, -2) if is_turned else matrices
+        return matrices.swapaxes(-1, -2) if is_transposed else matrices
 
-    def _dots(self, left: NumpyArray, right: NumpyArray, ran: list[Ran]) -> NumpyArray:
+    def _dots(self, left: NumpyArray, right: NumpyArray, runs: list[KernelRun]) -> NumpyArray:
         last, first = (*self.result, *self.summed), (*self.summed, *self.result)
         operands = ((left, self.left), (right, self.right))
         along_last, along_first = (
@@ -181,21 +191,22 @@ class Pair:
         axis, shape, chosen = Axis.LAST, (results, terms), along_last
         if _copied(along_first) < _copied(along_last):
             axis, shape, chosen = Axis.FIRST, (terms, results), along_first
-        run = _reduction(Combine.DOT, results, terms, axis, as_dtype(left.dtype))
-        a, b = (_contiguous(one.reshape(shape)) for one in chosen)
-        found = _run(run, (a, b), ran)
-        return found.reshape([self.sizes[x] for x in self.result])
+        kernel = _reduction(Combine.DOT, results, terms, axis, as_dtype(left.dtype))
+        a, b = (_contiguous(operand.reshape(shape)) for operand in chosen)
+        return _run(kernel, (a, b), runs).reshape([self.sizes[x] for x in self.result])
 
-    def _elementwise(self, left: NumpyArray, right: NumpyArray, ran: list[Ran]) -> NumpyArray:
+    def _elementwise(
+        self, left: NumpyArray, right: NumpyArray, runs: list[KernelRun]
+    ) -> NumpyArray:
         places = tuple(
             tuple(self.result.index(x) for x in labels) for labels in (self.left, self.right)
         )
         shape = tuple(self.sizes[x] for x in self.result)
         a, b = _contiguous(left), _contiguous(right)
-        if self.left == self.right == self.result:  # one long loop
-            run = _product((self._count(self.result),), ((0,), (0,)), as_dtype(left.dtype))
-            return _run(run, (a.reshape(-1), b.reshape(-1)), ran).reshape(shape)
-        return _run(_product(shape, places, as_dtype(left.dtype)), (a, b), ran)
+        if self.left == self.right == self.result:  # flatten to a single loop
+            kernel = _product((self._count(self.result),), ((0,), (0,)), as_dtype(left.dtype))
+            return _run(kernel, (a.reshape(-1), b.reshape(-1)), runs).reshape(shape)
+        return _run(_product(shape, places, as_dtype(left.dtype)), (a, b), runs)
 
     def _count(self, labels: Labels) -> int:
         return prod(self.sizes[label] for label in labels)
@@ -203,63 +214,73 @@ class Pair:
 
 @dataclass(frozen=True)
 class Fold:
-    """Labels of one operand are summed away.
+    """Sum over labels of one operand, and transposition to the result's order.
 
     Attributes:
-        given: labels of the operand.
+        operand: labels of the operand.
         result: labels of the result.
         sizes: extents by label.
     """
 
-    given: Labels
+    operand: Labels
     result: Labels
     sizes: Mapping[str | int, int]
 
-    def run(self, array: NumpyArray, ran: list[Ran]) -> NumpyArray:
-        """Compute the result; ``ran`` gets what has run."""
-        if self.given == self.result:
+    def run(self, array: NumpyArray, runs: list[KernelRun]) -> NumpyArray:
+        """Compute the result; ``runs`` receives a record of each kernel that is run."""
+        if self.operand == self.result:
             return array
-        kept = [x for x in self.given if x in self.result]
-        if len(kept) == len(self.given):
-            return ordered(array, self.given, self.result)
-        strides = dict(zip(self.given, array.strides, strict=True))
-        lying = tuple(sorted(self.given, key=lambda x: -strides[x]))  # as memory has them
-        lie = ordered(array, self.given, lying)
-        if not lie.flags.c_contiguous:
-            lying, lie = self.given, _contiguous(array)
-        runs: list[tuple[int, bool]] = []
-        for label in lying:
+        kept = [x for x in self.operand if x in self.result]
+        if len(kept) == len(self.operand):
+            return ordered(array, self.operand, self.result)
+        strides = dict(zip(self.operand, array.strides, strict=True))
+        by_stride = tuple(sorted(self.operand, key=lambda x: -strides[x]))  # the memory order
+        packed = ordered(array, self.operand, by_stride)
+        if not packed.flags.c_contiguous:
+            by_stride, packed = self.operand, _contiguous(array)
+        dimensions: list[
+            tuple[int, bool]
+        ] = []  # adjacent dimensions, merged if both are kept or both summed
+        for label in by_stride:
             extent, is_kept = self.sizes[label], label in self.result
-            if extent != 1 and runs and runs[-1][1] == is_kept:
-                runs[-1] = (runs[-1][0] * extent, is_kept)
+            if extent != 1 and dimensions and dimensions[-1][1] == is_kept:
+                dimensions[-1] = (dimensions[-1][0] * extent, is_kept)
             elif extent != 1:
-                runs.append((extent, is_kept))
-        found = _folded(_contiguous(lie).reshape(-1), runs, ran)
-        labels = tuple(x for x in lying if x in self.result)
-        return ordered(found.reshape([self.sizes[x] for x in labels]), labels, self.result)
+                dimensions.append((extent, is_kept))
+        sums = _folded(_contiguous(packed).reshape(-1), dimensions, runs)
+        labels = tuple(x for x in by_stride if x in self.result)
+        return ordered(sums.reshape([self.sizes[x] for x in labels]), labels, self.result)
 
 
-def _folded(array: NumpyArray, runs: Sequence[tuple[int, bool]], ran: list[Ran]) -> NumpyArray:
-    """The sums over the dimensions that are not kept, of an array of extents in memory.
+def _folded(
+    array: NumpyArray, dimensions: Sequence[tuple[int, bool]], runs: list[KernelRun]
+) -> NumpyArray:
+    """Sum over the dimensions that are not kept.
 
-    Where the last dimension is summed, and others are too, that is one step and they the next.
+    If the last dimension and others are summed, the last one is summed by a kernel of its own.
+
+    Args:
+        array: the elements, contiguous in memory.
+        dimensions: the extent of each dimension, and whether it is kept.
+        runs: receives a record of each kernel that is run.
     """
-    left = list(runs)
-    if all(is_kept for _, is_kept in left):  # sums of one term each
-        left.append((1, False))
-    while not all(is_kept for _, is_kept in left):
-        dtype, extents = as_dtype(array.dtype), tuple(extent for extent, _ in left)
-        kept = tuple(is_kept for _, is_kept in left)
+    remaining = list(dimensions)
+    if all(is_kept for _, is_kept in remaining):  # sums of one term each
+        remaining.append((1, False))
+    while not all(is_kept for _, is_kept in remaining):
+        dtype, extents = as_dtype(array.dtype), tuple(extent for extent, _ in remaining)
+        kept = tuple(is_kept for _, is_kept in remaining)
         if not kept[-1]:
             results, terms = prod(extents[:-1]), extents[-1]
-            run = _reduction(Combine.SUM, results, terms, Axis.LAST, dtype)
-            array, left = _run(run, (array.reshape(results, terms),), ran), left[:-1]
+            kernel = _reduction(Combine.SUM, results, terms, Axis.LAST, dtype)
+            array = _run(kernel, (array.reshape(results, terms),), runs)
+            remaining = remaining[:-1]
             continue
         if kept == (False, True):
-            run = _reduction(Combine.SUM, extents[1], extents[0], Axis.FIRST, dtype)
+            kernel = _reduction(Combine.SUM, extents[1], extents[0], Axis.FIRST, dtype)
         else:
-            run = _fold(extents, kept, dtype)
-        return _run(run, (array.reshape(extents),), ran)
+            kernel = _fold(extents, kept, dtype)
+        return _run(kernel, (array.reshape(extents),), runs)
     return array
 
 
@@ -270,29 +291,31 @@ def _fold(extents: tuple[int, ...], kept: tuple[bool, ...], dtype: DType) -> Com
 
 
 def _copied(arrays: Sequence[NumpyArray]) -> int:
-    """How many elements are copied to have the arrays without gaps."""
+    """Number of elements that are copied to make the arrays contiguous."""
     return sum(0 if array.flags.c_contiguous else array.size for array in arrays)
 
 
 def ordered(array: NumpyArray, labels: Labels, wanted: Labels) -> NumpyArray:
-    """The view of an array with its dimensions in another order."""
+    """Transpose an array into another order of its labels, without a copy."""
     if labels == wanted:
         return array
     return array.transpose([labels.index(label) for label in wanted])
 
 
 def _contiguous(array: NumpyArray) -> NumpyArray:
-    """The array in row-major order without gaps, at an address that kernels take."""
-    found = np.ascontiguousarray(array) if array.ndim else array
-    return found if found.flags.aligned else found.copy()
+    """Make an array contiguous and aligned, as kernels require; copy only if necessary."""
+    contiguous = np.ascontiguousarray(array) if array.ndim else array
+    return contiguous if contiguous.flags.aligned else contiguous.copy()
 
 
-def _run(kernel: CompiledKernel, operands: tuple[NumpyArray, ...], ran: list[Ran]) -> NumpyArray:
-    """What a kernel of one output computes."""
-    found = kernel(*operands)
-    assert isinstance(found, np.ndarray)
-    ran.append(ran_kernel(kernel, operands, found))
-    return found
+def _run(
+    kernel: CompiledKernel, operands: tuple[NumpyArray, ...], runs: list[KernelRun]
+) -> NumpyArray:
+    """Run a kernel of one output, and record the run."""
+    result = kernel(*operands)
+    assert isinstance(result, np.ndarray)
+    runs.append(kernel_run(kernel, operands, result))
+    return result
 
 
 @lru_cache(maxsize=_KERNELS)
@@ -308,12 +331,12 @@ def _reduction(
 def _product(
     shape: tuple[int, ...], places: tuple[tuple[int, ...], ...], dtype: DType
 ) -> CompiledKernel:
-    """The kernel ``out[i, j, ...] = a[...] * b[...]``: the last loop in vectors.
+    """Compile ``out[i, j, ...] = a[...] * b[...]`` with the last loop vectorized.
 
     Args:
-        shape: of the result.
-        places: for each operand, which dimension of the result each of its dimensions is.
-        dtype: of all elements.
+        shape: the shape of the result.
+        places: for each operand, the dimension of the result of each of its dimensions.
+        dtype: the type of all elements.
     """
     build = KernelBuilder("product")
     operands = [
@@ -326,13 +349,13 @@ def _product(
         return compile(Schedule(build.kernel()))
     names = [f"i{axis}" for axis in range(len(shape))]
     bounds: dict[str, Any] = dict(zip(names, shape, strict=True))
-    with build.loops(**bounds) as found:
-        at = found if len(shape) > 1 else (found,)
+    with build.loops(**bounds) as loops:
+        indices = loops if len(shape) > 1 else (loops,)
         a, b = (
-            operand[tuple(at[place] for place in own)]
+            operand[tuple(indices[place] for place in own)]
             for operand, own in zip(operands, places, strict=True)
         )
-        out[tuple(at)] = a * b
+        out[tuple(indices)] = a * b
     machine = load_machine()
     schedule = Schedule(build.kernel())
     if shape[-1] > 1:

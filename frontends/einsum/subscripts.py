@@ -1,8 +1,8 @@
-"""The text of a contraction, ``"bij,bjk->bik"``: which label each dimension has.
+"""Parse einsum subscripts such as ``"bij,bjk->bik"`` into the labels of each operand.
 
-The rules are numpy's: letters are labels; ``...`` stands for further dimensions, which are
-broadcast; without ``->`` the result has the labels that occur once, in alphabetical order, behind
-those of ``...``.
+The rules are numpy's. Letters are labels. ``...`` stands for further dimensions, which are
+broadcast. Without ``->`` the result has the dimensions of ``...``, then the labels that occur once,
+in alphabetical order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DOTS = "..."
 class Subscripts:
     """Labels of the dimensions of each operand and of the result.
 
-    A label is a letter, or a number for a dimension that ``...`` stands for: 0 is the last one.
+    A label is a letter, or a number for a dimension of ``...``, counted from the last, which is 0.
     """
 
     operands: tuple[tuple[str | int, ...], ...]
@@ -31,7 +31,7 @@ class Subscripts:
 
 @dataclass(frozen=True)
 class _Text:
-    """The subscripts as given; a part's position is known, so that messages can point at it."""
+    """The text of the subscripts, with errors that point into it."""
 
     text: str
 
@@ -39,71 +39,71 @@ class _Text:
         return Span("einsum", 1, start + 1, end + 1, self.text).error(reason)
 
     def parts(self) -> tuple[list[tuple[int, str]], tuple[int, str] | None]:
-        """The operands' parts and the result's, each with where it starts."""
+        """Split at ``->`` and commas: the operands' parts and the result's, each with its start."""
         arrow = self.text.find(_ARROW)
         if arrow >= 0:
             again = self.text.find(_ARROW, arrow + 2)
             if again >= 0:
                 raise self.error(again, again + 2, "a second '->'; expected one at most")
-        given = self.text if arrow < 0 else self.text[:arrow]
-        found, start = [], 0
-        for part in given.split(","):
-            found.append((start, part))
+        operands = self.text if arrow < 0 else self.text[:arrow]
+        parts, start = [], 0
+        for part in operands.split(","):
+            parts.append((start, part))
             start += len(part) + 1
-        return found, None if arrow < 0 else (arrow + 2, self.text[arrow + 2 :])
+        return parts, None if arrow < 0 else (arrow + 2, self.text[arrow + 2 :])
 
     def labels(self, start: int, part: str) -> list[tuple[str, int]]:
         """The letters, and perhaps ``...``, of one part, each with its position."""
-        found: list[tuple[str, int]] = []
+        labels: list[tuple[str, int]] = []
         position = 0
         while position < len(part):
-            one, at = part[position], start + position
+            token, at = part[position], start + position
             width = 1
             if part.startswith(_DOTS, position):
-                one, width = _DOTS, len(_DOTS)
-                if any(label == _DOTS for label, _ in found):
-                    raise self.error(at, at + 3, "'...' stands here a second time")
-            elif not one.isspace() and not (one.isascii() and one.isalpha()):
+                token, width = _DOTS, len(_DOTS)
+                if any(label == _DOTS for label, _ in labels):
+                    raise self.error(at, at + 3, "a second '...'; expected one for each operand")
+            elif not token.isspace() and not (token.isascii() and token.isalpha()):
                 raise self.error(
                     at,
                     at + 1,
-                    f"{one!r} is no label; expected letters a-z and A-Z, '...', ',', '->'",
+                    f"{token!r} is not a label; expected letters a-z and A-Z, '...', ',', '->'",
                 )
-            if not one.isspace():
-                found.append((one, at))
+            if not token.isspace():
+                labels.append((token, at))
             position += width
-        return found
+        return labels
 
 
 def parse_subscripts(text: str, dimensions: Sequence[int]) -> Subscripts:
-    """Read the text of a contraction.
+    """Parse the subscripts of a contraction.
 
     Args:
-        text: such as ``"...ij,...jk->...ik"``.
-        dimensions: how many dimensions each operand has.
+        text: subscripts such as ``"...ij,...jk->...ik"``.
+        dimensions: number of dimensions of each operand.
 
     Raises:
         FrontendError: it cannot be read, or does not fit the operands; the message points at it.
     """
     source = _Text(text)
-    given, result = source.parts()
-    if len(given) != len(dimensions):
-        start, part = given[min(len(given), len(dimensions) + 1) - 1]
+    parts, result = source.parts()
+    if len(parts) != len(dimensions):
+        start, part = parts[min(len(parts), len(dimensions) + 1) - 1]
         raise source.error(
             start,
             start + len(part),
-            f"the subscripts are of {len(given)} operands, and {len(dimensions)} are passed",
+            f"the subscripts have {len(parts)} operands, but {len(dimensions)} are passed",
         )
     operands = tuple(
         _expanded(source, source.labels(start, part), (start, part), number, count)
-        for number, ((start, part), count) in enumerate(zip(given, dimensions, strict=True))
+        for number, ((start, part), count) in enumerate(zip(parts, dimensions, strict=True))
     )
     broadcast = max(
-        (label + 1 for one in operands for label in one if isinstance(label, int)), default=0
+        (label + 1 for labels in operands for label in labels if isinstance(label, int)), default=0
     )
     dots: tuple[str | int, ...] = tuple(range(broadcast - 1, -1, -1))
     if result is None:
-        count = Counter(label for one in operands for label in one)
+        count = Counter(label for labels in operands for label in labels)
         once = sorted(x for x, times in count.items() if isinstance(x, str) and times == 1)
         return Subscripts(operands, (*dots, *once))
     return Subscripts(operands, _result(source, source.labels(*result), operands, dots, result[0]))
@@ -112,7 +112,7 @@ def parse_subscripts(text: str, dimensions: Sequence[int]) -> Subscripts:
 def _expanded(
     source: _Text, labels: list[tuple[str, int]], part: tuple[int, str], number: int, count: int
 ) -> tuple[str | int, ...]:
-    """The labels of one operand, ``...`` written out."""
+    """The labels of one operand, with ``...`` replaced by numbered labels."""
     letters = sum(label != _DOTS for label, _ in labels)
     has_dots = letters < len(labels)
     if letters > count or (letters < count and not has_dots):
@@ -123,13 +123,13 @@ def _expanded(
             f"operand {number} has {count} dimensions; expected {letters}"
             f"{' or more' if has_dots else ''}, as its subscripts have",
         )
-    found: list[str | int] = []
+    expanded: list[str | int] = []
     for label, _ in labels:
         if label == _DOTS:
-            found.extend(range(count - letters - 1, -1, -1))
+            expanded.extend(range(count - letters - 1, -1, -1))
         else:
-            found.append(label)
-    return tuple(found)
+            expanded.append(label)
+    return tuple(expanded)
 
 
 def _result(
@@ -139,16 +139,16 @@ def _result(
     dots: tuple[str | int, ...],
     end: int,
 ) -> tuple[str | int, ...]:
-    found: list[str | int] = []
+    result: list[str | int] = []
     for label, at in labels:
         if label == _DOTS:
-            found.extend(dots)
+            result.extend(dots)
             continue
-        if label in found:
-            raise source.error(at, at + 1, f"label '{label}' stands in the result a second time")
-        if not any(label in one for one in operands):
+        if label in result:
+            raise source.error(at, at + 1, f"label '{label}' occurs twice in the result")
+        if not any(label in operand for operand in operands):
             raise source.error(at, at + 1, f"label '{label}' of the result is in no operand")
-        found.append(label)
+        result.append(label)
     if dots and not any(label == _DOTS for label, _ in labels):
         raise source.error(end, end + 1, "the operands have '...', so the result needs it too")
-    return tuple(found)
+    return tuple(result)

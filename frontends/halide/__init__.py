@@ -1,4 +1,4 @@
-"""Algorithms and schedules as for Halide: Func, Var, RDom, and directives by their names."""
+"""Halide-style frontend: Func, Var, RDom, ImageParam, and scheduling directives."""
 
 from polysched.frontends.halide.domains import RDom
 from polysched.frontends.halide.language import Func, ImageParam, Var, clamp

@@ -1,12 +1,12 @@
-"""Bounds inference: the region of each Func and image that a region of the output needs.
+"""Bounds inference: the region of each Func and image that a region of the output requires.
 
-Regions are boxes, found by isl from the exact domains of the loops: the least and the greatest
-value of each subscript, as functions of the sizes.
+A region is a box. Isl computes the least and the greatest value of each subscript, as functions of
+the sizes, from the exact iteration domains of the definitions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import islpy as isl
@@ -21,7 +21,7 @@ from polysched.ir.traversal import walk
 
 @dataclass(frozen=True)
 class Interval:
-    """The values of a dimension, from ``low`` to ``high``: functions of the sizes."""
+    """The range of a dimension, ``low`` to ``high`` inclusive, as functions of the sizes."""
 
     low: isl.PwAff
     high: isl.PwAff
@@ -33,16 +33,16 @@ class Interval:
 
     @property
     def end(self) -> Expression:
-        """The first value behind the greatest."""
+        """The exclusive end: the greatest value plus 1."""
         return from_pw_aff(self.high.add(_one_like(self.high)))
 
     @property
     def extent(self) -> Expression:
-        """How many there are."""
+        """The number of values."""
         return from_pw_aff(self.high.sub(self.low).add(_one_like(self.high)))
 
     def joined(self, other: Interval) -> Interval:
-        """The smallest interval around both."""
+        """The smallest interval that contains both intervals."""
         return Interval(self.low.union_min(other.low), self.high.union_max(other.high))
 
 
@@ -53,30 +53,30 @@ def sizes_of(algorithm: Algorithm, extents: Sequence[Expression]) -> tuple[str, 
     """The names of all sizes, those of the output first."""
     expressions = list(extents)
     for computed in algorithm.funcs:
-        for one in computed.definitions:
-            expressions += [one.value, *one.subscripts]
-            for domain in one.domains:
+        for definition in computed.definitions:
+            expressions += [definition.value, *definition.subscripts]
+            for domain in definition.domains:
                 expressions += [end for bound in domain.bounds for end in bound]
                 expressions += domain.conditions
     for image in algorithm.images:
         expressions += image.extents or ()
-    names = (n.name for one in expressions for n in walk(one) if isinstance(n, Parameter))
-    return tuple(dict.fromkeys(names))
+    nodes = (node for expression in expressions for node in walk(expression))
+    return tuple(dict.fromkeys(node.name for node in nodes if isinstance(node, Parameter)))
 
 
 def regions(
     algorithm: Algorithm, extents: Sequence[Expression], context: isl.Set, sizes: Sequence[str]
 ) -> dict[str, Region]:
-    """The region of every Func and image, by name.
+    """Infer the region of every Func and image, by name.
 
     Args:
-        algorithm: what is computed.
-        extents: of the output, the innermost dimension first; it begins at 0.
-        context: the values of the sizes.
-        sizes: their names.
+        algorithm: the Funcs and images of the pipeline.
+        extents: extents of the output, the innermost dimension first; its region begins at 0.
+        context: the possible values of the sizes.
+        sizes: the names of the sizes.
 
     Raises:
-        FrontendError: a subscript is not affine, or a Func is read nowhere.
+        FrontendError: a subscript is not affine, or a Func is never read.
     """
     output = algorithm.funcs[-1]
     if len(extents) != len(output.func.variables):
@@ -85,7 +85,7 @@ def regions(
             f"is given by {len(extents)} extents"
         )
     space = instance_space(sizes, "", ())
-    found: dict[str, Region] = {
+    inferred: dict[str, Region] = {
         output.name: tuple(
             Interval(
                 *(_on(context, to_pw_aff(end, space)) for end in (extent - extent, extent - 1))
@@ -93,14 +93,14 @@ def regions(
             for extent in extents
         )
     }
-    for computed in reversed(algorithm.funcs):
-        _grow_by_updates(computed, found, context, sizes)
+    for computed in reversed(algorithm.funcs):  # consumers before their producers
+        _grow_by_updates(computed, inferred, context, sizes)
         for definition in computed.definitions:
-            domain = domain_of(computed, definition, found[computed.name], context, sizes)
+            domain = domain_of(computed, definition, inferred[computed.name], context, sizes)
             for call in _all_calls(definition):
                 if call.array != computed.name:
-                    _join(found, call.array, _touched(definition, call.subscripts, domain))
-    return found
+                    _join(inferred, call.array, _touched(definition, call.subscripts, domain))
+    return inferred
 
 
 def domain_of(
@@ -110,9 +110,9 @@ def domain_of(
     context: isl.Set,
     sizes: Sequence[str],
 ) -> isl.Set:
-    """The points over which a definition runs: Vars over the region, then reduction variables."""
+    """The iteration domain of a definition: its Vars over the region, then reduction variables."""
     variables = pure_variables(computed, definition)
-    inner = [one.name for domain in definition.domains for one in domain]
+    inner = [variable.name for domain in definition.domains for variable in domain]
     space = instance_space(sizes, "", [*variables, *inner])
     points = isl.Set.universe(space).intersect_params(context)
     for name, interval in zip(computed.func.variables, region, strict=True):
@@ -121,8 +121,8 @@ def domain_of(
             points = points.intersect(to_set(interval.first <= index, space))
             points = points.intersect(to_set(index < interval.end, space))
     for domain in definition.domains:
-        for one, (low, count) in zip(domain, domain.bounds, strict=True):
-            index = Index(one.name)
+        for variable, (low, count) in zip(domain, domain.bounds, strict=True):
+            index = Index(variable.name)
             points = points.intersect(to_set(low <= index, space))
             points = points.intersect(to_set(index < low + count, space))
         for condition in domain.conditions:
@@ -131,34 +131,34 @@ def domain_of(
 
 
 def pure_variables(computed: Computed, definition: Definition) -> list[str]:
-    """The Vars that a definition runs over: all of the pure one, those in an update's place."""
+    """The Vars over which a definition loops: those in its subscripts, outermost last."""
     used = set(map(str, definition.subscripts))
     return [name for name in computed.func.variables if name in used]
 
 
 def _all_calls(definition: Definition) -> list[Call]:
-    return [call for one in (definition.value, *definition.subscripts) for call in calls(one)]
+    expressions = (definition.value, *definition.subscripts)
+    return [call for expression in expressions for call in calls(expression)]
 
 
 def _grow_by_updates(
-    computed: Computed, found: dict[str, Region], context: isl.Set, sizes: Sequence[str]
+    computed: Computed, inferred: dict[str, Region], context: isl.Set, sizes: Sequence[str]
 ) -> None:
-    """Join the region of a Func with what its own updates write and read."""
-    region = found.get(computed.name)
+    """Extend the region of a Func by the elements that its own updates write and read."""
+    region = inferred.get(computed.name)
     if region is None:
-        raise FrontendError(f"Func '{computed.name}' is read nowhere")
+        raise FrontendError(f"Func '{computed.name}' is never read")
     for definition in computed.definitions[1:]:
         domain = domain_of(computed, definition, region, context, sizes)
-        places = [definition.subscripts]
-        places += [one.subscripts for one in _all_calls(definition) if one.array == computed.name]
-        for place in places:
-            _join(found, computed.name, _touched(definition, place, domain))
+        own_calls = (call for call in _all_calls(definition) if call.array == computed.name)
+        for subscripts in [definition.subscripts, *(call.subscripts for call in own_calls)]:
+            _join(inferred, computed.name, _touched(definition, subscripts, domain))
 
 
 def _touched(
     definition: Definition, subscripts: Sequence[Expression], domain: isl.Set
 ) -> Region | None:
-    """The box around the places that subscripts name; None where the domain is empty."""
+    """The bounding box of an access over a domain; None if the domain is empty."""
     if domain.is_empty():
         return None
     intervals = []
@@ -179,17 +179,16 @@ def _touched(
     return tuple(intervals)
 
 
-def _join(found: dict[str, Region], name: str, region: Region | None) -> None:
+def _join(inferred: dict[str, Region], name: str, region: Region | None) -> None:
     if region is None:
         return
-    known: Mapping[str, Region] = found
-    if name in known:
-        region = tuple(a.joined(b) for a, b in zip(known[name], region, strict=True))
-    found[name] = region
+    if name in inferred:
+        region = tuple(a.joined(b) for a, b in zip(inferred[name], region, strict=True))
+    inferred[name] = region
 
 
 def _on(context: isl.Set, function: isl.PwAff) -> isl.PwAff:
-    """A function without dimensions as one on the sizes alone."""
+    """Restrict a function without dimensions to the context, as a function of the sizes alone."""
     return function.project_domain_on_params().intersect_params(context)
 
 

@@ -1,4 +1,4 @@
-"""The directives of a stage, as they are given: records, applied when the pipeline is scheduled."""
+"""Scheduling directives of a stage: records that are applied when the pipeline is scheduled."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polysched.ir.source import SourceLocation
 
 @dataclass(frozen=True)
 class Split:
-    """``old`` becomes ``outer`` around ``inner``, of ``factor`` iterations."""
+    """Split loop ``old`` into ``outer`` and, inside it, ``inner`` of ``factor`` iterations."""
 
     old: str
     outer: str
@@ -24,14 +24,14 @@ class Split:
 
 @dataclass(frozen=True)
 class Reorder:
-    """The loops in this order, the innermost first."""
+    """Reorder loops, the innermost first."""
 
     variables: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Fuse:
-    """Two loops become one."""
+    """Fuse two nested loops into one."""
 
     inner: str
     outer: str
@@ -40,7 +40,7 @@ class Fuse:
 
 @dataclass(frozen=True)
 class Vectorize:
-    """A loop becomes vectors; without a width the whole loop is one."""
+    """Vectorize a loop; if ``width`` is None, the whole loop is one vector."""
 
     variable: str
     width: int | None
@@ -48,7 +48,7 @@ class Vectorize:
 
 @dataclass(frozen=True)
 class Unroll:
-    """A loop is written out, ``factor`` iterations at a time."""
+    """Unroll a loop by ``factor``; if it is None, completely."""
 
     variable: str
     factor: int | None
@@ -56,39 +56,39 @@ class Unroll:
 
 @dataclass(frozen=True)
 class Parallel:
-    """A loop runs on several threads."""
+    """Run the iterations of a loop in parallel."""
 
     variable: str
 
 
 Directive = Split | Reorder | Fuse | Vectorize | Unroll | Parallel
 SHAPING = (Split, Reorder, Fuse)
-"""The directives that make loops; the others say how loops run."""
+"""The directives that create or reorder loops; the others set how a loop runs."""
 
 
 @dataclass(frozen=True)
-class Given:
-    """A directive, and where the user's text has it."""
+class LocatedDirective:
+    """A directive with its location in the user's source."""
 
     directive: Directive
     location: SourceLocation | None
 
 
 class Stage:
-    """A definition of a Func, whose loops can be scheduled. Every directive returns the stage.
+    """The loops of one definition of a Func, to be scheduled. Every directive returns the stage.
 
     Args:
-        label: what messages call it.
+        label: the name of the stage in messages.
     """
 
     def __init__(self, label: str) -> None:
         self.label = label
-        self.directives: list[Given] = []
+        self.directives: list[LocatedDirective] = []
 
     def split(self, old: Index, outer: Index, inner: Index, factor: int) -> Self:
-        """Cut a loop into chunks of ``factor`` iterations; the last may be shorter."""
+        """Split a loop into chunks of ``factor`` iterations; the last may be shorter."""
         first, second, third = self._names("split", old, outer, inner)
-        return self._given(Split(first, second, third, self._count("split", factor)))
+        return self._record(Split(first, second, third, self._count("split", factor)))
 
     def tile(
         self,
@@ -101,53 +101,54 @@ class Stage:
         x_factor: int,
         y_factor: int,
     ) -> Self:
-        """Split two loops, and put the inner ones innermost."""
+        """Split two loops, and move both inner loops inside both outer loops."""
         self.split(x, x_outer, x_inner, x_factor)
         self.split(y, y_outer, y_inner, y_factor)
         return self.reorder(x_inner, y_inner, x_outer, y_outer)
 
     def reorder(self, *variables: Index) -> Self:
-        """Put loops into an order, the innermost first."""
-        return self._given(Reorder(self._names("reorder", *variables)))
+        """Reorder loops, the innermost first."""
+        return self._record(Reorder(self._names("reorder", *variables)))
 
     def fuse(self, inner: Index, outer: Index, fused: Index) -> Self:
-        """Run two loops, one directly inside the other, as one."""
-        return self._given(Fuse(*self._names("fuse", inner, outer, fused)))
+        """Fuse two perfectly nested loops into one."""
+        return self._record(Fuse(*self._names("fuse", inner, outer, fused)))
 
     def vectorize(self, variable: Index, width: int | None = None) -> Self:
-        """Run a loop in vectors of ``width`` elements; without it the whole loop is a vector."""
+        """Vectorize a loop by ``width`` lanes; without it the whole loop is one vector."""
         (name,) = self._names("vectorize", variable)
         lanes = None if width is None else self._count("vectorize", width)
-        return self._given(Vectorize(name, lanes))
+        return self._record(Vectorize(name, lanes))
 
     def unroll(self, variable: Index, factor: int | None = None) -> Self:
-        """Write a loop out, ``factor`` iterations at a time if it is given."""
+        """Unroll a loop by ``factor``; without it completely."""
         (name,) = self._names("unroll", variable)
         times = None if factor is None else self._count("unroll", factor)
-        return self._given(Unroll(name, times))
+        return self._record(Unroll(name, times))
 
     def parallel(self, variable: Index) -> Self:
-        """Run a loop on several threads."""
+        """Run the iterations of a loop in parallel."""
         (name,) = self._names("parallel", variable)
-        return self._given(Parallel(name))
+        return self._record(Parallel(name))
 
-    def _given(self, directive: Directive) -> Self:
-        self.directives.append(Given(directive, user_location()))
+    def _record(self, directive: Directive) -> Self:
+        self.directives.append(LocatedDirective(directive, user_location()))
         return self
 
     def _names(self, directive: str, *variables: Index) -> tuple[str, ...]:
-        for one in variables:
-            if not isinstance(one, Index):
+        for variable in variables:
+            if not isinstance(variable, Index):
                 raise FrontendError(
-                    f"{self.label}.{directive}({one!r}): of type {type(one).__name__}; expected a "
-                    "Var, or a variable of a reduction domain"
+                    f"{self.label}.{directive}({variable!r}): of type {type(variable).__name__}; "
+                    "expected a Var, or a variable of a reduction domain"
                 )
-        return tuple(one.name for one in variables)
+        return tuple(variable.name for variable in variables)
 
     def _count(self, directive: str, number: int) -> int:
         factor = as_integer(number)
         if factor is None or factor < 1:
             raise FrontendError(
-                f"{self.label}.{directive}: {number!r} is no factor; expected a positive integer"
+                f"{self.label}.{directive}: {number!r} is not a valid factor; expected a positive "
+                "integer"
             )
         return factor

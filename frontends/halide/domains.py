@@ -1,4 +1,4 @@
-"""Reduction domains: boxes over which updates run, and the extents of these."""
+"""Reduction domains (RDom) and extents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from polysched.ir.expressions import Expression, Index, Parameter, as_expression
 from polysched.ir.integers import as_integer
 
 Extent: TypeAlias = int | str | Expression
-"""A number, or a size known only at the call: a name."""
+"""A number, the name of a size that is known only at the call, or an expression of these."""
 
 _LETTERS = "xyzw"
 
@@ -25,22 +25,23 @@ class RVar(Index):
 
 
 class RDom:
-    """A box over which updates run: ``RDom([(minimum, extent), ...])``.
+    """Reduction domain, a box over which an update runs: ``RDom([(minimum, extent), ...])``.
 
-    Its variables ``x``, ``y``, ``z``, ``w`` are loops named ``<name>_x``, ...; ``x`` is innermost.
+    The loops of its variables ``x``, ``y``, ``z``, ``w`` are named ``<name>_x``, ``<name>_y``, ...;
+    ``x`` is the innermost.
 
     Args:
         bounds: the minimum and the extent of each variable.
-        name: of the domain.
+        name: the name of the domain.
     """
 
     def __init__(self, bounds: Sequence[tuple[Extent, Extent]], name: str = "r") -> None:
         require_identifier(name, "RDom")
         if not 1 <= len(bounds) <= len(_LETTERS):
             raise FrontendError(f"RDom '{name}' has {len(bounds)} bounds; expected 1 to 4")
-        for one in bounds:
-            if not isinstance(one, tuple) or len(one) != 2:
-                raise FrontendError(f"RDom '{name}': {one!r}; expected (minimum, extent)")
+        for bound in bounds:
+            if not isinstance(bound, tuple) or len(bound) != 2:
+                raise FrontendError(f"RDom '{name}': {bound!r}; expected (minimum, extent)")
         self.name = name
         self.bounds = tuple((as_extent(low), as_extent(count)) for low, count in bounds)
         self.conditions: list[Expression] = []
@@ -48,8 +49,8 @@ class RDom:
     def __getitem__(self, position: int) -> RVar:
         if not 0 <= position < len(self.bounds):
             raise FrontendError(
-                f"RDom '{self.name}' has {len(self.bounds)} variables; expected one of these, got "
-                f"number {position}"
+                f"RDom '{self.name}' has {len(self.bounds)} variables; there is no variable "
+                f"{position}"
             )
         return RVar(f"{self.name}_{_LETTERS[position]}", self)
 
@@ -77,17 +78,17 @@ class RDom:
         return self[3]
 
     def where(self, condition: Expression) -> None:
-        """Leave out the points at which an affine condition does not hold."""
+        """Restrict the domain to the points at which an affine condition holds."""
         if not isinstance(condition, Expression):
             raise FrontendError(f"RDom '{self.name}': where({condition!r}); expected a condition")
         self.conditions.append(condition)
 
 
 def as_extent(extent: Extent) -> Expression:
-    """An extent as an expression; a name is a parameter.
+    """Convert an extent to an expression; a name becomes a parameter.
 
     Raises:
-        FrontendError: it is none.
+        FrontendError: it is not an extent.
     """
     if isinstance(extent, str):
         require_identifier(extent, "size")

@@ -1,4 +1,4 @@
-"""Which Funcs a pipeline computes, in which order, and what becomes of those computed inline."""
+"""Collect the Funcs of a pipeline in topological order, and inline those without a level."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from polysched.ir.traversal import transform
 
 @dataclass(frozen=True)
 class Computed:
-    """A Func that has a nest of its own.
+    """A Func that is computed in a loop nest of its own.
 
     Attributes:
-        func: it.
-        definitions: the pure one and the updates, in which nothing inline is left.
+        func: the Func.
+        definitions: the pure definition and the updates, with inline Funcs substituted.
     """
 
     func: Func
@@ -29,7 +29,7 @@ class Computed:
         return self.func.name
 
     def statement(self, number: int) -> str:
-        """The statement of a definition: 0 is the pure one."""
+        """The name of the statement of a definition; number 0 is the pure definition."""
         if number:
             return f"{self.name}_update" if number == 1 else f"{self.name}_update_{number - 1}"
         return self.name if len(self.definitions) == 1 else f"{self.name}_init"
@@ -37,24 +37,24 @@ class Computed:
 
 @dataclass(frozen=True)
 class Algorithm:
-    """What a pipeline computes: Funcs, producers first, and the images that they read."""
+    """The Funcs of a pipeline, producers first, and the images that they read."""
 
     funcs: tuple[Computed, ...]
     images: tuple[ImageParam, ...]
 
 
 def algorithm(output: Func) -> Algorithm:
-    """The Funcs and images that an output needs.
+    """Collect the Funcs and images that an output needs.
 
     Raises:
-        FrontendError: a Func is not defined, two have one name, or a directive is for one that is
-            computed inline.
+        FrontendError: a Func is not defined, two Funcs or images have the same name, or a Func
+            that is computed inline has directives.
     """
-    found: dict[str, Func] = {}
+    funcs: dict[str, Func] = {}
     images: dict[str, ImageParam] = {}
-    _collect(output, found, images)
+    _collect(output, funcs, images)
     computed = []
-    for func in found.values():
+    for func in funcs.values():
         if func is not output and is_inline(func):
             if func.directives:
                 raise FrontendError(
@@ -64,25 +64,25 @@ def algorithm(output: Func) -> Algorithm:
             continue
         definitions = tuple(
             replace(
-                one,
-                value=_inlined(one.value),
-                subscripts=tuple(_inlined(place) for place in one.subscripts),
+                definition,
+                value=_inlined(definition.value),
+                subscripts=tuple(_inlined(subscript) for subscript in definition.subscripts),
             )
-            for one in func.definitions
+            for definition in func.definitions
         )
         computed.append(Computed(func, definitions))
     if output.level is not None and output.level.consumer is not None:
-        raise FrontendError(f"Func '{output.name}' is the output; expected no compute_at for it")
+        raise FrontendError(f"Func '{output.name}' is the output, so it cannot have compute_at")
     return Algorithm(tuple(computed), tuple(images.values()))
 
 
 def is_inline(func: Func) -> bool:
-    """Whether a Func is computed wherever it is read."""
+    """Whether a Func is inlined into its consumers."""
     return func.level is None and len(func.definitions) == 1
 
 
-def _collect(func: Func, found: dict[str, Func], images: dict[str, ImageParam]) -> None:
-    """Producers before their consumers."""
+def _collect(func: Func, funcs: dict[str, Func], images: dict[str, ImageParam]) -> None:
+    """Add a Func and its producers to ``funcs`` in topological order, producers first."""
     if not func.definitions:
         raise FrontendError(f"Func '{func.name}' has no definition")
     for definition in func.definitions:
@@ -93,16 +93,16 @@ def _collect(func: Func, found: dict[str, Func], images: dict[str, ImageParam]) 
                     if images.setdefault(source.name, source) is not source:
                         raise FrontendError(f"two images have the name '{source.name}'")
                 elif source is not None and source is not func:
-                    known = found.get(source.name)
+                    known = funcs.get(source.name)
                     if known is not None and known is not source:
                         raise FrontendError(f"two Funcs have the name '{source.name}'")
                     if known is None:
-                        _collect(source, found, images)
-    found[func.name] = func
+                        _collect(source, funcs, images)
+    funcs[func.name] = func
 
 
 def _inlined(expression: Expression) -> Expression:
-    """The expression with the values of inline Funcs written out."""
+    """Substitute the definitions of inline Funcs into an expression."""
 
     def rule(node: Expression) -> Expression | None:
         if not isinstance(node, Call) or not isinstance(node.source, Func):
@@ -113,7 +113,7 @@ def _inlined(expression: Expression) -> Expression:
         value = _inlined(node.source.definitions[0].value)
         return bounded(
             transform(
-                value, lambda one: variables.get(one.name) if isinstance(one, Index) else None
+                value, lambda leaf: variables.get(leaf.name) if isinstance(leaf, Index) else None
             )
         )
 

@@ -1,4 +1,4 @@
-"""The algorithm: Var, RDom, ImageParam and Func, with pure and update definitions.
+"""The algorithm language: Var, ImageParam and Func with pure and update definitions.
 
 ::
 
@@ -7,9 +7,9 @@
     blurred[x, y] = 0.0
     blurred[x, y] += image[x + r.x, y]
 
-As in Halide the first dimension is the innermost one, of loops and in memory: the numpy array of
-``blurred[x, y]`` has the shape ``(height, width)``. Conditions are joined by ``&`` and ``|``;
-``polysched.select``, ``maximum``, ``cast`` and the like are functions of polysched.
+As in Halide, the first dimension is the innermost, in loops and in memory: the numpy array of
+``blurred[x, y]`` has the shape ``(height, width)``. Conditions are combined by ``&`` and ``|``.
+Functions such as ``select``, ``maximum`` and ``cast`` are those of ``polysched``.
 """
 
 from __future__ import annotations
@@ -42,19 +42,20 @@ Var = Index
 
 @dataclass(frozen=True)
 class Call(Load):
-    """A value of a Func or an image, at a place."""
+    """A read of a Func or an image at given subscripts."""
 
     source: Func | ImageParam | None = field(default=None, compare=False, repr=False)
 
 
 class ImageParam:
-    """An array that is passed.
+    """An input array.
 
     Args:
-        dtype: its elements.
-        dimensions: how many.
+        dtype: the element type.
+        dimensions: the number of dimensions.
         name: its name.
-        extents: of each dimension, the innermost first; by default as many as are read.
+        extents: the extent of each dimension, the innermost first; by default inferred from the
+            elements that are read.
     """
 
     def __init__(
@@ -75,14 +76,14 @@ class ImageParam:
             )
 
     def __getitem__(self, subscripts: Operand | tuple[Operand, ...]) -> Call:
-        places = _places(self.name, subscripts, self.dimensions)
-        return Call(self.name, places, self.dtype, location=user_location(), source=self)
+        checked = _checked(self.name, subscripts, self.dimensions)
+        return Call(self.name, checked, self.dtype, location=user_location(), source=self)
 
     def width(self) -> Expression:
         """The extent of the innermost dimension.
 
         Raises:
-            FrontendError: no extents were given, or there is no such dimension.
+            FrontendError: the image was declared without extents, or has no such dimension.
         """
         return self._extent(0, "width")
 
@@ -101,8 +102,9 @@ class ImageParam:
             )
         if self.extents is None:
             raise FrontendError(
-                f"{word}() of image '{self.name}', whose extents are those that are read; expected "
-                f"ImageParam(..., extents=[...]): numbers, or names of sizes, the innermost first"
+                f"{word}() of image '{self.name}' is not declared: its extents are inferred "
+                "from the reads; expected ImageParam(..., extents=[...]): numbers, or names of "
+                "sizes, the innermost first"
             )
         return self.extents[position]
 
@@ -112,13 +114,13 @@ class ImageParam:
 
 @dataclass(frozen=True)
 class Definition:
-    """What a Func is at a place, from its values so far.
+    """A pure or update definition of a Func.
 
     Attributes:
-        subscripts: the place: of a pure definition its variables.
-        value: the value there.
-        stage: the loops over it.
-        location: where it was written.
+        subscripts: the subscripts on the left; in a pure definition the Func's Vars.
+        value: the expression on the right.
+        stage: the loops of the definition.
+        location: the user's source line.
     """
 
     subscripts: tuple[Expression, ...]
@@ -128,26 +130,27 @@ class Definition:
 
     @property
     def domains(self) -> tuple[RDom, ...]:
-        """The reduction domains that it mentions."""
-        found: dict[int, RDom] = {}
+        """The reduction domains whose variables it uses."""
+        domains: dict[int, RDom] = {}
         for expression in (self.value, *self.subscripts):
             for node in walk(expression):
                 if isinstance(node, RVar) and node.domain is not None:
-                    found[id(node.domain)] = node.domain
-        return tuple(found.values())
+                    domains[id(node.domain)] = node.domain
+        return tuple(domains.values())
 
 
 class Func(Stage):
     """A function over a grid: one pure definition, then any number of updates.
 
-    ``f[x, y] = e`` defines it for all x and y; every further assignment is an update, run in order.
-    The directives of the Func are those of the pure definition's loops; :meth:`update` has the
-    others. A pure Func is computed inline unless it is told where; one with updates is computed
-    at the root, in a nest of its own.
+    ``f[x, y] = e`` defines it for all x and y. Every further assignment is an update; updates run
+    in order. Directives on the Func schedule the loops of the pure definition; :meth:`update` gives
+    the stage of an update. A Func without updates is computed inline unless it has ``compute_at``
+    or ``compute_root``. A Func with updates is by default computed at the root.
 
     Args:
         name: its name.
-        dtype: of its values; by default that of the pure definition, whose literals are f32 or i32.
+        dtype: the element type; by default that of the pure definition, in which literals are f32
+            or i32.
     """
 
     def __init__(self, name: str, dtype: DType | str | None = None) -> None:
@@ -165,13 +168,13 @@ class Func(Stage):
         Raises:
             FrontendError: it has no definition.
         """
-        return tuple(str(one) for one in self._pure().subscripts)
+        return tuple(str(variable) for variable in self._pure().subscripts)
 
     def __getitem__(self, subscripts: Operand | tuple[Operand, ...]) -> Call:
         pure = self._pure()
         assert self.dtype is not None
-        places = _places(self.name, subscripts, len(pure.subscripts))
-        return Call(self.name, places, self.dtype, location=user_location(), source=self)
+        checked = _checked(self.name, subscripts, len(pure.subscripts))
+        return Call(self.name, checked, self.dtype, location=user_location(), source=self)
 
     def __iter__(self) -> Iterator[Call]:
         raise FrontendError(f"Func '{self.name}' cannot be iterated over; subscript it")
@@ -181,23 +184,23 @@ class Func(Stage):
             self._define(subscripts, value)
             return
         assert self.dtype is not None
-        places = _places(self.name, subscripts, len(self.variables))
-        for place, variable in zip(places, self.variables, strict=True):
-            names = {node.name for node in walk(place) if type(node) is Index}
-            if names and place != Index(variable):
+        checked = _checked(self.name, subscripts, len(self.variables))
+        for subscript, variable in zip(checked, self.variables, strict=True):
+            names = {node.name for node in walk(subscript) if type(node) is Index}
+            if names and subscript != Index(variable):
                 raise FrontendError(
-                    f"update of Func '{self.name}': subscript {place}; expected the Var "
-                    f"'{variable}' of the pure definition alone, or none"
+                    f"update of Func '{self.name}': subscript {subscript}; expected the Var "
+                    f"'{variable}' of the pure definition alone, or no Var"
                 )
         label = f"{self.name}.update({len(self.definitions) - 1})"
         expression = typed(as_expression(value), self.dtype)
-        self.definitions.append(Definition(places, expression, Stage(label), user_location()))
+        self.definitions.append(Definition(checked, expression, Stage(label), user_location()))
 
     def update(self, number: int = 0) -> Stage:
-        """The loops of an update definition.
+        """The stage of an update definition, whose loops can be scheduled.
 
         Raises:
-            FrontendError: there are not so many.
+            FrontendError: there is no update with this number.
         """
         updates = self.definitions[1:]
         if not 0 <= number < len(updates):
@@ -208,8 +211,9 @@ class Func(Stage):
         return updates[number].stage
 
     def compute_at(self, consumer: Func, variable: Index) -> Func:
-        """Compute what an iteration of the consumer's loop reads at its start, in a buffer of its
-        own: what several iterations read each computes anew.
+        """Compute the part that each iteration of a consumer's loop reads, at its start.
+
+        Elements that several iterations read are recomputed in each of them.
         """
         if not isinstance(consumer, Func) or not isinstance(variable, Index):
             raise FrontendError(
@@ -220,12 +224,12 @@ class Func(Stage):
         return self
 
     def compute_root(self) -> Func:
-        """Compute all of it first, in a nest of its own."""
+        """Compute the whole Func first, in a loop nest of its own."""
         self.level = Level(None, "", user_location())
         return self
 
     def compute_inline(self) -> Func:
-        """Compute it wherever it is read.
+        """Substitute the definition into every consumer.
 
         Raises:
             FrontendError: it has updates.
@@ -244,12 +248,12 @@ class Func(Stage):
         return self.definitions[0]
 
     def _define(self, subscripts: Operand | tuple[Operand, ...], value: Operand) -> None:
-        given = subscripts if isinstance(subscripts, tuple) else (subscripts,)
-        names = [one.name for one in given if type(one) is Index]
-        if len(names) != len(given) or len(set(names)) != len(names):
+        variables = subscripts if isinstance(subscripts, tuple) else (subscripts,)
+        names = [variable.name for variable in variables if type(variable) is Index]
+        if len(names) != len(variables) or len(set(names)) != len(names):
             raise FrontendError(
-                f"pure definition of Func '{self.name}': {', '.join(map(str, given))}; expected a "
-                "Var for each dimension, no two the same"
+                f"pure definition of Func '{self.name}': {', '.join(map(str, variables))}; "
+                "expected a Var for each dimension, no two the same"
             )
         expression = as_expression(value)
         for node in walk(expression):
@@ -260,20 +264,20 @@ class Func(Stage):
                 )
             if isinstance(node, Index) and node.name not in names:
                 raise FrontendError(
-                    f"pure definition of Func '{self.name}' reads '{node.name}', which is none of "
-                    f"its dimensions {', '.join(names)}"
+                    f"pure definition of Func '{self.name}' reads '{node.name}', which is not one "
+                    f"of its dimensions {', '.join(names)}"
                 )
         if self.dtype is None:
             literal = isinstance(expression, Constant) and isinstance(expression.value, int)
             self.dtype = expression.dtype or (i32 if literal else f32)
-        places = tuple(as_expression(one) for one in given)
+        expressions = tuple(as_expression(variable) for variable in variables)
         value_typed = typed(expression, self.dtype)
-        self.definitions.append(Definition(places, value_typed, self, user_location()))
+        self.definitions.append(Definition(expressions, value_typed, self, user_location()))
 
 
 @dataclass(frozen=True)
 class Level:
-    """Where a Func is computed: at a loop of a consumer, or, without one, at the root."""
+    """The level at which a Func is computed: a loop of a consumer; without a consumer, the root."""
 
     consumer: Func | None
     variable: str
@@ -281,21 +285,21 @@ class Level:
 
 
 def clamp(value: Operand, low: Operand, high: Operand) -> Expression:
-    """The value, but no less than ``low`` and no more than ``high``."""
+    """Clamp a value to the range from ``low`` to ``high``."""
     return minimum(maximum(value, low), high)
 
 
 def calls(expression: Expression) -> list[Call]:
-    """The values of Funcs and images that an expression reads."""
+    """The reads of Funcs and images in an expression."""
     return [node for node in walk(expression) if isinstance(node, Call)]
 
 
-def _places(
+def _checked(
     name: str, subscripts: Operand | tuple[Operand, ...], dimensions: int
 ) -> tuple[Expression, ...]:
-    given = subscripts if isinstance(subscripts, tuple) else (subscripts,)
-    if len(given) != dimensions:
+    each = subscripts if isinstance(subscripts, tuple) else (subscripts,)
+    if len(each) != dimensions:
         raise FrontendError(
-            f"'{name}' has {dimensions} dimensions; it is subscripted with {len(given)}"
+            f"'{name}' has {dimensions} dimensions, but {len(each)} subscripts here"
         )
-    return tuple(as_expression(one) for one in given)
+    return tuple(as_expression(subscript) for subscript in each)

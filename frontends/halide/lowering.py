@@ -1,8 +1,8 @@
-"""From an algorithm and a region of its output to a kernel, without a schedule.
+"""Lower an algorithm and the extents of its output to an unscheduled kernel.
 
-Every Func that is not inline has a nest for each definition, Vars outside and reduction variables
-inside, the first of each innermost. Producers run before their consumers. An array has its
-dimensions in the opposite order, so that the first one is contiguous.
+Every Func that is not inline has a loop nest for each definition: Vars outside, reduction variables
+inside, the first of each innermost. Producers run before their consumers. Arrays have the Func's
+dimensions in reverse order, so the first dimension is contiguous in row-major memory.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from polysched.ir.traversal import transform
 
 
 def lower(algorithm: Algorithm, extents: Sequence[Expression], order: Order) -> Kernel:
-    """The kernel that computes a region of the output.
+    """Lower an algorithm to the kernel that computes a region of the output.
 
     Args:
-        algorithm: what is computed.
-        extents: of the output, the innermost dimension first; it begins at 0.
-        order: the policy of its reductions.
+        algorithm: the Funcs and images of the pipeline.
+        extents: extents of the output, the innermost dimension first; its region begins at 0.
+        order: the order policy of the reductions.
 
     Raises:
-        FrontendError: bounds cannot be inferred, or an image is read before its beginning.
-        KernelError: a definition is none that a kernel can compute.
+        FrontendError: bounds cannot be inferred, or an image is read at negative subscripts.
+        KernelError: a kernel cannot compute a definition.
     """
     output = algorithm.funcs[-1]
     build = KernelBuilder(output.name)
@@ -42,17 +42,17 @@ def lower(algorithm: Algorithm, extents: Sequence[Expression], order: Order) -> 
     for size in sizes:
         build.parameter(size, minimum=1)
     context = _positive(sizes)
-    found = regions(algorithm, extents, context, sizes)
+    inferred = regions(algorithm, extents, context, sizes)
     arrays: dict[str, ArrayHandle] = {}
     for image in algorithm.images:
-        if image.name in found:
-            arrays[image.name] = _image(build, image, found[image.name])
+        if image.name in inferred:
+            arrays[image.name] = _image(build, image, inferred[image.name])
     for computed in algorithm.funcs:
         declare = build.output if computed is output else build.temporary
         dtype = computed.func.dtype
         assert dtype is not None
         variables = computed.func.variables
-        shape = [interval.extent for interval in found[computed.name]]
+        shape = [interval.extent for interval in inferred[computed.name]]
         arrays[computed.name] = declare(
             computed.name,
             dtype,
@@ -61,7 +61,7 @@ def lower(algorithm: Algorithm, extents: Sequence[Expression], order: Order) -> 
         )
     for computed in algorithm.funcs:
         for number, definition in enumerate(computed.definitions):
-            _declare(build, computed, number, definition, (arrays, found))
+            _declare(build, computed, number, definition, (arrays, inferred))
     kernel = build.kernel()
     return with_order(kernel, order)
 
@@ -74,13 +74,13 @@ def _positive(sizes: Sequence[str]) -> isl.Set:
 
 
 def _image(build: KernelBuilder, image: ImageParam, region: Region) -> ArrayHandle:
-    """Declare an image, from 0 to the last place that is read."""
+    """Declare an image with its declared extents, else with those that are read."""
     for position, interval in enumerate(region):
         first = interval.first
         if isinstance(first, Constant) and first.value < 0:
             raise FrontendError(
-                f"image '{image.name}' is read from {first} on in dimension {position}; expected "
-                "places from 0 on: clamp the subscript, or shift it"
+                f"image '{image.name}' is read at subscripts from {first} in dimension {position}; "
+                "expected subscripts from 0: clamp the subscript, or shift it"
             )
     extents = image.extents or tuple(interval.end for interval in region)
     return build.input(image.name, image.dtype, tuple(reversed(extents)))
@@ -91,20 +91,20 @@ def _declare(
     computed: Computed,
     number: int,
     definition: Definition,
-    places: tuple[Mapping[str, ArrayHandle], Mapping[str, Region]],
+    storage: tuple[Mapping[str, ArrayHandle], Mapping[str, Region]],
 ) -> None:
-    """One definition: its loops and its statement."""
-    arrays, found = places
-    region = dict(zip(computed.func.variables, found[computed.name], strict=True))
+    """Declare one definition: its loops and its statement."""
+    arrays, inferred = storage
+    region = dict(zip(computed.func.variables, inferred[computed.name], strict=True))
 
-    def placed(name: str, subscripts: Sequence[Expression]) -> tuple[Expression, ...]:
-        """Where a value is in its array: reversed, and counted from the beginning of the region."""
+    def array_subscripts(name: str, subscripts: Sequence[Expression]) -> tuple[Expression, ...]:
+        """Subscripts in the array: in reverse order, relative to the start of the region."""
         starts: list[Expression] = [Constant(0)] * len(subscripts)
         if arrays[name].array.role is not Role.INPUT:
-            starts = [interval.first for interval in found[name]]
+            starts = [interval.first for interval in inferred[name]]
         return tuple(
-            plain(one) if start == Constant(0) else plain(one) - start
-            for one, start in reversed(list(zip(subscripts, starts, strict=True)))
+            plain(subscript) if start == Constant(0) else plain(subscript) - start
+            for subscript, start in reversed(list(zip(subscripts, starts, strict=True)))
         )
 
     def plain(expression: Expression) -> Expression:
@@ -112,7 +112,7 @@ def _declare(
 
     def rule(node: Expression) -> Expression | None:
         if isinstance(node, Call):
-            return arrays[node.array][placed(node.array, node.subscripts)]
+            return arrays[node.array][array_subscripts(node.array, node.subscripts)]
         return Index(node.name) if isinstance(node, Index) else None
 
     with ExitStack() as stack:
@@ -122,13 +122,13 @@ def _declare(
             bounds = (region[variable].first, region[variable].end)
             stack.enter_context(build.loops(**{variable: bounds}))
         for domain in definition.domains:
-            for one, (low, count) in reversed(list(zip(domain, domain.bounds, strict=True))):
-                stack.enter_context(build.loops(**{one.name: (low, low + count)}))
+            for reduction, (low, count) in reversed(list(zip(domain, domain.bounds, strict=True))):
+                stack.enter_context(build.loops(**{reduction.name: (low, low + count)}))
             for condition in domain.conditions:
                 stack.enter_context(build.where(plain(condition)))
         try:
             stack.enter_context(build.statement(computed.statement(number)))
-            target = placed(computed.name, definition.subscripts)
+            target = array_subscripts(computed.name, definition.subscripts)
             arrays[computed.name][target] = plain(definition.value)
         except KernelError as error:
             where = "" if definition.location is None else f" ({definition.location})"

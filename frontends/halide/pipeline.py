@@ -1,4 +1,4 @@
-"""A pipeline: an output Func with all that it needs, scheduled, proved, compiled and run.
+"""Pipeline: schedule, prove, compile and run an output Func with its producers.
 
 ::
 
@@ -26,15 +26,14 @@ from polysched.user import Schedule
 
 
 class Pipeline:
-    """What computes an output Func.
+    """Pipeline that computes an output Func.
 
-    Images are passed in the order in which the definitions read them, or by name. As in Halide,
-    reductions may combine in any order that the schedule asks for; ``order="exact"`` keeps that of
-    the definition.
+    Images are passed in the order in which the definitions read them, or by name. As in Halide, a
+    schedule may reassociate reductions; ``order="exact"`` keeps the order of the definition.
 
     Args:
-        output: the Func that is computed.
-        order: the policy of reductions.
+        output: the output Func.
+        order: the order policy of reductions.
     """
 
     def __init__(self, output: Func, order: Order | str = Order.ANY) -> None:
@@ -49,22 +48,23 @@ class Pipeline:
         self.output = output
 
     def kernel(self, extents: Sequence[Extent]) -> Kernel:
-        """The algorithm as a kernel, without the directives.
+        """Lower the algorithm to a kernel, without the directives.
 
         Args:
-            extents: of the output, the innermost dimension first: numbers, or names of sizes.
+            extents: extents of the output, the innermost dimension first: numbers, or names of
+                sizes.
         """
         return lower(algorithm(self.output), _extents(extents), self.order)
 
     def schedule(self, extents: Sequence[Extent]) -> Schedule:
-        """The kernel with all directives applied; nothing is judged yet.
+        """Apply all directives to the kernel; legality is not checked yet.
 
         Raises:
             FrontendError: bounds cannot be inferred, or a directive cannot be applied.
         """
-        found = algorithm(self.output)
-        kernel = lower(found, _extents(extents), self.order)
-        return scheduled(Schedule(kernel), found)
+        collected = algorithm(self.output)
+        kernel = lower(collected, _extents(extents), self.order)
+        return scheduled(Schedule(kernel), collected)
 
     def compile(
         self, extents: Sequence[Extent], machine: Machine | str | None = None
@@ -72,16 +72,16 @@ class Pipeline:
         """Prove the schedule legal and compile it.
 
         Raises:
-            IllegalScheduleError, UnknownLegalityError: it is not proved.
+            IllegalScheduleError, UnknownLegalityError: the schedule cannot be proved legal.
         """
         return self.schedule(extents).compile(machine)
 
     def realize(self, extents: Sequence[Extent], *images: Any, **named: Any) -> Any:
-        """Compile and run; extents are numbers here. Arrays have the last dimension first."""
+        """Compile and run, for extents that are numbers. Arrays have the last dimension first."""
         return self.compile(extents)(*images, **named)
 
 
-def _extents(given: Sequence[Extent]) -> list[Any]:
-    if isinstance(given, str):
-        raise FrontendError(f"extents {given!r}; expected a list, one for each dimension")
-    return [as_extent(one) for one in given]
+def _extents(extents: Sequence[Extent]) -> list[Any]:
+    if isinstance(extents, str):
+        raise FrontendError(f"extents {extents!r}; expected a list, one for each dimension")
+    return [as_extent(extent) for extent in extents]

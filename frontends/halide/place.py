@@ -1,4 +1,4 @@
-"""The user's line, seen from inside of this package."""
+"""Source location of the user's call into this package."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ _FOLDER = f"{Path(__file__).resolve().parent}{os.sep}"
 
 
 def user_location() -> SourceLocation | None:
-    """The innermost line on the call stack that is the user's."""
+    """The innermost line on the call stack outside of this package."""
     return caller_location(_FOLDER)

@@ -1,11 +1,12 @@
-"""From directives to the steps of a schedule: each is applied, or refused with a reason.
+"""Translate directives into schedule steps; each directive is applied, or refused with a reason.
 
-The output's loops are shaped first, then each producer is put where it belongs and its loops are
-shaped, as Halide does it; how loops run is said afterwards, since it names loops that are there
-then. ``compute_at`` is :func:`polysched.schedule.compute_at.compute_at` with recomputation.
+As in Halide, the loops of the output are split and reordered first; then each producer is moved to
+its level, and its loops are split and reordered. Directives that set how loops run (vectorize,
+unroll, parallel) come last, because they name the loops that result. ``compute_at`` is
+:func:`polysched.schedule.compute_at.compute_at` with recomputation.
 
-A loop that has one iteration left, where ``compute_at`` has put a producer into its consumer's
-tile, is no loop any more: to unroll it or to give it a place means nothing, and does nothing.
+If ``compute_at`` leaves a producer's loop with a single iteration, the loop no longer exists;
+unrolling or reordering it has no effect.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from polysched.errors import FrontendError, ScheduleError, StepError, suggestion
-from polysched.frontends.halide import directives as asked
+from polysched.frontends.halide import directives
 from polysched.frontends.halide.inlining import Algorithm, Computed
 from polysched.frontends.halide.language import Level
 from polysched.ir.source import SourceLocation
@@ -35,12 +36,12 @@ from polysched.user import Schedule
 
 @dataclass
 class _Loops:
-    """The loops of one statement by the names of their variables.
+    """The loops of one statement, by the names of their variables.
 
     Attributes:
-        statement: its name.
-        label: what messages call its stage.
-        names: the loop that a variable is now; None if it has one iteration and is no loop.
+        statement: the name of the statement.
+        label: the name of its stage in messages.
+        names: the current loop of each variable; None if it has a single iteration and no loop.
     """
 
     statement: str
@@ -48,7 +49,7 @@ class _Loops:
     names: dict[str, str | None] = field(default_factory=dict)
 
     def loop(self, variable: str) -> str | None:
-        """The loop of a variable as steps refer to it.
+        """The loop of a variable, in the form that steps take.
 
         Raises:
             FrontendError: the stage has no such variable.
@@ -61,12 +62,12 @@ class _Loops:
         return None if name is None else f"{self.statement}.{name}"
 
     def several(self, directive: str, *variables: str) -> list[str]:
-        """The loops of variables that all have to be there.
+        """The loops of several variables, which must all exist.
 
         Raises:
-            FrontendError: one is not.
+            FrontendError: a variable has no loop.
         """
-        found = []
+        existing = []
         for variable in variables:
             loop = self.loop(variable)
             if loop is None:
@@ -74,61 +75,66 @@ class _Loops:
                     f"{self.label}.{directive}: '{variable}' has one iteration where the Func is "
                     "computed, so there is no loop; leave the directive out"
                 )
-            found.append(loop)
-        return found
+            existing.append(loop)
+        return existing
 
 
 def scheduled(schedule: Schedule, algorithm: Algorithm) -> Schedule:
     """Apply the directives of all Funcs.
 
     Args:
-        schedule: that of the kernel, without steps.
-        algorithm: what the kernel computes.
+        schedule: the schedule of the kernel, without steps.
+        algorithm: the Funcs of the pipeline.
 
     Raises:
-        FrontendError: a directive cannot be applied; the message names it and its place.
+        FrontendError: a directive cannot be applied; the message names it and its source line.
     """
     stages: dict[str, list[_Loops]] = {}
     for computed in algorithm.funcs:
         stages[computed.name] = [
             _Loops(
                 computed.statement(number),
-                one.stage.label,
+                definition.stage.label,
                 {
                     name: name
                     for name in schedule.kernel.statements[computed.statement(number)].indices
                 },
             )
-            for number, one in enumerate(computed.definitions)
+            for number, definition in enumerate(computed.definitions)
         ]
     for computed in reversed(algorithm.funcs):
         level = computed.func.level
         if level is not None and level.consumer is not None:
             schedule = _computed_at(schedule, computed, level, stages)
-        for loops, given in _directives(computed, stages, shaping=True):
-            schedule = _applied(schedule, loops, given)
+        for loops, located in _directives(computed, stages, shaping=True):
+            schedule = _applied(schedule, loops, located)
     for computed in reversed(algorithm.funcs):
-        for loops, given in _directives(computed, stages, shaping=False):
-            schedule = _applied(schedule, loops, given)
+        for loops, located in _directives(computed, stages, shaping=False):
+            schedule = _applied(schedule, loops, located)
     return schedule
 
 
 def _directives(
     computed: Computed, stages: Mapping[str, list[_Loops]], *, shaping: bool
-) -> list[tuple[_Loops, asked.Given]]:
-    """The directives of a Func up to the last one that makes loops, or those after it."""
-    found = []
-    for loops, one in zip(stages[computed.name], computed.definitions, strict=True):
-        end = _shaped(one.stage)
-        given = one.stage.directives[:end] if shaping else one.stage.directives[end:]
-        found += [(loops, each) for each in given]
-    return found
+) -> list[tuple[_Loops, directives.LocatedDirective]]:
+    """The directives of a Func up to the last split, reorder or fuse, or those after it."""
+    selected = []
+    for loops, definition in zip(stages[computed.name], computed.definitions, strict=True):
+        recorded = definition.stage.directives
+        end = _shaping_end(definition.stage)
+        part = recorded[:end] if shaping else recorded[end:]
+        selected += [(loops, located) for located in part]
+    return selected
 
 
-def _shaped(stage: asked.Stage) -> int:
-    """How many directives of a stage there are up to the last one that makes loops."""
-    places = [n for n, g in enumerate(stage.directives) if isinstance(g.directive, asked.SHAPING)]
-    return places[-1] + 1 if places else 0
+def _shaping_end(stage: directives.Stage) -> int:
+    """The position after the last split, reorder or fuse of a stage."""
+    shaping = [
+        position
+        for position, located in enumerate(stage.directives)
+        if isinstance(located.directive, directives.SHAPING)
+    ]
+    return shaping[-1] + 1 if shaping else 0
 
 
 def _computed_at(
@@ -142,9 +148,9 @@ def _computed_at(
             f"{computed.name}.compute_at: Func '{level.consumer.name}' is not computed in this "
             f"pipeline, or is inline; expected a consumer with loops of its own{where}"
         )
-    stage = next((one for one in reversed(consumer) if level.variable in one.names), None)
+    stage = next((loops for loops in reversed(consumer) if level.variable in loops.names), None)
     if stage is None:
-        known = [name for one in consumer for name in one.names]
+        known = [name for loops in consumer for name in loops.names]
         raise FrontendError(
             f"{computed.name}.compute_at: Func '{level.consumer.name}' has no variable "
             f"'{level.variable}'{suggestion(level.variable, known)}{where}"
@@ -154,16 +160,16 @@ def _computed_at(
     schedule = _stepped(schedule, step, f"{computed.name}.compute_at", level.location)
     target = at.partition(".")[2]
     for loops in stages[computed.name]:
-        around = [loop.name for loop in path(schedule.program.tree, loops.statement)]
-        own = around[around.index(target) + 1 :]
+        enclosing = [loop.name for loop in path(schedule.program.tree, loops.statement)]
+        own = enclosing[enclosing.index(target) + 1 :]
         for variable, name in loops.names.items():
             inner = f"{name}_inner"
             loops.names[variable] = name if name in own else inner if inner in own else None
     return schedule
 
 
-def _applied(schedule: Schedule, loops: _Loops, given: asked.Given) -> Schedule:
-    directive, location = given.directive, given.location
+def _applied(schedule: Schedule, loops: _Loops, located: directives.LocatedDirective) -> Schedule:
+    directive, location = located.directive, located.location
     name = type(directive).__name__.lower()
     try:
         for step in _APPLY[type(directive)](schedule, loops, directive):
@@ -188,57 +194,57 @@ def _where(location: SourceLocation | None) -> str:
     return "" if location is None else f" ({location})"
 
 
-def _split(schedule: Schedule, loops: _Loops, one: asked.Split) -> list[Step]:
-    (loop,) = loops.several("split", one.old)
-    del loops.names[one.old]
-    loops.names |= {one.outer: one.outer, one.inner: one.inner}
-    return [Split(loop, one.factor, (one.outer, one.inner))]
+def _split(schedule: Schedule, loops: _Loops, directive: directives.Split) -> list[Step]:
+    (loop,) = loops.several("split", directive.old)
+    del loops.names[directive.old]
+    loops.names |= {directive.outer: directive.outer, directive.inner: directive.inner}
+    return [Split(loop, directive.factor, (directive.outer, directive.inner))]
 
 
-def _reorder(schedule: Schedule, loops: _Loops, one: asked.Reorder) -> list[Step]:
-    found = [loops.loop(variable) for variable in reversed(one.variables)]
-    order = tuple(loop for loop in found if loop is not None)
+def _reorder(schedule: Schedule, loops: _Loops, directive: directives.Reorder) -> list[Step]:
+    outermost_first = [loops.loop(variable) for variable in reversed(directive.variables)]
+    order = tuple(loop for loop in outermost_first if loop is not None)
     return [Reorder(order)] if len(order) > 1 else []
 
 
-def _fuse(schedule: Schedule, loops: _Loops, one: asked.Fuse) -> list[Step]:
-    outer, inner = loops.several("fuse", one.outer, one.inner)
-    del loops.names[one.outer], loops.names[one.inner]
-    loops.names[one.fused] = one.fused
-    return [Collapse(outer, inner, one.fused)]
+def _fuse(schedule: Schedule, loops: _Loops, directive: directives.Fuse) -> list[Step]:
+    outer, inner = loops.several("fuse", directive.outer, directive.inner)
+    del loops.names[directive.outer], loops.names[directive.inner]
+    loops.names[directive.fused] = directive.fused
+    return [Collapse(outer, inner, directive.fused)]
 
 
-def _vectorize(schedule: Schedule, loops: _Loops, one: asked.Vectorize) -> list[Step]:
-    (loop,) = loops.several("vectorize", one.variable)
-    width = one.width
+def _vectorize(schedule: Schedule, loops: _Loops, directive: directives.Vectorize) -> list[Step]:
+    (loop,) = loops.several("vectorize", directive.variable)
+    width = directive.width
     if width is None:
         width = largest_extent(schedule.program, find_loop(schedule.program, loop))
         if width is None:
             raise FrontendError(
-                f"{loops.label}.vectorize: the extent of '{one.variable}' is not known; expected a "
-                "width"
+                f"{loops.label}.vectorize: the extent of '{directive.variable}' is not known; "
+                "expected a width"
             )
     return [Vectorize(loop, width)]
 
 
-def _unroll(schedule: Schedule, loops: _Loops, one: asked.Unroll) -> list[Step]:
-    loop = loops.loop(one.variable)
-    return [] if loop is None else [Unroll(loop, one.factor)]
+def _unroll(schedule: Schedule, loops: _Loops, directive: directives.Unroll) -> list[Step]:
+    loop = loops.loop(directive.variable)
+    return [] if loop is None else [Unroll(loop, directive.factor)]
 
 
-def _parallel(schedule: Schedule, loops: _Loops, one: asked.Parallel) -> list[Step]:
-    (loop,) = loops.several("parallel", one.variable)
+def _parallel(schedule: Schedule, loops: _Loops, directive: directives.Parallel) -> list[Step]:
+    (loop,) = loops.several("parallel", directive.variable)
     return [Parallel(loop)]
 
 
-_APPLY: Mapping[type[asked.Directive], Callable[[Schedule, _Loops, Any], list[Step]]]
+_APPLY: Mapping[type[directives.Directive], Callable[[Schedule, _Loops, Any], list[Step]]]
 _APPLY = MappingProxyType(
     {
-        asked.Split: _split,
-        asked.Reorder: _reorder,
-        asked.Fuse: _fuse,
-        asked.Vectorize: _vectorize,
-        asked.Unroll: _unroll,
-        asked.Parallel: _parallel,
+        directives.Split: _split,
+        directives.Reorder: _reorder,
+        directives.Fuse: _fuse,
+        directives.Vectorize: _vectorize,
+        directives.Unroll: _unroll,
+        directives.Parallel: _parallel,
     }
 )

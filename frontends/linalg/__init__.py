@@ -1,4 +1,4 @@
-"""Kernels written as MLIR's ``linalg.generic``: affine maps, iterator types, a body."""
+"""Kernels in the form of MLIR's ``linalg.generic``: affine maps, iterator types and a body."""
 
 from polysched.frontends.linalg.generic import generic
 

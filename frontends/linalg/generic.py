@@ -1,4 +1,4 @@
-"""``generic(indexing_maps, iterator_types, body)``: a kernel as MLIR's ``linalg.generic`` has it.
+"""``generic(indexing_maps, iterator_types, body)``: declare a kernel like ``linalg.generic``.
 
 ::
 
@@ -34,7 +34,7 @@ from polysched.ir.kernel import Kernel, Order
 from polysched.ir.traversal import walk
 
 _TYPES = ("parallel", "reduction", "window")
-"""``window`` is MLIR's former word for a reduction over a window."""
+"""``window`` is MLIR's former name for a reduction over a window."""
 
 
 def generic(  # noqa: PLR0913  (the parts of linalg.generic, by keyword)
@@ -52,26 +52,28 @@ def generic(  # noqa: PLR0913  (the parts of linalg.generic, by keyword)
 ) -> Kernel:
     """Declare a perfectly nested kernel.
 
-    The loops have the names of the maps' dimensions. Statements are ``body`` (of several outputs
-    ``body_0``, ``body_1``, ...), and ``init`` where the outputs get a start. An output whose value
-    the body reads is updated in place, unless it gets a start.
+    The loops have the names of the maps' dimensions. The statement is called ``body`` (``body_0``,
+    ``body_1``, ... if there are several outputs). With ``start``, a statement ``init`` initializes
+    the outputs. Without ``start``, outputs that the body reads are updated in place.
 
     Args:
-        indexing_maps: one for each operand, inputs first, all of the same dimensions.
-        iterator_types: for each dimension ``"parallel"`` or ``"reduction"``.
-        body: takes an element of each operand, and returns the new one of the output, or a tuple.
+        indexing_maps: an affine map for each operand, inputs first, all of the same dimensions.
+        iterator_types: ``"parallel"`` or ``"reduction"`` for each dimension.
+        body: takes an element of each operand; returns the new element of the output, or a tuple
+            of one for each output.
         sizes: extents of dimensions and values of symbols: a number, or the name of a parameter.
-            Without it, ``m`` has the parameter ``size_m``.
-        dtypes: elements of all operands, or of each.
-        names: of the operands; by default ``in0``, ``in1``, ..., ``out0``, ...
-        outputs: how many operands, the last ones, are outputs.
-        start: what outputs hold before the first update.
-        order: the policy of a reduction, as :meth:`KernelBuilder.statement` takes it.
-        name: of the kernel.
+            A dimension ``m`` that is not listed has the parameter ``size_m``.
+        dtypes: the element type of all operands, or a list of one for each operand.
+        names: names of the operands; by default ``in0``, ``in1``, ..., ``out0``, ...
+        outputs: number of outputs, which are the last operands.
+        start: the initial value of the outputs.
+        order: the order policy of a reduction, see :meth:`KernelBuilder.statement`.
+        name: the name of the kernel.
 
     Raises:
-        FrontendError: the parts do not fit each other; messages about maps point into their text.
-        KernelError: the body is none that a kernel can compute.
+        FrontendError: the arguments do not fit each other; messages about maps point into their
+            text.
+        KernelError: a kernel cannot compute the body.
     """
     maps = _maps(indexing_maps)
     types = _iterator_types(maps[0], iterator_types)
@@ -85,10 +87,10 @@ def generic(  # noqa: PLR0913  (the parts of linalg.generic, by keyword)
     build = KernelBuilder(name)
     extents = _extents(build, maps, sizes or {})
     values: dict[str, tuple[Expression, Expression]] = {
-        one: (Constant(0), extents[one] - 1) for one in maps[0].dimensions
+        dimension: (Constant(0), extents[dimension] - 1) for dimension in maps[0].dimensions
     }
-    values |= {one: (extents[one], extents[one]) for one in names_of(maps)}
-    shapes = [_shape(one, values) for one in maps]
+    values |= {symbol: (extents[symbol], extents[symbol]) for symbol in names_of(maps)}
+    shapes = [_shape(affine_map, values) for affine_map in maps]
     reads_outputs = start is None and _reads_outputs(body, maps, element_types, outputs)
     arrays: list[ArrayHandle] = []
     for position, (label, dtype, shape) in enumerate(
@@ -104,96 +106,98 @@ def generic(  # noqa: PLR0913  (the parts of linalg.generic, by keyword)
     return build.kernel()
 
 
-def _maps(given: Sequence[str]) -> list[AffineMap]:
-    if isinstance(given, str) or not given:
+def _maps(texts: Sequence[str]) -> list[AffineMap]:
+    if isinstance(texts, str) or not texts:
         raise FrontendError("generic: indexing_maps expects a list of maps, one for each operand")
-    maps = [parse_map(f"indexing_maps[{i}]", text) for i, text in enumerate(given)]
-    for one in maps[1:]:
-        if one.dimensions != maps[0].dimensions:
+    maps = [parse_map(f"indexing_maps[{i}]", text) for i, text in enumerate(texts)]
+    first = maps[0]
+    for other in maps[1:]:
+        if other.dimensions != first.dimensions:
             raise FrontendError(
-                f"{one.name} has the dimensions ({', '.join(one.dimensions)}); expected "
-                f"({', '.join(maps[0].dimensions)}), as {maps[0].name} has"
+                f"{other.name} has the dimensions ({', '.join(other.dimensions)}); expected "
+                f"({', '.join(first.dimensions)}), as {first.name} has"
             )
     return maps
 
 
-def _iterator_types(first: AffineMap, given: Sequence[str]) -> dict[str, str]:
-    if not isinstance(given, list | tuple) or len(given) != len(first.dimensions):
+def _iterator_types(first: AffineMap, types: Sequence[str]) -> dict[str, str]:
+    if not isinstance(types, list | tuple) or len(types) != len(first.dimensions):
         raise FrontendError(
-            f"generic: iterator_types is {given!r}; expected a list of {len(first.dimensions)}, "
+            f"generic: iterator_types is {types!r}; expected a list of {len(first.dimensions)}, "
             f"one for each of ({', '.join(first.dimensions)})"
         )
-    for one in given:
-        if one not in _TYPES:
+    for kind in types:
+        if kind not in _TYPES:
             raise FrontendError(
-                f"generic: unknown iterator type {one!r}{suggestion(str(one), _TYPES)}"
+                f"generic: unknown iterator type {kind!r}{suggestion(str(kind), _TYPES)}"
             )
-    return dict(zip(first.dimensions, given, strict=True))
+    return dict(zip(first.dimensions, types, strict=True))
 
 
 def _require_types_fit(outputs: Sequence[AffineMap], types: Mapping[str, str]) -> None:
-    for one in outputs:
+    for output in outputs:
         for dimension, kind in types.items():
-            if one.uses(dimension) != (kind == "parallel"):
-                what = "parallel and is not" if kind == "parallel" else f"a {kind} and is"
+            if output.uses(dimension) != (kind == "parallel"):
+                mismatch = "parallel and is not" if kind == "parallel" else f"a {kind} and is"
                 raise FrontendError(
-                    f"generic: dimension '{dimension}' is {what} in the subscripts of the output "
-                    f"{one.name}, {one.text}; expected the parallel ones there, and no others"
+                    f"generic: dimension '{dimension}' is {mismatch} in the subscripts of the "
+                    f"output {output.name}, {output.text}; expected exactly the parallel dimensions"
                 )
 
 
-def _dtypes(given: DType | str | Sequence[DType | str], count: int) -> list[DType]:
-    if not isinstance(given, DType | str | list | tuple):
-        raise FrontendError(f"generic: dtypes is {given!r}; expected an element type, or a list")
-    several = [given] * count if isinstance(given, DType | str) else list(given)
-    if len(several) != count:
-        raise FrontendError(f"generic: {len(several)} dtypes for {count} operands")
-    return [as_dtype(one) for one in several]
+def _dtypes(dtypes: DType | str | Sequence[DType | str], count: int) -> list[DType]:
+    if not isinstance(dtypes, DType | str | list | tuple):
+        raise FrontendError(f"generic: dtypes is {dtypes!r}; expected an element type, or a list")
+    each = [dtypes] * count if isinstance(dtypes, DType | str) else list(dtypes)
+    if len(each) != count:
+        raise FrontendError(f"generic: {len(each)} dtypes for {count} operands")
+    return [as_dtype(dtype) for dtype in each]
 
 
-def _operand_names(given: Sequence[str] | None, count: int, outputs: int) -> list[str]:
-    if given is None:
+def _operand_names(names: Sequence[str] | None, count: int, outputs: int) -> list[str]:
+    if names is None:
         inputs = count - outputs
         return [*(f"in{i}" for i in range(inputs)), *(f"out{i}" for i in range(outputs))]
-    if isinstance(given, str) or len(given) != count:
-        raise FrontendError(f"generic: names={given!r}; expected a list of {count}")
-    return list(given)
+    if isinstance(names, str) or len(names) != count:
+        raise FrontendError(f"generic: names={names!r}; expected a list of {count}")
+    return list(names)
 
 
 def _extents(
     build: KernelBuilder, maps: Sequence[AffineMap], sizes: Mapping[str, int | str]
 ) -> dict[str, Expression]:
-    """The extents of the dimensions and the values of the symbols; parameters are declared."""
-    wanted = (*maps[0].dimensions, *names_of(maps))
-    for given in sizes:
-        if given not in wanted:
+    """The extents of the dimensions and the values of the symbols; declares the parameters."""
+    names = (*maps[0].dimensions, *names_of(maps))
+    for name in sizes:
+        if name not in names:
             raise FrontendError(
-                f"generic: no dimension '{given}' in sizes{suggestion(given, wanted)}"
+                f"generic: the maps have no dimension '{name}', which sizes names"
+                f"{suggestion(name, names)}"
             )
-    found: dict[str, Expression] = {}
+    extents: dict[str, Expression] = {}
     parameters: dict[str, Expression] = {}
-    for one in wanted:
-        size = sizes.get(one, f"size_{one}")
+    for name in names:
+        size = sizes.get(name, f"size_{name}")
         if isinstance(size, str):
             if size not in parameters:
                 parameters[size] = build.parameter(size)
-            found[one] = parameters[size]
+            extents[name] = parameters[size]
         elif (number := as_integer(size)) is not None and number >= 0:
-            found[one] = Constant(number)
+            extents[name] = Constant(number)
         else:
             raise FrontendError(
-                f"generic: size {size!r} of '{one}'; expected a number or a parameter's name"
+                f"generic: size {size!r} of '{name}'; expected a number or a parameter's name"
             )
-    return found
+    return extents
 
 
 def _shape(
-    one: AffineMap, values: Mapping[str, tuple[Expression, Expression]]
+    operand: AffineMap, values: Mapping[str, tuple[Expression, Expression]]
 ) -> tuple[Expression, ...]:
-    """The extents that the subscripts of an operand need.
+    """Infer the shape of an operand from the ranges of its subscripts.
 
     Raises:
-        FrontendError: a subscript is negative somewhere.
+        FrontendError: a subscript may be negative.
     """
     parameters = {
         node.name: None
@@ -203,36 +207,38 @@ def _shape(
         if isinstance(node, Parameter)
     }
     space = instance_space(list(parameters), "", ())
-    one.subscripts({name: low for name, (low, _) in values.items()})  # each part is checked
-    found = []
-    for result, (low, high) in zip(one.results, one.bounds(values), strict=True):
+    operand.subscripts(
+        {name: low for name, (low, _) in values.items()}
+    )  # checks that all is affine
+    shape = []
+    for result, (low, high) in zip(operand.results, operand.bounds(values), strict=True):
         smallest = from_pw_aff(to_pw_aff(low, space))
         if isinstance(smallest, Constant) and smallest.value < 0:
-            raise one.error(result, f"this is {smallest} for some elements; expected 0 or more")
-        found.append(from_pw_aff(to_pw_aff(high + 1, space)))
-    return tuple(found)
+            raise operand.error(result, f"this is {smallest} for some elements; expected 0 or more")
+        shape.append(from_pw_aff(to_pw_aff(high + 1, space)))
+    return tuple(shape)
 
 
 def _reads_outputs(
     body: Callable[..., Any], maps: Sequence[AffineMap], dtypes: Sequence[DType], outputs: int
 ) -> bool:
-    """Whether the body reads what the outputs hold, told by calling it once."""
-    probes = [Load(one.name, (), dtype) for one, dtype in zip(maps, dtypes, strict=True)]
-    own = set(probes[-outputs:])
-    return any(node in own for value in _yielded(body, probes, outputs) for node in walk(value))
+    """Whether the body reads the outputs' old values, found by calling it on placeholder loads."""
+    probes = [Load(operand.name, (), dtype) for operand, dtype in zip(maps, dtypes, strict=True)]
+    old = set(probes[-outputs:])
+    return any(node in old for value in _yielded(body, probes, outputs) for node in walk(value))
 
 
 def _yielded(
     body: Callable[..., Any], elements: Sequence[Expression], outputs: int
 ) -> tuple[Expression, ...]:
     try:
-        found = body(*elements)
+        returned = body(*elements)
     except TypeError as error:
         raise FrontendError(
             f"generic: the body cannot be called with {len(elements)} elements, one for each "
             f"operand: {error}"
         ) from None
-    values = found if isinstance(found, tuple) else (found,)
+    values = returned if isinstance(returned, tuple) else (returned,)
     if len(values) != outputs:
         raise FrontendError(
             f"generic: the body returns {len(values)} values; expected {outputs}, one for each "
@@ -251,12 +257,12 @@ def _declare_start(
 ) -> None:
     bounds: dict[str, Any] = {d: extents[d] for d, kind in types.items() if kind == "parallel"}
     for number, array in enumerate(outputs):
-        one = maps[len(maps) - len(outputs) + number]
+        output = maps[len(maps) - len(outputs) + number]
         label = "init" if len(outputs) == 1 else f"init_{number}"
         with ExitStack() as stack:
             stack.enter_context(build.statement(label))
             values = _indices(stack, build, bounds)
-            array[one.subscripts(values | _symbols(maps, extents))] = start
+            array[output.subscripts(values | _symbols(maps, extents))] = start
 
 
 def _declare_body(
@@ -271,17 +277,17 @@ def _declare_body(
     bounds: dict[str, Any] = {d: extents[d] for d in maps[0].dimensions}
     with ExitStack() as stack:
         values = _indices(stack, build, bounds) | _symbols(maps, extents)
-        subscripts = [one.subscripts(values) for one in maps]
+        subscripts = [operand.subscripts(values) for operand in maps]
         elements = [array[at] for array, at in zip(arrays, subscripts, strict=True)]
         results = _yielded(body, elements, outputs)
         for number, (array, at, value) in enumerate(
             zip(arrays[-outputs:], subscripts[-outputs:], results, strict=True)
         ):
-            earlier = {one.array.name for one in arrays[-outputs:][:number]}
+            earlier = {output.array.name for output in arrays[-outputs:][:number]}
             if any(isinstance(node, Load) and node.array in earlier for node in walk(value)):
                 raise KernelError(
-                    f"generic: output {number} is computed from an output before it, which has its "
-                    "new value then; expected each from the inputs and itself"
+                    f"generic: output {number} reads an earlier output, which already has its new "
+                    "value; expected each output to read only the inputs and itself"
                 )
             label = "body" if outputs == 1 else f"body_{number}"
             with build.statement(label, order=order):
@@ -291,11 +297,11 @@ def _declare_body(
 def _indices(
     stack: ExitStack, build: KernelBuilder, bounds: Mapping[str, Any]
 ) -> dict[str, Expression]:
-    """Open a loop for each dimension; of none there is none."""
+    """Open a loop for each dimension."""
     if not bounds:
         return {}
-    found = stack.enter_context(build.loops(**bounds))
-    indices = found if len(bounds) > 1 else (found,)
+    loops = stack.enter_context(build.loops(**bounds))
+    indices = loops if len(bounds) > 1 else (loops,)
     return dict(zip(bounds, indices, strict=True))
 
 

@@ -1,7 +1,7 @@
-"""Affine maps as MLIR writes them: ``(m, n, k) -> (m, k)``, ``(d0)[s0] -> (d0 floordiv 2 + s0)``.
+"""Parse MLIR affine maps: ``(m, n, k) -> (m, k)``, ``(d0)[s0] -> (d0 floordiv 2 + s0)``.
 
-The wrapping ``affine_map<...>`` may be left out. Results are sums of dimensions, symbols and
-integers, with ``*``, ``floordiv``, ``ceildiv`` and ``mod`` by integers.
+The surrounding ``affine_map<...>`` is optional. A result is a sum of dimensions, symbols and
+integers, which may be multiplied by, and take ``floordiv``, ``ceildiv`` and ``mod`` by, integers.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ _FORM = re.compile(
     r"\s*(?:affine_map\s*<)?\s*\((?P<dimensions>[^()\[\]]*)\)\s*(?:\[(?P<symbols>[^\]]*)\])?"
     r"\s*->\s*\((?P<results>.*)\)\s*>?\s*"
 )
-# As long as the words, so that columns stay what they are.
+# Each replacement is as long as the word, so the columns in error messages stay correct.
 _WORDS = (("floordiv", "//      "), ("ceildiv", "@      "), ("mod", "%  "))
 _EXPECTED = "expected a map such as '(m, n, k) -> (m, k)'"
 
 
 @dataclass(frozen=True)
 class AffineMap:
-    """A map of iterators to subscripts.
+    """An affine map from iterators to subscripts.
 
     Attributes:
-        name: what messages call it.
-        text: as given.
+        name: its name in messages.
+        text: the user's text.
         dimensions: the iterators.
-        symbols: further names, for sizes.
+        symbols: names of sizes.
         results: the subscripts, as syntax trees.
-        start: columns of the text before the results.
+        start: number of columns of the text before the results.
     """
 
     name: str
@@ -46,17 +46,17 @@ class AffineMap:
     start: int
 
     def subscripts(self, values: Mapping[str, Expression]) -> tuple[Expression, ...]:
-        """The subscripts, given what the dimensions and symbols stand for.
+        """The subscripts for given values of the dimensions and symbols.
 
         Raises:
-            FrontendError: one is no affine expression; the message points at it.
+            FrontendError: a subscript is not affine; the message points at it.
         """
         return tuple(self._expression(node, values) for node in self.results)
 
     def bounds(
         self, values: Mapping[str, tuple[Expression, Expression]]
     ) -> tuple[tuple[Expression, Expression], ...]:
-        """The smallest and the largest value of each subscript, given those of the names."""
+        """The smallest and largest value of each subscript, for given ranges of the names."""
         return tuple(self._range(node, values) for node in self.results)
 
     def error(self, node: ast.expr, reason: str) -> FrontendError:
@@ -80,7 +80,8 @@ class AffineMap:
             case ast.Name(id=name):
                 if name not in values:
                     raise self.error(
-                        node, f"'{name}' is no dimension of the map; known are {', '.join(values)}"
+                        node,
+                        f"'{name}' is not a dimension of the map; known are {', '.join(values)}",
                     )
                 return values[name]
             case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -110,10 +111,10 @@ class AffineMap:
         return left * right
 
     def _divisor(self, node: ast.BinOp) -> int:
-        found = node.right.value if isinstance(node.right, ast.Constant) else None
-        if not isinstance(found, int) or found < 1:
+        divisor = node.right.value if isinstance(node.right, ast.Constant) else None
+        if not isinstance(divisor, int) or divisor < 1:
             raise self.error(node, "not affine: a divisor must be a positive integer")
-        return found
+        return divisor
 
     def _range(
         self, node: ast.expr, values: Mapping[str, tuple[Expression, Expression]]
@@ -150,28 +151,28 @@ _TOO_LONG = f"a result is nested more than {DEEPEST} operations deep; expected l
 
 
 def parse_map(name: str, text: str) -> AffineMap:
-    """Read a map.
+    """Parse an affine map.
 
     Args:
-        name: what messages call it.
+        name: its name in messages.
         text: the map.
 
     Raises:
-        FrontendError: it is none; the message points at the part that cannot be read.
+        FrontendError: it is not an affine map; the message points at the part that cannot be read.
     """
     if not isinstance(text, str):
         raise FrontendError(f"{name} is of type {type(text).__name__}; {_EXPECTED}")
     form = _FORM.fullmatch(text)
     if form is None:
-        raise _span(name, text, 0, len(text)).error(f"this is no affine map; {_EXPECTED}")
+        raise _span(name, text, 0, len(text)).error(f"this is not an affine map; {_EXPECTED}")
     plain = form["results"]
     for word, operator in _WORDS:
         plain = re.sub(rf"\b{word}\b", operator, plain)
     start = form.start("results")
     try:
-        # In brackets, so that leading blanks are none of Python's business.
+        # Brackets make Python ignore leading blanks.
         tree = ast.parse(f"[{plain}]", mode="eval").body
-    except (SyntaxError, ValueError) as error:  # of a null character Python has both
+    except (SyntaxError, ValueError) as error:  # a null character raises either, by Python version
         column = start + max(0, (getattr(error, "offset", None) or 2) - 2)
         raise _span(name, text, column, column + 1).error(
             f"the results cannot be read here; {_EXPECTED}"
@@ -196,19 +197,19 @@ def parse_map(name: str, text: str) -> AffineMap:
 
 
 def _names(name: str, text: str, form: re.Match[str], group: str) -> tuple[str, ...]:
-    given = form[group] or ""
-    found: list[str] = []
+    text_of_group = form[group] or ""
+    names: list[str] = []
     start = form.start(group)
-    for part in given.split(",") if given.strip() else []:
+    for part in text_of_group.split(",") if text_of_group.strip() else []:
         word = part.strip()
         span = _span(name, text, start, start + len(part))
         if not word.isidentifier() or word in {known for known, _ in _WORDS}:
-            raise span.error(f"'{word}' is no name of a dimension; {_EXPECTED}")
-        if word in found:
-            raise span.error(f"dimension '{word}' stands here a second time")
-        found.append(word)
+            raise span.error(f"'{word}' is not the name of a dimension; {_EXPECTED}")
+        if word in names:
+            raise span.error(f"dimension '{word}' occurs twice")
+        names.append(word)
         start += len(part) + 1
-    return tuple(found)
+    return tuple(names)
 
 
 def _span(name: str, text: str, start: int, end: int) -> Span:
@@ -216,5 +217,5 @@ def _span(name: str, text: str, start: int, end: int) -> Span:
 
 
 def names_of(maps: Sequence[AffineMap]) -> tuple[str, ...]:
-    """The symbols of maps, each once."""
-    return tuple(dict.fromkeys(symbol for one in maps for symbol in one.symbols))
+    """The symbols of affine maps, each once."""
+    return tuple(dict.fromkeys(symbol for each in maps for symbol in each.symbols))

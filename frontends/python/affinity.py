@@ -1,4 +1,4 @@
-"""Which values are affine, and which part of an expression is not."""
+"""Test whether values are affine, and find the part of an expression that is not."""
 
 from __future__ import annotations
 
@@ -16,39 +16,40 @@ from polysched.ir.traversal import loads, walk
 
 
 def is_affine_number(value: Value) -> bool:
-    """Whether a value is an integer of indices, sizes and literals, and no element of an array."""
+    """Whether a value is a Python integer computed from indices, sizes and literals alone."""
     return value.is_weak and value.dtype == i64 and not loads(value.expression)
 
 
 def wrapping(expression: Expression) -> DType | None:
-    """The type of an operation on integers that may wrap around, as those of narrow types do.
+    """Find an integer operation whose type may wrap around; its type, or None.
 
-    What is affine is exact; nobody has so many elements that 32 signed bits do not count them.
+    Arithmetic in i32 and i64 counts as exact: no array has more elements than i32 can count.
+    All other integer types may wrap around.
     """
     types = [node.dtype for node in walk(expression) if isinstance(node, Operation)]
-    narrow = (one for one in types if one is not None and one.is_integer)
-    return next((one for one in narrow if one not in (i32, i64)), None)
+    integers = (dtype for dtype in types if dtype is not None and dtype.is_integer)
+    return next((dtype for dtype in integers if dtype not in (i32, i64)), None)
 
 
 def culprit(
     parts: Sequence[ast.expr], value: Callable[[ast.expr], Value], space: isl.Space
 ) -> tuple[ast.expr | None, str]:
-    """The smallest expression among those given, and inside of them, that is not affine.
+    """Find the smallest subexpression of ``parts`` that is not affine.
 
     Args:
-        parts: expressions, as a function has them.
-        value: the value of an expression.
-        space: with the sizes as parameters and the indices as dimensions.
+        parts: syntax trees of the subscripts or bounds.
+        value: evaluates a syntax tree to its value.
+        space: the sizes as parameters and the indices as dimensions.
 
     Returns:
-        the expression, None if there is none, and the reason.
+        the subexpression and the reason; None and an empty reason if all are affine.
     """
     for part in parts:
-        inside = [node for node in ast.walk(part) if isinstance(node, ast.expr)]
-        for node in reversed(inside):  # the inner before the outer
+        subexpressions = [node for node in ast.walk(part) if isinstance(node, ast.expr)]
+        for node in reversed(subexpressions):  # inner expressions before outer expressions
             try:
                 reason = _reason(node, value(node).expression, space)
-            except FrontendError:  # no value, such as the name of a function
+            except FrontendError:  # the node has no value, such as the name of a function
                 continue
             if reason:
                 return node, reason
@@ -56,14 +57,14 @@ def culprit(
 
 
 def _reason(node: ast.expr, expression: Expression, space: isl.Space) -> str:
-    """Why an expression is not affine; nothing if it is."""
+    """Explain why an expression is not affine; an empty text if it is affine."""
     if not loads(expression):
         try:
             to_pw_aff(expression, space)
         except KernelError as error:
             return str(error)
         return ""
-    if all(one.values is not None for one in loads(expression)):
+    if all(load.values is not None for load in loads(expression)):
         return ""
     return (
         f"'{ast.unparse(node)}' depends on data, so it is not affine; expected indices and sizes, "

@@ -1,15 +1,15 @@
-"""What the annotations of a function's arguments declare.
+"""Argument annotations: the element type, shape and value range that each one declares.
 
 ==================================  ===============================================================
 ``a: "f32[n, m + 1]"``              an array; its extents are affine in names and integers
-``a: "f32"``                        a number, passed as an array of no dimensions
-``a: "i64[n] in range(m)"``         an array whose elements are in a range: they may be subscripts
+``a: "f32"``                        a number, passed as a zero-dimensional array
+``a: "i64[n] in range(m)"``         an array of integers in a range, which may be subscripts
 ``n: int``                          a size
 ``a: Annotated[Any, "f32[n]"]``     the same for type checkers
 ==================================  ===============================================================
 
-The names in extents are sizes, whether the function has an argument for them or not: they are told
-by the shapes.
+Every name in an extent is a size. The function need not have an argument for it: the call takes
+its value from the shapes of the arrays.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ EXPECTED = 'expected a type and a shape such as "f32[n, m]", or int for a size'
 
 @dataclass(frozen=True)
 class ArrayArgument:
-    """An array that is passed.
+    """An array argument.
 
     Attributes:
-        values: the range of its elements, the upper end excluded.
+        values: the half-open range of its elements; None if not declared.
     """
 
     name: str
@@ -42,7 +42,7 @@ class ArrayArgument:
 
 @dataclass(frozen=True)
 class SizeArgument:
-    """An integer that is passed: a parameter of the kernel."""
+    """An integer argument: a parameter of the kernel."""
 
     name: str
     node: ast.arg
@@ -52,47 +52,50 @@ Argument = ArrayArgument | SizeArgument
 
 
 def arguments_of(source: FunctionSource) -> tuple[Argument, ...]:
-    """The arguments of a function in the order of its definition.
+    """Read the arguments of a function, in the order of its definition.
 
     Raises:
-        FrontendError: one has no annotation, or one that says nothing that a kernel can have.
+        FrontendError: an argument has no annotation, or an annotation that cannot be read.
     """
-    given = source.node.args
-    for extra in (given.vararg, given.kwarg):
+    signature = source.node.args
+    for extra in (signature.vararg, signature.kwarg):
         if extra is not None:
-            raise source.error(extra, f"'*{extra.arg}' takes any arguments; expected named ones")
-    for default in (*given.defaults, *given.kw_defaults):
+            raise source.error(
+                extra, f"'*{extra.arg}' takes any arguments; expected named arguments"
+            )
+    for default in (*signature.defaults, *signature.kw_defaults):
         if default is not None:
             raise source.error(
-                default, "a default value, which a kernel does not have; expected it at the call"
+                default,
+                "a kernel's argument cannot have a default value; pass the value at the call",
             )
-    return tuple(
-        _argument(source, node) for node in (*given.posonlyargs, *given.args, *given.kwonlyargs)
-    )
+    nodes = (*signature.posonlyargs, *signature.args, *signature.kwonlyargs)
+    return tuple(_argument(source, node) for node in nodes)
 
 
 def _argument(source: FunctionSource, node: ast.arg) -> Argument:
     if node.annotation is None:
         raise source.error(node, f"argument '{node.arg}' has no annotation; {EXPECTED}")
-    meant = _unwrapped(source, node.annotation)
-    if isinstance(meant, ast.Name) and meant.id == "int":
+    annotation = _unwrapped(source, node.annotation)
+    if isinstance(annotation, ast.Name) and annotation.id == "int":
         return SizeArgument(node.arg, node)
     values = None
     try:
-        if isinstance(meant, ast.Compare) and isinstance(meant.ops[0], ast.In):
-            values = _range(source, meant.comparators[0])
-            meant = meant.left
-        if isinstance(meant, ast.Subscript):
-            dims = meant.slice.elts if isinstance(meant.slice, ast.Tuple) else [meant.slice]
-            shape = tuple(_extent(source, one) for one in dims)
-            return ArrayArgument(node.arg, _dtype(source, meant.value), shape, node, values)
-        return ArrayArgument(node.arg, _dtype(source, meant), (), node, values)
+        if isinstance(annotation, ast.Compare) and isinstance(annotation.ops[0], ast.In):
+            values = _range(source, annotation.comparators[0])
+            annotation = annotation.left
+        if isinstance(annotation, ast.Subscript):
+            inside = annotation.slice
+            extents = inside.elts if isinstance(inside, ast.Tuple) else [inside]
+            shape = tuple(_extent(source, extent) for extent in extents)
+            return ArrayArgument(node.arg, _dtype(source, annotation.value), shape, node, values)
+        return ArrayArgument(node.arg, _dtype(source, annotation), (), node, values)
     except KernelError as error:
         raise source.error(node.annotation, f"{error}; {EXPECTED}") from None
 
 
 def _unwrapped(source: FunctionSource, node: ast.expr) -> ast.expr:
-    """The expression inside of quotes, and inside of ``Annotated``."""
+    """Strip the quotes and ``Annotated`` from an annotation."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
         is_annotated = ast.unparse(node.value).rpartition(".")[2] == "Annotated"
         if is_annotated and len(node.slice.elts) == 2:
@@ -106,32 +109,33 @@ def _unwrapped(source: FunctionSource, node: ast.expr) -> ast.expr:
 
 
 def dtype_named(source: FunctionSource, node: ast.expr) -> DType:
-    """The element type that a type in the source means: ``f32``, ``ps.f32``, ``np.float32``.
+    """The element type of an annotation such as ``f32``, ``ps.f32`` or ``np.float32``.
 
     Raises:
-        KernelError: none.
+        KernelError: it is not an element type.
     """
     return _dtype(source, _unwrapped(source, node))
 
 
 def _dtype(source: FunctionSource, node: ast.expr) -> DType:
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        # As `ps.f32`: whatever the module is called here.
+        # `ps.f32`, under whatever name the user imported the module.
         return as_dtype(node.attr)
     if isinstance(node, ast.Name):
         names = {"float": "f64", "bool": "bool"}
         return as_dtype(names.get(node.id, node.id))
-    raise KernelError(f"'{ast.unparse(node)}' is no element type")
+    raise KernelError(f"'{ast.unparse(node)}' is not an element type")
 
 
 def _extent(source: FunctionSource, node: ast.expr) -> Expression:
-    """An affine expression over sizes. Whether it is affine the kernel's builder tells."""
+    """Read an extent; the kernel's builder checks that it is affine."""
     match node:
         case ast.Constant(value=int(value)) if not isinstance(value, bool):
             return Constant(value)
         case ast.Name(id=name):
             outer = source.outer.get(name)
-            arguments = {one.arg for one in ast.walk(source.node.args) if isinstance(one, ast.arg)}
+            nodes = ast.walk(source.node.args)
+            arguments = {node.arg for node in nodes if isinstance(node, ast.arg)}
             if isinstance(outer, int) and not isinstance(outer, bool) and name not in arguments:
                 return Constant(outer)
             return Parameter(name)
@@ -145,7 +149,7 @@ def _extent(source: FunctionSource, node: ast.expr) -> Expression:
             return _extent(source, left) * _extent(source, right)
         case ast.BinOp(left=left, op=ast.FloorDiv(), right=right):
             return _extent(source, left) // _extent(source, right)
-    raise KernelError(f"'{ast.unparse(node)}' is no extent")
+    raise KernelError(f"'{ast.unparse(node)}' is not an extent")
 
 
 def _range(source: FunctionSource, node: ast.expr) -> tuple[Expression, Expression]:
@@ -154,4 +158,4 @@ def _range(source: FunctionSource, node: ast.expr) -> tuple[Expression, Expressi
             return Constant(0), _extent(source, end)
         case ast.Call(func=ast.Name(id="range"), args=[start, end], keywords=[]):
             return _extent(source, start), _extent(source, end)
-    raise KernelError(f"'{ast.unparse(node)}' is no range")
+    raise KernelError(f"'{ast.unparse(node)}' is not a range")

@@ -1,4 +1,4 @@
-"""Statements whose conditions decide which elements are read, one statement for each case.
+"""Rewrite conditional expressions that guard array reads into branches.
 
 ::
 
@@ -7,7 +7,7 @@
                                                else:
                                                    b[i] = 0.0
 
-A selection would compute both sides, so ``a[n]`` would be read.
+A select would evaluate both sides, so it would read ``a[n]``.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from copy import copy
 from typing import TypeVar
 
 MOST_CASES = 16
-"""Most statements that a statement becomes."""
+"""Limit on the statements that one statement of the user is split into."""
 
 NodeT = TypeVar("NodeT", bound=ast.AST)
 IsAffine = Callable[[ast.expr], bool]
 
 
 def split(node: ast.stmt, is_affine: IsAffine, cases: int = 1) -> ast.stmt:
-    """An assignment or a branch as branches over its affine conditions that guard reads.
+    """Split a statement into branches over the affine conditions that guard its reads.
 
     Args:
-        node: the statement.
-        is_affine: whether an expression is an affine condition at this place.
-        cases: how many statements the one of the user has become so far.
+        node: an assignment or a branch.
+        is_affine: tells whether an expression is an affine condition here.
+        cases: number of statements that the user's statement has been split into so far.
     """
     if cases >= MOST_CASES:
         return node
     if isinstance(node, ast.If):
         return _split_test(node, is_affine)
-    found = _guard(node, is_affine)
-    if found is None:
+    guard = _guard(node, is_affine)
+    if guard is None:
         return node
-    part, test, sides = found
+    part, test, sides = guard
     if_true, if_false = (
         [split(_replaced(node, part, side), is_affine, 2 * cases)] for side in sides
     )
@@ -49,7 +49,7 @@ def split(node: ast.stmt, is_affine: IsAffine, cases: int = 1) -> ast.stmt:
 def _guard(
     node: ast.AST, is_affine: IsAffine
 ) -> tuple[ast.expr, ast.expr, tuple[ast.expr, ast.expr]] | None:
-    """The first conditional part of a value: the part, its condition, its value in both cases."""
+    """Find the first guarding subexpression: it, its condition, its value if true and if false."""
     match node:
         case ast.IfExp(test=test, body=body, orelse=orelse):
             if any(map(_reads_elements, (body, orelse))) and is_affine(test):
@@ -60,19 +60,19 @@ def _guard(
                 known = ast.copy_location(ast.Constant(isinstance(op, ast.Or)), test)
                 return node, test, (known, others) if isinstance(op, ast.Or) else (others, known)
     for child in ast.iter_child_nodes(node):
-        found = _guard(child, is_affine)
-        if found is not None:
-            return found
+        guard = _guard(child, is_affine)
+        if guard is not None:
+            return guard
     return None
 
 
 def _split_test(node: ast.If, is_affine: IsAffine) -> ast.If:
-    """``if c and d:`` as ``if c:`` around ``if d:``, likewise with ``or``."""
+    """Rewrite ``if c and d:`` into ``if c:`` around ``if d:``; likewise ``or``."""
     match node.test:
         case ast.BoolOp(op=op, values=[test, *rest]) if any(map(_reads_elements, rest)):
-            twice = node.body if isinstance(op, ast.Or) else node.orelse
-            if any(isinstance(one, ast.With) for part in twice for one in ast.walk(part)):
-                return node  # which names a statement, and a name stands for one
+            duplicated = node.body if isinstance(op, ast.Or) else node.orelse
+            if any(isinstance(child, ast.With) for part in duplicated for child in ast.walk(part)):
+                return node  # `with` names a statement, and two statements cannot share a name
             if not is_affine(test):
                 return node
             inner = [
@@ -90,15 +90,15 @@ def _joined(node: ast.BoolOp, values: list[ast.expr]) -> ast.expr:
 
 
 def _reads_elements(node: ast.expr) -> bool:
-    """Whether an expression reads an element; ``a.shape[0]`` is none."""
+    """Whether an expression reads an array element; ``a.shape[0]`` does not."""
     return any(
-        isinstance(one, ast.Subscript) and not isinstance(one.value, ast.Attribute)
-        for one in ast.walk(node)
+        isinstance(child, ast.Subscript) and not isinstance(child.value, ast.Attribute)
+        for child in ast.walk(node)
     )
 
 
 def _replaced(node: NodeT, part: ast.AST, by: ast.AST) -> NodeT:
-    """A copy of a tree with another node at the place of ``part``."""
+    """Copy a syntax tree with the node ``part`` replaced by ``by``."""
     result = copy(node)
     for name, value in ast.iter_fields(node):
         if value is part:
@@ -107,8 +107,12 @@ def _replaced(node: NodeT, part: ast.AST, by: ast.AST) -> NodeT:
             setattr(result, name, _replaced(value, part, by))
         elif isinstance(value, list):
             parts = [
-                by if one is part else _replaced(one, part, by) if isinstance(one, ast.AST) else one
-                for one in value
+                by
+                if item is part
+                else _replaced(item, part, by)
+                if isinstance(item, ast.AST)
+                else item
+                for item in value
             ]
             setattr(result, name, parts)
     return result

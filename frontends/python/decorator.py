@@ -1,4 +1,4 @@
-"""``@polysched.kernel``: a Python function that is a kernel too.
+"""The decorator ``@polysched.kernel``: compile a Python function over arrays.
 
 ::
 
@@ -10,26 +10,29 @@
     scale(x, y)                      # plain Python, the reference
     ps.Schedule(scale).vectorize("i", 16).compile()(x, y)
 
-What the function does to its arguments the kernel does: an array that it writes to is updated in
-place. A local array made by ``np.empty`` or ``np.zeros`` is an output if the function returns it,
-else a temporary.
+The kernel has the same effects as the function: an array argument that the function writes to is
+updated in place. A local array made by ``np.empty`` or ``np.zeros`` is an output if the function
+returns it, else a temporary.
 
 Values have the types that numpy 2 gives them (NEP 50), and the same bits, with these exceptions:
 
-- ``x ** 2`` is ``x * x``, as numpy has it of arrays;
+- ``x ** 2`` is ``x * x``, as numpy computes it for arrays;
 - functions such as ``exp`` may differ in the last place;
-- of zeros of both signs numpy's extrema give either one;
+- the minimum and maximum of 0.0 and -0.0 may have either sign;
 - a local number that starts as a Python number and becomes a numpy scalar in a loop is a numpy
-  scalar behind the loop, also where the loop runs no iteration.
+  scalar after the loop, even if the loop runs no iteration.
 
-Where Python or numpy raises an error that depends on data, the kernel goes on: an integer that does
-not fit the type that it meets or is stored in wraps around, a Python integer divided by 0 gives 0,
-a float that does not fit an integer type gives the type's lowest value, ``math`` gives infinity or
-NaN. (numpy itself leaves to the processor what a float gives that does not fit an unsigned type.)
-``int(x)`` of a float is right within 64 bits, and what Python computes with it where ``x`` is
-between -2**53 and 2**53. Python integers that may leave 64 bits are an error when
-the function is read, or limit the parameters for which the kernel may be called
-(`integer_ranges.py`).
+Where Python or numpy would raise an error that depends on data, the kernel continues:
+
+- an integer that does not fit the type of the other operand or of the target wraps around;
+- a Python integer divided by 0 gives 0;
+- a float that does not fit an integer type gives the type's lowest value (numpy leaves the result
+  for unsigned types to the processor);
+- ``math`` functions give infinity or NaN.
+
+``int(x)`` of a float is exact if the result fits 64 bits. Python arithmetic on that result is exact
+if ``x`` is between -2**53 and 2**53. If a Python integer may exceed 64 bits, reading the function
+is an error, or the kernel limits the parameters with which it can be called (`integer_ranges.py`).
 """
 
 import ast
@@ -56,9 +59,9 @@ from polysched.ir.tree import restrict
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PythonKernel(Kernel):
-    """The kernel that a function means. Calling it runs the function, in plain Python."""
+    """A kernel read from a Python function. Calling it runs the function in plain Python."""
 
-    # No name in quotes, which those who ask a callable for its types could not resolve.
+    # No quoted annotation: `typing.get_type_hints` of a kernel could not resolve it.
     function: Callable[..., Any] = field(repr=False)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
@@ -80,13 +83,14 @@ def kernel(
     """Read a function as a kernel: ``@kernel``, or ``@kernel(order="any")``.
 
     Args:
-        function: over arrays and ``range`` loops; its arguments are annotated as
-            :mod:`polysched.frontends.python.annotations` says.
-        order: the policy of its reductions, but of those that ``polysched.statement`` names; by
-            default ``"exact"`` for floating point, ``"any"`` for integers.
+        function: a function over arrays and ``range`` loops, with its arguments annotated as in
+            :mod:`polysched.frontends.python.annotations`.
+        order: the order policy of its reductions, except those that ``polysched.statement`` names;
+            by default ``"exact"`` for floating point, ``"any"`` for integers.
 
     Raises:
-        FrontendError: the function does what a kernel cannot; the message points at it.
+        FrontendError: the function uses something that kernels do not support; the message points
+            at it.
     """
     try:
         policy = None if order is None else Order(order)
@@ -100,27 +104,28 @@ def kernel(
 
 
 def read_kernel(function: Callable[..., Any], order: Order | None = None) -> PythonKernel:
-    """The kernel that a function means.
+    """Read a function as a kernel.
 
-    The types of local numbers may show only at a later assignment; the function is then read again.
+    If a later assignment determines the type of a local number, the function is read again with
+    that type.
 
     Raises:
-        FrontendError: it does what a kernel cannot.
+        FrontendError: the function uses something that kernels do not support.
     """
     source = function_source(function)
     types: Mapping[str, NumberType] = MappingProxyType({})
     while True:
         try:
-            found = _read(source, types, order)
-            return PythonKernel(**vars(found), function=function)
+            plain_kernel = _read(source, types, order)
+            return PythonKernel(**vars(plain_kernel), function=function)
         except TypeLearnedError as learned:
-            if types.get(learned.name) == learned.found:
+            if types.get(learned.name) == learned.type:
                 raise source.error(
                     source.assignment(learned.name),
-                    f"'{learned.name}' is a size or a number before and is changed here, where its "
-                    "old value is needed too; expected a name of its own",
+                    f"'{learned.name}' is already a size or a number and is reassigned here while "
+                    "its old value is still needed; use a new name for the new value",
                 ) from None
-            types = MappingProxyType({**types, learned.name: learned.found})
+            types = MappingProxyType({**types, learned.name: learned.type})
 
 
 def _read(source: FunctionSource, types: Mapping[str, NumberType], order: Order | None) -> Kernel:
@@ -137,27 +142,27 @@ def _read(source: FunctionSource, types: Mapping[str, NumberType], order: Order 
     declarer.block(body)
     _require_returnable(source, scope, returned)
     try:
-        found = build.kernel()
+        result = build.kernel()
     except KernelError as error:
         raise source.error(source.node, str(error)) from None
-    limits = limits_of_integers(found, declarer.reader.uses, source.error)
+    limits = limits_of_integers(result, declarer.reader.uses, source.error)
     if limits:
         for name, limit in limits.items():
             build.assume(Parameter(name) <= limit)
             build.assume(Parameter(name) >= -limit)
-        found = build.kernel()
-    found = _in_order(found, returned)
+        result = build.kernel()
+    result = _in_order(result, returned)
     if order is not None:
-        found = with_order(found, order, declarer.labeled)
-    tree = restrict(found.body, frozenset(found.statements))  # loops without a statement go
+        result = with_order(result, order, declarer.labeled)
+    tree = restrict(result.body, frozenset(result.statements))  # drops loops without a statement
     assert tree is not None
-    return replace(found, body=tree, location=source.span(source.node).location)
+    return replace(result, body=tree, location=source.span(source.node).location)
 
 
 def _declare_arguments(
     source: FunctionSource, build: KernelBuilder, scope: Scope, arguments: tuple[Argument, ...]
 ) -> tuple[str, ...]:
-    """Declare the sizes, then the arrays; the names of the sizes."""
+    """Declare the sizes, then the arrays; return the names of the sizes."""
     written = assigned(source.node.body)
     sizes: dict[str, int | None] = {}
     for argument in arguments:
@@ -189,8 +194,10 @@ def _declare_array(
 ) -> None:
     name, dtype, shape = argument.name, argument.dtype, argument.shape
     if is_written and (not shape or argument.values is not None):
-        what = "a number" if not shape else "an array of subscripts"
-        raise source.error(argument.node, f"'{name}' is {what} and is assigned to")
+        kind = "a number" if not shape else "an array of subscripts"
+        raise source.error(
+            argument.node, f"argument '{name}' is {kind}, so it cannot be assigned to"
+        )
     try:
         with build.located(source.span(argument.node).location):
             if is_written:
@@ -202,49 +209,52 @@ def _declare_array(
 
 
 def _body(source: FunctionSource) -> tuple[list[ast.stmt], tuple[ast.Name, ...]]:
-    """The statements without the ``return`` at the end, and the names that it returns."""
+    """Split off the final ``return``: the statements before it, and the names that it returns."""
     *body, last = source.node.body
     if not isinstance(last, ast.Return):
         return source.node.body, ()
     value = last.value
     if value is None or (isinstance(value, ast.Constant) and value.value is None):
         return body, ()
-    given = value.elts if isinstance(value, ast.Tuple) else [value]
-    for position, one in enumerate(given):
-        if not isinstance(one, ast.Name):
+    results = value.elts if isinstance(value, ast.Tuple) else [value]
+    for position, result in enumerate(results):
+        if not isinstance(result, ast.Name):
             raise source.error(
-                one,
-                "a compiled kernel returns arrays that the function makes; store this, as in "
+                result,
+                "a compiled kernel returns arrays that the function makes; store this value, as in "
                 "'result = np.empty(1)' at the top and 'result[0] = ...', and return 'result'",
             )
-        if any(isinstance(other, ast.Name) and other.id == one.id for other in given[:position]):
-            raise source.error(one, f"'{one.id}' is returned twice; expected it once")
-    if isinstance(value, ast.Tuple) and len(given) == 1:
-        name = ast.unparse(given[0])
-        raise source.error(value, f"a tuple of one array; a kernel returns arrays: 'return {name}'")
-    return body, tuple(one for one in given if isinstance(one, ast.Name))
+        earlier = results[:position]
+        if any(isinstance(other, ast.Name) and other.id == result.id for other in earlier):
+            raise source.error(result, f"'{result.id}' is returned twice; expected it once")
+    if isinstance(value, ast.Tuple) and len(results) == 1:
+        name = ast.unparse(results[0])
+        raise source.error(
+            value, f"this is a tuple of one array; return the array itself: 'return {name}'"
+        )
+    return body, tuple(result for result in results if isinstance(result, ast.Name))
 
 
 def _require_returnable(source: FunctionSource, scope: Scope, returned: Iterable[ast.Name]) -> None:
-    """Check that what is returned are arrays that the function makes: others it would not be."""
+    """Check that every returned name is an array that the function makes."""
     for node in returned:
-        meaning = scope.names.get(node.id)
-        if isinstance(meaning, ArrayHandle):
-            if meaning.array.role is Role.OUTPUT:
+        binding = scope.names.get(node.id)
+        if isinstance(binding, ArrayHandle):
+            if binding.array.role is Role.OUTPUT:
                 continue
-            what = "an argument, which the caller has; end with 'return' alone"
-        elif meaning is None:
-            what = "not made before"
+            kind = "an argument, which the caller already has; end with 'return' alone"
+        elif binding is None:
+            kind = "not defined before"
         else:
-            what = (
+            kind = (
                 "a number; store it in an array that the function makes, as in 'result = "
                 f"np.empty(1)' at the top and 'result[0] = {node.id}', and return 'result'"
             )
-        raise source.error(node, f"a kernel cannot return '{node.id}': it is {what}")
+        raise source.error(node, f"a kernel cannot return '{node.id}': it is {kind}")
 
 
 def _in_order(kernel: Kernel, returned: tuple[ast.Name, ...]) -> Kernel:
-    """The kernel whose outputs stand in the order in which the function returns them."""
+    """Reorder the outputs of a kernel into the order in which the function returns them."""
     outputs = iter(kernel.arrays[node.id] for node in returned)
     arrays = [
         next(outputs) if array.role is Role.OUTPUT else array for array in kernel.arrays.values()

@@ -1,4 +1,4 @@
-"""Python's expressions as values of a kernel."""
+"""Translate Python expressions into values of a kernel."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from polysched.frontends.python.intervals import EXACT_IN_FLOAT64, INT64, Interv
 from polysched.frontends.python.numpy_operations import truth
 from polysched.frontends.python.operations import as_number, combine
 from polysched.frontends.python.scope import (
-    Gone,
+    Binding,
+    EndedBinding,
     LocalNumber,
-    Meaning,
     NumberType,
-    Partial,
+    PartialBinding,
     Scope,
     TypeLearnedError,
 )
@@ -62,7 +62,7 @@ _COMPARISONS: Mapping[type[ast.cmpop], tuple[Operator, bool]] = MappingProxyType
         ast.NotEq: (Operator.NOT_EQUAL, False),
     }
 )
-"""The operation of a comparison, and whether its sides are exchanged."""
+"""The operator of a comparison, and whether its operands are swapped."""
 
 _SUPPORTED = (
     "supported are numbers, names, elements such as a[i, j], + - * / // % ** & | ^ ~ << >>, "
@@ -72,11 +72,11 @@ _SUPPORTED = (
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads the expressions of one function.
+    """Translator of the expressions of one function.
 
     Attributes:
-        sizes: the parameters of the kernel, by the names that shapes give them.
-        uses: what is computed with Python integers so far.
+        sizes: names of the kernel's parameters.
+        uses: the computations with Python integers so far, which must be proved to fit 64 bits.
     """
 
     source: FunctionSource
@@ -89,7 +89,7 @@ class Reader:
         """The value of an expression.
 
         Raises:
-            FrontendError: it is none that a kernel can compute; the message points at the part.
+            FrontendError: a kernel cannot compute it; the message points at the unsupported part.
         """
         try:
             with self.build.located(self.source.span(node).location):
@@ -101,33 +101,33 @@ class Reader:
         """The value of a condition.
 
         Raises:
-            FrontendError: it is no condition.
+            FrontendError: it is not a condition.
         """
         if isinstance(node, ast.BoolOp):
             return self._logical(node, self.condition)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return Value(~self.condition(node.operand).expression, is_weak=True)
-        found = self.value(node)
-        if found.dtype.is_integer:
-            return Value(truth(found), is_weak=True)
-        if found.dtype != boolean:
+        value = self.value(node)
+        if value.dtype.is_integer:
+            return Value(truth(value), is_weak=True)
+        if value.dtype != boolean:
             raise self.source.error(
-                node, f"this is {found.dtype}; expected a condition, such as x > 0"
+                node, f"this is {value.dtype}; expected a condition, such as x > 0"
             )
-        return found
+        return value
 
     def element(self, node: ast.Subscript) -> tuple[ArrayHandle, tuple[Expression, ...]]:
         """The array and the subscripts of an element.
 
         Raises:
-            FrontendError: they are none that a kernel can have.
+            FrontendError: it is not an array, or a subscript is not supported.
         """
         base, chain = self.base(node)
         array = self.array(base)
         parts = [
             part
-            for one in chain
-            for part in (one.slice.elts if isinstance(one.slice, ast.Tuple) else [one.slice])
+            for link in chain
+            for part in (link.slice.elts if isinstance(link.slice, ast.Tuple) else [link.slice])
         ]
         subscripts = tuple(
             self._subscript(part, array, position) for position, part in enumerate(parts)
@@ -142,54 +142,54 @@ class Reader:
         return array, subscripts
 
     def base(self, node: ast.Subscript) -> tuple[ast.expr, list[ast.Subscript]]:
-        """What is subscripted, and the subscripts one after another, as in ``a[i][j]``."""
+        """Take ``a[i][j]`` apart: the subscripted expression, and its subscripts in order."""
         chain = [node]
         while isinstance(chain[0].value, ast.Subscript):
             chain.insert(0, chain[0].value)
         return chain[0].value, chain
 
     def array(self, node: ast.expr) -> ArrayHandle:
-        """The array that a name stands for.
+        """The array that a name is bound to.
 
         Raises:
-            FrontendError: it stands for none.
+            FrontendError: the name is not bound to an array.
         """
-        meaning = self.meaning(node) if isinstance(node, ast.Name) else None
-        if not isinstance(meaning, ArrayHandle) or not meaning.array.shape:
-            what = f"'{ast.unparse(node)}'"
-            arrays = [n for n, m in self.scope.names.items() if isinstance(m, ArrayHandle)]
+        binding = self.binding(node) if isinstance(node, ast.Name) else None
+        if not isinstance(binding, ArrayHandle) or not binding.array.shape:
+            text = ast.unparse(node)
+            arrays = [name for name, b in self.scope.names.items() if isinstance(b, ArrayHandle)]
             raise self.source.error(
-                node, f"{what} is no array of this kernel{suggestion(ast.unparse(node), arrays)}"
+                node, f"'{text}' is not an array of this kernel{suggestion(text, arrays)}"
             )
-        return meaning
+        return binding
 
-    def meaning(self, node: ast.Name) -> Meaning:
-        """What a name stands for here.
+    def binding(self, node: ast.Name) -> Binding:
+        """The binding of a name here.
 
         Raises:
-            FrontendError: nothing, or nothing that a kernel can use.
-            TypeLearnedError: a number that has to be kept in memory.
+            FrontendError: the name is not bound, or not to something that a kernel can use.
+            TypeLearnedError: the name is a number that has to be kept in memory.
         """
-        found = self.scope.names.get(node.id)
-        if found is None:
+        binding = self.scope.names.get(node.id)
+        if binding is None:
             return self._outer(node)
-        if isinstance(found, Gone):
-            if not found.is_number:
-                raise self.source.error(node, f"'{node.id}' {found.reason}")
+        if isinstance(binding, EndedBinding):
+            if not binding.is_number:
+                raise self.source.error(node, f"'{node.id}' {binding.reason}")
             raise TypeLearnedError(node.id, NumberType(i64, is_weak=True))
-        if isinstance(found, Partial):
+        if isinstance(binding, PartialBinding):
             raise self.source.error(
                 node,
                 f"'{node.id}' is read where a branch that gives it a value may not have been "
                 "taken; give it a value before the branch, and before the loop if it is kept",
             )
-        return found
+        return binding
 
     def outer(self, node: ast.expr) -> Any:
-        """The object that a name or ``module.name`` stands for around the function.
+        """The object that a name or ``module.name`` has outside of the function.
 
         Raises:
-            FrontendError: none.
+            FrontendError: it is not defined.
         """
         if isinstance(node, ast.Name) and node.id not in self.scope.names:
             if node.id not in self.source.outer:
@@ -203,60 +203,62 @@ class Reader:
             raise self.source.error(node, f"'{ast.unparse(node)}' does not exist")
         raise self.source.error(node, f"'{ast.unparse(node)}' cannot be called or read in a kernel")
 
-    def require_exact(self, node: ast.expr, found: Value) -> None:
+    def require_exact(self, node: ast.expr, value: Value) -> None:
         """Check that an integer in a subscript or a bound cannot wrap around.
 
         Raises:
-            FrontendError: it may.
+            FrontendError: it may wrap around.
         """
-        dtype = wrapping(found.expression)
+        dtype = wrapping(value.expression)
         if dtype is not None:
             raise self.source.error(
                 node,
-                f"this is computed in {dtype} and may wrap around; expected Python's integers "
-                "here, or elements as they are",
+                f"this is computed in {dtype} and may wrap around; expected Python integers "
+                "here, or array elements without arithmetic",
             )
 
     def not_affine(self, parts: list[ast.expr]) -> tuple[ast.expr | None, str]:
-        """The smallest expression among those given, and inside of them, that is not affine."""
+        """The smallest subexpression of ``parts`` that is not affine, and the reason."""
         return culprit(parts, self.value, instance_space(self.sizes, "", self._indices()))
 
     def _indices(self) -> list[str]:
-        found: dict[str, None] = {}
-        for meaning in self.scope.names.values():
-            if isinstance(meaning, Value):
-                for node in walk(meaning.expression):
+        names: dict[str, None] = {}
+        for binding in self.scope.names.values():
+            if isinstance(binding, Value):
+                for node in walk(binding.expression):
                     if isinstance(node, Index):
-                        found[node.name] = None
-        return list(found)
+                        names[node.name] = None
+        return list(names)
 
     def _hint(self, name: str, known: list[str]) -> str:
         if name in self.sizes:
-            return f"; it is a size of the annotations only: write {name} = array.shape[...] first"
+            return f"; it is a size in the annotations only: write {name} = array.shape[...] first"
         return suggestion(name, known)
 
     def _outer(self, node: ast.Name) -> Value:
-        found = self.outer(node)
-        value = constant(found)
+        outer = self.outer(node)
+        value = constant(outer)
         if value is not None:
             return value
         raise self.source.error(
             node,
-            f"'{node.id}' is of type {type(found).__name__} around the function; expected a number "
-            "there, or an argument of the function",
+            f"'{node.id}' is of type {type(outer).__name__} outside of the function; expected a "
+            "number there, or an argument of the function",
         )
 
     def _subscript(self, node: ast.expr, array: ArrayHandle, position: int) -> Expression:
         if isinstance(node, ast.Slice):
-            raise self.source.error(node, "a slice; expected one element: write a loop")
-        found = self.value(node)
-        if not found.dtype.is_integer:
-            raise self.source.error(node, f"this is {found.dtype}; expected an integer subscript")
-        self.require_exact(node, found)
+            raise self.source.error(
+                node, "a slice is not supported; expected one element: write a loop"
+            )
+        value = self.value(node)
+        if not value.dtype.is_integer:
+            raise self.source.error(node, f"this is {value.dtype}; expected an integer subscript")
+        self.require_exact(node, value)
         shape = array.array.shape
-        if isinstance(found.literal, int) and found.literal < 0 and position < len(shape):
-            return shape[position] - -found.literal  # as Python counts from the end
-        return found.expression
+        if isinstance(value.literal, int) and value.literal < 0 and position < len(shape):
+            return shape[position] - -value.literal  # a negative literal counts from the end
+        return value.expression
 
     def _value(self, node: ast.expr) -> Value:
         match node:
@@ -289,50 +291,51 @@ class Reader:
                 return self.condition(node)
             case ast.BoolOp():
                 return self._logical(node, self._truth_value)
-        raise self.source.error(node, f"{type(node).__name__} cannot stand here; {_SUPPORTED}")
+        raise self.source.error(node, f"{type(node).__name__} is not supported here; {_SUPPORTED}")
 
     def _atom(self, node: ast.Constant | ast.Attribute | ast.Name) -> Value:
         if isinstance(node, ast.Name):
             return self._name(node)
-        found = node.value if isinstance(node, ast.Constant) else self.outer(node)
-        value = constant(found)
+        outer = node.value if isinstance(node, ast.Constant) else self.outer(node)
+        value = constant(outer)
         if value is not None:
             return value
-        raise self.source.error(node, f"this is of type {type(found).__name__}; {_SUPPORTED}")
+        raise self.source.error(node, f"this is of type {type(outer).__name__}; {_SUPPORTED}")
 
     def _name(self, node: ast.Name) -> Value:
-        meaning = self.meaning(node)
-        if isinstance(meaning, Value):
-            return meaning
-        if isinstance(meaning, LocalNumber):
+        binding = self.binding(node)
+        if isinstance(binding, Value):
+            return binding
+        if isinstance(binding, LocalNumber):
             return Value(
-                meaning.handle[()], meaning.is_weak, self.scope.alternatives.get(node.id, ())
+                binding.handle[()], binding.is_weak, self.scope.alternatives.get(node.id, ())
             )
-        assert isinstance(meaning, ArrayHandle)
-        if not meaning.array.shape:
-            return Value(meaning[()])
-        dimensions = len(meaning.array.shape)
+        assert isinstance(binding, ArrayHandle)
+        if not binding.array.shape:
+            return Value(binding[()])
+        dimensions = len(binding.array.shape)
         raise self.source.error(
             node, f"'{node.id}' is a whole array; expected an element with {dimensions} subscripts"
         )
 
     def binary(self, operator: Operator, left: Value, right: Value, node: ast.AST) -> Value:
-        """An operator of two values.
+        """Apply a binary operator.
 
         Raises:
-            KernelError: it cannot be applied to them.
+            KernelError: it cannot be applied to these values.
         """
-        found = combine(operator, left, right)
+        result = combine(operator, left, right)
         if left.is_weak and right.is_weak:
-            kinds = [python_type(one) for one in (left, right)]
+            kinds = [python_type(operand) for operand in (left, right)]
             is_division = operator is Operator.DIVIDE and float not in kinds
             if is_division or (operator in COMPARISONS and {int, float} <= set(kinds)):
-                for one in (left, right):  # Python divides and compares these exactly
-                    self.require_fitting(one, node, EXACT_IN_FLOAT64)
-        return self.require_fitting(found, node)
+                # Python divides and compares these exactly; the kernel converts them to float64.
+                for operand in (left, right):
+                    self.require_fitting(operand, node, EXACT_IN_FLOAT64)
+        return self.require_fitting(result, node)
 
     def require_fitting(self, value: Value, node: ast.AST, within: Interval = INT64) -> Value:
-        """A value, of which it is to be proved in the end that a kernel can hold it."""
+        """Record that a Python integer must be proved to lie ``within`` a range; return it."""
         if value.is_weak and value.dtype == i64 and value.literal is None:
             indices = self.scope.indices
             self.uses.needs.append(Need(node, value.expression, indices, within))
@@ -340,45 +343,49 @@ class Reader:
 
     def _positive(self, value: Value) -> Value:
         if value.dtype == boolean and not value.is_weak:
-            raise KernelError("numpy has no '+x' of a condition; convert it, as in np.int64(x)")
+            raise KernelError(
+                "numpy does not define '+x' for a condition; convert it, as in np.int64(x)"
+            )
         return as_number(value)
 
     def _truth_value(self, node: ast.expr) -> Value:
-        """An operand of ``and`` and ``or``, which give it as it is."""
-        found = self.value(node)
-        if found.dtype != boolean:
+        """An operand of ``and`` or ``or``, whose value is one of their operands unchanged."""
+        value = self.value(node)
+        if value.dtype != boolean:
             raise self.source.error(
                 node,
-                f"this is {found.type_name}, and 'and' and 'or' give one of their operands; "
+                f"this is {value.type_name}, and 'and' and 'or' return one of their operands; "
                 "expected a condition, such as x > 0",
             )
-        return found
+        return value
 
     def _logical(self, node: ast.BoolOp, read: Callable[[ast.expr], Value]) -> Value:
-        parts = [read(one) for one in node.values]
+        parts = [read(operand) for operand in node.values]
         join = and_ if isinstance(node.op, ast.And) else or_
-        return chosen_of(reduce(join, (one.expression for one in parts)), *parts)
+        return chosen_of(reduce(join, (part.expression for part in parts)), *parts)
 
     def _comparison(self, node: ast.Compare) -> Value:
-        sides = [self.value(one) for one in (node.left, *node.comparators)]
+        sides = [self.value(side) for side in (node.left, *node.comparators)]
         parts = []
         for left, op, right in zip(sides, node.ops, sides[1:], strict=False):
             if type(op) not in _COMPARISONS:
                 raise self.source.error(node, "expected one of < <= > >= == !=")
-            operator, is_exchanged = _COMPARISONS[type(op)]
-            pair = (right, left) if is_exchanged else (left, right)
+            operator, is_swapped = _COMPARISONS[type(op)]
+            pair = (right, left) if is_swapped else (left, right)
             parts.append(self.binary(operator, *pair, node))
-        return chosen_of(reduce(and_, (one.expression for one in parts)), *parts)
+        return chosen_of(reduce(and_, (part.expression for part in parts)), *parts)
 
     def _call(self, node: ast.Call) -> Value:
-        if node.keywords or any(isinstance(one, ast.Starred) for one in node.args):
-            raise self.source.error(node, "expected plain arguments, none by name or with a star")
+        if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
+            raise self.source.error(
+                node, "expected positional arguments only, without keywords and '*'"
+            )
         function = self.outer(node.func)
         if function is len and len(node.args) == 1:
             return Value(self.array(node.args[0]).array.shape[0], is_weak=True)
         try:
-            found = call(function, [self.value(one) for one in node.args])
-            return self.require_fitting(found, node)
+            result = call(function, [self.value(argument) for argument in node.args])
+            return self.require_fitting(result, node)
         except KernelError as error:
             raise self.source.error(node, str(error)) from None
 
@@ -388,11 +395,12 @@ class Reader:
         position = self.value(node.slice).literal
         if not isinstance(position, int) or not -len(shape) <= position < len(shape):
             raise self.source.error(
-                node.slice, f"expected the number of one of {len(shape)} dimensions"
+                node.slice,
+                f"expected the number of a dimension, from {-len(shape)} to {len(shape) - 1}",
             )
         return Value(shape[position], is_weak=True)
 
 
 def sizes_in(expression: Expression) -> list[str]:
-    """The parameters that an expression names."""
+    """The parameters in an expression."""
     return [node.name for node in walk(expression) if isinstance(node, Parameter)]

@@ -8,7 +8,7 @@ from polysched.ir.operators import Operator
 
 
 def floor_quotient(left: Expression, right: Expression) -> Expression:
-    """``left // right`` of one floating-point type; by zero it is ``left / right``."""
+    """``left // right`` in one floating-point type; division by zero gives ``left / right``."""
     dtype = left.dtype
     zero, half, one = (Constant(number, dtype) for number in (0.0, 0.5, 1.0))
     remainder = operation(Operator.FLOAT_REMAINDER, left, right)
@@ -17,13 +17,13 @@ def floor_quotient(left: Expression, right: Expression) -> Expression:
     quotient = select(is_off, quotient - one, quotient)
     floor = operation(Operator.FLOOR, quotient)
     nearest = select(half < quotient - floor, floor + one, floor)
-    # A quotient of 0 has the sign of left / right, which lies between -1 and 1 then.
+    # If the quotient is 0, left / right lies between -1 and 1 and gives the sign of the zero.
     nearest = select(equal(quotient, 0), (left / right) * zero, nearest)
     return select(equal(right, 0), left / right, nearest)
 
 
 def floor_remainder(left: Expression, right: Expression) -> Expression:
-    """``left % right`` of one floating-point type: it has the sign of ``right``."""
+    """``left % right`` in one floating-point type; the result has the sign of ``right``."""
     dtype = left.dtype
     zero = Constant(0.0, dtype)
     remainder = operation(Operator.FLOAT_REMAINDER, left, right)

@@ -1,7 +1,7 @@
-"""The functions that may be called in a kernel, and what they mean for values.
+"""Calls of Python's, ``math``'s and numpy's functions in a kernel.
 
-Python's and those of ``math`` compute in float64 and give Python numbers. Numpy's give numpy
-scalars, of Python numbers too; numpy is asked for the type.
+Functions of ``math`` compute in float64 and return Python numbers. Functions of numpy return numpy
+scalars, also for Python numbers; numpy's ``resolve_dtypes`` gives the type.
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ SUPPORTED = (
 
 
 def call(function: Any, arguments: list[Value]) -> Value:
-    """What a call of a function means.
+    """The value of a function call.
 
     Raises:
-        KernelError: it is none that may be called, or not with these arguments.
+        KernelError: kernels do not support the function, or not with these arguments.
     """
     if isinstance(function, type):
         return _conversion(function, arguments)
@@ -94,7 +94,7 @@ def call(function: Any, arguments: list[Value]) -> Value:
     if function is abs:
         _require_count(arguments, 1)
         (only,) = arguments
-        if is_affine_number(only):  # so that it stays affine
+        if is_affine_number(only):  # max(x, -x) is affine, an absolute value is not
             return combine(Operator.MAXIMUM, only, combine(Operator.NEGATE, only))
         return combine(Operator.ABSOLUTE, only)
     if function is min or function is max:
@@ -104,9 +104,10 @@ def call(function: Any, arguments: list[Value]) -> Value:
     in_math = _found(_OF_MATH, function)
     if in_math is not None:
         _require_count(arguments, 2 if in_math in _BINARY else 1)
-        for one in arguments:
-            require_one_meaning(one, f64)
-        return Value(operation(in_math, *(converted(one, f64) for one in arguments)), is_weak=True)
+        for argument in arguments:
+            require_one_meaning(argument, f64)
+        operands = (converted(argument, f64) for argument in arguments)
+        return Value(operation(in_math, *operands), is_weak=True)
     if function not in (np.isnan, np.square) and _found(OF_NUMPY, function) is None:
         raise KernelError(f"{_name(function)} cannot be called in a kernel; {SUPPORTED}")
     _require_count(arguments, function.nin)
@@ -114,23 +115,23 @@ def call(function: Any, arguments: list[Value]) -> Value:
 
 
 def _where(arguments: list[Value]) -> Value:
-    """``np.where``: an array of no dimensions, which takes no type of what it meets."""
+    """``np.where``, whose result is a zero-dimensional array and so never weak."""
     _require_count(arguments, 3)
     condition, *sides = arguments
     require_condition(condition)
-    for one in sides:
-        for other in one.alternatives:
-            raise ambiguous(one, other)
+    for side in sides:
+        for other in side.alternatives:
+            raise ambiguous(side, other)
     dtype, _ = common_type(*sides)
-    # numpy makes arrays of Python's numbers, so it rounds an integer once.
-    arrays = (cast(cast(one.expression, one.dtype), dtype) for one in sides)
+    # numpy first makes arrays of Python numbers, so it rounds an integer only once.
+    arrays = (cast(cast(side.expression, side.dtype), dtype) for side in sides)
     return Value(operation(Operator.SELECT, condition.expression, *arrays))
 
 
 def _found(table: Mapping[Callable[..., Any], Operator], function: Any) -> Operator | None:
     try:
         return table.get(function)
-    except TypeError:  # not hashable, so none of these
+    except TypeError:  # not hashable, so not in the table
         return None
 
 
@@ -142,10 +143,10 @@ def _conversion(target: type, arguments: list[Value]) -> Value:
             return only
         is_element = isinstance(only.expression, Load) or only.dtype != i64
         return Value(cast(only.expression, i64) if is_element else opaque(only.expression), True)
-    own: Mapping[type, DType] = {float: f64, int: i64, bool: boolean}
-    if target in own:
-        require_one_meaning(only, own[target])
-        return Value(converted(only, own[target]), is_weak=True)
+    python_types: Mapping[type, DType] = {float: f64, int: i64, bool: boolean}
+    if target in python_types:
+        require_one_meaning(only, python_types[target])
+        return Value(converted(only, python_types[target]), is_weak=True)
     if not issubclass(target, np.number | np.bool_):
         raise KernelError(f"{_name(target)} cannot be called in a kernel; {SUPPORTED}")
     dtype = as_dtype(target)
@@ -154,27 +155,32 @@ def _conversion(target: type, arguments: list[Value]) -> Value:
 
 
 def _extreme(arguments: list[Value], *, is_largest: bool) -> Value:
-    """Python's own: of floats the first one unless another is beyond it, which no NaN is."""
+    """Python's ``min`` and ``max``: a later argument wins only if it compares less or greater.
+
+    So a NaN never replaces an earlier float.
+    """
     if len(arguments) < 2:
-        raise KernelError(f"this has {len(arguments)} arguments; expected at least two numbers")
+        raise KernelError(
+            f"this call has {len(arguments)} arguments; expected at least two numbers"
+        )
     united(*arguments)
     result = arguments[0]
     for other in arguments[1:]:
         sides, dtype, _ = united(result, other)
         if dtype.is_integer:
             operator = Operator.MAXIMUM if is_largest else Operator.MINIMUM
-            found = operation(operator, *sides)
+            extreme = operation(operator, *sides)
         else:
             order = (result, other) if is_largest else (other, result)
             holds = combine(Operator.LESS, *order).expression
-            found = operation(Operator.SELECT, holds, *reversed(sides))
-        result = chosen_of(found, result, other)
+            extreme = operation(Operator.SELECT, holds, *reversed(sides))
+        result = chosen_of(extreme, result, other)
     return result
 
 
 def _require_count(arguments: list[Value], count: int) -> None:
     if len(arguments) != count:
-        raise KernelError(f"this has {len(arguments)} arguments; expected {count}")
+        raise KernelError(f"this call has {len(arguments)} arguments; expected {count}")
 
 
 def _name(function: Any) -> str:

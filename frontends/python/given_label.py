@@ -1,4 +1,4 @@
-"""``with polysched.statement("name", order="any"):`` as the source of a function has it."""
+"""Read ``with polysched.statement("name", order="any"):`` in a function's source."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from polysched.frontends.python.labels import statement
 
 
 def given_label(reader: Reader, node: ast.With) -> tuple[str, str | None]:
-    """The name and the policy that a ``with`` gives the statement inside.
+    """The name and the order policy that a ``with`` gives the statement inside.
 
     Raises:
-        FrontendError: it is another ``with``, or its arguments are no texts.
+        FrontendError: it is another ``with``, or its arguments are not string literals.
     """
     item = node.items[0]
     call = item.context_expr
@@ -25,13 +25,14 @@ def given_label(reader: Reader, node: ast.With) -> tuple[str, str | None]:
         raise reader.source.error(
             item.context_expr, "expected polysched.statement(...): the name of one statement"
         )
-    given: dict[str, str] = {}
-    keys = [*["name", "order"][: len(call.args)], *(one.arg for one in call.keywords)]
-    for key, one in zip(keys, [*call.args, *(k.value for k in call.keywords)], strict=False):
-        text = one.value if isinstance(one, ast.Constant) else None
+    arguments: dict[str, str] = {}
+    keys = [*["name", "order"][: len(call.args)], *(keyword.arg for keyword in call.keywords)]
+    values = [*call.args, *(keyword.value for keyword in call.keywords)]
+    for key, value in zip(keys, values, strict=False):
+        text = value.value if isinstance(value, ast.Constant) else None
         if key not in ("name", "order") or not isinstance(text, str):
-            raise reader.source.error(one, "expected a text for name= or order=")
-        given[key] = text
-    if "name" not in given:
+            raise reader.source.error(value, "expected a string literal for name= or order=")
+        arguments[key] = text
+    if "name" not in arguments:
         raise reader.source.error(call, "expected the name of the statement")
-    return given["name"], given.get("order")
+    return arguments["name"], arguments.get("order")

@@ -1,8 +1,9 @@
-"""Python integers are unbounded and kernels compute with 64 bits: proves that every one fits.
+"""Prove that every Python integer that a kernel computes fits 64 bits.
 
-The range of an integer follows from those of sizes and indices. Where it fits only up to some
-size, the kernel is for sizes up to that one, which every call checks. Where even small sizes do not
-fit, the function is refused.
+Python integers are unbounded; kernels compute with 64 bits. The range of an integer follows from
+the ranges of sizes and indices. If it fits 64 bits only up to some size, the kernel is limited to
+sizes up to that limit, which every call checks. If it does not fit even for small sizes, the
+function is refused.
 """
 
 from __future__ import annotations
@@ -23,31 +24,31 @@ from polysched.ir.operators import Operator
 from polysched.ir.traversal import walk
 
 LARGEST_SIZE = 2**57
-"""No array and no loop that ends has more elements or iterations: `loops/size_limits.py`."""
+"""Bound on the elements of an array and the iterations of a loop: see `loops/size_limits.py`."""
 
 SMALLEST_LIMIT = 2**15
-"""A function that is right only for sizes below this is refused."""
+"""A function whose integers fit 64 bits only for sizes below this limit is refused."""
 
 MOST_ITERATIONS = 2**50
-"""Executions of one statement that count: more take weeks."""
+"""Bound on the executions of one statement: more would take weeks."""
 
 _ROUNDS = 6
-"""Evaluations of the assignments to local numbers after which their ranges have settled, if they
-are bounded by what is assigned, as in ``t = (3 * t + i) % m``."""
+"""Rounds of the fixed-point iteration over assignments to local numbers. Ranges that the assigned
+expressions bound, as in ``t = (3 * t + i) % m``, have converged by then."""
 
 Indices = Mapping[str, tuple[Expression, Expression]]
-"""The least and the greatest value of each index around."""
+"""The least and the greatest value of the index of each enclosing loop."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """A Python integer that has to lie in a range.
+    """A Python integer that must be proved to lie in a range.
 
     Attributes:
         node: the expression in the source.
-        expression: what is computed; everything inside must fit 64 bits.
-        indices: of the loops around.
-        within: the range of the result.
+        expression: the integer; every subexpression must fit 64 bits.
+        indices: ranges of the indices of the enclosing loops.
+        within: the range in which the result must lie.
     """
 
     node: ast.AST
@@ -58,11 +59,11 @@ class Need:
 
 @dataclass
 class IntegerUses:
-    """What a function computes with Python integers, recorded while it is read.
+    """Record of a function's computations with Python integers.
 
     Attributes:
-        needs: the integers that must fit.
-        stores: what is assigned to each local number that is kept in memory.
+        needs: the integers that must be proved to fit.
+        stores: the values assigned to each local number that is kept in memory.
     """
 
     needs: list[Need] = field(default_factory=list)
@@ -77,17 +78,19 @@ class IntegerUses:
 def limits_of_integers(
     kernel: Kernel, uses: IntegerUses, error: Callable[[ast.AST, str], FrontendError]
 ) -> Mapping[str, int]:
-    """The absolute values up to which parameters may be, for Python integers to fit 64 bits.
+    """Limits on the absolute values of parameters for which all Python integers fit 64 bits.
 
     Args:
+        kernel: the kernel as read so far.
+        uses: the function's computations with Python integers.
         error: makes the error that points at a node.
 
     Raises:
         FrontendError: an integer does not fit even for small sizes.
     """
-    sizes = {one for array in kernel.arrays.values() for one in _parameters(array.shape)}
+    sizes = {name for array in kernel.arrays.values() for name in _parameters(array.shape)}
     sizes |= {
-        one for need in uses.needs for ends in need.indices.values() for one in _parameters(ends)
+        name for need in uses.needs for ends in need.indices.values() for name in _parameters(ends)
     }
     largest = _Trial(uses, sizes, {}, INT64.highest)
     needs = [need for need in uses.needs if not largest.holds(need)]
@@ -110,7 +113,7 @@ def _limit(
     declared: Mapping[str, Interval],
     error: Callable[[ast.AST, str], FrontendError],
 ) -> tuple[int, set[str]]:
-    """The limit up to which one integer fits, and the parameters that it is for."""
+    """The largest limit for which one integer fits, and the parameters that it limits."""
 
     def trial(size: int) -> _Trial:
         return _Trial(uses, sizes, declared, size)
@@ -128,31 +131,31 @@ def _limit(
 
 
 def _refusal(trial: _Trial, need: Need) -> str:
-    found = trial.hull(need)
+    hull = trial.hull(need)
     is_literal = not trial.used
     where = "" if is_literal else f" where sizes and indices are at most {SMALLEST_LIMIT}"
     advice = "np.int64(x), which wraps around, or float(x)"
     if not is_literal:
         names = ", ".join(f"{name} <= ..." for name in sorted(trial.used)[:2])
         advice = f"'assert {names}' for smaller sizes, {advice}"
-    if not INT64.contains(found):
+    if not INT64.contains(hull):
         return (
-            f"this Python integer may need {found.bits} bits, from {found.lowest} to "
-            f"{found.highest}{where}, and a kernel computes integers with 64; write {advice}"
+            f"this Python integer may need {hull.bits} bits, from {hull.lowest} to "
+            f"{hull.highest}{where}, and a kernel computes integers with 64 bits; write {advice}"
         )
     return (
-        f"this Python integer may be from {found.lowest} to {found.highest}{where}; Python divides "
-        "integers, and compares them with floats, without rounding them, and a kernel does that up "
-        f"to 2**53: write {advice}"
+        f"this Python integer may be from {hull.lowest} to {hull.highest}{where}; Python divides "
+        "integers, and compares them with floats, without rounding them, and a kernel does so only "
+        f"up to 2**53: write {advice}"
     )
 
 
 class _Trial:
-    """The ranges of integers where sizes are up to a limit.
+    """Ranges of integers under the assumption that sizes are at most a limit.
 
     Args:
-        sizes: the parameters that are extents or bounds of loops.
-        declared: what is declared of the parameters.
+        sizes: the parameters that are extents or loop bounds.
+        declared: the declared ranges of the parameters.
         size: the limit.
     """
 
@@ -169,38 +172,38 @@ class _Trial:
             return declared.get(name, INT64).intersection(Interval(lowest, limit))
 
         self.used: set[str] = set()
-        """The parameters that the ranges asked for depend on."""
+        """The parameters on which the ranges computed so far depend."""
         self._ranges = Ranges(parameter, _locals(uses, Ranges(parameter, {}, self.used)), self.used)
 
     def holds(self, need: Need) -> bool:
-        """Whether an integer is in its range."""
+        """Whether an integer provably lies in its range."""
         root, inside = self._ranges.of(need.expression, need.indices)
         return need.within.contains(root) and INT64.contains(inside)
 
     def hull(self, need: Need) -> Interval:
-        """The range of an integer and of everything that is computed for it."""
+        """The range of an integer and of all its subexpressions."""
         root, inside = self._ranges.of(need.expression, need.indices)
         return root.hull(inside)
 
 
 def _locals(uses: IntegerUses, ranges: Ranges) -> dict[str, Interval]:
-    """The ranges of local numbers that are kept in memory."""
-    found: dict[str, Interval] = {}
+    """The ranges of local numbers that are kept in memory, by fixed-point iteration."""
+    bounds: dict[str, Interval] = {}
     for _ in range(_ROUNDS):
-        before = dict(found)
+        before = dict(bounds)
         for name, stores in uses.stores.items():
             known = [
-                _value(ranges, found, store)
+                _value(ranges, bounds, store)
                 for store in stores
-                if all(one in found for one in _read(store, uses))
+                if all(source in bounds for source in _read(store, uses))
             ]
             if known:
-                found[name] = reduce(Interval.hull, known)
-        if found == before:
-            return found
-    growing = {name for name in found if found[name] != before.get(name)}
-    settled = {name: one for name, one in found.items() if name not in growing}
-    # Every assignment is proved to fit 64 bits, so from there ranges may only become narrower.
+                bounds[name] = reduce(Interval.hull, known)
+        if bounds == before:
+            return bounds
+    growing = {name for name in bounds if bounds[name] != before.get(name)}
+    settled = {name: interval for name, interval in bounds.items() if name not in growing}
+    # Every assignment is proved to fit 64 bits, so iterating from INT64 only narrows the ranges.
     bounds = settled | dict.fromkeys(growing, INT64)
     for _ in range(2):
         bounds |= {
@@ -218,12 +221,11 @@ def _locals(uses: IntegerUses, ranges: Ranges) -> dict[str, Interval]:
 def _accumulated(
     name: str, stores: Iterable[Need], ranges: Ranges, settled: Mapping[str, Interval]
 ) -> Interval | None:
-    """The range of a number that assignments only set, or add something to; None of others."""
+    """The range of a number whose assignments only set it or add to it; None for other numbers."""
     start, added = Interval(0, 0), Interval(0, 0)
     known = Ranges(ranges.parameter, settled, ranges.used)
     for store in stores:
-        own = {one.array for one in walk(store.expression) if isinstance(one, Load)}
-        if name not in own:
+        if not _names(store.expression, name):
             start = start.hull(_value(ranges, settled, store))
             continue
         step = _step(store.expression, name, known, store.indices)
@@ -235,13 +237,13 @@ def _accumulated(
 
 
 def _step(expression: Expression, name: str, ranges: Ranges, indices: Indices) -> Interval | None:
-    """What an assignment adds to a number; None if it does something else."""
+    """The range that an assignment adds to a number; None if it does something else."""
     match expression:
         case Load(array=array) if array == name:
             return Interval(0, 0)
         case Operation(operator=Operator.ADD, operands=[left, right]):
-            for one, other in ((left, right), (right, left)):
-                step = _step(one, name, ranges, indices)
+            for side, other in ((left, right), (right, left)):
+                step = _step(side, name, ranges, indices)
                 if step is not None and not _names(other, name):
                     return step.plus(ranges.of(other, indices)[0])
         case Operation(operator=Operator.SUBTRACT, operands=[left, right]):
@@ -249,14 +251,14 @@ def _step(expression: Expression, name: str, ranges: Ranges, indices: Indices) -
             if step is not None and not _names(right, name):
                 return step.plus(ranges.of(right, indices)[0].negated())
         case Operation(operator=Operator.SELECT, operands=[_, left, right]):
-            steps = [_step(one, name, ranges, indices) for one in (left, right)]
+            steps = [_step(side, name, ranges, indices) for side in (left, right)]
             if steps[0] is not None and steps[1] is not None:
                 return steps[0].hull(steps[1])
     return None
 
 
 def _names(expression: Expression, name: str) -> bool:
-    return any(isinstance(one, Load) and one.array == name for one in walk(expression))
+    return any(isinstance(node, Load) and node.array == name for node in walk(expression))
 
 
 def _value(ranges: Ranges, known: Mapping[str, Interval], store: Need) -> Interval:
@@ -266,9 +268,9 @@ def _value(ranges: Ranges, known: Mapping[str, Interval], store: Need) -> Interv
 def _read(need: Need, uses: IntegerUses) -> set[str]:
     """The local numbers that an assignment reads."""
     return {
-        one.array
-        for one in walk(need.expression)
-        if isinstance(one, Load) and one.array in uses.stores
+        node.array
+        for node in walk(need.expression)
+        if isinstance(node, Load) and node.array in uses.stores
     }
 
 
@@ -282,7 +284,7 @@ def _parameters(expressions: Iterable[Expression]) -> list[str]:
 
 
 def _declared(context: isl.Set, name: str) -> Interval:
-    """The range that a context leaves a parameter."""
+    """The range of a parameter in a context."""
     position = context.find_dim_by_name(isl.dim_type.param, name)
     others = context.dim(isl.dim_type.param)
     only = context.project_out(isl.dim_type.param, position + 1, others - position - 1)

@@ -1,4 +1,4 @@
-"""The ranges of Python integers that a kernel computes."""
+"""Interval arithmetic over the Python integers that a kernel computes."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ class Interval:
 
     @property
     def bits(self) -> int:
-        """The bits of a signed integer that holds all of them."""
-        return max((one ^ (one >> one.bit_length())).bit_length() for one in self.ends) + 1
+        """The width, in bits, of the smallest signed integer type that holds the interval."""
+        return max((end ^ (end >> end.bit_length())).bit_length() for end in self.ends) + 1
 
     @property
     def ends(self) -> tuple[int, int]:
-        """Both ends."""
+        """The lowest and the highest integer."""
         return self.lowest, self.highest
 
     def contains(self, other: Interval) -> bool:
-        """Whether all of the other integers are among these."""
+        """Whether the other interval lies inside this interval."""
         return self.lowest <= other.lowest and other.highest <= self.highest
 
     def hull(self, other: Interval) -> Interval:
-        """Both, and what is between."""
+        """The smallest interval that contains both intervals."""
         return Interval(min(self.lowest, other.lowest), max(self.highest, other.highest))
 
     def intersection(self, other: Interval) -> Interval:
-        """The integers in both; if there are none, one of them."""
+        """The integers in both intervals; if there are none, a single integer."""
         lowest = max(self.lowest, other.lowest)
         return Interval(lowest, max(lowest, min(self.highest, other.highest)))
 
     def plus(self, other: Interval) -> Interval:
-        """Sums."""
+        """The interval of sums."""
         return Interval(self.lowest + other.lowest, self.highest + other.highest)
 
     def negated(self) -> Interval:
-        """The negative integers."""
+        """The interval of negated integers."""
         return Interval(-self.highest, -self.lowest)
 
     def times(self, other: Interval) -> Interval:
-        """Products."""
-        ends = [one * two for one in self.ends for two in other.ends]
+        """The interval of products."""
+        ends = [left * right for left in self.ends for right in other.ends]
         return Interval(min(ends), max(ends))
 
     @property
@@ -61,14 +61,14 @@ class Interval:
 
 
 def of_type(dtype: DType) -> Interval:
-    """The integers of a type."""
+    """The interval of the integers of a type."""
     return Interval(0, 1) if dtype == boolean else Interval(dtype.lowest, dtype.highest)
 
 
 INT64 = of_type(i64)
 EXACT_IN_FLOAT64 = Interval(-(2**53), 2**53)
 EVERYTHING = Interval(-(2**4096), 2**4096)
-"""Stands for integers of which nothing is known."""
+"""The interval of integers about which nothing is known."""
 
 _TRUTH = Interval(0, 1)
 
@@ -77,12 +77,12 @@ Indices = Mapping[str, tuple[Expression, Expression]]
 
 @dataclass
 class Ranges:
-    """Computes the ranges of expressions.
+    """Interval analysis of expressions.
 
     Attributes:
-        parameter: the range of a parameter.
+        parameter: gives the range of a parameter.
         known: the ranges of the local numbers that are kept in memory.
-        used: the parameters asked for so far.
+        used: the parameters whose range has been used so far.
     """
 
     parameter: Callable[[str], Interval]
@@ -90,7 +90,7 @@ class Ranges:
     used: set[str] = field(default_factory=set)
 
     def iterations(self, indices: Indices) -> int:
-        """The most iterations of all loops around together."""
+        """Upper bound on the iterations of all enclosing loops together."""
         result = 1
         for lower, upper in indices.values():
             first, last = self.of(lower, indices)[0], self.of(upper, indices)[0]
@@ -98,17 +98,17 @@ class Ranges:
         return result
 
     def of(self, expression: Expression, indices: Indices) -> tuple[Interval, Interval]:
-        """The range of a Python integer, and the range of all that Python computes for it."""
+        """The range of a Python integer, and the hull of the ranges of its subexpressions."""
         if not isinstance(expression, Operation):
-            found = self._leaf(expression, indices)
-            return found, found
+            leaf = self._leaf(expression, indices)
+            return leaf, leaf
         if expression.operator in COMPARISONS or expression.operator in LOGICAL:
             return _TRUTH, _TRUTH
-        parts = [self.of(one, indices) for one in _numbers(expression)]
-        found = inside = _computed(expression.operator, [one for one, _ in parts])
+        parts = [self.of(operand, indices) for operand in _numbers(expression)]
+        result = inside = _computed(expression.operator, [value for value, _ in parts])
         for _, part in parts:
             inside = inside.hull(part)
-        return found, inside
+        return result, inside
 
     def _leaf(self, expression: Expression, indices: Indices) -> Interval:
         match expression:
@@ -118,7 +118,7 @@ class Ranges:
                 self.used.add(name)
                 return self.parameter(name)
             case Index(name=name):
-                lower, upper = (self.of(one, indices)[0] for one in indices[name])
+                lower, upper = (self.of(end, indices)[0] for end in indices[name])
                 return Interval(lower.lowest, max(lower.lowest, upper.highest))
             case Load():
                 return self._loaded(expression, indices)
@@ -131,33 +131,33 @@ class Ranges:
             return self.known[load.array]
         if load.values is None:
             return of_type(load.type)
-        lower, upper = (self.of(one, indices)[0] for one in load.values)
+        lower, upper = (self.of(end, indices)[0] for end in load.values)
         return Interval(lower.lowest, max(lower.lowest, upper.highest - 1))
 
     def _numpy(self, expression: Expression, indices: Indices) -> Interval:
-        """The range of what numpy computes, in a type; by contract floats are below 2**53."""
+        """The range of a numpy scalar. Floats lie within 2**53 by the contract of ``@kernel``."""
         dtype = expression.dtype
         if dtype is None or dtype.is_float:
             return EXACT_IN_FLOAT64
         if isinstance(expression, Cast):
-            found = self._numpy(expression.operand, indices)
+            exact = self._numpy(expression.operand, indices)
         elif isinstance(expression, Operation) and dtype != boolean:
-            parts = [self._numpy(one, indices) for one in _numbers(expression)]
-            found = _computed(expression.operator, parts)
+            parts = [self._numpy(operand, indices) for operand in _numbers(expression)]
+            exact = _computed(expression.operator, parts)
         else:
-            found = _TRUTH if dtype == boolean else self._leaf(expression, indices)
-        own = of_type(dtype)
-        return found if own.contains(found) else own  # it wraps around
+            exact = _TRUTH if dtype == boolean else self._leaf(expression, indices)
+        representable = of_type(dtype)
+        return exact if representable.contains(exact) else representable  # it wraps around
 
 
 def _numbers(operation: Operation) -> tuple[Expression, ...]:
-    """The operands without the condition of a selection."""
-    is_selection = operation.operator is Operator.SELECT
-    return operation.operands[1:] if is_selection else operation.operands
+    """The operands that are numbers: those of a select without its condition."""
+    is_select = operation.operator is Operator.SELECT
+    return operation.operands[1:] if is_select else operation.operands
 
 
 def _computed(operator: Operator, operands: list[Interval]) -> Interval:
-    """The range of an operation; everything, if its range is not known."""
+    """The range of an operation; EVERYTHING if no rule is known."""
     function = _COMPUTED.get(operator)
     return EVERYTHING if function is None else function(*operands)
 
@@ -167,9 +167,9 @@ def _absolute(only: Interval) -> Interval:
 
 
 def _quotient(first: Interval, last: Interval) -> Interval:
-    """Floor quotients; those by 0 do not count."""
+    """Floor quotients, without division by 0 (the kernel gives 0 for it)."""
     if last.lowest > 0:
-        ends = [one // two for one in first.ends for two in last.ends]
+        ends = [dividend // divisor for dividend in first.ends for divisor in last.ends]
         return Interval(min(ends), max(ends))
     return Interval(-first.largest, first.largest)
 
@@ -181,19 +181,19 @@ def _remainder(first: Interval, last: Interval) -> Interval:
 
 
 def _bits(first: Interval, last: Interval) -> Interval:
-    """All integers with as many bits."""
+    """All integers with as many bits as the wider operand."""
     limit = 1 << (max(first.bits, last.bits) - 1)
     return Interval(-limit if min(first.lowest, last.lowest) < 0 else 0, limit - 1)
 
 
 def _common_bits(first: Interval, last: Interval) -> Interval:
-    """Bits of both; those of a number that is not negative are the most that there are."""
-    limits = [one.highest for one in (first, last) if one.lowest >= 0]
+    """Bitwise and: the result is at most any operand that is not negative."""
+    limits = [operand.highest for operand in (first, last) if operand.lowest >= 0]
     return Interval(0, min(limits)) if limits else _bits(first, last)
 
 
 def _shifted_right(first: Interval, last: Interval) -> Interval:
-    """Towards 0, or -1."""
+    """Right shifts move a number toward 0, or toward -1 if it is negative."""
     del last
     return Interval(min(first.lowest, 0), max(first.highest, -1))
 
@@ -217,4 +217,4 @@ _COMPUTED: Mapping[Operator, Callable[..., Interval]] = MappingProxyType(
         Operator.SELECT: Interval.hull,
     }
 )
-"""The ranges of operations; of a selection that of its branches."""
+"""The range of each operation from those of its operands; a select has the hull of its branches."""

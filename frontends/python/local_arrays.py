@@ -1,4 +1,4 @@
-"""Arrays that a function makes itself: ``np.empty``, ``np.zeros`` and the like."""
+"""Local arrays of a function: calls of ``np.empty``, ``np.zeros`` and similar functions."""
 
 from __future__ import annotations
 
@@ -31,48 +31,48 @@ def is_array_maker(reader: Reader, node: ast.Call) -> bool:
         FrontendError: the function that is called does not exist.
     """
     function = reader.outer(node.func)
-    return any(function is one for one in (*_FILLS, *_LIKE, np.full))
+    return any(function is maker for maker in (*_FILLS, *_LIKE, np.full))
 
 
 def declare_array(reader: Reader, target: ast.expr, node: ast.Call, role: Role) -> ArrayHandle:
     """Declare the array that a call makes, and fill it as the call does.
 
     Raises:
-        FrontendError: its shape or type is none that a kernel's array can have.
+        FrontendError: a kernel's array cannot have its shape or type.
     """
     function = reader.outer(node.func)
-    named = {one.arg: one.value for one in node.keywords}
-    given = list(node.args)
-    if not given or set(named) - {"dtype"}:
+    keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+    arguments = list(node.args)
+    if not arguments or set(keywords) - {"dtype"}:
         raise reader.source.error(node, "expected a shape, and a type such as dtype=np.float32")
     fill: Value | None
     if function in _LIKE:
-        like = reader.array(given.pop(0)).array
+        like = reader.array(arguments.pop(0)).array
         shape, dtype, start = like.shape, like.dtype, _LIKE[function]
         fill = None if start is None else number(start)
     else:
-        shape, dtype = _shape(reader, given.pop(0)), f64
+        shape, dtype = _shape(reader, arguments.pop(0)), f64
         if function is np.full:
-            if not given:
+            if not arguments:
                 raise reader.source.error(node, "expected a shape and a value")
-            fill = reader.value(given.pop(0))
-            dtype = fill.dtype  # numpy's own choice, if none is named
+            fill = reader.value(arguments.pop(0))
+            dtype = fill.dtype  # numpy's default
         else:
             start = _FILLS[function]
             fill = None if start is None else number(start)
-    named_type = named.get("dtype", given[0] if given else None)
-    dtype = dtype if named_type is None else _dtype(reader, named_type)
+    dtype_node = keywords.get("dtype", arguments[0] if arguments else None)
+    dtype = dtype if dtype_node is None else _dtype(reader, dtype_node)
     return _declared(reader, target, (shape, dtype, role), fill)
 
 
 def _declared(
     reader: Reader,
     target: ast.expr,
-    what: tuple[tuple[Expression, ...], DType, Role],
+    properties: tuple[tuple[Expression, ...], DType, Role],
     fill: Value | None,
 ) -> ArrayHandle:
     assert isinstance(target, ast.Name)
-    (shape, dtype, role), build = what, reader.build
+    (shape, dtype, role), build = properties, reader.build
     declare = build.output if role is Role.OUTPUT else build.temporary
     try:
         with build.located(reader.source.span(target).location):
@@ -82,8 +82,8 @@ def _declared(
                     f"{target.id}_{name}": extent
                     for name, extent in zip(array.array.dimensions, shape, strict=True)
                 }
-                with build.loops(**bounds) as at:
-                    array[at] = stored(fill, dtype)
+                with build.loops(**bounds) as indices:
+                    array[indices] = stored(fill, dtype)
     except KernelError as error:
         raise reader.source.error(target, str(error)) from None
     return array

@@ -1,7 +1,7 @@
-"""Operations that numpy computes: numpy is asked for the types, per NEP 50.
+"""Operations on numpy scalars, with the types that numpy's promotion rules (NEP 50) give.
 
-What numpy raises where a Python integer does not fit the type that it meets, the kernel does not
-raise unless the integer is a literal: it wraps around (see `decorator.py`).
+If a Python integer does not fit the type of the other operand, numpy raises an error. The kernel
+does so only for literals; other integers wrap around (see `decorator.py`).
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ UFUNCS: Mapping[Operator, np.ufunc] = MappingProxyType(
         Operator.NOT_EQUAL: np.not_equal,
     }
 )
-"""The functions of numpy that Python's operators call for numpy scalars."""
+"""The numpy function that computes each Python operator on numpy scalars."""
 
 _ROUNDING = frozenset({np.ceil, np.floor, np.trunc})
-"""Functions that leave integers and truth values as they are."""
+"""Functions that return integers and truth values unchanged."""
 
 _OF_BOOLEANS: Mapping[np.ufunc, Callable[..., Expression]] = MappingProxyType(
     {
@@ -74,17 +74,18 @@ _OF_BOOLEANS: Mapping[np.ufunc, Callable[..., Expression]] = MappingProxyType(
 
 
 def applied(function: np.ufunc, *values: Value, is_operator: bool = False) -> Value:
-    """What a function of numpy gives: a numpy scalar of the type that numpy chooses.
+    """Apply a numpy function; the result is a numpy scalar of the type that numpy chooses.
 
     Args:
-        function: one of `UFUNCS`, or of `OF_NUMPY`.
-        is_operator: whether it stands for an operator: these keep integers of odd widths.
+        function: a function in `UFUNCS` or `OF_NUMPY`.
+        values: the operands.
+        is_operator: whether it implements an operator; operators keep integers of odd widths.
 
     Raises:
-        KernelError: numpy has no such function of these types, or kernels have not.
+        KernelError: numpy or the kernel does not support the function for these types.
     """
-    operator = next((one for one, found in UFUNCS.items() if found is function), None)
-    if operator in COMPARISONS and all(one.dtype.is_integer for one in values):
+    operator = next((key for key, ufunc in UFUNCS.items() if ufunc is function), None)
+    if operator in COMPARISONS and all(value.dtype.is_integer for value in values):
         return Value(_compared(operator, *values))
     inputs, output = _resolved(function, values, is_operator=is_operator)
     if operator in SHIFTS:
@@ -92,14 +93,14 @@ def applied(function: np.ufunc, *values: Value, is_operator: bool = False) -> Va
     if function is np.square or (function is np.power and values[1].literal == 2):
         base = converted(values[0], output)
         return Value(operation(Operator.MULTIPLY, base, base))
-    operands = [converted(one, dtype) for one, dtype in zip(values, inputs, strict=True)]
+    operands = [converted(value, dtype) for value, dtype in zip(values, inputs, strict=True)]
     if function is np.isnan:
         return Value(not_equal(operands[0], operands[0]))
     return Value(_computed(function, inputs[0], operands))
 
 
 def _computed(function: np.ufunc, dtype: DType, operands: list[Expression]) -> Expression:
-    """A function of operands that have the one type in which numpy computes it."""
+    """A numpy function of operands that already have numpy's computation type ``dtype``."""
     if function in _ROUNDING and not dtype.is_float:
         return operands[0]
     if dtype == boolean:
@@ -113,46 +114,50 @@ def _computed(function: np.ufunc, dtype: DType, operands: list[Expression]) -> E
     integer = {**OF_NUMPYS_OPERATORS, **OF_NUMPYS_INTEGERS}
     if function not in integer:
         if function is np.power:
-            raise KernelError("'**' of integers; expected floating-point numbers, or a product")
-        raise KernelError(f"'{function.__name__}' of integers; expected floating-point numbers")
+            raise KernelError(
+                "'**' of integers is not supported; expected floating-point numbers, or a product"
+            )
+        raise KernelError(
+            f"'{function.__name__}' of integers is not supported; expected floating-point numbers"
+        )
     return operation(integer[function], *operands)
 
 
 def _resolved(
     function: np.ufunc, values: tuple[Value, ...], *, is_operator: bool
 ) -> tuple[list[DType], DType]:
-    """The types in which numpy takes the operands of a function, and that of the result."""
-    if is_operator and any(one.dtype.is_odd for one in values):
+    """The types to which numpy converts the operands of a function, and the type of the result."""
+    if is_operator and any(value.dtype.is_odd for value in values):
         return _of_odd_width(function, values)
-    asked: list[Any] = [_asked(one) for one in values]
-    names = " and ".join(one.type_name for one in values)
+    types: list[Any] = [_numpy_type(value) for value in values]
+    names = " and ".join(value.type_name for value in values)
     try:
-        *inputs, output = function.resolve_dtypes((*asked, None))
+        *inputs, output = function.resolve_dtypes((*types, None))
     except TypeError:
         raise KernelError(
-            f"numpy has no '{function.__name__}' of {names}; convert the operands first, as in "
-            "np.int64(x) or np.float64(x)"
+            f"numpy does not define '{function.__name__}' for {names}; convert the operands first, "
+            "as in np.int64(x) or np.float64(x)"
         ) from None
     if np.float16 in (output, *inputs):
         raise KernelError(
             f"numpy computes '{function.__name__}' of {names} in float16, which is not supported; "
-            "convert what it is given, as in np.float32(x)"
+            "convert the operands first, as in np.float32(x)"
         )
-    return [as_dtype(one) for one in inputs], as_dtype(output)
+    return [as_dtype(dtype) for dtype in inputs], as_dtype(output)
 
 
-def _asked(value: Value) -> Any:
-    """The type of a value as `resolve_dtypes` takes it; those of Python's numbers are weak."""
+def _numpy_type(value: Value) -> Any:
+    """The type of a value as `resolve_dtypes` takes it: Python types for weak values."""
     if value.is_weak and value.dtype != boolean:
         return python_type(value)
     return value.dtype.numpy()
 
 
 def _of_odd_width(function: np.ufunc, values: tuple[Value, ...]) -> tuple[list[DType], DType]:
-    """Integers of a width that numpy does not know keep it, beside their own and Python's."""
-    strong = {one.dtype for one in values if not one.is_weak}
-    if len(strong) > 1 or any(one.is_weak and one.dtype != i64 for one in values):
-        names = " and ".join(sorted(one.type_name for one in values))
+    """Integers of a width that numpy lacks keep their type, combined with it or Python integers."""
+    strong = {value.dtype for value in values if not value.is_weak}
+    if len(strong) > 1 or any(value.is_weak and value.dtype != i64 for value in values):
+        names = " and ".join(sorted(value.type_name for value in values))
         raise KernelError(f"this mixes {names}; convert one side, as in np.int32(x)")
     dtype = f64 if function is np.divide else strong.pop()
     return [dtype] * len(values), dtype
@@ -164,29 +169,29 @@ def _require_shift(by: Value) -> None:
 
 
 def _compared(operator: Operator | None, left: Value, right: Value) -> Expression:
-    """Integers by what they are, whatever their types, as numpy compares them."""
+    """Compare integers by value whatever their types, as numpy does."""
     assert operator is not None
-    for one, other in ((left, right), (right, left)):
-        if one.is_weak and one.literal is not None:
-            if fits(one.literal, other.dtype):
-                sides = (cast(one.expression, other.dtype), other.expression)
-                return operation(operator, *(sides if one is left else sides[::-1]))
-            return _never_equal(operator, is_less=(one.literal < 0) == (one is left))
-    signed = [one for one in (left, right) if one.dtype.is_signed]
+    for side, other in ((left, right), (right, left)):
+        if side.is_weak and side.literal is not None:
+            if fits(side.literal, other.dtype):
+                sides = (cast(side.expression, other.dtype), other.expression)
+                return operation(operator, *(sides if side is left else sides[::-1]))
+            return _never_equal(operator, is_less=(side.literal < 0) == (side is left))
+    signed = [side for side in (left, right) if side.dtype.is_signed]
     if len(signed) != 1 or u64 not in (left.dtype, right.dtype):
         wide = u64 if not signed else i64
-        return operation(operator, *(cast(one.expression, wide) for one in (left, right)))
+        return operation(operator, *(cast(side.expression, wide) for side in (left, right)))
     (only,) = signed
     negative = operation(Operator.LESS, cast(only.expression, i64), 0)
-    holds = operation(operator, *(cast(one.expression, u64) for one in (left, right)))
-    # A negative number is less than all of u64, so it is unequal to all of them too.
+    holds = operation(operator, *(cast(side.expression, u64) for side in (left, right)))
+    # A negative number is less than every u64, so it also differs from every u64.
     if operator is Operator.NOT_EQUAL or (operator is not Operator.EQUAL and only is left):
         return negative | holds
     return ~negative & holds
 
 
 def _never_equal(operator: Operator, *, is_less: bool) -> Expression:
-    """A comparison with a literal that lies outside of the other operand's type."""
+    """A comparison with a literal outside of the range of the other operand's type."""
     if operator in (Operator.EQUAL, Operator.NOT_EQUAL):
         return Constant(operator is Operator.NOT_EQUAL, boolean)
     return Constant(is_less, boolean)

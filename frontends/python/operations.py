@@ -1,4 +1,4 @@
-"""Operators on values: by Python if all operands are Python numbers, else by numpy."""
+"""Operators on values: Python's rules if all operands are Python numbers, else numpy's."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from polysched.ir.scalar import evaluate
 
 LARGEST_MASK = 2**62
 LARGEST_SHIFT = 62
-"""Limits of operations on bits of Python integers that become products and remainders."""
+"""Masks and shifts of Python integers below these limits are rewritten as affine operations."""
 LARGEST_POWER_BITS = 2048
-"""Most bits of a power of two literals."""
+"""Limit on the width in bits of a power of two literals, which Python evaluates."""
 
 _ON_LITERALS: Mapping[Operator, Callable[..., Any]] = MappingProxyType(
     {
@@ -75,15 +75,15 @@ _ZERO_OPERANDS: Mapping[Operator, tuple[int, ...]] = MappingProxyType(
         Operator.MODULO: (0,),
     }
 )
-"""The operands of which each makes the result 0 where it is 0."""
+"""The operands whose value 0 makes the result 0."""
 
 
 def combine(operator: Operator, *values: Value) -> Value:
     """Apply an operator as Python and numpy would.
 
     Raises:
-        KernelError: Python or numpy has no such operation, kernels have not, or the result depends
-            on which type an operand turns out to have.
+        KernelError: Python, numpy or the kernel does not support the operation, or the result
+            depends on the type that an operand has at run time.
     """
     return combined(
         partial(_combined, operator), *values, zero_operands=_ZERO_OPERANDS.get(operator, ())
@@ -93,41 +93,44 @@ def combine(operator: Operator, *values: Value) -> Value:
 def combined(
     function: Callable[..., Value], *values: Value, zero_operands: tuple[int, ...] = ()
 ) -> Value:
-    """Apply a function of values to operands of which some may have one of several types.
+    """Apply a function to operands that may have one of several types at run time.
 
     Args:
-        function: of values without alternatives.
-        zero_operands: the operands of which each makes the result 0 where it is 0.
+        function: takes values without alternatives.
+        values: the operands.
+        zero_operands: the operands whose value 0 makes the result 0.
 
     Raises:
-        KernelError: the function does, or the number that it gives depends on the types.
+        KernelError: the function raises it, or its result depends on the types of the operands.
     """
     first, *others = choices(*values)
     result = function(*first)
     alternatives: list[Value] = []
-    for one in others:
-        found = _agreeing(function, (first, one), result, zero_operands)
-        if found is not None and found not in alternatives:
-            alternatives.append(found)
+    for choice in others:
+        alternative = _agreeing(function, (first, choice), result, zero_operands)
+        if alternative is not None and alternative not in alternatives:
+            alternatives.append(alternative)
     return Value(result.expression, result.is_weak, tuple(alternatives))
 
 
 def _combined(operator: Operator, *values: Value) -> Value:
-    if not all(one.is_weak for one in values):
+    if not all(value.is_weak for value in values):
         return applied(UFUNCS[operator], *values, is_operator=True)
-    literals = [_literal(one) for one in values]
+    literals = [_literal(value) for value in values]
     if None not in literals and operator in _ON_LITERALS:
         return _of_literals(operator, literals)
-    if all(one.dtype == boolean for one in values):
+    if all(value.dtype == boolean for value in values):
         if operator in BITWISE:
             return Value(applied(UFUNCS[operator], *values).expression, is_weak=True)
         if operator is Operator.BIT_NOT:
-            raise KernelError("'~' of a condition, of which Python makes -1 or -2; write 'not'")
+            raise KernelError(
+                "'~' of a condition gives -1 or -2 in Python, which is not supported; write 'not'"
+            )
     return _of_python(operator, tuple(map(as_number, values)))
 
 
 def as_number(value: Value) -> Value:
-    """A Python number with True as 1 and False as 0."""
+    """Convert a Python truth value to an integer: True to 1, False to 0."""
     if value.dtype != boolean:
         return value
     literal = _literal(value)
@@ -150,16 +153,18 @@ def _of_literals(operator: Operator, literals: list[Any]) -> Value:
 
 
 def _of_python(operator: Operator, values: tuple[Value, ...]) -> Value:
-    """An operation on Python numbers of which one at least is not known."""
-    is_float = any(one.dtype.is_float for one in values)
+    """An operation on Python numbers that are not all literals."""
+    is_float = any(value.dtype.is_float for value in values)
     if operator in COMPARISONS:
         dtype = f64 if is_float else i64
-        return Value(operation(operator, *(converted(one, dtype) for one in values)), True)
+        return Value(operation(operator, *(converted(value, dtype) for value in values)), True)
     if operator is Operator.DIVIDE or is_float:
         if operator not in _OF_FLOATS:
-            names = " and ".join(python_type(one).__name__ for one in values)
-            raise KernelError(f"Python has no '{operator.value}' of {names}; expected integers")
-        operands = [converted(one, f64) for one in values]
+            names = " and ".join(python_type(value).__name__ for value in values)
+            raise KernelError(
+                f"Python does not define '{operator.value}' for {names}; expected integers"
+            )
+        operands = [converted(value, f64) for value in values]
         if operator is Operator.POWER and values[1].literal == 2:
             return Value(operation(Operator.MULTIPLY, operands[0], operands[0]), True)
         special = {Operator.FLOOR_DIVIDE: floor_quotient, Operator.MODULO: floor_remainder}
@@ -169,31 +174,36 @@ def _of_python(operator: Operator, values: tuple[Value, ...]) -> Value:
     if operator is Operator.POWER:
         if values[1].literal == 2:
             return _of_python(Operator.MULTIPLY, (values[0], values[0]))
-        raise KernelError("'**' of integers; expected floating-point numbers, or a product")
+        raise KernelError(
+            "'**' of integers is not supported; expected floating-point numbers, or a product"
+        )
     affine = _as_affine(operator, *values)
     if affine is not None:
         return affine
     if operator is Operator.SHIFT_LEFT:
         raise KernelError(
-            "a Python integer that is shifted to the left may get longer than 64 bits; convert "
-            "it, as in np.int64(x) << y"
+            "a Python integer that is shifted left may exceed 64 bits; convert it, as in "
+            "np.int64(x) << y"
         )
-    return Value(operation(operator, *(_as_i64(one) for one in values)), True)
+    return Value(operation(operator, *(_as_i64(value) for value in values)), True)
 
 
 def _as_i64(value: Value) -> Any:
-    """An operand of an operation on Python integers, of which every one has to fit 64 bits."""
+    """An operand of an operation on Python integers; every operand must fit 64 bits."""
     literal = value.literal
     if literal is not None and not i64.lowest <= literal <= i64.highest:
         raise KernelError(
             f"this Python integer has {int(literal).bit_length() + 1} bits, and a kernel computes "
-            "integers with 64; write it as a float, or as np.uint64(x) if it fits"
+            "integers with 64 bits; write it as a float, or as np.uint64(x) if it fits"
         )
     return cast(value.expression, i64)
 
 
 def _as_affine(operator: Operator, first: Value, *rest: Value) -> Value | None:
-    """Python integers shifted by a literal, or their lowest bits, as products and remainders."""
+    """Rewrite shifts by a literal, and masks of low bits, as products, quotients and remainders.
+
+    The result is affine if the operand is.
+    """
     known = rest[0].literal if rest else None
     if not isinstance(known, int):
         return None
@@ -211,7 +221,7 @@ def _as_affine(operator: Operator, first: Value, *rest: Value) -> Value | None:
 
 
 def _require_small_power(operator: Operator, numbers: list[Any]) -> None:
-    """Check that a power of integers is not one that Python would compute for hours."""
+    """Refuse powers of integer literals that would take Python hours to compute."""
     if operator not in (Operator.POWER, Operator.SHIFT_LEFT):
         return
     base, exponent = numbers
@@ -229,44 +239,44 @@ def _agreeing(
     result: Value,
     zero_operands: tuple[int, ...],
 ) -> Value | None:
-    """The result for operands of the second types; None if it has the type of ``result`` too.
+    """The result for the second choice of operand types; None if its type is that of ``result``.
 
     Raises:
-        KernelError: it may be another number than ``result``.
+        KernelError: its value may differ from ``result``.
     """
-    first, other = operands
-    found = function(*other)
-    if (found.dtype, found.is_weak) == (result.dtype, result.is_weak):
+    first, second = operands
+    other = function(*second)
+    if (other.dtype, other.is_weak) == (result.dtype, result.is_weak):
         return None
-    if found.dtype == result.dtype:
-        return found if _literal(found) is not None else Value(result.expression, found.is_weak)
-    if _is_same_number(function, first, other, found):
-        return found
-    if any(other[at].literal == 0 for at in zero_operands):
-        zero = number(0.0 if found.dtype.is_float else 0)
-        return zero if found.is_weak else Value(converted(zero, found.dtype))
-    if result.is_weak and found.is_weak:
-        return found  # an integer, or the same number as a float
-    which = next(at for at, one in enumerate(other) if one is not first[at])
-    raise ambiguous(bare(first[which]), other[which])
+    if other.dtype == result.dtype:
+        return other if _literal(other) is not None else Value(result.expression, other.is_weak)
+    if _is_same_number(function, first, second, other):
+        return other
+    if any(second[position].literal == 0 for position in zero_operands):
+        zero = number(0.0 if other.dtype.is_float else 0)
+        return zero if other.is_weak else Value(converted(zero, other.dtype))
+    if result.is_weak and other.is_weak:
+        return other  # an integer, or the same number as a float
+    changed = next(at for at, operand in enumerate(second) if operand is not first[at])
+    raise ambiguous(bare(first[changed]), second[changed])
 
 
 def _is_same_number(
     function: Callable[..., Value],
     first: tuple[Value, ...],
-    other: tuple[Value, ...],
-    found: Value,
+    second: tuple[Value, ...],
+    result: Value,
 ) -> bool:
-    """Whether literals give one number in the types of ``first`` and in those of ``other``."""
-    if any(one.literal is None for one in other):
+    """Whether literals give the same number in the types of ``first`` and of ``second``."""
+    if any(operand.literal is None for operand in second):
         return False
     same = [
-        one if one is kept else Value(converted(one, kept.dtype), kept.is_weak)
-        for kept, one in zip(first, other, strict=True)
+        operand if operand is kept else Value(converted(operand, kept.dtype), kept.is_weak)
+        for kept, operand in zip(first, second, strict=True)
     ]
     numbers = [
-        float(evaluate(typed(one.expression, one.dtype), _no_array, {}))
-        for one in (function(*same), found)
+        float(evaluate(typed(value.expression, value.dtype), _no_array, {}))
+        for value in (function(*same), result)
     ]
     return repr(numbers[0]) == repr(numbers[1])
 

@@ -1,4 +1,4 @@
-"""The loops that a ``for`` means: ``range``, ``np.ndindex`` and products of ranges."""
+"""Translate the header of a ``for``: ``range``, ``np.ndindex`` and products of ranges."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Range:
     """One loop.
 
     Attributes:
-        name: of its index.
-        bounds: the arguments of ``range`` as written.
-        values: the start, the end and the step.
+        name: the name of its index.
+        bounds: the arguments of ``range``, as syntax trees.
+        values: the start, the (exclusive) end and the step.
     """
 
     name: str
@@ -32,24 +32,24 @@ class Range:
 
     @property
     def ends(self) -> tuple[Expression, Expression]:
-        """The least and the greatest value of the index; none lies between if nothing runs."""
+        """The least and the greatest value of the index; the least is greater if nothing runs."""
         start, end, step = self.values
         return (start, end - 1) if step > 0 else (end + 1, start)
 
     def refused(self, reader: Reader, node: ast.For, error: KernelError) -> Exception:
-        """The error that points at what is not affine in the bounds, else at the index."""
+        """The error that points at the part of the bounds that is not affine, else at the index."""
         culprit, reason = reader.not_affine(list(self.bounds))
         return reader.source.error(culprit or node.target, reason or str(error))
 
 
 def ranges_of(reader: Reader, node: ast.For) -> list[Range]:
-    """The loops of a ``for``, the outermost first; all bounds are those before the first one.
+    """The loops of a ``for``, the outermost first; all bounds are evaluated before the first loop.
 
     Raises:
-        FrontendError: it is over something else.
+        FrontendError: it does not iterate over ranges.
     """
     targets = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
-    names = [one.id for one in targets if isinstance(one, ast.Name)]
+    names = [target.id for target in targets if isinstance(target, ast.Name)]
     if len(names) != len(targets):
         raise reader.source.error(node.target, "expected a name for the index")
     return [
@@ -62,30 +62,30 @@ def _bounds(reader: Reader, node: ast.For, count: int) -> list[list[ast.expr]]:
     """The arguments of ``range`` for each index."""
     if not isinstance(node.iter, ast.Call) or node.iter.keywords:
         raise reader.source.error(node.iter, _EXPECTED)
-    function, given = reader.outer(node.iter.func), node.iter.args
-    found: list[list[ast.expr]] = []
-    if function is range and count == 1 and 1 <= len(given) <= 3:
-        found = [given]
-    elif function is np.ndindex and len(given) == count:
-        found = [[one] for one in given]
-    elif function is itertools.product and len(given) == count:
-        for one in given:
-            is_range = isinstance(one, ast.Call) and reader.outer(one.func) is range
-            if isinstance(one, ast.Call) and is_range and 1 <= len(one.args) <= 3:
-                found.append(one.args)
-    if len(found) != count:
+    function, arguments = reader.outer(node.iter.func), node.iter.args
+    bounds: list[list[ast.expr]] = []
+    if function is range and count == 1 and 1 <= len(arguments) <= 3:
+        bounds = [arguments]
+    elif function is np.ndindex and len(arguments) == count:
+        bounds = [[extent] for extent in arguments]
+    elif function is itertools.product and len(arguments) == count:
+        for factor in arguments:
+            is_range = isinstance(factor, ast.Call) and reader.outer(factor.func) is range
+            if isinstance(factor, ast.Call) and is_range and 1 <= len(factor.args) <= 3:
+                bounds.append(factor.args)
+    if len(bounds) != count:
         raise reader.source.error(node.iter, _EXPECTED)
-    return found
+    return bounds
 
 
 def _values(reader: Reader, bounds: list[ast.expr]) -> tuple[Expression, Expression, int]:
-    values = [reader.value(one) for one in bounds]
-    for one, value in zip(bounds, values, strict=True):
+    values = [reader.value(bound) for bound in bounds]
+    for bound, value in zip(bounds, values, strict=True):
         if not value.dtype.is_integer:
-            raise reader.source.error(one, f"this is {value.dtype}; expected an integer")
-        reader.require_exact(one, value)
+            raise reader.source.error(bound, f"this is {value.dtype}; expected an integer")
+        reader.require_exact(bound, value)
     step = values[2].literal if len(values) == 3 else 1
     if not isinstance(step, int) or step == 0:
-        raise reader.source.error(bounds[2], "expected a step that is a number and not 0")
+        raise reader.source.error(bounds[2], "expected a step that is a literal other than 0")
     start, end = (number(0), values[0]) if len(values) == 1 else values[:2]
     return start.expression, end.expression, step

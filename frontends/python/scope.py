@@ -1,4 +1,4 @@
-"""What names mean at a place in a function, and of which types its local numbers are."""
+"""Bindings of the names of a function, and the types of its local numbers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from polysched.ir.traversal import walk
 
 @dataclass(frozen=True)
 class LocalNumber:
-    """A local number that is kept in memory: an array of no dimensions.
+    """A local number that is kept in memory, as a zero-dimensional array.
 
     Attributes:
-        is_weak: whether it is a number of Python's own.
+        is_weak: whether it is a Python number.
     """
 
     handle: ArrayHandle
@@ -28,11 +28,12 @@ class LocalNumber:
 
 
 @dataclass(frozen=True)
-class Gone:
-    """A name that has no one meaning any more, and why.
+class EndedBinding:
+    """The binding of a name that has no single value anymore.
 
     Attributes:
-        is_number: whether it has a meaning once it is kept in memory.
+        reason: why, for messages.
+        is_number: whether it can be read if the number is kept in memory.
     """
 
     reason: str
@@ -40,55 +41,56 @@ class Gone:
 
 
 @dataclass(frozen=True)
-class Partial:
-    """A local number that a branch over data gives its first value, seen from outside of it."""
+class PartialBinding:
+    """A local number, after a branch over data that may not have given it its first value."""
 
     number: LocalNumber
 
 
-Meaning: TypeAlias = ArrayHandle | LocalNumber | Value | Gone | Partial
+Binding: TypeAlias = ArrayHandle | LocalNumber | Value | EndedBinding | PartialBinding
 
 
 @dataclass(frozen=True)
 class NumberType:
-    """What is known of a local number before its first assignment is read."""
+    """The type of a local number, known from an earlier pass over the function."""
 
     dtype: DType
     is_weak: bool
 
 
 class TypeLearnedError(Exception):
-    """A later assignment tells the type of a local number: the function is to be read again."""
+    """A later assignment determines the type of a local number: read the function again."""
 
-    def __init__(self, name: str, found: NumberType) -> None:
+    def __init__(self, name: str, number_type: NumberType) -> None:
         super().__init__(name)
         self.name = name
-        self.found = found
+        self.type = number_type
 
 
 @dataclass
 class Scope:
-    """The names of a function, while it is read from top to bottom.
+    """The names of a function at the point up to which it has been read.
 
     Attributes:
-        types: the types of the local numbers that must be kept in memory, as far as known.
-        guards: the conditions, over data, of the branches that are open.
-        indices: the least and the greatest value of the index of every open loop.
-        alternatives: of local numbers that are kept in memory, the other types that they may have.
+        types: the types, as far as known, of the local numbers that must be kept in memory.
+        names: the binding of each name.
+        guards: the data-dependent conditions of the enclosing branches.
+        indices: the least and the greatest value of the index of every enclosing loop.
+        alternatives: the other types that a local number in memory may have.
     """
 
     types: Mapping[str, NumberType]
-    names: dict[str, Meaning] = field(default_factory=dict)
+    names: dict[str, Binding] = field(default_factory=dict)
     guards: list[Value] = field(default_factory=list)
     indices: Mapping[str, tuple[Expression, Expression]] = field(default_factory=dict)
     alternatives: dict[str, tuple[Value, ...]] = field(default_factory=dict)
 
 
 def require_type(value: Value, known: NumberType) -> None:
-    """Check that a local number of a known type can hold a value as it is.
+    """Check that a local number of a known type can hold a value without rounding it.
 
     Raises:
-        KernelError: it cannot.
+        KernelError: it cannot hold the value.
     """
     if (value.dtype == boolean) != (known.dtype == boolean) or not value.is_weak:
         if value.dtype != known.dtype:
@@ -108,39 +110,39 @@ def require_type(value: Value, known: NumberType) -> None:
 def merged(
     first: Mapping[str, tuple[Value, ...]], second: Mapping[str, tuple[Value, ...]]
 ) -> dict[str, tuple[Value, ...]]:
-    """The types that numbers may have behind a branch, of those behind its sides."""
+    """The types that numbers may have after a branch, from the types after each of its sides."""
     return {
         name: tuple(dict.fromkeys((*first.get(name, ()), *second.get(name, ()))))
         for name in {*first, *second}
     }
 
 
-def indices_of(meaning: Meaning | None) -> set[str]:
-    """The loops whose indices a name's value is computed from."""
-    if not isinstance(meaning, Value):
+def indices_of(binding: Binding | None) -> set[str]:
+    """The loop indices from which a name's value is computed."""
+    if not isinstance(binding, Value):
         return set()
-    return {node.name for node in walk(meaning.expression) if isinstance(node, Index)}
+    return {node.name for node in walk(binding.expression) if isinstance(node, Index)}
 
 
 def assigned(body: Iterable[ast.stmt]) -> frozenset[str]:
-    """The names that statements assign to: variables, and arrays that they change."""
-    found: set[str] = set()
+    """The names that statements assign to: variables, and arrays with assigned elements."""
+    names: set[str] = set()
     for statement in body:
         for node in ast.walk(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                found.add(node.id)
+                names.add(node.id)
             elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
                 base: ast.expr = node
                 while isinstance(base, ast.Subscript):
                     base = base.value
                 if isinstance(base, ast.Name):
-                    found.add(base.id)
-    return frozenset(found)
+                    names.add(base.id)
+    return frozenset(names)
 
 
 def literals_assigned(body: Iterable[ast.stmt]) -> list[tuple[str, float]]:
-    """The names that statements assign literals to, each with the number."""
-    found: list[tuple[str, float]] = []
+    """The assignments of literals to names: pairs of name and number."""
+    assignments: list[tuple[str, float]] = []
     for statement in body:
         for node in ast.walk(statement):
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -149,12 +151,12 @@ def literals_assigned(body: Iterable[ast.stmt]) -> list[tuple[str, float]]:
                 except (ValueError, TypeError, RecursionError):
                     continue
                 if isinstance(value, bool | int | float):
-                    found.append((node.targets[0].id, value))
-    return found
+                    assignments.append((node.targets[0].id, value))
+    return assignments
 
 
 def always_assigns(body: Iterable[ast.stmt], name: str) -> bool:
-    """Whether statements give a variable a value, whichever way they take."""
+    """Whether statements assign to a variable on every path."""
     for node in body:
         match node:
             case ast.Assign() | ast.AugAssign() | ast.AnnAssign():

@@ -1,4 +1,4 @@
-"""The source text of a function: its syntax tree, and where each node stands in the user's file."""
+"""Source of a Python function: its syntax tree, and the position of each node in the file."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class FunctionSource:
     Attributes:
         node: its syntax tree.
         path: the file.
-        first_line: the number of the definition's first line, decorators included.
-        lines: the lines of the definition, as they are in the file.
-        indent: characters that the definition is indented by.
-        outer: the values of the names that the function takes from around it.
+        first_line: the line number in the file of the definition, decorators included.
+        lines: the lines of the definition, indented as in the file.
+        indent: the indentation of the definition, in characters.
+        outer: the names visible in the function from outside, with their values.
     """
 
     node: ast.FunctionDef
@@ -39,7 +39,7 @@ class FunctionSource:
     outer: Mapping[str, Any]
 
     def span(self, node: ast.AST) -> Span:
-        """The place of a node; of one on several lines, what is on the first."""
+        """The position of a node; only its first line if it spans several."""
         position: Any = node
         text = self.lines[position.lineno - 1]
         column = self._column(text, position.col_offset)
@@ -52,14 +52,14 @@ class FunctionSource:
         return self.span(node).error(reason)
 
     def assignment(self, name: str) -> ast.AST:
-        """The first place at which a variable is assigned to; without one, the definition."""
+        """The first assignment to a variable; the function's definition if there is none."""
         for node in ast.walk(self.node):
             if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
                 return node
         return self.node
 
     def _column(self, text: str, offset: int) -> int:
-        """Python counts bytes of the text without its indentation."""
+        """Convert a byte offset in the dedented line to a column of the file."""
         return self.indent + len(text[self.indent :].encode()[:offset].decode(errors="ignore")) + 1
 
 
@@ -67,22 +67,24 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
     """Read the definition of a function.
 
     Raises:
-        FrontendError: it is no plain function, or its text is not at hand.
+        FrontendError: it is not a plain function, or its source is not available.
     """
     if not isinstance(function, FunctionType):
-        raise FrontendError(f"{function!r} is no Python function; {_ADVICE}")
+        raise FrontendError(f"{function!r} is not a Python function; {_ADVICE}")
     name = function.__name__
     try:
-        given, first_line = inspect.getsourcelines(function)
+        source_lines, first_line = inspect.getsourcelines(function)
     except (OSError, TypeError):
-        raise FrontendError(f"the source of '{name}' is not at hand; {_ADVICE}") from None
-    lines = tuple(line.rstrip("\r\n") for line in given)
+        raise FrontendError(f"the source of '{name}' is not available; {_ADVICE}") from None
+    lines = tuple(line.rstrip("\r\n") for line in source_lines)
     text = textwrap.dedent("\n".join(lines))
     indent = len(lines[0]) - len(text.partition("\n")[0])
     try:
         node = ast.parse(text).body[0]
     except SyntaxError:
-        raise FrontendError(f"the source of '{name}' cannot be read alone; {_ADVICE}") from None
+        raise FrontendError(
+            f"the source of '{name}' cannot be parsed on its own; {_ADVICE}"
+        ) from None
     if not isinstance(node, ast.FunctionDef):
         raise FrontendError(f"'{name}' is defined by {type(node).__name__}; {_ADVICE}")
     path = inspect.getsourcefile(function) or "<unknown>"
@@ -92,25 +94,25 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
 
 
 def _outer(function: FunctionType) -> Mapping[str, Any]:
-    """What names mean around a function: builtins, the module, the functions that enclose it."""
-    found: dict[str, Any] = dict(vars(builtins))
-    found.update(function.__globals__)
+    """The names outside of a function: builtins, module globals, enclosing functions' variables."""
+    names: dict[str, Any] = dict(vars(builtins))
+    names.update(function.__globals__)
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
-            found[name] = cell.cell_contents
+            names[name] = cell.cell_contents
         except ValueError:  # assigned later
-            found.pop(name, None)
-    return found
+            names.pop(name, None)
+    return names
 
 
 def _require_shallow(source: FunctionSource) -> None:
-    """Check that the functions over the tree will not run into Python's limit of recursion."""
+    """Limit the depth of the tree, so that recursive functions stay within Python's limit."""
     level: list[ast.AST] = [source.node]
     for _ in range(DEEPEST):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
         if not level:
             return
-    placed = next((node for node in level if isinstance(node, ast.expr | ast.stmt)), source.node)
+    deepest = next((node for node in level if isinstance(node, ast.expr | ast.stmt)), source.node)
     raise source.error(
-        placed, f"this is nested {DEEPEST} operations deep; expected less: use several statements"
+        deepest, f"this is nested {DEEPEST} operations deep; expected less: use several statements"
     )

@@ -1,4 +1,4 @@
-"""The names that messages give statements of Python."""
+"""Names of Python's statements in messages."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _NAMES: Mapping[type[ast.stmt], str] = MappingProxyType(
         ast.FunctionDef: "a function",
     }
 )
-"""Statements that Python has no keyword for."""
+"""Names of statements without a keyword."""
 
 
 def statement_name(node: ast.stmt) -> str:
-    """What a message calls a statement: its keyword, if it has one."""
+    """The name of a statement in messages: its keyword, if it has one."""
     return _NAMES.get(type(node), f"'{type(node).__name__.lower()}'")

@@ -1,4 +1,4 @@
-"""Python's statements as statements of a kernel."""
+"""Translate Python statements into statements of a kernel."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from polysched.frontends.python.integer_ranges import Need
 from polysched.frontends.python.local_arrays import declare_array, is_array_maker
 from polysched.frontends.python.ranges import ranges_of
 from polysched.frontends.python.scope import (
-    Gone,
+    EndedBinding,
     LocalNumber,
     NumberType,
-    Partial,
+    PartialBinding,
     TypeLearnedError,
     always_assigns,
     assigned,
@@ -51,13 +51,13 @@ _SUPPORTED = (
 
 @dataclass(frozen=True)
 class Declarer:
-    """Declares the statements of one function.
+    """Translator of the statements of one function.
 
     Attributes:
-        reader: of its expressions.
-        returned: the local arrays that it returns.
-        labeled: the statements whose policy the function itself gives, so far.
-        conditions: the names of the conditions that are kept, so far.
+        reader: translator of its expressions.
+        returned: the local arrays that the function returns.
+        labeled: the statements, so far, with an order policy given by ``polysched.statement``.
+        conditions: the names, so far, of temporaries that hold branch conditions.
         stored: counts the statements.
     """
 
@@ -71,8 +71,8 @@ class Declarer:
         """Declare statements one after another.
 
         Raises:
-            FrontendError: one is none that a kernel can have; the message points at the part.
-            TypeLearnedError: a number's type differs from what was known of it.
+            FrontendError: a kernel cannot have such a statement; the message points at the part.
+            TypeLearnedError: the type of a number differs from its known type.
         """
         for node in body:
             self._statement(node)
@@ -98,8 +98,8 @@ class Declarer:
             case ast.Assert(test=test):
                 self._assume(test)
             case _:
-                what = statement_name(node)
-                raise self.reader.source.error(node, f"{what} cannot stand here; {_SUPPORTED}")
+                name = statement_name(node)
+                raise self.reader.source.error(node, f"{name} is not supported here; {_SUPPORTED}")
 
     def _assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> None:
         reader = self.reader
@@ -113,7 +113,7 @@ class Declarer:
                 for name, extent in zip(names, shape, strict=True):
                     self._set_name(node, name, Value(extent, is_weak=True))
             case ast.Name(id=name), ast.Call() if is_array_maker(reader, value):
-                self._require_top(node, "an array is made")
+                self._require_top(node, "an array can be made")
                 role = Role.OUTPUT if name in self.returned else Role.TEMPORARY
                 reader.scope.names[name] = declare_array(reader, target, value, role)
             case ast.Name(), _:
@@ -126,7 +126,7 @@ class Declarer:
                 )
 
     def _annotated(self, node: ast.AnnAssign, target: ast.Name, value: ast.expr) -> None:
-        """An annotation with one of Python's types says nothing; an element type is kept."""
+        """Translate ``x: T = value``: Python types are ignored, an element type is enforced."""
         annotation = node.annotation
         is_python = isinstance(annotation, ast.Name) and annotation.id in ("int", "float", "bool")
         if is_python and target.id not in self.reader.scope.types:
@@ -157,9 +157,9 @@ class Declarer:
             self._set_element(node, target, result)
 
     def _set_name(self, node: ast.stmt, target: ast.expr, value: Value) -> None:
-        """A local number: a name for an affine expression, or a place in memory."""
+        """Assign to a local number: bind an affine value to the name, or store it in memory."""
         scope, name = self.reader.scope, self._assigned_name(target)
-        meaning = scope.names.get(name)
+        binding = scope.names.get(name)
         known = scope.types.get(name)
         if known is None and is_affine_number(value):
             scope.names[name] = value
@@ -172,19 +172,19 @@ class Declarer:
             require_type(value, known)
         except KernelError as error:
             raise self.reader.source.error(node, str(error)) from None
-        if isinstance(meaning, Partial):
-            meaning = scope.names[name] = meaning.number
-        is_new = not isinstance(meaning, LocalNumber)
-        if not isinstance(meaning, LocalNumber):
+        if isinstance(binding, PartialBinding):
+            binding = scope.names[name] = binding.number
+        is_new = not isinstance(binding, LocalNumber)
+        if not isinstance(binding, LocalNumber):
             build = self.reader.build
             try:
                 with build.located(self.reader.source.span(target).location):
                     handle = build.temporary(name, known.dtype, ())
             except KernelError as error:
                 raise self.reader.source.error(target, str(error)) from None
-            meaning = LocalNumber(handle, known.is_weak)
-            scope.names[name] = meaning
-        self._store(node, meaning.handle, (), value, is_new=is_new)
+            binding = LocalNumber(handle, known.is_weak)
+            scope.names[name] = binding
+        self._store(node, binding.handle, (), value, is_new=is_new)
         if known.is_weak and known.dtype == i64:
             self.reader.uses.store(name, Need(node, value.expression, scope.indices))
         scope.alternatives[name] = value.alternatives
@@ -192,15 +192,15 @@ class Declarer:
             scope.alternatives[name] = (bare(value), *value.alternatives)
 
     def _assigned_name(self, target: ast.expr) -> str:
-        """The name that is assigned to, which is not that of an array or of a loop."""
+        """The name of an assignment's target, which must not be an array or a loop index."""
         if not isinstance(target, ast.Name):
             raise self.reader.source.error(target, "expected a name here")
-        meaning = self.reader.scope.names.get(target.id)
-        if isinstance(meaning, ArrayHandle):
+        binding = self.reader.scope.names.get(target.id)
+        if isinstance(binding, ArrayHandle):
             raise self.reader.source.error(
                 target, f"'{target.id}' is an array or an argument; expected another name"
             )
-        if target.id in indices_of(meaning):
+        if target.id in indices_of(binding):
             raise self.reader.source.error(
                 target, f"'{target.id}' is the index of a loop; expected another name"
             )
@@ -219,7 +219,7 @@ class Declarer:
         *,
         is_new: bool = False,
     ) -> None:
-        """One statement; in a branch over data the element keeps its value on the other way."""
+        """Declare one statement; in a branch that is not taken, the element keeps its value."""
         if next(self.stored) == MOST_STATEMENTS:
             raise self.reader.source.error(node, TOO_MANY_STATEMENTS)
         build, guards = self.reader.build, self.reader.scope.guards
@@ -227,7 +227,7 @@ class Declarer:
             try:
                 expression = stored(value, array.array.dtype)
                 if guards and not is_new:
-                    condition = Value(reduce(and_, (one.expression for one in guards)))
+                    condition = Value(reduce(and_, (guard.expression for guard in guards)))
                     kept = Value(array[subscripts])
                     expression = chosen(condition, Value(expression), kept).expression
                 array[subscripts] = expression
@@ -236,31 +236,33 @@ class Declarer:
 
     def _loop(self, node: ast.For) -> None:
         if node.orelse:
-            raise self.reader.source.error(node.orelse[0], "a loop's 'else' cannot be had")
+            raise self.reader.source.error(node.orelse[0], "a loop's 'else' is not supported")
         loops, scope = ranges_of(self.reader, node), self.reader.scope
         for name, literal in literals_assigned(node.body):
             known = scope.types.get(name)
-            if known is not None and not known.is_weak:  # in an iteration before, perhaps
+            if known is not None and not known.is_weak:  # an earlier iteration may have assigned it
                 scope.alternatives[name] = (*scope.alternatives.get(name, ()), number(literal))
-        for one in loops:
-            if isinstance(scope.names.get(one.name), ArrayHandle | LocalNumber | Partial):
+        for loop in loops:
+            if isinstance(scope.names.get(loop.name), ArrayHandle | LocalNumber | PartialBinding):
                 raise self.reader.source.error(
-                    node.target, f"'{one.name}' is taken; choose another index"
+                    node.target,
+                    f"'{loop.name}' is already an array or a number; choose another name for the "
+                    "index",
                 )
-        around = scope.indices
+        enclosing = scope.indices
         with (
-            self._inner(node.body, "a loop", tuple(one.name for one in loops)),
+            self._inner(node.body, "a loop", tuple(loop.name for loop in loops)),
             ExitStack() as stack,
         ):
-            for one in loops:
+            for loop in loops:
                 try:
-                    index = stack.enter_context(self.reader.build.loops(**{one.name: one.values}))
+                    index = stack.enter_context(self.reader.build.loops(**{loop.name: loop.values}))
                 except KernelError as error:
-                    raise one.refused(self.reader, node, error) from None
-                scope.names[one.name] = Value(index, is_weak=True)
-                scope.indices = {**scope.indices, one.name: one.ends}
+                    raise loop.refused(self.reader, node, error) from None
+                scope.names[loop.name] = Value(index, is_weak=True)
+                scope.indices = {**scope.indices, loop.name: loop.ends}
             self.block(node.body)
-        scope.indices = around
+        scope.indices = enclosing
 
     def _branch(self, node: ast.If) -> None:
         condition = self.reader.condition(node.test)
@@ -276,21 +278,21 @@ class Declarer:
         if any(load.array in written for load in _loads(condition.expression)):
             condition = self._kept(node.test, condition)
         scope = self.reader.scope
-        before = {name for name, one in scope.names.items() if isinstance(one, LocalNumber)}
+        before = {name for name, binding in scope.names.items() if isinstance(binding, LocalNumber)}
         for side, body in self._sides(condition, node):
             scope.guards.append(side)
             with self._inner(body, "a branch"):
                 self.block(body)
             scope.guards.pop()
-            for name, one in scope.names.items():
-                if isinstance(one, LocalNumber) and name not in before:
-                    scope.names[name] = Partial(one)
-        for name, one in scope.names.items():
-            if isinstance(one, Partial) and always_assigns([node], name):
-                scope.names[name] = one.number
+            for name, binding in scope.names.items():
+                if isinstance(binding, LocalNumber) and name not in before:
+                    scope.names[name] = PartialBinding(binding)
+        for name, binding in scope.names.items():
+            if isinstance(binding, PartialBinding) and always_assigns([node], name):
+                scope.names[name] = binding.number
 
     def _sides(self, condition: Value, node: ast.If) -> Iterator[tuple[Value, list[ast.stmt]]]:
-        """Both sides of a branch; behind them a number has the types of either side."""
+        """Yield both sides of a branch; after it, a number may have the types of either side."""
         scope = self.reader.scope
         before, after = dict(scope.alternatives), []
         for side, body in ((condition, node.body), (_inverse(condition), node.orelse)):
@@ -307,15 +309,15 @@ class Declarer:
             return False
 
     def _kept(self, node: ast.expr, condition: Value) -> Value:
-        """A condition as it is before the branch changes what it reads."""
+        """Store a condition in a temporary, because the branch changes elements that it reads."""
         build, number, source = self.reader.build, 1, self.reader.source
-        taken = {one.id for one in ast.walk(source.node) if isinstance(one, ast.Name)}
+        taken = {child.id for child in ast.walk(source.node) if isinstance(child, ast.Name)}
         taken |= {*self.reader.scope.names, *self.reader.sizes, *self.conditions}
         name = "condition"
         while name in taken:
             number += 1
             name = f"condition_{number}"
-        self.conditions.add(name)  # not a name that the function's own text could mean
+        self.conditions.add(name)
         with build.located(self.reader.source.span(node).location):
             handle = build.temporary(name, boolean, ())
             handle[()] = condition.expression
@@ -333,32 +335,34 @@ class Declarer:
 
     @contextmanager
     def _inner(
-        self, body: list[ast.stmt], what: str, indices: tuple[str, ...] | None = None
+        self, body: list[ast.stmt], kind: str, indices: tuple[str, ...] | None = None
     ) -> Iterator[None]:
-        """A block inside. What it gives a name is known within; behind it, and in a loop before it
-        too, the name has no one value, so that a number read there is kept in memory.
+        """Enter a nested block, and end the bindings of the affine values that it assigns.
+
+        A name assigned in the block has a single value only inside. After the block, and in a loop
+        also before the assignment, it has none, so a number that is read there is kept in memory.
 
         Args:
             body: the block.
-            what: how messages call it.
-            indices: of the loops that are opened; None of a branch.
+            kind: the name of the block in messages.
+            indices: the indices of the loops that it opens; None for a branch.
         """
         scope = self.reader.scope
-        gone = Gone(f"is read outside of {what} that gives it a value")
+        ended = EndedBinding(f"is read outside of {kind} that gives it a value")
         changed = [name for name in assigned(body) if name not in indices_of(scope.names.get(name))]
         if indices is not None:
             for name in changed:
                 if isinstance(scope.names.get(name), Value):
-                    scope.names[name] = gone
+                    scope.names[name] = ended
         yield
         for name in changed:
             if isinstance(scope.names.get(name), Value):
-                scope.names[name] = gone
+                scope.names[name] = ended
         for name in indices or ():
-            scope.names[name] = replace(gone, is_number=False)
+            scope.names[name] = replace(ended, is_number=False)
 
     def _with(self, node: ast.With) -> None:
-        """``with polysched.statement("name", order="any"):`` around one assignment."""
+        """Translate ``with polysched.statement("name", order="any"):`` around one assignment."""
         name, order = given_label(self.reader, node)
         if order is not None:
             self.labeled.add(name)
@@ -369,19 +373,19 @@ class Declarer:
             raise self.reader.source.error(node.items[0].context_expr, str(error)) from None
 
     def _assume(self, test: ast.expr) -> None:
-        self._require_top(test, "a size is asserted")
+        self._require_top(test, "a size can be asserted")
         condition = self.reader.condition(test)
         try:
             self.reader.build.assume(condition.expression)
         except KernelError as error:
-            reason = f"an assertion is a promise about sizes, which every call checks: {error}"
+            reason = f"an assertion states a fact about sizes, which every call checks: {error}"
             raise self.reader.source.error(test, reason) from None
 
-    def _require_top(self, node: ast.AST, what: str) -> None:
-        if node not in self.reader.source.node.body and not any(
-            isinstance(one, ast.Assert) and one.test is node for one in self.reader.source.node.body
-        ):
-            raise self.reader.source.error(node, f"{what} outside of loops and branches only")
+    def _require_top(self, node: ast.AST, action: str) -> None:
+        body = self.reader.source.node.body
+        is_assertion = any(isinstance(item, ast.Assert) and item.test is node for item in body)
+        if node not in body and not is_assertion:
+            raise self.reader.source.error(node, f"{action} only outside of loops and branches")
 
 
 def _inverse(condition: Value) -> Value:
@@ -389,7 +393,7 @@ def _inverse(condition: Value) -> Value:
 
 
 def _is_narrow(expression: Expression) -> bool:
-    """Whether something is computed in a type of numpy's that is not Python's integers'."""
+    """Whether a part of an expression has a type other than i64 and bool."""
     dtypes = {node.dtype for node in walk(expression)}
     return not dtypes <= {None, boolean, i64}
 

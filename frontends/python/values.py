@@ -1,8 +1,8 @@
-"""Values of a function: Python's numbers, numpy's scalars, and what is one or the other.
+"""Values in a function: expressions with the type rules of Python numbers or numpy scalars.
 
-A Python number is *weak* (NEP 50): beside a numpy scalar it takes the scalar's type. Literals,
-indices, parameters, Python numbers of the module and what Python computes of these are weak.
-Elements of arrays, numpy scalars of the module and results of numpy's functions are not.
+A Python number is *weak* (NEP 50): combined with a numpy scalar it takes the scalar's type.
+Literals, indices, parameters, Python numbers of the module, and Python arithmetic on these are
+weak. Array elements, numpy scalars of the module and results of numpy functions are not weak.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Value:
 
     Attributes:
         is_weak: whether it is a Python number.
-        alternatives: the same value in other types, where a branch of the program decides the
-            type: ``max(x, 0)`` is an element of ``x`` or a Python integer.
+        alternatives: the same value in other types, if a branch of the program decides the type:
+            ``max(x, 0)`` is ``x``, a numpy scalar, or 0, a Python integer.
     """
 
     expression: Expression
@@ -38,7 +38,7 @@ class Value:
 
     @property
     def dtype(self) -> DType:
-        """The element type; of a Python number that of the bits that hold it."""
+        """The element type; for a Python number the type in which the kernel holds it."""
         if self.expression.dtype is not None:
             return self.expression.dtype
         literal = self.expression
@@ -46,14 +46,14 @@ class Value:
 
     @property
     def literal(self) -> int | float | None:
-        """The number, if it is known and not a truth value."""
+        """The number, if it is a literal and not a truth value."""
         if isinstance(self.expression, Constant) and not isinstance(self.expression.value, bool):
             return self.expression.value
         return None
 
     @property
     def type_name(self) -> str:
-        """The type as messages name it: ``f32``, or ``Python int``."""
+        """The type in messages, such as ``f32`` or ``Python int``."""
         if not self.is_weak:
             return str(self.dtype)
         return f"Python {python_type(self).__name__}"
@@ -65,10 +65,10 @@ def number(value: float | bool) -> Value:
 
 
 def constant(value: object) -> Value | None:
-    """The number that a literal or a name of the module stands for; None if it is not a number.
+    """The value of a literal or of an object of the module; None if it is not a number.
 
     Raises:
-        KernelError: a numpy scalar of a type that kernels do not have.
+        KernelError: it is a numpy scalar of a type that kernels do not support.
     """
     if isinstance(value, np.generic):  # np.float64 is a float too
         dtype = as_dtype(value.dtype)
@@ -87,10 +87,10 @@ def python_type(value: Value) -> type[bool] | type[int] | type[float]:
 
 
 def converted(value: Value, dtype: DType) -> Expression:
-    """A value in another type, as numpy converts it.
+    """Convert a value to another type, as numpy does.
 
     Raises:
-        KernelError: a literal that does not fit.
+        KernelError: a literal does not fit the type.
     """
     expression, literal = value.expression, value.literal
     if dtype == boolean and literal is not None:
@@ -115,8 +115,8 @@ def stored(value: Value, dtype: DType) -> Expression:
     """The expression that an assignment to an element of type ``dtype`` stores.
 
     Raises:
-        KernelError: the conversion depends on the type that the value turns out to have, or an
-            integer of odd width meets another type.
+        KernelError: the conversion depends on the value's type at run time, or an integer of odd
+            width would be converted implicitly.
     """
     is_whole = value.is_weak and python_type(value) is int
     if value.dtype != dtype and (dtype.is_odd or value.dtype.is_odd) and not is_whole:
@@ -129,27 +129,28 @@ def stored(value: Value, dtype: DType) -> Expression:
 
 
 def require_one_meaning(value: Value, dtype: DType) -> None:
-    """Check that a value becomes the same number of ``dtype`` whichever type it has.
+    """Check that all alternatives of a value convert to the same number of type ``dtype``.
 
     Raises:
-        KernelError: an alternative would be rounded otherwise.
+        KernelError: an alternative would be rounded differently.
     """
-    for one in value.alternatives:
-        if one.literal is None and dtype not in (value.dtype, one.dtype):
-            raise ambiguous(value, one)
+    for other in value.alternatives:
+        if other.literal is None and dtype not in (value.dtype, other.dtype):
+            raise ambiguous(value, other)
 
 
 def ambiguous(value: Value, other: Value) -> KernelError:
-    """The error for a value whose type, which matters here, is decided when the kernel runs."""
+    """The error for a value whose type is decided at run time and changes the result."""
     return KernelError(
-        f"this is {value.type_name} or {other.type_name}, as a branch decides, and the result "
-        f"depends on which; convert it where it is chosen, as in np.{value.dtype.numpy().name}(x)"
+        f"a branch decides whether this is {value.type_name} or {other.type_name}, and the result "
+        "depends on the type; convert it where it is chosen, as in "
+        f"np.{value.dtype.numpy().name}(x)"
     )
 
 
 def choices(*values: Value) -> Iterator[tuple[Value, ...]]:
-    """All combinations of the types that operands may have; the declared types come first."""
-    yield from itertools.product(*((bare(one), *one.alternatives) for one in values))
+    """Yield all combinations of the types that operands may have, the main types first."""
+    yield from itertools.product(*((bare(value), *value.alternatives) for value in values))
 
 
 def bare(value: Value) -> Value:
@@ -158,55 +159,57 @@ def bare(value: Value) -> Value:
 
 
 def common_type(*values: Value) -> tuple[DType, bool]:
-    """The type in which numpy joins values as ``np.where`` does, and whether all are weak.
+    """Numpy's promoted type of values, as for ``np.where``, and whether all values are weak.
 
     Raises:
-        KernelError: integers of odd width beside another type.
+        KernelError: integers of odd width are mixed with another type.
     """
     strong = {value.dtype for value in values if not value.is_weak}
     if any(dtype.is_odd for dtype in strong):
-        if len(strong) > 1 or any(one.is_weak and one.dtype != i64 for one in values):
+        if len(strong) > 1 or any(value.is_weak and value.dtype != i64 for value in values):
             names = " and ".join(sorted(value.type_name for value in values))
             raise KernelError(f"this mixes {names}; convert one side, as in np.int32(x)")
         return strong.pop(), False
-    asked: list[Any] = [python_type(one)() if one.is_weak else one.dtype.numpy() for one in values]
-    return as_dtype(np.result_type(*asked)), not strong
+    types: list[Any] = [
+        python_type(value)() if value.is_weak else value.dtype.numpy() for value in values
+    ]
+    return as_dtype(np.result_type(*types)), not strong
 
 
 def united(*values: Value) -> tuple[tuple[Expression, ...], DType, bool]:
-    """Values of which Python chooses one as it is, in a type that holds all of them.
+    """Convert the alternatives of a selection to one type that represents all of them exactly.
 
     Returns:
-        the values in that type, the type, and whether all are Python numbers.
+        the converted values, the type, and whether all are Python numbers.
 
     Raises:
-        KernelError: no type holds all of them unchanged.
+        KernelError: no type represents all of them exactly.
     """
     dtype, is_weak = common_type(*values)
     for value in values:
         if not _is_kept(value, dtype):
             raise KernelError(
-                f"this chooses between {dtype} and {value.type_name}, which need not be one of "
-                f"{dtype}; convert it, as in np.{dtype.numpy().name}(x)"
+                f"this chooses between {dtype} and {value.type_name}, which {dtype} may not "
+                f"represent exactly; convert it, as in np.{dtype.numpy().name}(x)"
             )
-    return tuple(converted(one, dtype) for one in values), dtype, is_weak
+    return tuple(converted(value, dtype) for value in values), dtype, is_weak
 
 
 def chosen_of(expression: Expression, *values: Value) -> Value:
-    """A value that is one of several, as ``expression`` chooses it."""
+    """The value of ``expression``, which selects one of ``values``."""
     dtype, is_weak = common_type(*values)
     alternatives: list[Value] = []
-    for one in (kind for value in values for kind in (bare(value), *value.alternatives)):
-        if (one.dtype, one.is_weak) != (dtype, is_weak) and one not in alternatives:
-            alternatives.append(one)
+    for choice in (kind for value in values for kind in (bare(value), *value.alternatives)):
+        if (choice.dtype, choice.is_weak) != (dtype, is_weak) and choice not in alternatives:
+            alternatives.append(choice)
     return Value(expression, is_weak, tuple(alternatives))
 
 
 def chosen(condition: Value, if_true: Value, if_false: Value) -> Value:
-    """``if_true if condition else if_false``.
+    """The value of ``if_true if condition else if_false``.
 
     Raises:
-        KernelError: it is not a condition, or no type holds both.
+        KernelError: ``condition`` is not a truth value, or no type represents both sides exactly.
     """
     require_condition(condition)
     branches, _, _ = united(if_true, if_false)
@@ -225,7 +228,7 @@ def require_condition(value: Value) -> None:
 
 
 def _is_kept(value: Value, dtype: DType) -> bool:
-    """Whether every number that a value can be is the same number in a type."""
+    """Whether a type represents every possible number of a value exactly."""
     if value.dtype == dtype:
         return value.literal is None or not dtype.is_integer or fits(value.literal, dtype)
     if boolean in (value.dtype, dtype):
@@ -251,5 +254,8 @@ def fits(literal: float, dtype: DType) -> bool:
 
 
 def opaque(expression: Expression) -> Expression:
-    """A numpy integer as a Python integer: what is computed inside is not Python's."""
+    """Convert a numpy integer to a Python integer.
+
+    The explicit cast marks the arithmetic inside as numpy's, which wraps around.
+    """
     return Cast(expression, i64)

@@ -1,1 +1,1 @@
-"""The command line: ``polysched check``, ``show``, ``run``, ``bench`` and ``machine``."""
+"""The command line ``polysched``: one module for each subcommand."""

@@ -1,4 +1,4 @@
-"""What races of work that moves bytes print, and with which exit code they end."""
+"""Output and exit codes of the memory-bandwidth benchmarks."""
 
 from __future__ import annotations
 
@@ -15,28 +15,30 @@ from polysched.cli.terminal import errors, print_error
 
 
 def print_bandwidths(
-    results: Sequence[Moved], found: Sequence[Speedup], *, as_records: bool
+    results: Sequence[Moved], speedups: Sequence[Speedup], *, as_records: bool
 ) -> None:
-    """Print results and speedups, as JSON a line each or as a table and lines."""
+    """Print results and speedups: as JSON lines, or as a table and a line for each speedup."""
     if as_records:
-        for record in (*map(asdict, results), *map(asdict, found)):
+        for record in (*map(asdict, results), *map(asdict, speedups)):
             click.echo(json.dumps(record, allow_nan=False))
     elif results:
         click.echo(bandwidth_table(results))
-        for one in found:
-            click.echo(f"{one.work}: {one.ratio:.2f} times {one.peer}")
+        for speedup in speedups:
+            click.echo(f"{speedup.work}: {speedup.ratio:.2f} times {speedup.peer}")
 
 
 def end_race(
     context: click.Context, withdrawn: Sequence[Withdrawn], is_own: Callable[[str], bool]
 ) -> None:
-    """Say who did not race; if one of polysched's own was wrong, end with that exit code.
+    """Report the contestants that were not timed; exit with an error if polysched was wrong.
 
     Args:
-        is_own: whether a contestant's name is one of polysched's own.
+        context: the context of the command.
+        withdrawn: the contestants that were not timed.
+        is_own: tells whether a contestant's name is that of one of polysched's kernels.
     """
-    for one in withdrawn:
-        errors().print(f"not raced: {one.contestant} ({one.kernel}): {one.reason}")
-    if any(one.is_wrong and is_own(one.contestant) for one in withdrawn):
+    for entry in withdrawn:
+        errors().print(f"not raced: {entry.contestant} ({entry.kernel}): {entry.reason}")
+    if any(entry.is_wrong and is_own(entry.contestant) for entry in withdrawn):
         print_error("wrong output of polysched; this is a defect of polysched")
         context.exit(ExitCode.WRONG)

@@ -1,4 +1,4 @@
-"""``polysched bench``: all that is measured, one file each; here the delays of compiling."""
+"""``polysched bench``: the group of benchmarks, and ``bench compile``."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from polysched.machine.description import Machine
 
 
 @click.command("compile")
-@click.option("--json", "as_records", is_flag=True, help="Print one JSON line a measurement.")
+@click.option("--json", "as_records", is_flag=True, help="Print a JSON line for each measurement.")
 @click.option(
     "--runs",
     type=click.IntRange(min=1),
     default=5,
     show_default=True,
-    help="Fresh processes for each schedule.",
+    help="Number of new processes for each measurement.",
 )
 @racing_machine_option
 def compile_command(as_records: bool, runs: int, machine: Machine | None) -> None:
-    """Time 'import polysched', and a convolution's way from declaration to callable.
+    """Time 'import polysched', and compiling a convolution from its declaration to a callable.
 
-    Nothing is cached: each measurement is a process of its own. The medians are printed.
+    Nothing is cached: each measurement runs in a new process. The command prints the medians.
 
     \b
     polysched bench compile
@@ -66,12 +66,12 @@ def _delays_table(delays: Sequence[Delay]) -> Table:
 )
 @click.pass_context
 def bench(context: click.Context) -> None:
-    """Measure speed, beside the machine's peak in the same run, and compile time.
+    """Measure speed relative to the machine's peak, and compile time.
 
-    Variables that tune the libraries of peers, such as OPENBLAS_CORETYPE, MKL_* and OMP_*, are
-    cleared from the environment first. After its results each race prints which kernels its peers
-    ran on. No ratio is formed with a peer that is known to be held back: one whose kernels have
-    narrower vectors than this processor.
+    Environment variables that tune the libraries raced against, such as OPENBLAS_CORETYPE, MKL_*
+    and OMP_*, are cleared first. After its results each benchmark prints which kernels those
+    libraries ran. A library whose kernels use narrower vectors than this processor has counts as
+    held back: no speedup over it is reported.
     """
     invocation = context.obj
     is_process = isinstance(invocation, Invocation) and invocation.is_process

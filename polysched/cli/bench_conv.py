@@ -1,4 +1,4 @@
-"""``polysched bench conv``: the convolution's race."""
+"""``polysched bench conv``: race convolution schedules with numpy, torch, oneDNN and Halide."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from polysched.machine.peak import PeakMeter
 
 
 def parsed_size(context: click.Context, parameter: click.Parameter, value: str) -> ConvolutionSize:
-    """The value of ``--sizes N,H,W,CI,CO``.
+    """Parse the value of ``--sizes N,H,W,CI,CO``.
 
     Raises:
         click.BadParameter: it is not five positive numbers.
@@ -41,34 +41,34 @@ def parsed_size(context: click.Context, parameter: click.Parameter, value: str) 
 
 
 @click.command("conv")
-@click.option("--json", "as_records", is_flag=True, help="Print one JSON line a contestant.")
+@click.option("--json", "as_records", is_flag=True, help="Print a JSON line for each contestant.")
 @click.option(
     "--sizes",
     callback=parsed_size,
     metavar="N,H,W,CI,CO",
     default="5,80,100,128,128",
     show_default=True,
-    help="Images, rows, columns, channels in and out.",
+    help="Number of images, rows, columns, input channels and output channels.",
 )
 @click.option(
     "--rounds",
     type=click.IntRange(min=1),
     default=15,
     show_default=True,
-    help="In each round every contestant runs once.",
+    help="Number of rounds; every contestant runs once in each.",
 )
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
     default=60.0,
     show_default=True,
-    help="Budget of the timed part; slow contestants then run less often.",
+    help="Time limit of the measurements; if it is short, slow contestants run less often.",
 )
 @click.option(
     "--only",
     multiple=True,
     metavar="NAME",
-    help="Only contestants whose name contains NAME; may be repeated.",
+    help="Run only contestants whose name contains NAME; may be repeated.",
 )
 @racing_machine_option
 @click.pass_context
@@ -81,13 +81,13 @@ def conv(
     only: tuple[str, ...],
     machine: Machine | None,
 ) -> None:
-    """Race the convolution with bias and ReLU, single thread.
+    """Race a convolution with bias and ReLU on one thread.
 
-    Contestants: polysched's schedules (a) unscheduled, (b) the tutorial's, (c) the best; numpy with
-    the BLAS it comes with; and, where installed (pip install 'polysched[bench]'), torch, oneDNN
-    and Halide with the tutorial's schedule. Every run stands between two bursts of the machine's
-    own FMA peak; the fraction of that peak is what to compare. With --machine polysched's own are
-    compiled for another machine, whose instructions this one must have too.
+    Contestants: polysched (a) without a schedule, (b) with the tutorial's schedule, (c) with the
+    best schedule; numpy with its own BLAS; and, if installed (pip install 'polysched[bench]'),
+    torch, oneDNN, and Halide with the tutorial's schedule. Before and after every run the machine's
+    FMA peak is measured; compare the fractions of that peak. With --machine, polysched's code is
+    compiled for another machine; this machine must have all instructions of that one.
 
     \b
     polysched bench conv
@@ -119,40 +119,44 @@ def conv(
     elif outcome.results:
         click.echo(markdown_table(outcome.results), nl=False)
     print_peers(context, outcome.peers, as_records=as_records)
-    for one in outcome.withdrawn:
-        errors().print(f"not raced: {one.contestant}: {one.reason}")
-    own = [one for one in outcome.withdrawn if one.contestant in SCHEDULES and one.is_wrong]
-    if own:
-        names = " and ".join(one.contestant for one in own)
+    for entry in outcome.withdrawn:
+        errors().print(f"not raced: {entry.contestant}: {entry.reason}")
+    wrong = [
+        entry.contestant
+        for entry in outcome.withdrawn
+        if entry.contestant in SCHEDULES and entry.is_wrong
+    ]
+    if wrong:
+        names = " and ".join(wrong)
         print_error(f"wrong output of {names}; this is a defect of polysched")
         context.exit(ExitCode.WRONG)
 
 
 def _chosen(contestants: Sequence[Contestant], only: Sequence[str]) -> list[Contestant]:
-    """The contestants whose names contain one of `only`, ignoring case; without `only` all."""
-    names = [one.name for one in contestants]
+    """Select the contestants whose names contain a text of `only`, ignoring case; all if empty."""
+    names = [contestant.name for contestant in contestants]
     for part in only:
         if not any(part.casefold() in name.casefold() for name in names):
             raise BenchError(f"no contestant's name contains '{part}'{suggestion(part, names)}")
     return [
-        one
-        for one in contestants
-        if not only or any(part.casefold() in one.name.casefold() for part in only)
+        contestant
+        for contestant in contestants
+        if not only or any(part.casefold() in contestant.name.casefold() for part in only)
     ]
 
 
 def _label(size: ConvolutionSize) -> str:
-    """The work's name and size, ``conv2d_relu 5x80x100x128x128``."""
+    """The name and size of the convolution, as in ``conv2d_relu 5x80x100x128x128``."""
     extents = (size.images, size.rows, size.columns, size.channels_in, size.channels_out)
     return f"conv2d_relu {'x'.join(map(str, extents))}"
 
 
 def _results_table(outcome: Outcome) -> Table:
-    """The results, fastest first."""
+    """Table of the results, fastest first."""
     table = Table(title=outcome.results[0].kernel, title_justify="left", box=SIMPLE_HEAD)
     for heading, is_number in list(zip(HEADINGS, IS_NUMBER, strict=True))[1:]:
         table.add_column(heading, justify="right" if is_number else "left", no_wrap=not is_number)
-    for result in sorted(outcome.results, key=lambda one: -one.fraction_of_peak):
+    for result in sorted(outcome.results, key=lambda result: -result.fraction_of_peak):
         table.add_row(
             contestant_cell(result),
             f"{result.fraction_of_peak:.3f}",

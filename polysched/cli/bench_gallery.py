@@ -1,4 +1,4 @@
-"""``polysched bench gallery``: the schedules of the gallery beside C compilers."""
+"""``polysched bench gallery``: race the gallery's scheduled C programs with C compilers."""
 
 from __future__ import annotations
 
@@ -40,31 +40,31 @@ from polysched.schedule.schedule import Schedule
 def parsed_compilers(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[CCompiler, ...]:
-    """The values of ``--cc NAME=COMMAND``.
+    """Parse the values of ``--cc NAME=COMMAND``.
 
     Raises:
-        click.BadParameter: one is something else.
+        click.BadParameter: a value has another form.
     """
-    found = []
+    compilers = []
     for value in values:
         name, equals, command = value.partition("=")
         words = tuple(shlex.split(command))
         if not (name.isidentifier() and equals and words):
             message = f"'{value}' is not NAME=COMMAND, such as clang=/opt/llvm/bin/clang"
             raise click.BadParameter(message, context, parameter)
-        found.append(CCompiler(name, words))
-    return tuple(found)
+        compilers.append(CCompiler(name, words))
+    return tuple(compilers)
 
 
 @click.command("gallery")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--json", "as_records", is_flag=True, help="Print one JSON object a line.")
+@click.option("--json", "as_records", is_flag=True, help="Print a JSON object on each line.")
 @click.option(
     "--folder",
     type=click.Path(path_type=Path),
     default=Path("examples/gallery"),
     show_default=True,
-    help="Where the C files and their schedules are.",
+    help="The folder of the C files and their schedules.",
 )
 @click.option(
     "--sizes",
@@ -72,7 +72,7 @@ def parsed_compilers(
     type=click.Choice(["large", "small"]),
     default="large",
     show_default=True,
-    help="Beyond the second cache, or within the first ones.",
+    help="Arrays larger than the L2 cache, or within the L1 and L2 caches.",
 )
 @click.option(
     "--cc",
@@ -93,14 +93,15 @@ def gallery(
     more: tuple[CCompiler, ...],
     racing: Racing,
 ) -> None:
-    """Race the gallery's schedules with C compilers, single thread.
+    """Race the gallery's scheduled programs with C compilers on one thread.
 
-    Each program NAME, by default all, is compiled by polysched, with its schedule and as it is
-    written, and by gcc and clang, where they are found, with -O3 -march=native -ffast-math. As that
-    lets C compilers, schedules may reorder sums. All work on the same memory, which is restored
-    before each run; results have to agree with those of the program as written to 1e-9 of the
-    largest (1e-4 in single precision). Every run stands between two bursts of the machine's peak.
-    With --machine polysched's code is for another machine, whose instructions this one must have.
+    Each program NAME (by default all) is compiled by polysched, with and without its schedule, and
+    by gcc and clang, if installed, with -O3 -march=native -ffast-math. Like that option for C
+    compilers, polysched here lets schedules reorder sums. All contestants run on the same memory,
+    which is restored before each run. Their results must agree with those of the unscheduled
+    program within 1e-9 of the largest value (1e-4 in single precision). Before and after every run
+    the machine's peak is measured. With --machine, polysched's code is compiled for another
+    machine; this machine must have all instructions of that one.
 
     \b
     polysched bench gallery
@@ -113,7 +114,7 @@ def gallery(
     compilers = (*installed_compilers(), *more)
     meter = PeakMeter(load_machine(), 64)
     withdrawn: list[Withdrawn] = []
-    found: list[Speedup] = []
+    all_ratios: list[Speedup] = []
     peers: list[PeerKernels] = []
     with progress() as tell:
         for name in _chosen(folder, names):
@@ -125,10 +126,10 @@ def gallery(
                     click.echo(json.dumps(record, allow_nan=False))
             else:
                 click.echo(_line(outcome.results, ratios))
-            found += ratios
+            all_ratios += ratios
             peers += outcome.peers
             withdrawn += outcome.withdrawn
-    for over, mean in geometric_means(found).items():
+    for over, mean in geometric_means(all_ratios).items():
         if as_records:
             click.echo(json.dumps({"over": over, "geometric_mean": mean}))
         else:
@@ -138,29 +139,29 @@ def gallery(
 
 
 def _chosen(folder: Path, names: Sequence[str]) -> list[str]:
-    """The programs asked for, all in the order of the alphabet without names.
+    """The selected programs; without names all of them, in alphabetical order.
 
     Raises:
         BenchError: there is no such folder or program.
     """
-    there = sorted(path.stem for path in folder.glob("*.c") if path.stem in WORKS)
-    if not there:
+    available = sorted(path.stem for path in folder.glob("*.c") if path.stem in WORKS)
+    if not available:
         raise BenchError(
             f"there is no gallery in '{folder}'; its C files are in the folder examples/gallery of "
-            "polysched's repository, which --folder can name"
+            "polysched's repository: pass that folder with --folder"
         )
     for name in names:
-        if name not in there:
-            raise BenchError(f"no program '{name}' in '{folder}'{suggestion(name, there)}")
-    return list(names) or there
+        if name not in available:
+            raise BenchError(f"no program '{name}' in '{folder}'{suggestion(name, available)}")
+    return list(names) or available
 
 
 def load_program(folder: Path, name: str) -> Program:
-    """A program of the gallery with its schedule.
+    """Load a program of the gallery with its schedule.
 
     Raises:
-        FrontendError: its text is no kernel.
-        ScheduleError: its schedule does not fit.
+        FrontendError: its source cannot be read as a kernel.
+        ScheduleError: a step of its schedule cannot be applied.
     """
     source = folder / f"{name}.c"
     program = load_c(source)
@@ -180,11 +181,11 @@ def _raced(
     work = WORKS[program.name]
     sizes = work.sizes(kind)
     label = " ".join([program.name, *(f"{name}={size}" for name, size in sizes.items())])
-    with tempfile.TemporaryDirectory() as made:
+    with tempfile.TemporaryDirectory() as folder:
         calls = prepared_calls(program, sizes, work.inputs)
-        expected = expected_results(calls, Path(made))
+        expected = expected_results(calls, Path(folder))
         return race(
-            contestants(calls, expected, compilers, Path(made), racing.machine),
+            contestants(calls, expected, compilers, Path(folder), racing.machine),
             kernel=label,
             flops=work.operations(**sizes),
             peak_burst=meter.burst,
@@ -194,9 +195,9 @@ def _raced(
 
 
 def _line(results: Sequence[Result], ratios: Sequence[Speedup]) -> str:
-    """One program: how fast polysched is, and how many times as fast as the others."""
+    """The result of one program: polysched's fraction of peak, and its speedups."""
     if not ratios:
         return f"{results[0].kernel if results else '?'}: nothing to compare"
-    (own,) = (one for one in results if one.contestant == ratios[0].own)
-    beside = ", ".join(f"{one.ratio:.2f} times {one.over}" for one in ratios)
-    return f"{own.kernel}: {own.fraction_of_peak:.3f} of peak; {beside}"
+    (own,) = (result for result in results if result.contestant == ratios[0].own)
+    over = ", ".join(f"{ratio.ratio:.2f} times {ratio.over}" for ratio in ratios)
+    return f"{own.kernel}: {own.fraction_of_peak:.3f} of peak; {over}"

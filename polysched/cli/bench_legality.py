@@ -1,4 +1,4 @@
-"""``polysched bench legality``: the checker's verdicts on random schedules, and its time."""
+"""``polysched bench legality``: test the checker on random schedules, and time it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ from polysched.machine.detect import detect_host
     type=click.IntRange(min=1),
     default=DEFAULT_PAIRS,
     show_default=True,
-    help="Random pairs of a kernel and a schedule.",
+    help="Number of random pairs of a kernel and a schedule.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="The first seed.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes; by default the usable cores.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), help="Number of processes; by default all usable cores."
+)
 @racing_machine_option
 @click.pass_context
 def legality(
@@ -37,13 +39,14 @@ def legality(
     jobs: int | None,
     machine: Machine | None,
 ) -> None:
-    """Test the checker on random schedules, and time it on real ones.
+    """Test the legality checker on random schedules, and time it on real schedules.
 
-    The verdicts on random schedules of random kernels are compared with enumeration, with running
-    the loops, and with running machine code: 2,000 pairs take some two minutes on two cores. Then
-    the checks of the convolution's and a matmul's full schedules are timed, and that of a schedule
-    too deep to decide, which must end as unknown when its time is over. With --machine the machine
-    code is that for another machine; verdicts hold for all.
+    The verdicts on random schedules of random kernels are compared with enumerating all instances,
+    with interpreting the loops, and with running machine code: 2,000 pairs take some two minutes on
+    two cores. Then the checks of the full schedules of a convolution and of a matmul are timed, and
+    the check of a schedule that is too deep to decide, which must end as unknown when its time is
+    over. With --machine, the machine code is generated for another machine; verdicts do not depend
+    on the machine.
 
     \b
     polysched bench legality
@@ -61,12 +64,12 @@ def legality(
         for line in lines(result.outcome):
             click.echo(line)
         output().print(_checks_table(result), soft_wrap=False)
-    found = result.outcome.explored.found
-    if found:
-        seeds = ", ".join(str(seed) for seed in sorted({one.seed for one in found}))
+    defects = result.outcome.explored.found
+    if defects:
+        seeds = ", ".join(str(seed) for seed in sorted({defect.seed for defect in defects}))
         print_error(
             f"wrong at seed {seeds}; this is a defect of polysched: "
-            f"python -m polysched.fuzz --only --seed {found[0].seed} shows it"
+            f"python -m polysched.fuzz --only --seed {defects[0].seed} shows it"
         )
         context.exit(ExitCode.WRONG)
 
@@ -77,7 +80,7 @@ def _checks_table(result: LegalityResult) -> Table:
     for heading in ("steps", "CPU", "wall", "runs"):
         table.add_column(heading, justify="right")
     table.add_column("verdict")
-    for one in (*result.checks, result.hostile):
-        times = (f"{seconds * 1e3:.1f} ms" for seconds in (one.cpu_seconds, one.wall_seconds))
-        table.add_row(one.what, str(one.steps), *times, str(one.runs), one.verdict)
+    for check in (*result.checks, result.hostile):
+        times = (f"{seconds * 1e3:.1f} ms" for seconds in (check.cpu_seconds, check.wall_seconds))
+        table.add_row(check.what, str(check.steps), *times, str(check.runs), check.verdict)
     return table

@@ -1,4 +1,4 @@
-"""``polysched bench matmul``: matrix products beside those of numpy and torch."""
+"""``polysched bench matmul``: race ``ps.matmul`` with numpy, torch and oneDNN."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _TYPES = {"f32": np.float32, "f64": np.float64, "i8": np.int8}
 def parsed_shapes(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[MatmulSize, ...]:
-    """The values of ``--shape MxNxK``.
+    """Parse the values of ``--shape MxNxK``.
 
     Raises:
-        click.BadParameter: one is not three positive numbers.
+        click.BadParameter: a value is not three positive numbers.
     """
     try:
         return tuple(MatmulSize(*_extents(value)) for value in values)
@@ -59,17 +59,30 @@ def _extents(value: str) -> tuple[int, int, int]:
 
 
 @click.command("matmul")
-@click.option("--json", "as_records", is_flag=True, help="Print one JSON line a contestant.")
+@click.option("--json", "as_records", is_flag=True, help="Print a JSON line for each contestant.")
 @click.option(
     "--shape",
     "shapes",
     multiple=True,
     callback=parsed_shapes,
     metavar="MxNxK",
-    help="Rows, columns and terms; may be repeated. By default a suite of 13 shapes.",
+    help="Rows, columns and inner dimension; may be repeated. By default a suite of 13 shapes.",
 )
-@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True)
-@click.option("--type", "dtype", type=click.Choice(list(_TYPES)), default="f32", show_default=True)
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Number of threads of every contestant.",
+)
+@click.option(
+    "--type",
+    "dtype",
+    type=click.Choice(list(_TYPES)),
+    default="f32",
+    show_default=True,
+    help="Element type of the operands.",
+)
 @race_options("each shape")
 @click.pass_context
 def matmul(
@@ -80,15 +93,15 @@ def matmul(
     dtype: str,
     racing: Racing,
 ) -> None:
-    """Race ps.matmul with numpy and, where installed, torch.
+    """Race ps.matmul with numpy and, if installed, torch.
 
-    Each is called as users do, packing and checks included, with an output to write into. Products
-    of f32 are also raced by oneDNN, which torch brings along. Every run
-    stands between two bursts of one core's peak in that type; that of i8 is four times that of f32,
-    as four products of bytes fit one of 32 bits. After the table: how many times as
-    fast as the fastest peer polysched is on each shape, and the geometric mean; with several
-    threads also what it costs to wake them and to wait for them. With --machine polysched's code is
-    planned and made for another machine, whose instructions this one must have too.
+    Each function is called as users call it, with an output array; packing and argument checks
+    count. In f32, oneDNN, which comes with torch, races too. Before and after every run the peak of
+    one core in that type is measured; the peak of i8 is four times that of f32, as a 32-bit lane
+    holds four products of bytes. After the table, the command prints polysched's speedup over the
+    fastest peer for each shape, and the geometric mean; with several threads also the cost of
+    starting and joining a parallel region. With --machine, polysched's code is planned and compiled
+    for another machine; this machine must have all instructions of that one.
 
     \b
     polysched bench matmul
@@ -105,8 +118,8 @@ def matmul(
     element = _TYPES[dtype]
     host = load_machine()
     meter = PeakMeter(host)
-    # The meter's FMAs are of float32; as many of float64 hold half as many numbers, of int8 four
-    # times.
+    # The meter runs FMAs of float32. A vector holds half as many float64, and four times as many
+    # int8, so the peak scales with it.
     share = np.dtype(np.float32).itemsize / np.dtype(element).itemsize
     with progress() as tell:
         for size in shapes or SUITE:
@@ -119,42 +132,42 @@ def matmul(
                 peak_burst=lambda: share * meter.burst(),
                 reference=reference(data),
                 rules=racing.rules(tolerance(size, element)),
-                progress=lambda what, label=label: tell(f"{label}: {what}"),  # type: ignore[misc]
+                progress=lambda event, label=label: tell(f"{label}: {event}"),  # type: ignore[misc]
             )
             results += outcome.results
             peers += outcome.peers
             withdrawn += outcome.withdrawn
-    found = ratios(results)
+    speedups = ratios(results)
     region = region_seconds(host, threads) if threads > 1 else None
     if as_records:
         for result in results:
             click.echo(result.as_json())
-        for ratio in found:
+        for ratio in speedups:
             click.echo(json.dumps(asdict(ratio)))
         if region is not None:
             click.echo(json.dumps({"threads": threads, "region_microseconds": 1e6 * region}))
     elif results:
         click.echo(markdown_table(results))
-        click.echo(ratio_table(found))
+        click.echo(ratio_table(speedups))
         if region is not None:
             click.echo(f"a parallel region of {threads} threads: {1e6 * region:.1f} microseconds")
     print_peers(context, peers, as_records=as_records)
-    for one in withdrawn:
-        errors().print(f"not raced: {one.contestant} ({one.kernel}): {one.reason}")
-    if any(one.contestant == OWN and one.is_wrong for one in withdrawn):
+    for entry in withdrawn:
+        errors().print(f"not raced: {entry.contestant} ({entry.kernel}): {entry.reason}")
+    if any(entry.contestant == OWN and entry.is_wrong for entry in withdrawn):
         print_error("wrong output of polysched; this is a defect of polysched")
         context.exit(ExitCode.WRONG)
 
 
-def ratio_table(found: Sequence[Ratio]) -> str:
-    """A line for each shape, and the geometric mean."""
-    if not found:
+def ratio_table(speedups: Sequence[Ratio]) -> str:
+    """A line with the speedup for each shape, and the geometric mean."""
+    if not speedups:
         return "no ratio: no peer was raced that is not held back"
     lines = [
-        f"{one.kernel}: at most {one.ratio:.2f} times {one.peer}, which is held back"
-        if one.is_bound
-        else f"{one.kernel}: {one.ratio:.2f} times {one.peer}"
-        for one in found
+        f"{ratio.kernel}: at most {ratio.ratio:.2f} times {ratio.peer}, which is held back"
+        if ratio.is_bound
+        else f"{ratio.kernel}: {ratio.ratio:.2f} times {ratio.peer}"
+        for ratio in speedups
     ]
-    bound = "at most " if any(one.is_bound for one in found) else ""
-    return "\n".join([*lines, f"geometric mean: {bound}{geometric_mean(found):.3f}"])
+    bound = "at most " if any(ratio.is_bound for ratio in speedups) else ""
+    return "\n".join([*lines, f"geometric mean: {bound}{geometric_mean(speedups):.3f}"])

@@ -1,4 +1,4 @@
-"""``polysched bench pack-bits``: packing, unpacking and 4-bit weights beside a plain copy."""
+"""``polysched bench pack-bits``: packing, unpacking and 4-bit weights relative to a plain copy."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from polysched.machine.load import load_machine
 def parsed_types(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[DType, ...]:
-    """The values of ``--type``.
+    """Parse the values of ``--type``.
 
     Raises:
-        click.BadParameter: one is no element type.
+        click.BadParameter: a value is not an element type.
     """
     try:
         return tuple(map(as_dtype, values))
@@ -37,7 +37,7 @@ def parsed_types(
 
 
 @click.command("pack-bits")
-@click.option("--json", "as_records", is_flag=True, help="Print one JSON line a contestant.")
+@click.option("--json", "as_records", is_flag=True, help="Print a JSON line for each contestant.")
 @click.option(
     "--type",
     "types",
@@ -51,12 +51,19 @@ def parsed_types(
     "counts",
     type=int,
     multiple=True,
-    help="Elements; may be repeated. By default a block in the L2 cache, and 2^24.",
+    help="Number of elements; may be repeated. By default a block that fits the L2 cache, and "
+    "2^24.",
 )
 @click.option(
-    "--gemv", type=int, default=4096, show_default=True, help="Rows of the product; 0 for none."
+    "--gemv",
+    type=int,
+    default=4096,
+    show_default=True,
+    help="Rows and columns of the matrix of 4-bit weights; 0 skips that product.",
 )
-@click.option("--strategies", is_flag=True, help="Race each of polysched's strategies too.")
+@click.option(
+    "--strategies", is_flag=True, help="Also race each of polysched's instruction sequences."
+)
 @race_options("each work")
 @click.pass_context
 def pack_bits(
@@ -68,12 +75,13 @@ def pack_bits(
     strategies: bool,
     racing: Racing,
 ) -> None:
-    """Race packing and unpacking of narrow integers, and a product with 4-bit weights.
+    """Race packing and unpacking of narrow integers, and a matrix-vector product of 4-bit weights.
 
-    Contestants are polysched's kernels, numpy, and LLVM's own lowering of the same bitcast; of the
-    product numpy and torch with the weights in float32. Beside each run a plain copy of the
-    unpacked bytes is timed, and the fraction of its rate is what to compare. One thread. With
-    --machine the instructions are those of another machine, which this one must have too.
+    Contestants are polysched's kernels, numpy, and LLVM's own lowering of the same bitcast; for the
+    product, polysched, and numpy and torch with float32 weights. All run on one thread. Before and
+    after every run a plain copy of the unpacked bytes is timed; compare the fractions of its rate.
+    With --machine, the code is compiled for another machine; this machine must have all
+    instructions of that one.
 
     \b
     polysched bench pack-bits
@@ -110,8 +118,8 @@ def pack_bits(
             results += map(moved, outcome.results)
             peers += outcome.peers
             withdrawn += outcome.withdrawn
-    found = speedups(results, works.OWN, (*works.PEERS, *quantized.PEERS))
-    print_bandwidths(results, found, as_records=as_records)
+    ratios = speedups(results, works.OWN, (*works.PEERS, *quantized.PEERS))
+    print_bandwidths(results, ratios, as_records=as_records)
     print_peers(context, peers, as_records=as_records)
     end_race(context, withdrawn, lambda name: name.startswith((works.OWN, "strategy")))
 
@@ -131,4 +139,4 @@ def _gemv(rows: int, racing: Racing, tell: Progress) -> Outcome:
 
 
 def _told(tell: Progress, work: str) -> Progress:
-    return lambda what: tell(f"{work}: {what}")
+    return lambda event: tell(f"{work}: {event}")

@@ -1,4 +1,4 @@
-"""``polysched bench transpose``: transposed copies beside a plain copy, numpy and torch."""
+"""``polysched bench transpose``: race ``ps.transpose`` with numpy and torch."""
 
 from __future__ import annotations
 
@@ -18,36 +18,46 @@ from polysched.cli.terminal import progress
 def parsed_shapes(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[tuple[int, int], ...]:
-    """The values of ``--shape RxC``.
+    """Parse the values of ``--shape ROWSxCOLUMNS``.
 
     Raises:
-        click.BadParameter: one is not two numbers.
+        click.BadParameter: a value is not two numbers.
     """
-    found = []
+    shapes = []
     for value in values:
         try:
             rows, columns = map(int, value.split("x"))
         except ValueError:
             message = f"'{value}' is not two numbers ROWSxCOLUMNS, such as 512x512"
             raise click.BadParameter(message, context, parameter) from None
-        found.append((rows, columns))
-    return tuple(found)
+        shapes.append((rows, columns))
+    return tuple(shapes)
 
 
 @click.command("transpose")
-@click.option("--json", "as_records", is_flag=True, help="Print one JSON line a contestant.")
+@click.option("--json", "as_records", is_flag=True, help="Print a JSON line for each contestant.")
 @click.option(
     "--shape",
     "shapes",
     multiple=True,
     callback=parsed_shapes,
     metavar="ROWSxCOLUMNS",
-    help="May be repeated. By default a suite of sizes and types.",
+    help="Shape of the input; may be repeated. By default a suite of shapes and types.",
 )
 @click.option(
-    "--type", "types", multiple=True, type=click.Choice(works.TYPES), help="Types of the shapes."
+    "--type",
+    "types",
+    multiple=True,
+    type=click.Choice(works.TYPES),
+    help="Element type; may be repeated. By default f32, or all of the suite.",
 )
-@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Number of threads of every contestant.",
+)
 @race_options("each size")
 @click.pass_context
 def transpose(
@@ -58,12 +68,12 @@ def transpose(
     threads: int,
     racing: Racing,
 ) -> None:
-    """Race ps.transpose with numpy and, where installed, torch.
+    """Race ps.transpose with numpy and, if installed, torch.
 
-    Each writes into an output that is given. Beside each run a plain copy of the same bytes is
-    timed, by one thread, and the fraction of its rate is what to compare. After the table: how many
-    times as fast as each peer polysched is. With --machine polysched's tiles are those of another
-    machine, whose instructions this one must have too.
+    Each function writes into an existing output array. Before and after every run a plain copy of
+    the same bytes is timed on one thread; compare the fractions of its rate. After the table, the
+    command prints polysched's speedup over each peer. With --machine, polysched's code is compiled
+    for another machine; this machine must have all instructions of that one.
 
     \b
     polysched bench transpose
@@ -86,13 +96,13 @@ def transpose(
                 peak_burst=copy_burst(size.bytes),
                 reference=data.T.copy(),
                 rules=racing.rules(),
-                progress=lambda what, size=size: tell(f"{size}: {what}"),  # type: ignore[misc]
+                progress=lambda event, size=size: tell(f"{size}: {event}"),  # type: ignore[misc]
             )
             results += map(moved, outcome.results)
             peers += outcome.peers
             withdrawn += outcome.withdrawn
-    found = speedups(results, works.OWN, works.PEERS)
-    print_bandwidths(results, found, as_records=as_records)
+    ratios = speedups(results, works.OWN, works.PEERS)
+    print_bandwidths(results, ratios, as_records=as_records)
     print_peers(context, peers, as_records=as_records)
     end_race(context, withdrawn, lambda name: name == works.OWN)
 
@@ -100,7 +110,7 @@ def transpose(
 def _sizes(
     shapes: tuple[tuple[int, int], ...], types: tuple[str, ...]
 ) -> tuple[TransposeSize, ...]:
-    """The sizes asked for: the shapes by the types; the suite, or its part of these types.
+    """The sizes to race: all shapes in all types; without shapes, the suite's sizes of the types.
 
     Raises:
         BenchError: a shape is empty.
@@ -111,4 +121,4 @@ def _sizes(
             for rows, columns in shapes
             for name in types or ("f32",)
         )
-    return tuple(one for one in SUITE if not types or one.type in types)
+    return tuple(size for size in SUITE if not types or size.type in types)

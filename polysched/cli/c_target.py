@@ -1,4 +1,4 @@
-"""TARGET of the command line that is C: ``FILE.c[:FUNCTION]``."""
+"""Load a command-line TARGET that is a C file: ``FILE.c[:FUNCTION]``."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ SUFFIXES = (".c", ".i")
 
 
 def is_c_target(text: str) -> bool:
-    """Whether a target names a C file, or the output of a C preprocessor."""
+    """Whether a target names a C file (``.c``) or a preprocessed C file (``.i``)."""
     path, _ = _parted(text)
     return path.endswith(SUFFIXES)
 
 
 def load_c_target(text: str, function: str | None) -> CProgram:
-    """The kernel that ``FILE.c`` or ``FILE.c:FUNCTION`` holds.
+    """Read the kernel of ``FILE.c`` or ``FILE.c:FUNCTION``.
 
     Raises:
         TargetError: the function is named twice.
-        FrontendError: the file says what no kernel can.
+        FrontendError: the file cannot be read as a kernel.
     """
     path, name = _parted(text)
     if name is not None and function is not None:
-        raise TargetError(f"'{text}' names a function, and so does --function {function}; take one")
+        raise TargetError(f"'{text}' names a function, and so does --function {function}; use one")
     return load_c(Path(path), name or function)
 
 

@@ -1,4 +1,4 @@
-"""``polysched cache``: the compiled code that is kept on disk."""
+"""``polysched cache``: show or clear the on-disk cache of compiled code."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from polysched.runtime.cache import ENVIRONMENT_VARIABLE, LIMIT_VARIABLE, Object
 
 @click.command(
     "cache",
-    epilog=f"{ENVIRONMENT_VARIABLE} names another folder, or is 'off'. {LIMIT_VARIABLE} is the "
-    "limit in bytes, or with K, M or G. Beyond it the least recently used entries are deleted.",
+    epilog=f"{ENVIRONMENT_VARIABLE} sets another folder, or 'off' for no cache. {LIMIT_VARIABLE} "
+    "sets the size limit, in bytes or with suffix K, M or G. If the cache exceeds the limit, the "
+    "least recently used entries are deleted.",
 )
 @click.option("--clear", is_flag=True, help="Delete all entries.")
 def cache_command(clear: bool) -> None:
-    """Show the cache of compiled code: its folder, entries, size and limit.
+    """Show the on-disk cache of compiled code: its folder, entries, size and limit.
 
     \b
     polysched cache
@@ -47,7 +48,7 @@ def _table(cache: ObjectCache) -> Table:
 
 
 def _size(count: int) -> str:
-    """``12.3 MiB (12,897,485 bytes)``."""
+    """A size as text, such as ``12.3 MiB (12,897,485 bytes)``."""
     for unit, name in ((1024**3, "GiB"), (1024**2, "MiB"), (1024, "KiB")):
         if count >= unit:
             return f"{count / unit:.1f} {name} ({count:,} bytes)"

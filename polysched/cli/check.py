@@ -1,4 +1,4 @@
-"""``polysched check``: is the schedule legal, and if not, why not."""
+"""``polysched check``: prove a schedule legal, or show a witness."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ _WORST_FIRST = (VerdictKind.ILLEGAL, VerdictKind.UNKNOWN, VerdictKind.LEGAL)
     "--json",
     "as_record",
     is_flag=True,
-    help="Print all of it as one JSON object; an array of them for several targets.",
+    help="Print the answer as a JSON object; for several targets an array of objects.",
 )
 @click.option(
     "--sarif",
     "sarif_file",
     metavar="FILE",
     type=WrittenFile(dir_okay=False, allow_dash=True),
-    help="Write what is refused as a SARIF 2.1.0 log, for sites that host code. '-': print it "
-    "instead of the text.",
+    help="Write the schedules that are not legal as a SARIF 2.1.0 log, which code hosts display. "
+    "'-' prints it instead of the text.",
 )
 @click.option(
     "--quota",
     type=click.IntRange(min=0),
     default=DEFAULT_QUOTA,
     show_default=True,
-    help="Operations that isl may spend; 0 sets no limit.",
+    help="Limit on isl's operations; 0 sets no limit.",
 )
 @click.pass_context
 def check_command(
@@ -62,16 +62,16 @@ def check_command(
 ) -> None:
     """Prove a schedule legal, or show two instances that it runs in the wrong order.
 
-    Under the witness is a picture of the instances around it: left all of them, right the order in
-    which the schedule runs them; equal numbers run at once.
+    Below the witness is a picture of the instances around it: on the left the instances, on the
+    right the order in which the schedule runs them. Instances with equal numbers run at once.
 
-    If an illegal schedule is legal for some values of the parameters, it says for which. It then
-    looks, for about a second, for small changes that make it legal. Each that it prints after
-    "try:" has been proved legal.
+    If an illegal schedule is legal for some values of the parameters, the command prints the
+    condition. It then searches, for about a second, for small changes that make the schedule legal.
+    Each change printed after "try:" has been proved legal.
 
-    With --machine, what a legal schedule asks of that machine's vectors and registers, and does not
-    find there, is told too. It is advice: the code is right all the same, and the verdict is of the
-    program alone.
+    With --machine, the command also prints where a legal schedule needs wider vectors or more
+    registers than that machine has. This is advice only: the code is correct anyway, and the
+    verdict does not depend on the machine.
 
     \b
     polysched check examples/conv2d_relu.py:tutorial
@@ -81,26 +81,26 @@ def check_command(
     polysched check examples/conv2d_relu.py:tutorial --machine haswell-avx2
 
     \b
-    Exit codes: 0 legal, 1 illegal, 2 bad input, 3 unknown (the proof took too long). Of
-    several targets an illegal one counts before an unknown one.
+    Exit codes: 0 legal, 1 illegal, 2 bad input, 3 unknown (the proof took too long). For
+    several targets: 1 if any is illegal, else 3 if any is unknown.
     """
     if as_record and sarif_file == "-":
-        raise click.UsageError("--json and --sarif - both print to the standard output; take one")
+        raise click.UsageError("--json and --sarif - both print to the standard output; use one")
     answers = [_answer(target, reading, quota) for target in targets]
     if sarif_file is not None:
         log = json.dumps(as_sarif(answers, Path.cwd(), own_version()), indent=2)
         with click.open_file(sarif_file, "w", encoding="utf-8") as file:
             file.write(f"{log}\n")
     if as_record:
-        records = [_record(one, reading.machine) for one in answers]
+        records = [_record(answered, reading.machine) for answered in answers]
         print_json(records[0] if len(records) == 1 else records, indent=2)
     elif sarif_file != "-":
-        for one in answers:
-            print_answer(one, with_label=len(answers) > 1)
-            if reading.machine is not None and one.verdict.is_legal:
-                for line in _advice(one.schedule, reading.machine):
+        for answered in answers:
+            print_answer(answered, with_label=len(answers) > 1)
+            if reading.machine is not None and answered.verdict.is_legal:
+                for line in _advice(answered.schedule, reading.machine):
                     output().print(line)
-    kinds = {one.verdict.kind for one in answers}
+    kinds = {answered.verdict.kind for answered in answers}
     worst = next(kind for kind in _WORST_FIRST if kind in kinds)
     context.exit(VERDICT_CODES[worst])
 
@@ -111,22 +111,22 @@ def _answer(target: str, reading: Reading, quota: int) -> Answer:
         return answer(loaded.label, loaded.schedule, quota=quota)
 
 
-def _record(one: Answer, machine: Machine | None) -> dict[str, Any]:
-    """All that is said of a schedule; under ``machine`` how it fits the one that was named."""
-    record = answer_as_json(one)
+def _record(answered: Answer, machine: Machine | None) -> dict[str, Any]:
+    """The JSON record of an answer; the key ``machine`` says how the schedule fits a machine."""
+    record = answer_as_json(answered)
     if machine is None:
         return record
-    found = fit(lower(one.schedule), machine) if one.verdict.is_legal else None
-    told = {
+    result = fit(lower(answered.schedule), machine) if answered.verdict.is_legal else None
+    machine_record = {
         "name": machine.name,
-        "registers_needed": None if found is None else found.registers,
-        "advice": [] if found is None else list(found.lines()),
+        "registers_needed": None if result is None else result.registers,
+        "advice": [] if result is None else list(result.lines()),
     }
-    return {**record, "machine": told}
+    return {**record, "machine": machine_record}
 
 
 def _advice(schedule: Schedule, machine: Machine) -> list[str]:
-    """How a legal schedule fits a machine, in lines."""
-    found = fit(lower(schedule), machine)
-    held = f"{found.registers} of {machine.vector_registers} vector registers hold what is kept"
-    return [f"{machine.name}: {line}" for line in found.lines() or (f"it fits; {held}",)]
+    """Lines that say how a legal schedule fits a machine."""
+    result = fit(lower(schedule), machine)
+    held = f"{result.registers} of {machine.vector_registers} vector registers hold what is kept"
+    return [f"{machine.name}: {line}" for line in result.lines() or (f"it fits; {held}",)]

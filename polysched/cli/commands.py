@@ -1,4 +1,4 @@
-"""Commands that are imported when they are asked for: each would else pay for all the others."""
+"""Command group that imports a subcommand's module only when that subcommand runs."""
 
 from __future__ import annotations
 
@@ -14,37 +14,38 @@ from polysched.cli.failures import ReportingGroup
 
 @dataclass(frozen=True)
 class Invocation:
-    """How the command was called; the root context's ``obj``.
+    """How the command was called; stored as ``obj`` of the root context.
 
-    ``is_process``: the command line is the process's own, so the process may be replaced by another
-    that runs it. Otherwise a Python program has called the command.
+    Attributes:
+        is_process: whether the process was started for this command, so that it may be replaced by
+            another process that runs it. If False, a Python program has called the command.
     """
 
     is_process: bool
 
 
 class CommandsByName(ReportingGroup):
-    """A group whose commands stand in modules of their own.
+    """A command group whose subcommands are imported on demand.
 
     Args:
-        places: of each command ``"module:attribute"``, in the order in which they are listed.
+        places: ``"module:attribute"`` of each subcommand, in the order in which they are listed.
     """
 
-    def __init__(self, *given: Any, places: Mapping[str, str], **options: Any) -> None:
-        super().__init__(*given, **options)
+    def __init__(self, *arguments: Any, places: Mapping[str, str], **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self.places = places
 
-    def main(self, *given: Any, **options: Any) -> Any:
-        """Run the command with the arguments given, or else with those of the process."""
-        is_process = not given and options.get("args") is None
-        return super().main(*given, obj=Invocation(is_process), **options)
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        """Run the command on the given arguments; without any, on those of the process."""
+        is_process = not arguments and options.get("args") is None
+        return super().main(*arguments, obj=Invocation(is_process), **options)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, none of them imported."""
+        """The names of the subcommands, without importing them."""
         return list(self.places)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, imported; None if there is none."""
+        """Import a subcommand; None if there is no such name."""
         if cmd_name not in self.places:
             return None
         module, _, attribute = self.places[cmd_name].partition(":")

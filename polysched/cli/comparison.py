@@ -1,4 +1,4 @@
-"""A compiled kernel's results beside those of the reference interpreter."""
+"""Compare a compiled kernel's results with those of the reference interpreter."""
 
 from __future__ import annotations
 
@@ -11,29 +11,32 @@ import numpy as np
 from polysched.bench.race import max_abs_err
 from polysched.ir.memory import AnyArray
 
-# Of the largest value in the array. Sums are contracted and, where the kernel lets them,
-# reordered, so floating-point results are not bit for bit those of the reference.
 TOLERANCES = {4: 1e-4, 8: 1e-10}
+"""Allowed difference for each size in bytes of a float, relative to the array's largest magnitude.
+
+Compiled code contracts multiplications and additions to FMAs and may reorder ``order="any"``
+reductions, so its floating-point results differ from the reference by rounding.
+"""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The largest absolute difference over all results, and whether it is mere rounding."""
+    """The largest absolute difference over all results, and whether all lie within tolerance."""
 
     max_abs_err: float
     is_right: bool
 
 
 def compare(results: Mapping[str, AnyArray], expected: Mapping[str, AnyArray]) -> Comparison:
-    """Compare arrays by name; both mappings have the names of `expected`.
+    """Compare arrays by name; `results` must have all names of `expected`.
 
-    Integers and booleans have to be equal; of floating-point numbers a difference is allowed of
-    `TOLERANCES` times the largest finite magnitude expected in the array (at least 1).
+    Integers and booleans must be equal. Floating-point numbers may differ by `TOLERANCES` times the
+    largest finite magnitude in the expected array (at least 1).
     """
-    found = [(max_abs_err(results[name], array), array) for name, array in expected.items()]
+    differences = [(max_abs_err(results[name], array), array) for name, array in expected.items()]
     return Comparison(
-        max((difference for difference, _ in found), default=0.0),
-        all(difference <= _allowed(array) for difference, array in found),
+        max((difference for difference, _ in differences), default=0.0),
+        all(difference <= _allowed(array) for difference, array in differences),
     )
 
 

@@ -1,4 +1,4 @@
-"""``polysched compile``: a schedule as an object, a library or text for programs in C."""
+"""``polysched compile``: export a schedule as an object file, a shared library or source text."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from polysched.runtime.export import export_files
 @click.command("compile")
 @click.argument("target")
 @reading_options
-@output_option("Where to write the code; ends in .o, .so, .ll, .s or .c.")
+@output_option("The file to write, which ends in .o, .so, .ll, .s or .c.")
 @click.option(
     "--header",
     type=WrittenFile(path_type=Path),
     metavar="FILE",
-    help="Where to write a header for C and C++, which says how to call the function.",
+    help="Also write a C and C++ header that declares and documents the function.",
 )
 @click.option(
     "--guard",
     is_flag=True,
-    help="If the schedule is legal for some values of the parameters only: run the kernel as "
-    "declared for the others.",
+    help="If the schedule is legal only for some values of the parameters, run the kernel as "
+    "declared for all others.",
 )
 def compile_command(
     target: str,
@@ -38,13 +38,13 @@ def compile_command(
     header: Path | None,
     guard: bool,
 ) -> None:
-    """Compile a schedule for programs in C and other languages, which then need no Python.
+    """Compile a schedule for programs in C and other languages, without Python.
 
-    A schedule that is not proved legal is not compiled, and nothing is written.
+    If the schedule cannot be proved legal, nothing is compiled or written.
 
     \b
     .o   an object file, for programs and shared libraries
-    .so  a shared library, linked by the C compiler (cc, or what CC says)
+    .so  a shared library, linked by the C compiler ($CC, by default cc)
     .ll  LLVM IR
     .s   assembly
     .c   C99, for any processor; its loops run in order on one thread
@@ -55,16 +55,17 @@ def compile_command(
     int NAME(const float *x, float *y, int64_t n);
     int NAME_supported(void);
 
-    It returns 0; 1 if there is no memory for its workspace; 2 if the processor lacks an instruction
-    set that the code uses, which NAME_supported tells beforehand (1 or 0). After 1 and 2 nothing
-    has been written. Sizes, alignment and overlap are not checked; the header says what must hold.
+    NAME returns 0 on success, 1 if it cannot allocate its workspace, and 2 if the processor lacks
+    an instruction set that the code uses. If it returns 1 or 2, it has written nothing.
+    NAME_supported returns 1 if the processor has all of them, else 0. Sizes, alignment and overlap
+    of the arrays are not checked; the header documents the requirements.
 
-    Of a C file the function has the signature that it has there, so that the code can take its
-    place in the program: FILE.o is linked instead of what the C compiler makes of the function.
-    Where it would return 1 or 2 it writes a line to the error output and aborts.
+    If TARGET is a C file, the function keeps its C signature, so the code can replace it in the
+    program: link FILE.o instead of the object that the C compiler makes of the function. In the
+    cases of 1 and 2, it prints a line to the error output and aborts.
 
-    Code with parallel loops runs on the threads of an OpenMP runtime, omp_get_max_threads() of
-    them: link it with -fopenmp or -lgomp. Other code needs no more than -lm.
+    Code with parallel loops runs on omp_get_max_threads() threads of an OpenMP runtime: link with
+    -fopenmp or -lgomp. Other code needs only -lm.
 
     \b
     polysched compile examples/conv2d_relu.py:tutorial -o conv.o --header conv.h
@@ -80,16 +81,16 @@ def compile_command(
         seconds = time_left()
     schedule = loaded.schedule
     c_function = None if loaded.program is None else loaded.program.c_function()
-    chosen = reading.machine or load_machine()
+    machine = reading.machine or load_machine()
     export(
         schedule,
         file,
         header=header,
-        machine=chosen,
+        machine=machine,
         guard=guard,
         c_function=c_function,
         seconds=seconds,
     )
-    output().print(f"{file}: {schedule.kernel.name} for {chosen.name}")
+    output().print(f"{file}: {schedule.kernel.name} for {machine.name}")
     if header is not None:
         output().print(f"{header}: header for C and C++")

@@ -1,4 +1,4 @@
-"""How a command fails: one message on the error output and an exit code, never a traceback."""
+"""Error handling of commands: a message on the error output and an exit code, no traceback."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from polysched.legality.verdict import RefusedScheduleError, VerdictKind
 
 
 class ExitCode(IntEnum):
-    """What the process tells its caller."""
+    """Exit codes of the process."""
 
     SUCCESS = 0
     WRONG = 1
@@ -27,7 +27,7 @@ class ExitCode(IntEnum):
     UNKNOWN = 3
     INTERRUPTED = 130
     OUTPUT_CLOSED = 141
-    """What a shell says of a program that SIGPIPE has ended."""
+    """The exit code that shells report for a program that SIGPIPE ended: 128 + 13."""
 
 
 VERDICT_CODES = {
@@ -38,7 +38,7 @@ VERDICT_CODES = {
 
 
 class ReportingGroup(click.Group):
-    """A group of commands that turns the errors meant for the user into messages and exit codes."""
+    """A command group that turns errors meant for the user into messages and exit codes."""
 
     def make_context(
         self,
@@ -47,22 +47,22 @@ class ReportingGroup(click.Group):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """Read the options, of which some, as ``--help``, print and end the command."""
-        with _failures_told():
+        """Parse the options; some of them, such as ``--help``, print and end the command."""
+        with _reported_failures():
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the chosen command."""
-        with _failures_told():
+        with _reported_failures():
             return super().invoke(ctx)
 
 
 @contextmanager
-def _failures_told() -> Iterator[None]:
-    """Turn what is raised inside into a message and click's `Exit`; defects pass.
+def _reported_failures() -> Iterator[None]:
+    """Turn errors raised inside into a message and click's `Exit`; unexpected exceptions pass.
 
-    What cannot be written counts as a failure too. Else the exit code would say 'illegal', or
-    Python, which writes what is left when it ends, would choose one.
+    Output that cannot be written is an error too. It is flushed here, because otherwise Python
+    would flush it at exit and choose an exit code of its own, such as 1, which means 'illegal'.
     """
     try:
         try:
@@ -73,24 +73,24 @@ def _failures_told() -> Iterator[None]:
         with _written_if_possible():
             print_verdict(refusal.verdict, "the schedule", to_errors=True)
         raise Exit(VERDICT_CODES[refusal.verdict.kind]) from None
-    except BrokenPipeError:  # the reader has seen enough
+    except BrokenPipeError:  # the reader has closed the pipe
         _give_up(sys.stdout)
         raise Exit(ExitCode.OUTPUT_CLOSED) from None
-    except OSError as error:  # mostly the output's disk is full
+    except OSError as error:  # most often the output's disk is full
         _give_up(sys.stdout)
-        raise _told(str(error), ExitCode.BAD_INPUT) from None
+        raise _reported(str(error), ExitCode.BAD_INPUT) from None
     except click.ClickException as misuse:
         with _written_if_possible():
             misuse.show()
         raise Exit(misuse.exit_code) from None
     except PolyschedError as error:
-        raise _told(str(error), ExitCode.BAD_INPUT) from None
+        raise _reported(str(error), ExitCode.BAD_INPUT) from None
     except KeyboardInterrupt:
-        raise _told("interrupted", ExitCode.INTERRUPTED) from None
+        raise _reported("interrupted", ExitCode.INTERRUPTED) from None
 
 
-def _told(message: str, code: ExitCode) -> Exit:
-    """Write the message, where that is possible; the exception that ends the command."""
+def _reported(message: str, code: ExitCode) -> Exit:
+    """Write a message if possible; return the exception that ends the command."""
     with _written_if_possible():
         print_error(message)
     return Exit(code)
@@ -98,7 +98,7 @@ def _told(message: str, code: ExitCode) -> Exit:
 
 @contextmanager
 def _written_if_possible() -> Iterator[None]:
-    """Do without what the error output does not take."""
+    """Ignore errors when writing to the error output."""
     try:
         yield
         if sys.stderr is not None:  # it may have been closed from the start
@@ -113,14 +113,17 @@ def _flush_output() -> None:
 
 
 def _give_up(stream: TextIO | None) -> None:
-    """Have what cannot be written go nowhere: Python tries again when it ends."""
+    """If a stream cannot be flushed, redirect it to the null device.
+
+    Otherwise Python would try to flush it again at exit, and fail.
+    """
     if stream is None:
         return
     try:
         stream.flush()
     except OSError:
         with suppress(UnsupportedOperation):
-            lost = stream.fileno()
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, lost)
-            os.close(nowhere)
+            descriptor = stream.fileno()
+            null_device = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null_device, descriptor)
+            os.close(null_device)

@@ -1,4 +1,4 @@
-"""Values for a kernel's parameters from the command line, and random arrays for its arguments."""
+"""Inputs of a kernel: parameter values from the command line, and random arrays."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from polysched.runtime.signature import conditions_of
 def parsed_sizes(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, int]:
-    """The values of ``--size NAME=NUMBER``, given any number of times, as a mapping.
+    """Parse the repeated option ``--size NAME=NUMBER`` into a mapping.
 
     Raises:
-        click.BadParameter: one is no ``NAME=NUMBER``, or names what another names.
+        click.BadParameter: a value has another form, or a name occurs twice.
     """
     sizes: dict[str, int] = {}
     for value in values:
@@ -41,11 +41,11 @@ def parsed_sizes(
 
 
 def parameter_values(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]:
-    """A value for every parameter of the kernel.
+    """Values for all parameters of a kernel.
 
     Raises:
-        CallError: a name that is no parameter, a parameter without a value, or values that the
-            kernel's context forbids.
+        CallError: a name is not a parameter, a parameter has no value, or the kernel's context
+            excludes the values.
     """
     for name in sizes:
         if name not in kernel.parameters:
@@ -74,14 +74,14 @@ def parameter_values(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]
 
 
 def random_arrays(kernel: Kernel, parameters: Mapping[str, int], seed: int) -> dict[str, AnyArray]:
-    """All argument arrays by name, 64-byte aligned, strides as declared: random values, zeros in
-    outputs.
+    """Make all argument arrays: random inputs, zeroed outputs.
 
-    Floating-point values are drawn evenly from [-1, 1), integers from their declared range of
-    values or else from [-8, 8) or [0, 16); packed ones take any value of their type.
+    Arrays are 64-byte aligned and have their declared strides. Floating-point values are uniform in
+    [-1, 1). Integers lie in their declared range of values, else in [-8, 8) (signed) or [0, 16)
+    (unsigned). Packed integers take any value of their type.
 
     Raises:
-        CallError: there is not that much memory, or a declared range of values is empty.
+        CallError: there is not enough memory, or a declared range of values is empty.
     """
     generator = np.random.default_rng(seed)
     arrays = {}

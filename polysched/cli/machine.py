@@ -1,4 +1,4 @@
-"""``polysched machine``: what polysched knows of this machine, or of another."""
+"""``polysched machine``: print the description of a machine."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from polysched.machine.presets import PRESETS
     epilog=f"\b\nMACHINE is '{HOST}', a .toml file, or one of:\n  {', '.join(PRESETS)}.",
 )
 @machine_option
-@click.option("--toml", is_flag=True, help="Print a machine file, to be edited and given back.")
+@click.option("--toml", is_flag=True, help="Print a machine file, which --machine reads.")
 def machine_command(machine: Machine | None, toml: bool) -> None:
-    """Describe a machine: vectors, FMA units, caches, cores.
+    """Describe this machine or another: vectors, FMA units, caches, cores.
 
     \b
     polysched machine

@@ -1,4 +1,4 @@
-"""The command ``polysched`` and its subcommands, one file each."""
+"""The command ``polysched`` and the list of its subcommands."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ from polysched.cli.commands import CommandsByName
 def main() -> None:
     """Schedule affine loop nests, prove the schedules legal, compile them to AVX-512.
 
-    TARGET, which most commands take, is FILE.py or FILE.py:NAME. NAME is a schedule or a kernel in
-    that file, or a function that makes one: from nothing, or from the file's only kernel. Or it is
-    FILE.c or FILE.c:NAME, with NAME a function whose loops are meant.
+    Most commands take a TARGET: FILE.py, FILE.py:NAME, FILE.c or FILE.c:NAME. In a Python file,
+    NAME is a schedule, a kernel, or a function that returns one; a function whose only required
+    parameter is a kernel gets the file's only kernel. In a C file, NAME is a function. Without
+    NAME, TARGET is the file's only schedule, or else its only kernel or C function.
 
     \b
     polysched check examples/conv2d_relu.py:tutorial
@@ -39,5 +40,5 @@ def main() -> None:
 
     \b
     Exit codes: 0 success, 1 illegal schedule or wrong result, 2 bad input,
-    3 legality unknown, 130 interrupted, 141 nobody reads the output (a closed pipe).
+    3 legality unknown, 130 interrupted, 141 output pipe closed by its reader.
     """

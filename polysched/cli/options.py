@@ -1,4 +1,4 @@
-"""Options that several commands have in common."""
+"""Command-line options that several commands share."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class WrittenFile(click.Path):
-    """A file that a command writes; ``-`` is the standard output where that is allowed.
+    """A file that a command writes; ``-`` is the standard output if dashes are allowed.
 
-    What begins like a long option is refused: ``--sarif --json`` would write a file of that name.
+    Names that begin with ``--`` are refused: ``--sarif --json`` would write a file ``--json``.
     """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path; a `click.BadParameter` if it is none."""
+        """Check and convert the path; a `click.BadParameter` if it begins with ``--``."""
         if isinstance(value, str) and value.startswith("--"):
             self.fail(f"'{value}' is an option; expected the name of a file before it", param, ctx)
         return super().convert(value, param, ctx)
 
 
 def output_option(text: str) -> Callable[[_Command], _Command]:
-    """Give a command the option ``-o FILE``, which it needs, passed to it as `file`.
+    """Add the required option ``-o FILE`` to a command, as argument `file`.
 
     Args:
-        text: the option's help.
+        text: the help of the option.
     """
     path = WrittenFile(path_type=Path)
     return click.option(
@@ -45,31 +45,31 @@ def output_option(text: str) -> Callable[[_Command], _Command]:
 
 
 def machine_option(command: _Command) -> _Command:
-    """Give a command the option ``--machine MACHINE``, passed to it as `machine`.
+    """Add the option ``--machine MACHINE`` to a command, as argument `machine`.
 
-    It is a :class:`Machine`, or None where the option is not given. What names no machine is a
+    The argument is a :class:`Machine`, or None without the option. An unknown machine is a
     `MachineError`.
     """
     return _machine_option(_machine)(command)
 
 
 def racing_machine_option(command: _Command) -> _Command:
-    """Give a command that runs code the same option.
+    """Add the option ``--machine MACHINE`` to a command that runs the code.
 
-    A machine whose code this host cannot run is a `MachineError`, before anything is done.
+    A machine whose code this host cannot run is a `MachineError`, raised before the command runs.
     """
     return _machine_option(_runnable_machine)(command)
 
 
 def _machine_option(
-    meant: Callable[[click.Context, click.Parameter, str | None], Machine | None],
+    callback: Callable[[click.Context, click.Parameter, str | None], Machine | None],
 ) -> Callable[[_Command], _Command]:
     return click.option(
         "--machine",
         metavar="MACHINE",
-        callback=meant,
+        callback=callback,
         help="The machine to schedule and generate code for: a name (see 'polysched machine "
-        "--help'), a .toml file, or 'host', which is the default.",
+        "--help'), a .toml file, or 'host' for this machine, the default.",
     )
 
 
@@ -88,12 +88,12 @@ def _runnable_machine(
 
 @dataclass(frozen=True)
 class Racing:
-    """How a command races.
+    """Settings of a benchmark race.
 
     Attributes:
-        rounds: in each of them every contestant runs once.
-        seconds: the budget of the timed part.
-        machine: what polysched's own code is for; None: this one.
+        rounds: number of rounds; every contestant runs once in each.
+        seconds: time limit of the measurements.
+        machine: the machine for which polysched's code is compiled; None for this machine.
     """
 
     rounds: int
@@ -101,36 +101,41 @@ class Racing:
     machine: Machine | None
 
     def rules(self, tolerance: float = 0.0) -> Rules:
-        """The rules of one race.
+        """The rules of a race.
 
         Args:
-            tolerance: how far a result may be from the reference.
+            tolerance: the allowed absolute difference of a result from the reference.
         """
         return Rules(rounds=self.rounds, seconds_budget=self.seconds, tolerance=tolerance)
 
 
 def race_options(part: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command of races the options ``--rounds``, ``--seconds`` and ``--machine``, passed to
-    it as `racing`, a :class:`Racing`.
+    """Add ``--rounds``, ``--seconds`` and ``--machine`` to a command, as argument `racing`.
 
     Args:
-        part: what the seconds are for, ``"each shape"``.
+        part: the part of the benchmark that ``--seconds`` limits, such as ``"each shape"``.
     """
-    rounds = click.option("--rounds", type=click.IntRange(min=1), default=15, show_default=True)
+    rounds = click.option(
+        "--rounds",
+        type=click.IntRange(min=1),
+        default=15,
+        show_default=True,
+        help="Number of rounds; every contestant runs once in each.",
+    )
     seconds = click.option(
         "--seconds",
         type=click.FloatRange(min=0, min_open=True),
         default=5.0,
         show_default=True,
-        help=f"Budget of the timed part of {part}.",
+        help=f"Time limit of the measurements of {part}.",
     )
 
     def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def with_racing(
-            *given: Any, rounds: int, seconds: float, machine: Machine | None, **options: Any
+            *arguments: Any, rounds: int, seconds: float, machine: Machine | None, **options: Any
         ) -> Any:
-            return command(*given, racing=Racing(rounds, seconds, machine), **options)
+            return command(*arguments, racing=Racing(rounds, seconds, machine), **options)
 
         return rounds(seconds(racing_machine_option(with_racing)))
 

@@ -1,4 +1,4 @@
-"""What the benches print of the peers of a race and of the environment that they raced in."""
+"""Print the peers of a benchmark: their kernels, the processor and the cleared environment."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from polysched.machine.detect import detect_host
 
 
 def print_peers(context: click.Context, peers: Iterable[PeerKernels], *, as_records: bool) -> None:
-    """Print the processor, the kernels of each peer, and what was cleared from the environment.
+    """Print the processor, the kernels of each peer, and the cleared environment variables.
 
     Args:
-        context: of a subcommand of ``polysched bench``, which keeps there what it cleared.
-        peers: of all races; what is said of one twice is printed once. If there are none, nothing
-            is printed.
-        as_records: print a JSON object a line.
+        context: the context of a subcommand of ``polysched bench``, whose ``obj`` holds the names
+            of the cleared environment variables.
+        peers: the peers of all races; duplicates are printed once. If empty, nothing is printed.
+        as_records: print a JSON object on each line.
     """
     host = detect_host()
     cleared: tuple[str, ...] = context.obj or ()

@@ -1,4 +1,4 @@
-"""``polysched plot``: a picture of a schedule's instances and dependences in a file."""
+"""``polysched plot``: draw a schedule's instances, dependences and order to a file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KINDS = [kind.value for kind in DependenceKind]
 
 
 def _names(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    """The names of a list such as ``i,j``."""
+    """Parse a list of names such as ``i,j``."""
     return tuple(name for name in map(str.strip, value.split(",")) if name)
 
 
@@ -33,10 +33,10 @@ def _color(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 def _kinds(
     context: click.Context, parameter: click.Parameter, value: str
 ) -> tuple[DependenceKind, ...]:
-    """The kinds of dependences in a list such as ``flow,anti``.
+    """Parse a list of dependence kinds such as ``flow,anti``.
 
     Raises:
-        click.BadParameter: one is unknown.
+        click.BadParameter: a kind is unknown.
     """
     names = _names(context, parameter, value)
     for name in names:
@@ -49,27 +49,29 @@ def _kinds(
 @click.command("plot")
 @click.argument("target")
 @reading_options
-@output_option("Where to write the picture; ends in .png, .svg or .pdf.")
+@output_option("The picture to write, which ends in .png, .svg or .pdf.")
 @click.option(
     "--statement",
     "statements",
     multiple=True,
     metavar="NAME",
-    help="A statement to show; once for each. All by default.",
+    help="A statement to show; may be repeated. By default all.",
 )
 @click.option(
     "--dimensions",
     callback=_names,
     default="",
     metavar="X,Y",
-    help="One or two indices or loops for the axes; 'statement.loop' means the loop.",
+    help="One or two indices or loops as axes. If a loop has the name of an index, write "
+    "'statement.loop'.",
 )
 @click.option(
     "--at",
     multiple=True,
     callback=parsed_sizes,
     metavar="NAME=NUMBER",
-    help="Show only the instances at this value of a dimension that is no axis.",
+    help="Show only the instances at this value of a dimension that is not an axis; may be "
+    "repeated.",
 )
 @click.option(
     "--size",
@@ -77,22 +79,22 @@ def _kinds(
     multiple=True,
     callback=parsed_sizes,
     metavar="NAME=NUMBER",
-    help="A parameter's value; once for each. Small ones are chosen by default.",
+    help="The value of a parameter; may be repeated. By default a small value is chosen.",
 )
 @click.option(
     "--color",
-    type=click.Choice([one.value for one in Color]),
+    type=click.Choice([color.value for color in Color]),
     callback=_color,
     default=Color.ORDER.value,
     show_default=True,
-    help="What the color of a dot tells.",
+    help="The property that the color of a dot shows.",
 )
 @click.option(
     "--tile",
     callback=_names,
     default="",
     metavar="LOOPS",
-    help="With --color tile: the loops whose values make a tile, such as io,jo.",
+    help="With --color tile: the loops whose iterations are the tiles, such as io,jo.",
 )
 @click.option(
     "--arrows",
@@ -100,21 +102,22 @@ def _kinds(
     default=",".join(_KINDS),
     show_default=True,
     metavar="KINDS",
-    help="The kinds of dependences to show, or none.",
+    help="The kinds of dependences to draw as arrows, or 'none'.",
 )
-@click.option("--path", "has_path", is_flag=True, help="Join the dots in the order of execution.")
+@click.option("--path", "has_path", is_flag=True, help="Connect the dots in execution order.")
 def plot_command(
     target: str,
     reading: Reading,
     file: Path,
     **choices: Any,
 ) -> None:
-    """Draw a schedule's instances, dependences and order. It need not be legal.
+    """Draw a schedule's instances, dependences and execution order. It need not be legal.
 
-    A dot is an instance of a statement, or several that differ in dimensions not shown only. Arrows
-    are direct dependences: from the last write to what reads or writes next, from a read to the
-    next write. If the schedule is illegal, two instances that it runs in the wrong order are red.
-    A function that makes schedules for machines is given the one that --machine names.
+    A dot is a statement instance, or several instances that differ only in dimensions that are not
+    shown. Arrows are direct dependences: from a write to the next reads and the next write of the
+    element, from a read to the next write. If the schedule is illegal, two instances that it runs
+    in the wrong order are red. --machine is passed to a TARGET function with a parameter
+    'machine'.
 
     \b
     polysched plot examples/seidel.py:tiled -o tiled.png
@@ -126,7 +129,8 @@ def plot_command(
     view = View(**choices)
     if view.tile and view.color is not Color.TILE:
         raise click.UsageError(
-            f"--tile says what a tile is: it needs --color tile, not {view.color.value}"
+            f"--tile chooses the tiles of --color tile; it has no effect with --color "
+            f"{view.color.value}"
         )
     picture_format(file)
     require_matplotlib()
@@ -134,7 +138,7 @@ def plot_command(
         loaded = load_scheduled_target(target, reading)
         if reading.machine is not None and not loaded.for_machine:
             raise TargetError(
-                f"--machine {reading.machine.name} changes nothing in a picture of "
+                f"--machine {reading.machine.name} has no effect on a picture of "
                 f"'{loaded.label}'; expected a function with a parameter 'machine', which makes a "
                 "schedule for it"
             )

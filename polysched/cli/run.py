@@ -1,4 +1,4 @@
-"""``polysched run``: compile a schedule, run it on random inputs, compare, time."""
+"""``polysched run``: compile a schedule, run it on random inputs, check and time it."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from polysched.runtime.kernel import CompiledKernel
 from polysched.runtime.memory import aligned_copy
 
 REFERENCE_LIMIT = 200_000
-"""Statement instances that the reference interpreter is asked to run: a few seconds."""
+"""Limit on the statement instances that the reference interpreter runs: a few seconds."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a run tells.
+    """Results of a run.
 
     Attributes:
-        kernel, machine: names.
-        parameters: the sizes that it ran with.
+        kernel, machine: their names.
+        parameters: the values of the parameters.
         seconds: the time of each call.
-        flops: floating-point operations of one call; None where they could not be counted.
-        checksums: the sum of each result's elements.
-        comparison: with the reference; None if there are too many instances for it.
+        flops: floating-point operations of one call; None if they could not be counted.
+        checksums: the sum of the elements of each result.
+        comparison: the comparison with the reference; None if there are too many instances.
     """
 
     kernel: str
@@ -58,7 +58,7 @@ class Report:
 
     @property
     def gflops(self) -> float | None:
-        """1e9 floating-point operations a second; None where there are none to count."""
+        """Speed in 1e9 floating-point operations per second; None if there are none to count."""
         return self.flops / self.median / 1e9 if self.flops else None
 
 
@@ -71,21 +71,21 @@ class Report:
     multiple=True,
     callback=parsed_sizes,
     metavar="NAME=NUMBER",
-    help="A parameter's value; once for each.",
+    help="The value of a parameter; may be repeated.",
 )
 @click.option(
     "--repeat",
     type=click.IntRange(min=1),
     default=5,
     show_default=True,
-    help="Timed calls, after one that is not timed.",
+    help="Number of timed calls, after one untimed call.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Of the random inputs.",
+    help="Seed of the random inputs.",
 )
 @click.option("--json", "as_record", is_flag=True, help="Print one JSON object.")
 @click.pass_context
@@ -98,11 +98,11 @@ def run_command(
     seed: int,
     as_record: bool,
 ) -> None:
-    """Compile a schedule and run it here, on random inputs.
+    """Compile a schedule and run it on this machine, on random inputs.
 
-    The results are compared with the reference interpreter's if the kernel has at most 200,000
-    statement instances. A schedule that is not proved legal is not run. With --machine the code is
-    that for another machine, whose instructions this one must have too.
+    If the kernel has at most 200,000 statement instances, its results are compared with those of
+    the reference interpreter. A schedule that cannot be proved legal is not run. With --machine,
+    the code is compiled for another machine; this machine must have all instructions of that one.
 
     \b
     polysched run examples/conv2d_relu.py:tutorial
@@ -144,7 +144,7 @@ def _timed(
     parameters: Mapping[str, int],
     repeat: int,
 ) -> tuple[dict[str, AnyArray], tuple[float, ...]]:
-    """The results of a call, and the seconds of `repeat` calls from the same inputs after it."""
+    """Time `repeat` calls on the same inputs, after one untimed call; the results and seconds."""
     changed = [name for name in arrays if kernel.arrays[name].role is Role.INOUT]
     written = [name for name in arrays if kernel.arrays[name].is_written]
     own = {n: aligned_copy(array) if n in written else array for n, array in arrays.items()}
@@ -182,11 +182,11 @@ def _report(
 
 
 def _lines(report: Report) -> list[str]:
-    """The report for a person."""
+    """The report as text."""
     sizes = "".join(f", {name} = {value}" for name, value in report.parameters.items())
     speed = "" if report.gflops is None else f", {report.gflops:.2f} GFLOP/s"
     compared = (
-        f"not compared (more than {REFERENCE_LIMIT:,} statement instances: take smaller sizes)"
+        f"not compared (more than {REFERENCE_LIMIT:,} statement instances: use smaller sizes)"
         if report.comparison is None
         else f"largest difference from the reference {report.comparison.max_abs_err:.3g}"
     )
@@ -202,7 +202,7 @@ def _lines(report: Report) -> list[str]:
 
 
 def _record(report: Report) -> dict[str, Any]:
-    """The report for machines; null stands for what is not known or not finite."""
+    """The report as JSON; unknown and non-finite values are null."""
     comparison = report.comparison
     return {
         "kernel": report.kernel,

@@ -1,4 +1,4 @@
-"""The options that say how TARGET is read, ``--schedule FILE`` among them."""
+"""The options of reading TARGET: ``--schedule``, ``--function``, ``--fast-math``, and others."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Reading:
-    """How TARGET is read, as the options say.
+    """The values of the options that control how TARGET is read.
 
     Attributes:
-        schedule_file: whose steps are applied on top of what TARGET means.
-        function: of a C file, which one is meant.
-        fast_math: let a C file's reductions be combined in any order, and products be added
-            without rounding.
-        machine: what TARGET's functions are given as ``machine``; None: this one.
-        seconds: the wall time for reading one TARGET and all questions to isl about it; 0: no
+        schedule_file: a file of steps that are applied to TARGET's schedule.
+        function: the function of a C file.
+        fast_math: whether a C file's floating-point reductions may be reassociated, and products
+            and sums contracted to FMAs.
+        machine: the argument ``machine`` of TARGET's functions; None for this machine.
+        seconds: wall-time limit for reading one TARGET and for all of isl's work on it; 0 for no
             limit.
     """
 
@@ -42,13 +42,11 @@ class Reading:
 
 
 def reading_options(command: _Command) -> Callable[..., Any]:
-    """Give a command the options ``--schedule``, ``--function``, ``--fast-math``, ``--machine`` and
-    ``--seconds``, passed to it as `reading`, a :class:`Reading`.
-    """
+    """Add the options of :class:`Reading` to a command, as argument `reading`."""
 
     @functools.wraps(command)
     def with_reading(
-        *given: Any,
+        *arguments: Any,
         schedule_file: str | None,
         function: str | None,
         fast_math: bool,
@@ -57,46 +55,48 @@ def reading_options(command: _Command) -> Callable[..., Any]:
         **options: Any,
     ) -> Any:
         reading = Reading(schedule_file, function, fast_math, machine, seconds)
-        return command(*given, reading=reading, **options)
+        return command(*arguments, reading=reading, **options)
 
-    schedule = click.option(
+    schedule_option = click.option(
         "--schedule",
         "schedule_file",
         metavar="FILE",
-        help="Steps to apply to TARGET, one a line, as 'show --stage schedule' prints them.",
+        help="Apply the steps in FILE to TARGET, one step on each line, as 'show --stage schedule' "
+        "prints them.",
     )
-    chosen = click.option(
+    function_option = click.option(
         "--function",
         metavar="NAME",
-        help="Of a C file: the function whose region between '#pragma scop' and '#pragma endscop', "
-        "or whose body, is meant; FILE.c:NAME says the same.",
+        help="For C files: the function to read, either its region between '#pragma scop' and "
+        "'#pragma endscop' or its whole body; the same as FILE.c:NAME.",
     )
-    relaxed = click.option(
+    fast_math_option = click.option(
         "--fast-math",
         is_flag=True,
-        help="Of a C file: reductions of floating-point numbers may be combined in any order, as "
-        "those of integers may, a*b+c may round once, and functions such as log, sin and tanh are "
-        "computed by whole vectors, as -ffast-math lets C compilers do. Without it they are calls "
-        "of the C library, one for each element.",
+        help="For C files: like -ffast-math of C compilers, allow reassociating floating-point "
+        "reductions (integer reductions always allow it), contracting a*b+c to an FMA, and "
+        "vectorized functions such as log, sin and tanh. Without it, these functions are calls of "
+        "the C library, one for each element.",
     )
-    limited = click.option(
+    seconds_option = click.option(
         "--seconds",
         type=click.FloatRange(min=0),
         default=DEFAULT_SECONDS,
         show_default=True,
-        help="Wall time for reading TARGET and for all that isl computes for it, LLVM's time not "
-        "counted; 0 sets no limit.",
+        help="Wall-time limit for reading TARGET and for isl's computations, without LLVM's time; "
+        "0 sets no limit.",
     )
-    return schedule(chosen(relaxed(machine_option(limited(with_reading)))))
+    with_limits = machine_option(seconds_option(with_reading))
+    return schedule_option(function_option(fast_math_option(with_limits)))
 
 
 def load_scheduled_target(text: str, reading: Reading) -> Target:
-    """The schedule that TARGET means, with the steps of the file if there is one.
+    """Load TARGET's schedule, and apply the steps of ``--schedule FILE`` if given.
 
     Raises:
-        TargetError, FrontendError: TARGET means no schedule and no kernel, or is no C file that
-            ``--fast-math`` could speak of.
-        ScheduleError: the file cannot be read, or a line of it is no step that fits.
+        TargetError, FrontendError: TARGET is not a schedule or a kernel, or ``--fast-math`` is
+            used with a Python file.
+        ScheduleError: the file cannot be read, or a step in it cannot be applied.
     """
     target = load_target(text, reading.function, reading.machine)
     if reading.fast_math:

@@ -1,4 +1,4 @@
-"""``polysched show``: one stage of the flow as text."""
+"""``polysched show``: print a schedule at one stage of compilation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from polysched.ir.budget import time_budget
 from polysched.lower import STAGES, show, show_dependences
 from polysched.schedule.schedule import Schedule
 
-# Names of Pygments's lexers; the other stages are no known language.
+# Names of Pygments lexers; the text of other stages is not highlighted.
 _LEXERS = {"c": "c", "llvm": "llvm", "asm": "gas"}
 
 
@@ -21,23 +21,27 @@ _LEXERS = {"c": "c", "llvm": "llvm", "asm": "gas"}
 @click.argument("target")
 @reading_options
 @click.option(
-    "--stage", type=click.Choice(list(STAGES)), required=True, help="What to print; see above."
+    "--stage", type=click.Choice(list(STAGES)), required=True, help="The stage to print; see above."
 )
 @click.option(
-    "--summary", is_flag=True, help="With --stage asm: only count the hot loop's instructions."
+    "--summary",
+    is_flag=True,
+    help="With --stage asm: print only the instruction counts of the hot loop.",
 )
 @click.option(
     "--dot",
     is_flag=True,
-    help="With --stage deps: the statement graph in Graphviz's language.",
+    help="With --stage deps: print the statement graph in Graphviz's DOT language.",
 )
 @click.option(
     "--scheduled",
     is_flag=True,
-    help="With --stage deps: of the program after the steps, not of the kernel as declared.",
+    help="With --stage deps: show the dependences of the scheduled program, not of the kernel.",
 )
 @click.option(
-    "--relations", is_flag=True, help="With --stage deps: add the exact relation to each line."
+    "--relations",
+    is_flag=True,
+    help="With --stage deps: add the exact relation to each dependence.",
 )
 def show_command(
     target: str,
@@ -46,21 +50,21 @@ def show_command(
     summary: bool,
     **graph: bool,
 ) -> None:
-    """Print a schedule at one stage of the flow. It need not be legal.
+    """Print a schedule at one stage of compilation. It need not be legal.
 
     \b
-    domain      the kernel as declared
-    deps        its dependences, the loops that carry them, cycles of statements
-    schedule    the steps, as a schedule file holds them; in comments the loop tree they make
-    properties  which loops could be parallel, vectors or permuted
-    loops       the loops in pseudo-code
-    c           the loops in C99
-    unroll      the loops after each pass for the machine: unrolled loops written out,
-    promote     accumulators and small buffers in registers,
-    dot-product terms of sums of small integers joined,
-    transpose-tiles  strided accesses as transpositions in registers
-    llvm        the LLVM IR that is emitted
-    asm         the assembly that LLVM makes of it
+    domain           the kernel as declared
+    deps             its dependences, the loops that carry them, statement cycles
+    schedule         the steps as a schedule file; the resulting loop tree in comments
+    properties       loops that could be parallel, vectorized or permuted
+    loops            the loops in pseudo-code
+    c                the loops in C99
+    unroll           the loops after unrolling
+    promote          ... after promoting accumulators and small buffers to registers
+    dot-product      ... after selecting dot-product instructions for small integers
+    transpose-tiles  ... after turning strided accesses into in-register transposes
+    llvm             the LLVM IR
+    asm              the assembly
 
     \b
     polysched show examples/conv2d_relu.py:tutorial --stage loops
@@ -71,15 +75,15 @@ def show_command(
     """
     if summary and stage != "asm":
         raise click.UsageError(f"--summary counts instructions: it needs --stage asm, not {stage}")
-    for name, given, does in (
+    for name, is_set, effect in (
         ("--dot", graph["dot"], "draws the statement graph"),
         ("--scheduled", graph["scheduled"], "chooses which dependences are shown"),
         ("--relations", graph["relations"], "shows the dependences exactly"),
     ):
-        if given and stage != "deps":
-            raise click.UsageError(f"{name} {does}: it needs --stage deps, not {stage}")
+        if is_set and stage != "deps":
+            raise click.UsageError(f"{name} {effect}: it needs --stage deps, not {stage}")
     if graph["dot"] and graph["relations"]:
-        raise click.UsageError("--relations adds to the table, and --dot prints none")
+        raise click.UsageError("--relations adds to the table, and --dot prints no table; use one")
     with time_budget(reading.seconds):
         schedule = load_scheduled_target(target, reading).schedule
         if stage == "deps":
@@ -93,7 +97,7 @@ def show_command(
 
 
 def _dependences(schedule: Schedule, *, dot: bool, scheduled: bool, relations: bool) -> str:
-    """The statement graph for Graphviz, or the table and the components of the graph."""
+    """The statement graph in DOT, or the table of dependences and the graph's components."""
     program = schedule.program if scheduled else schedule.programs[0]
     graph = statement_graph(program.dependences, program.statements)
     if dot:
@@ -103,8 +107,8 @@ def _dependences(schedule: Schedule, *, dot: bool, scheduled: bool, relations: b
 
 
 def _summary(assembly: str, name: str) -> str:
-    """The hot loop of function `name` in one line."""
-    function = next((one for one in parse(assembly) if one.name == name), None)
+    """The instruction counts of the hot loop of function `name`, in one line."""
+    function = next((parsed for parsed in parse(assembly) if parsed.name == name), None)
     if function is None:
         raise PolyschedError(f"the assembly has no function '{name}'; expected x86-64 assembly")
     loop = hot_loop(function)

@@ -1,4 +1,4 @@
-"""A user's Python file as a module, and errors in it in the user's own terms: file and line."""
+"""Load a user's Python file as a module, and report its errors with the user's file and line."""
 
 from __future__ import annotations
 
@@ -18,21 +18,20 @@ _OWN_FOLDERS = tuple(
     Path(str(package.__file__)).resolve().parent for package in (polysched, frontends)
 )
 _MODULE_NAME = "polysched_target"
-"""The module's name; not ``__main__``, so that the main part of a script does not run."""
+"""Name of the module; not ``__main__``, so that the main block of a script does not run."""
 
 
 def load_source_file(path: Path) -> ModuleType:
-    """Run a Python file as a module. What it prints goes to the error output.
+    """Run a Python file as a module; its standard output goes to the error output.
 
-    It is compiled afresh, and nothing is written beside it.
+    The file is always compiled, without reading or writing bytecode files.
 
     Raises:
-        TargetError: there is no such file, it is no Python, or running it fails.
+        TargetError: the file does not exist or is not Python, or running it fails.
     """
     if path.suffix != ".py":
         raise TargetError(
-            f"'{path}' is no Python file and no C file; expected FILE.py, FILE.py:NAME or "
-            "FILE.c:NAME"
+            f"'{path}' is not a Python or C file; expected FILE.py, FILE.py:NAME or FILE.c:NAME"
         )
     try:
         text = path.read_bytes()
@@ -42,7 +41,7 @@ def load_source_file(path: Path) -> ModuleType:
     module.__file__ = str(path)
     with users_code(path):
         code = compile(text, str(path), "exec", dont_inherit=True)
-        # Dataclasses and type hints look their module up by its name.
+        # Dataclasses and type hints look up their module by its name.
         sys.modules[_MODULE_NAME] = module
         exec(code, vars(module))
     return module
@@ -50,10 +49,11 @@ def load_source_file(path: Path) -> ModuleType:
 
 @contextlib.contextmanager
 def users_code(path: Path) -> Iterator[None]:
-    """Run code of the file at `path`: its neighbors can be imported, its errors are reported.
+    """Run code of the file at `path`, with its folder importable, and report its errors.
 
     Raises:
-        TargetError: whatever the code raises, with the lines of the user's that led there.
+        TargetError: the code raised an exception; the message has the user's lines of the
+            traceback.
     """
     folder = str(path.parent.resolve())
     sys.path.insert(0, folder)
@@ -61,7 +61,7 @@ def users_code(path: Path) -> Iterator[None]:
         with contextlib.redirect_stdout(sys.stderr):
             yield
     except (Exception, SystemExit) as error:
-        # Whatever a user's file may raise is an error of the input, not a defect of polysched.
+        # An exception in a user's file is an error in the input, not a defect of polysched.
         raise TargetError(_report(path, error)) from error
     finally:
         if folder in sys.path:
@@ -69,7 +69,7 @@ def users_code(path: Path) -> Iterator[None]:
 
 
 def _report(path: Path, error: BaseException) -> str:
-    """The error and, the innermost first, the user's lines."""
+    """The error, and the user's lines of the traceback, innermost first."""
     lines = [f"{path}: {_message(error)}"]
     if isinstance(error, SyntaxError) and error.filename is not None and error.lineno is not None:
         lines.append(f"  {SourceLocation(error.filename, error.lineno, error.offset)}")
@@ -84,7 +84,7 @@ def _message(error: BaseException) -> str:
     if isinstance(error, PolyschedError):
         return str(error)
     if isinstance(error, SystemExit):
-        return f"the file ends the process (exit code {error.code}); expected it only to define"
+        return f"the file ends the process (exit code {error.code}); expected only definitions"
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

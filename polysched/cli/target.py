@@ -1,4 +1,4 @@
-"""TARGET of the command line, ``FILE.py[:NAME]`` or ``FILE.c[:FUNCTION]``: which schedule it is."""
+"""Load the command-line TARGET, ``FILE.py[:NAME]`` or ``FILE.c[:FUNCTION]``, as a schedule."""
 
 from __future__ import annotations
 
@@ -25,10 +25,13 @@ _MACHINE = "machine"
 
 @dataclass(frozen=True)
 class Target:
-    """A schedule that the user named: `label` says how, for messages.
+    """A schedule loaded from a TARGET.
 
-    ``program`` is the C file that its kernel was read from, None if it was none. ``for_machine``
-    says whether it was made for a machine, by a function that takes one.
+    Attributes:
+        label: the TARGET in messages, ``FILE.py:NAME``.
+        schedule: the schedule.
+        program: the C program that holds its kernel; None if TARGET is a Python file.
+        for_machine: whether a function with a parameter ``machine`` made it.
     """
 
     label: str
@@ -38,24 +41,25 @@ class Target:
 
 
 def load_target(text: str, function: str | None = None, machine: Machine | None = None) -> Target:
-    """The schedule that ``FILE.py[:NAME]`` or ``FILE.c[:FUNCTION]`` means.
+    """Load the schedule of ``FILE.py[:NAME]`` or ``FILE.c[:FUNCTION]``.
 
-    The latter is what the function computes, or the region that it holds, unscheduled.
+    A C function gives its unscheduled kernel: its scop region, or else its whole body.
 
-    NAME is a `Schedule`, a `Kernel` (taken unscheduled), or a function that makes one of these,
-    whose parameters all have defaults or all but one, which then gets the file's only kernel: its
-    only `Kernel`, else what its only function annotated ``-> Kernel`` makes. One named ``machine``
-    gets the machine. Without NAME it is the file's only schedule, else its only kernel.
+    In a Python file, NAME is a `Schedule`, a `Kernel` (which is left unscheduled), or a function
+    that returns one of these. At most one parameter of the function may lack a default; it gets the
+    file's only kernel: the only `Kernel` object, else the result of the only function annotated
+    ``-> Kernel``. A parameter named ``machine`` gets the machine. Without NAME, the file's only
+    schedule is loaded, else its only kernel.
 
     Args:
-        text: what the user wrote.
-        function: of a C file.
-        machine: for functions that take one; None: their default, or this machine.
+        text: the TARGET as the user wrote it.
+        function: the function of a C file.
+        machine: the argument ``machine`` of functions; None for their default, else this machine.
 
     Raises:
         TargetError: there is no such file or name, the name is something else, or the choice is
-            not clear.
-        FrontendError: a C file says what no kernel can.
+            ambiguous.
+        FrontendError: a C file cannot be read as a kernel.
     """
     if is_c_target(text):
         program = load_c_target(text, function)
@@ -104,7 +108,7 @@ def _only_name(path: Path, module: ModuleType) -> str:
 
 
 def _values(module: ModuleType, kind: type[_Value]) -> Mapping[str, _Value]:
-    """The module's values of a type by name; of several names of one value the first."""
+    """The module's values of a type by name; a value with several names has its first name."""
     by_identity = {
         id(value): (name, value)
         for name, value in reversed(vars(module).items())
@@ -114,7 +118,7 @@ def _values(module: ModuleType, kind: type[_Value]) -> Mapping[str, _Value]:
 
 
 def _candidates(module: ModuleType) -> list[str]:
-    """What NAME could be: schedules, kernels, and the file's own functions that could make one."""
+    """Candidates for NAME: schedules, kernels, and the file's functions that may return one."""
     values = [*_values(module, Schedule), *_values(module, Kernel)]
     return values + [
         name
@@ -130,39 +134,39 @@ def _candidates(module: ModuleType) -> list[str]:
 def _made(
     path: Path, module: ModuleType, label: str, make: object, machine: Machine | None
 ) -> Schedule | Kernel:
-    """What a function makes, called with nothing or with the file's kernel, and the machine."""
+    """Call a function, with the file's kernel and the machine as far as it takes them."""
     if not callable(make) or inspect.isclass(make):
         raise TargetError(
             f"'{label}' is of type {_type_name(make)}; expected a Schedule, a Kernel or a "
             "function that makes one"
         )
     required = _required(make)
-    if len(required) > 1 or any(one.kind is one.KEYWORD_ONLY for one in required):
-        names = ", ".join(f"'{one.name}'" for one in required)
+    if len(required) > 1 or any(parameter.kind is parameter.KEYWORD_ONLY for parameter in required):
+        names = ", ".join(f"'{parameter.name}'" for parameter in required)
         raise TargetError(
-            f"function '{label}' needs {names}; expected one whose parameters have defaults, or "
-            "all but one, which gets the kernel"
+            f"function '{label}' needs {names}; expected a function whose parameters have "
+            "defaults, except at most one, which gets the kernel"
         )
     positional: list[Kernel] = []
     named: dict[str, Any] = _machine_for(make, machine)
-    for one in required:
-        kernel = _only_kernel(path, module, label, one.name)
-        if one.kind is one.POSITIONAL_ONLY:
+    for parameter in required:
+        kernel = _only_kernel(path, module, label, parameter.name)
+        if parameter.kind is parameter.POSITIONAL_ONLY:
             positional = [kernel]
         else:
-            named[one.name] = kernel
+            named[parameter.name] = kernel
     with users_code(path):
-        made = make(*positional, **named)
-    if not isinstance(made, Schedule | Kernel):
+        result = make(*positional, **named)
+    if not isinstance(result, Schedule | Kernel):
         raise TargetError(
-            f"function '{label}' returns a value of type {_type_name(made)}; expected a Schedule "
+            f"function '{label}' returns a value of type {_type_name(result)}; expected a Schedule "
             "or a Kernel"
         )
-    return made
+    return result
 
 
 def _only_kernel(path: Path, module: ModuleType, label: str, parameter: str) -> Kernel:
-    """The file's only kernel, for a function that needs one as its `parameter`."""
+    """The file's only kernel, for the `parameter` of a function."""
     kernels = list(_values(module, Kernel).values())
     if len(kernels) == 1:
         return kernels[0]
@@ -172,11 +176,11 @@ def _only_kernel(path: Path, module: ModuleType, label: str, parameter: str) -> 
         if callable(value) and _returned(value) is Kernel and not _without_default(value)
     }
     if kernels or len(makers) != 1:
-        found = sorted([*_values(module, Kernel), *makers])
+        candidates = sorted([*_values(module, Kernel), *makers])
         raise TargetError(
             f"function '{label}' needs '{parameter}', a kernel; expected one kernel in the file, "
             "or one function without required parameters annotated '-> Kernel', found "
-            f"{', '.join(map(repr, found)) or 'none'}"
+            f"{', '.join(map(repr, candidates)) or 'none'}"
         )
     ((name, make),) = makers.items()
     with users_code(path):
@@ -190,16 +194,16 @@ def _only_kernel(path: Path, module: ModuleType, label: str, parameter: str) -> 
 
 
 def _required(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The parameters that have no default, the machine aside."""
-    return [one for one in _without_default(function) if not _is_machine(one)]
+    """The parameters without a default, except the machine."""
+    return [parameter for parameter in _without_default(function) if not _is_machine(parameter)]
 
 
 def _without_default(function: Callable[..., Any]) -> list[inspect.Parameter]:
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return [
-        one
-        for one in _parameters(function)
-        if one.default is one.empty and one.kind not in variadic
+        parameter
+        for parameter in _parameters(function)
+        if parameter.default is parameter.empty and parameter.kind not in variadic
     ]
 
 
@@ -214,9 +218,9 @@ def _is_machine(parameter: inspect.Parameter) -> bool:
 
 
 def _machine_for(function: Callable[..., Any], machine: Machine | None) -> dict[str, Machine]:
-    """The machine as an argument of a function that takes one; nothing where its default does."""
-    for one in filter(_is_machine, _parameters(function)):
-        if machine is not None or one.default is one.empty:
+    """The keyword argument ``machine`` of a function; empty if it takes none or has a default."""
+    for parameter in filter(_is_machine, _parameters(function)):
+        if machine is not None or parameter.default is parameter.empty:
             return {_MACHINE: load_machine() if machine is None else machine}
     return {}
 
@@ -224,18 +228,18 @@ def _machine_for(function: Callable[..., Any], machine: Machine | None) -> dict[
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
     try:
         return list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # some functions of C code tell nothing of their parameters
+    except (TypeError, ValueError):  # some functions in C have no signature
         return []
 
 
 def _may_return(function: Callable[..., Any], *kinds: type) -> bool:
-    """Whether the annotation says that a function returns one of these, or does not say."""
-    found = _returned(function)
-    return found is None or (isinstance(found, type) and issubclass(found, kinds))
+    """Whether a function is annotated to return one of these types, or has no annotation."""
+    returned = _returned(function)
+    return returned is None or (isinstance(returned, type) and issubclass(returned, kinds))
 
 
 def _returned(function: Callable[..., Any]) -> object:
-    """The annotation of what is returned; None where there is none."""
+    """The return annotation of a function; None if it has none."""
     try:
         return typing.get_type_hints(function).get("return")
     except (NameError, AttributeError, TypeError):  # an annotation that cannot be evaluated

@@ -1,4 +1,4 @@
-"""Writing to the terminal: colors only where a person sees them, unless NO_COLOR is set."""
+"""Terminal output: colored only if it goes to a terminal and NO_COLOR is not set."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _VERDICT_STYLES = {
 
 
 class _Terminal(Console):
-    """A console that leaves it to the command how a reader is taken who has gone."""
+    """A console that raises BrokenPipeError if the reader has closed the pipe."""
 
     def on_broken_pipe(self) -> NoReturn:
-        """Say so; rich itself would end the process, with an exit code of its own."""
+        """Raise the error; rich's default would end the process with an exit code of its own."""
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def output() -> Console:
-    """The standard output; text passes as it is, without markup or highlighting."""
+    """The standard output; text is printed verbatim, without markup or highlighting."""
     return _Terminal(markup=False, highlight=False, emoji=False, soft_wrap=True)
 
 
@@ -51,14 +51,14 @@ def print_error(message: str) -> None:
 def print_json(
     record: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, indent: int | None = None
 ) -> None:
-    """Write a JSON object, or an array, to the standard output, on one line unless indented."""
+    """Print a JSON object or array; on a single line without ``indent``."""
     click.echo(json.dumps(record, indent=indent, allow_nan=False))
 
 
 def print_verdict(verdict: Verdict, subject: str, *, to_errors: bool = False) -> None:
-    """Write a verdict for a person; `subject` names what was checked."""
+    """Print a verdict; `subject` names the checked schedule."""
     style = _VERDICT_STYLES[verdict.kind]
-    # The reason of an illegal schedule is the explanation, which begins with the word itself.
+    # The reason of an illegal schedule already begins with "illegal: ".
     reason = verdict.reason.removeprefix(f"{verdict.kind.value}: ")
     text = f"{subject}; proved: {verdict.checked}" if verdict.is_legal else reason
     console = errors() if to_errors else output()
@@ -66,25 +66,26 @@ def print_verdict(verdict: Verdict, subject: str, *, to_errors: bool = False) ->
 
 
 def print_answer(answer: Answer, *, with_label: bool = False) -> None:
-    """Write all that is said of a schedule: the verdict; of an illegal one the picture, for which
-    parameters it is legal after all, and what would mend it, one repair a line.
+    """Print the answer of ``check``: verdict, picture, condition on the parameters, and repairs.
 
     Args:
-        with_label: first a line that names the schedule, which only the verdict "legal" does.
+        answer: the answer for one schedule.
+        with_label: first print a line that names the schedule, unless the verdict line names it,
+            as "legal" does.
     """
     if with_label and not answer.verdict.is_legal:
         output().print(Text(f"{answer.label}:", "bold"))
     print_verdict(answer.verdict, answer.label)
     for line in answer.picture:
-        output().print(_coloured(f"    {line}"))
+        output().print(_colored(f"    {line}"))
     if answer.condition is not None:
         output().print(Text.assemble(("legal if and only if ", "bold cyan"), str(answer.condition)))
     for repair in answer.repairs:
         output().print(Text.assemble(("try: ", "bold cyan"), repair.description))
 
 
-def _coloured(line: str) -> Text:
-    """A line of a picture, the two instances of the witness in color."""
+def _colored(line: str) -> Text:
+    """Color the two instances of the witness in a line of the picture."""
     text = Text(line)
     text.highlight_regex(r"(?<=[ \d])A(?= |$)", "bold green")
     text.highlight_regex(r"(?<=[ \d])B(?= |$)", "bold red")
@@ -92,7 +93,7 @@ def _coloured(line: str) -> Text:
 
 
 def print_code(text: str, lexer: str | None) -> None:
-    """Write program text, highlighted on a terminal if `lexer` (Pygments's name) is given."""
+    """Print program text, highlighted on a terminal by `lexer`, the name of a Pygments lexer."""
     console = output()
     if lexer is None or not console.is_terminal or console.no_color:
         click.echo(text.rstrip("\n"))
@@ -105,9 +106,9 @@ def print_code(text: str, lexer: str | None) -> None:
 
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
-    """Give a function that shows, on a terminal, what happens now; elsewhere it shows nothing.
+    """Yield a function that shows a progress message on a terminal; elsewhere it does nothing.
 
-    Nothing is drawn but by that function: a thread that draws would disturb what is being timed.
+    The terminal is drawn only by calls of that function: a drawing thread would disturb timings.
     """
     console = errors()
     if not console.is_terminal:

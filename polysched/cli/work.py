@@ -1,4 +1,4 @@
-"""How much a kernel does: statement instances and floating-point operations."""
+"""Count the statement instances and floating-point operations of a kernel."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from polysched.ir.quota import QuotaExceededError, operation_quota
 from polysched.ir.traversal import walk
 
 ENUMERATION_LIMIT = 10_000_000
-"""Domains that are no boxes are counted point by point, up to a bounding box of this size."""
+"""Limit on the bounding box, in points, of domains that are not boxes and so are enumerated."""
 
 COUNTING_QUOTA = 1_000_000
-"""Operations of isl to count the instances of one statement."""
+"""Limit on isl's operations for counting the instances of one statement."""
 
-# The operations that a rate counts; comparing, selecting, converting and negating are free.
+# Floating-point operations per operator; comparisons, selects, conversions and negations are free.
 FLOPS = {
     Operator.ADD: 1,
     Operator.SUBTRACT: 1,
@@ -38,7 +38,7 @@ FLOPS = {
 
 
 def instance_counts(kernel: Kernel, parameters: Mapping[str, int]) -> dict[str, int] | None:
-    """The number of instances of each statement; None where counting them would take too long.
+    """The number of instances of each statement; None if counting takes too long.
 
     Raises:
         CallError: a parameter has no value.
@@ -52,7 +52,7 @@ def instance_counts(kernel: Kernel, parameters: Mapping[str, int]) -> dict[str, 
 
 
 def floating_point_operations(kernel: Kernel, counts: Mapping[str, int]) -> int:
-    """The operations of the kernel as declared, `counts` being those of `instance_counts`."""
+    """Floating-point operations of the kernel as declared, for counts of `instance_counts`."""
     return sum(
         count * _flops(kernel.statements[statement].value) for statement, count in counts.items()
     )
@@ -67,14 +67,14 @@ def _flops(expression: Expression) -> int:
 
 
 def _cardinality(domain: isl.Set, parameters: Mapping[str, int]) -> int | None:
-    """The number of points of a set, None if it takes too long to find."""
+    """The number of points of a set; None if counting takes too long."""
     try:
         with operation_quota(COUNTING_QUOTA):
             fixed = at_parameters(domain, parameters).coalesce()
             if fixed.is_empty():
                 return 0
             positions = range(fixed.dim(isl.dim_type.set))
-            bounds = [(least(fixed, one), greatest(fixed, one)) for one in positions]
+            bounds = [(least(fixed, at), greatest(fixed, at)) for at in positions]
             size = 1
             for smallest, largest in bounds:
                 if smallest is None or largest is None:

@@ -1,4 +1,4 @@
-"""What to change about a picture that is too large, in names of the kernel at hand."""
+"""Advice on making a picture smaller, in the names of the user's kernel."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ def ways_to_shrink(
     dimensions: Sequence[str] | None = None,
     at: Mapping[str, int] = MappingProxyType({}),
 ) -> str:
-    """What makes a picture smaller, as an imperative.
+    """Suggest ways to make a picture smaller, as an imperative sentence.
 
     Args:
-        sizes: the parameters, with the values that they have.
-        dimensions: the axes; None if an index that is fixed makes the picture no smaller.
-        at: the dimensions that are fixed already.
+        program: the scheduled program.
+        shown: the statements in the picture.
+        sizes: the parameters, with their values if known.
+        dimensions: the axes; None if fixing an index would not make the picture smaller.
+        at: the dimensions that are already fixed.
     """
     ways = []
     if sizes:
-        given = sizes if isinstance(sizes, Mapping) else dict.fromkeys(sizes, 0)
-        name = max(given, key=lambda one: given[one])
-        than = f" than {given[name]}" if given[name] else ""
-        ways.append(f"take a smaller '{name}'{than} (--size {name}=...)")
+        known = sizes if isinstance(sizes, Mapping) else dict.fromkeys(sizes, 0)
+        name = max(known, key=lambda parameter: known[parameter])
+        than = f" than {known[name]}" if known[name] else ""
+        ways.append(f"use a smaller '{name}'{than} (--size {name}=...)")
     if dimensions is not None and isinstance(sizes, Mapping):
         fixed = _index_to_fix(program, shown, sizes, (*dimensions, *at))
         if fixed is not None:
@@ -46,16 +48,16 @@ def _index_to_fix(
     sizes: Mapping[str, int],
     taken: Sequence[str],
 ) -> tuple[str, int] | None:
-    """The longest index that is neither an axis nor fixed, and its least value."""
+    """The index with the largest range that is neither an axis nor fixed, and its least value."""
     extents: dict[str, tuple[int, int]] = {}
-    for statement in shown:
-        found = program.statements[statement]
-        domain = at_parameters(found.domain, sizes)
-        for position, index in enumerate(found.indices):
+    for name in shown:
+        statement = program.statements[name]
+        domain = at_parameters(statement.domain, sizes)
+        for position, index in enumerate(statement.indices):
             low, high = least(domain, position), greatest(domain, position)
             if index not in taken and low is not None and high is not None and high > low:
                 extents.setdefault(index, (high - low, low))
     if not extents:
         return None
-    name = max(extents, key=lambda index: extents[index][0])
-    return name, extents[name][1]
+    longest = max(extents, key=lambda index: extents[index][0])
+    return longest, extents[longest][1]

@@ -1,4 +1,4 @@
-"""Arrows: dependences between the dots of a picture, equal ones merged."""
+"""Arrows: dependences between the dots of a picture, with duplicates merged."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from polysched.plot.instances import Instances
 
 @dataclass(frozen=True, order=True)
 class Arrow:
-    """Pairs of instances at two places of which the sink depends on the source.
+    """A dependence between the instances at two places of a picture.
 
     Attributes:
+        start, end: the places of the source and of the sink.
         source, sink: the statements.
-        start, end: where their instances are.
-        kind: the kind of the dependence, as in a table: ``"flow"``.
-        reorderable: whether either may run first: two instances of a reduction of free order.
+        kind: the kind of the dependence, such as ``"flow"``.
+        reorderable: whether the pair may run in either order, as in an ``order="any"`` reduction.
     """
 
     start: Place
@@ -37,24 +37,24 @@ class Arrow:
         return DependenceKind(self.kind)
 
 
-def arrows(pairs: Iterable[Pairs], found: Sequence[Instances]) -> tuple[tuple[Arrow, ...], int]:
-    """The different arrows in the order of their places, and how many pairs are within a dot.
+def arrows(pairs: Iterable[Pairs], shown: Sequence[Instances]) -> tuple[tuple[Arrow, ...], int]:
+    """The distinct arrows, sorted by place, and the number of pairs within a single dot.
 
-    Pairs with an end that is not among the instances found are left out.
+    Pairs with an end that is not among the instances shown are left out.
     """
     places = {
-        one.statement: dict(zip(_tuples(one.rows), _tuples(one.places), strict=True))
-        for one in found
+        points.statement: dict(zip(_tuples(points.rows), _tuples(points.places), strict=True))
+        for points in shown
     }
     counted: Counter[Arrow] = Counter()
-    for one in pairs:
-        dependence = one.dependence
+    for group in pairs:
+        dependence = group.dependence
         source, sink = dependence.source.statement, dependence.sink.statement
-        for first, second in zip(_tuples(one.sources), _tuples(one.sinks), strict=True):
+        for first, second in zip(_tuples(group.sources), _tuples(group.sinks), strict=True):
             start, end = places[source].get(first), places[sink].get(second)
             if start is not None and end is not None:
-                kind, free = dependence.kind.value, dependence.reorderable
-                counted[Arrow(start, end, source, sink, kind, free)] += 1
+                kind, reorderable = dependence.kind.value, dependence.reorderable
+                counted[Arrow(start, end, source, sink, kind, reorderable)] += 1
     within = {arrow for arrow in counted if _is_within(arrow)}
     return tuple(sorted(set(counted) - within)), sum(counted[arrow] for arrow in within)
 

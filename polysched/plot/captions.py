@@ -1,4 +1,4 @@
-"""What is written around a picture."""
+"""Title, subtitle and tile labels of a picture."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from polysched.plot.view import Color
 
 
 def title(picture: Picture) -> str:
-    """The kernel and the verdict."""
+    """The title: the kernel and the verdict."""
     return f"{picture.kernel}: {picture.verdict.kind.value}"
 
 
 def subtitle(picture: Picture) -> tuple[str, ...]:
-    """What is shown at which sizes, what the colors mean, and what is not shown; some lines."""
+    """The subtitle lines: statements and sizes, the meaning of colors, and what is left out."""
     plural = "statements" if len(picture.statements) > 1 else "statement"
     sizes = [f"{name} = {value}" for name, value in picture.parameters.items()]
     first = f"{plural} {', '.join(picture.statements)}"
@@ -34,15 +34,15 @@ def _hidden(picture: Picture) -> list[str]:
         lines.append(f"only the instances at {fixed}")
     if picture.projected:
         most = max(dot.instances for dot in picture.dots)
-        told = "" if picture.color is Color.NONE else ", colored by the first to run"
+        coloring = "" if picture.color is Color.NONE else ", colored by the first to run"
         lines.append(
             f"projected along {', '.join(picture.projected)}: a dot is up to {most:,} "
-            f"instances{told}"
+            f"instances{coloring}"
         )
     return lines
 
 
 def tile_label(picture: Picture, tile: tuple[int, ...]) -> str:
-    """A tile by the values of its loops."""
+    """The label of a tile: the values of its loops."""
     values = zip(picture.tile, tile, strict=True)
     return f"tile {', '.join(f'{name} = {value}' for name, value in values)}"

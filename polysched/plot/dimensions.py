@@ -1,4 +1,4 @@
-"""The dimensions of a picture: which names there are, what they mean, which two to take."""
+"""The dimensions of a picture: resolve their names, and choose two by default."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from polysched.schedule.program import Program, base_name
 
 
 def chosen_statements(program: Program, names: Sequence[str]) -> tuple[str, ...]:
-    """The statements to show: those named, else those of the kernel that no step has replaced.
+    """The statements to show: the named ones, else the kernel's statements that still exist.
 
     Raises:
-        PlotError: there is no such statement.
+        PlotError: a name is not a statement.
     """
     for name in names:
         if name not in program.statements:
@@ -28,38 +28,44 @@ def chosen_statements(program: Program, names: Sequence[str]) -> tuple[str, ...]
 
 
 def coordinate(program: Program, statement: str, name: str) -> isl.PwAff | None:
-    """A dimension of one statement as a function of its instances; None if it has none so named."""
-    found = program.statements[statement]
-    if name in found.indices:
-        return to_pw_aff(Index(name), found.domain.get_space())
+    """A dimension as a function of a statement's instances; None if the statement lacks it."""
+    declared = program.statements[statement]
+    if name in declared.indices:
+        return to_pw_aff(Index(name), declared.domain.get_space())
     return loop_value(program, statement, name)
 
 
 def loop_value(program: Program, statement: str, name: str) -> isl.PwAff | None:
-    """A loop as a function of a statement's instances; None if no loop around it is so named."""
-    around = path(program.tree, statement)
-    wanted = base_name(name)
-    return next((loop.values[statement] for loop in around if loop.name == wanted), None)
+    """A loop's value as a function of a statement's instances; None if no such loop encloses it."""
+    enclosing = path(program.tree, statement)
+    loop_name = base_name(name)
+    return next((loop.values[statement] for loop in enclosing if loop.name == loop_name), None)
 
 
 def require_dimensions(
-    program: Program, shown: Sequence[str], names: Sequence[str], what: str
+    program: Program, shown: Sequence[str], names: Sequence[str], kind: str
 ) -> None:
-    """Check that every name is a dimension of one of the statements shown at least.
+    """Check that every name is a dimension of at least one of the statements shown.
+
+    Args:
+        program: the scheduled program.
+        shown: the statements in the picture.
+        names: the names to check.
+        kind: the kind of dimension in the message.
 
     Raises:
-        PlotError: it is not; the message shows what there is.
+        PlotError: a name is not a dimension; the message suggests known names.
     """
-    indices = [index for one in shown for index in program.statements[one].indices]
+    indices = [index for name in shown for index in program.statements[name].indices]
     known = [*indices, *_loop_names(program, shown)]
-    _require(program, shown, names, coordinate, f"no {what}", "an index or a loop", known)
+    _require(program, shown, names, coordinate, f"no {kind}", "an index or a loop", known)
 
 
 def require_loops(program: Program, shown: Sequence[str], names: Sequence[str]) -> None:
-    """Check that every name is a loop around one of the statements shown at least.
+    """Check that every name is a loop around at least one of the statements shown.
 
     Raises:
-        PlotError: it is not; the message shows what there is.
+        PlotError: a name is not a loop; the message suggests known names.
     """
     known = _loop_names(program, shown)
     _require(program, shown, names, loop_value, "no loop", "a loop of the schedule", known)
@@ -81,15 +87,15 @@ def _require(
                 f"no statement '{owner}' (in '{name}'){suggestion(owner, program.statements)}"
             )
         if all(find(program, statement, name) is None for statement in shown):
-            whose = " or ".join(f"'{statement}'" for statement in shown)
+            statements = " or ".join(f"'{statement}'" for statement in shown)
             raise PlotError(
-                f"{missing} '{name}' of statement {whose}: expected {expected}"
+                f"{missing} '{name}' of statement {statements}: expected {expected}"
                 f"{suggestion(name, known)}"
             )
 
 
 def _loop_names(program: Program, shown: Sequence[str]) -> list[str]:
-    return [loop.name for one in shown for loop in path(program.tree, one)]
+    return [loop.name for statement in shown for loop in path(program.tree, statement)]
 
 
 def chosen_dimensions(
@@ -99,19 +105,20 @@ def chosen_dimensions(
     at: Sequence[str],
     violation: Violation | None,
 ) -> tuple[str, ...]:
-    """One or two dimensions: those named, else indices in which most can be seen.
+    """Choose one or two dimensions as axes: the named ones, else by rank.
 
-    These are indices of the deepest statement that are not fixed; if there is a witness only those
-    that both its instances have, first those in which they differ; then those that most statements
-    share.
+    Candidates are the indices of the deepest statement that are not fixed. If there is a witness,
+    only indices that both its instances have are candidates, and those in which the instances
+    differ rank first. After that, indices that more statements share rank first.
 
     Raises:
-        PlotError: a name is unknown, there are too many, or there is nothing to choose from.
+        PlotError: a name is unknown, there are too many names, or there is no candidate.
     """
     if names:
         if len(names) > 2 or len(set(names)) < len(names):
             raise PlotError(
-                f"dimensions {', '.join(names)}; expected one or two different ones: fix the others"
+                f"dimensions {', '.join(names)}; expected one or two different dimensions: fix the "
+                "others"
             )
         require_dimensions(program, shown, names, "dimension")
         both = sorted(set(names) & set(at))
@@ -119,38 +126,41 @@ def chosen_dimensions(
             raise PlotError(f"dimension '{both[0]}' is an axis and cannot be fixed as well")
         return tuple(names)
     deepest = max(
-        (program.statements[name] for name in shown), key=lambda one: len(one.indices), default=None
+        (program.statements[name] for name in shown),
+        key=lambda statement: len(statement.indices),
+        default=None,
     )
-    free = [] if deepest is None else [one for one in deepest.indices if one not in at]
+    free = [] if deepest is None else [index for index in deepest.indices if index not in at]
     if not free:
         raise PlotError(
             f"{' and '.join(map(repr, shown)) or 'the schedule'} has no free index to plot; "
             "expected a statement inside a loop"
         )
     pair = _witnesses(program, shown, violation)
-    shared = [one for one in free if all(one in values for values in pair)] or free
-    counts = {one: sum(one in program.statements[s].indices for s in shown) for one in free}
-    ranked = sorted(shared, key=lambda one: (not _differs(pair, one), -counts[one]))[:2]
-    return tuple(one for one in free if one in ranked)
+    shared = [index for index in free if all(index in values for values in pair)] or free
+    counts = {index: sum(index in program.statements[s].indices for s in shown) for index in free}
+    ranked = sorted(shared, key=lambda index: (not _differs(pair, index), -counts[index]))[:2]
+    return tuple(index for index in free if index in ranked)
 
 
 def _witnesses(
     program: Program, shown: Sequence[str], violation: Violation | None
 ) -> list[dict[str, int]]:
-    """The instances of a witness that are of statements shown: their indices by name."""
+    """The index values, by name, of the witness instances whose statements are shown."""
     if violation is None:
         return []
     return [
-        dict(zip(_indices(program, one, violation), one.instance, strict=True))
-        for one in (violation.witness.source, violation.witness.sink)
-        if one is not None and one.statement in shown
+        dict(zip(_indices(program, occurrence, violation), occurrence.instance, strict=True))
+        for occurrence in (violation.witness.source, violation.witness.sink)
+        if occurrence is not None and occurrence.statement in shown
     ]
 
 
-def _indices(program: Program, one: Occurrence, violation: Violation) -> tuple[str, ...]:
-    """Names of an instance's indices: of a fault of the kernel those declared, without tiles."""
-    declared = program.kernel.statements.get(one.statement) if violation.in_kernel else None
-    return (declared or program.statements[one.statement]).indices
+def _indices(program: Program, occurrence: Occurrence, violation: Violation) -> tuple[str, ...]:
+    """The index names of an instance: as declared if the fault is in the kernel itself."""
+    name = occurrence.statement
+    declared = program.kernel.statements.get(name) if violation.in_kernel else None
+    return (declared or program.statements[name]).indices
 
 
 def _differs(pair: list[dict[str, int]], index: str) -> bool:
@@ -158,9 +168,9 @@ def _differs(pair: list[dict[str, int]], index: str) -> bool:
 
 
 def tile_loops(program: Program, statement: str) -> tuple[str, ...]:
-    """The loops over tiles around a statement, the outermost first.
+    """The tile loops around a statement, the outermost first.
 
-    These are the loops whose value sees the indices rounded down only, such as ``floor(i / 8)``:
+    A tile loop's value depends on the indices only through floors, such as ``floor(i / 8)``, so
     neighboring instances share it.
     """
     return tuple(
@@ -186,7 +196,7 @@ def _sees_index(function: isl.Aff) -> bool:
 
 
 def _rounds(function: isl.Aff) -> bool:
-    """Whether a floor that depends on an index takes part."""
+    """Whether a function contains a floor that depends on an index."""
     count = function.dim(isl.dim_type.div)
     indices = function.dim(isl.dim_type.in_)
     return any(

@@ -1,10 +1,10 @@
-"""Direct dependences: those from which all others follow.
+"""Direct dependences: the transitive reduction of the memory-based dependences.
 
-A memory-based dependence relates all ordered pairs on one element; of ten sweeps over an array the
-first would have an arrow to each of the others. A picture shows the nearest: a read depends on the
-last write before it (flow), a write on the last write before it (output), and on a read depends the
-first write after it (anti). The other pairs follow from these, one after the other. What only *may*
-depend, because a subscript depends on data, does not hide what does.
+A memory-based dependence relates all ordered pairs of accesses to an element, so the first of ten
+sweeps over an array would have an arrow to each of the others. A picture shows only the nearest
+pairs: from the last write before a read (flow), from the last write before a write (output), and
+from a read to the first write after it (anti). All other pairs follow from these by transitivity.
+A *may* dependence, whose subscripts depend on data, does not hide a certain dependence.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from polysched.plot.instances import enumerated
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Instances that depend on each other directly, n pairs of one dependence.
+    """The n direct pairs of one dependence.
 
     Attributes:
-        sources, sinks: the values of their statements' indices, shape (n, indices).
+        dependence: the dependence.
+        sources, sinks: the index values of both instances of each pair, shape (n, indices).
     """
 
     dependence: Dependence
@@ -42,14 +43,16 @@ def direct_pairs(
     domains: Mapping[str, isl.Set],
     parameters: Mapping[str, int],
 ) -> tuple[Pairs, ...]:
-    """The direct pairs of memory-based dependences, at the given sizes.
+    """Enumerate the direct pairs of memory-based dependences, at the given sizes.
 
     Args:
-        body, statements: the program as declared, whose order says what is nearest.
-        domains: the instances between which pairs are wanted, by statement.
+        dependences: the dependences of the declared program.
+        body, statements: the declared program, whose order defines which pair is nearest.
+        domains: the instances that are shown, by statement.
+        parameters: the values of the parameters.
 
     Raises:
-        TooManyInstancesError: there are too many.
+        TooManyInstancesError: there are too many instances.
     """
     times = timestamps(body, statements)
     groups: dict[tuple[object, ...], list[Dependence]] = {}
@@ -61,7 +64,7 @@ def direct_pairs(
 
 
 def _group(dependence: Dependence) -> tuple[object, ...]:
-    """What is alike for dependences of which an instance has only one nearest."""
+    """The key of dependences that compete: an instance has one nearest partner in the group."""
     return (dependence.kind, dependence.array, _fixed_end(dependence), dependence.may)
 
 
@@ -75,18 +78,22 @@ def _nearest(
     domains: Mapping[str, isl.Set],
     parameters: Mapping[str, int],
 ) -> Iterable[Pairs]:
-    """For every instance at the fixed end the nearest at the other end."""
+    """For every instance at the fixed end, the nearest instance at the other end.
+
+    The fixed end is the read of an anti dependence, else the sink.
+    """
     if _fixed_end(group[0]).statement not in domains:
         return
     anti = group[0].kind is DependenceKind.ANTI
-    fixed = [_at(_from_fixed(one), parameters) for one in group]
-    clocks = [_at(times[(one.sink if anti else one.source).statement], parameters) for one in group]
+    fixed = [_at(_from_fixed(dependence), parameters) for dependence in group]
+    far_ends = [dependence.sink if anti else dependence.source for dependence in group]
+    clocks = [_at(times[reference.statement], parameters) for reference in far_ends]
     reached = fixed[0].apply_range(clocks[0])
     for relation, clock in zip(fixed[1:], clocks[1:], strict=True):
         reached = reached.union(relation.apply_range(clock))
     best = reached.lexmin() if anti else reached.lexmax()
-    for one, relation, clock in zip(group, fixed, clocks, strict=True):
-        near, far = (one.source, one.sink) if anti else (one.sink, one.source)
+    for dependence, relation, clock, far in zip(group, fixed, clocks, far_ends, strict=True):
+        near = _fixed_end(dependence)
         if far.statement not in domains:
             continue
         pairs = best.apply_range(clock.reverse()).intersect(relation)
@@ -94,8 +101,8 @@ def _nearest(
         pairs = _at(pairs.intersect_range(domains[far.statement]), parameters)
         if pairs.is_empty():
             continue
-        known, other = _enumerated(pairs, one, parameters)
-        yield Pairs(one, known, other) if anti else Pairs(one, other, known)
+        known, other = _enumerated(pairs, dependence, parameters)
+        yield Pairs(dependence, known, other) if anti else Pairs(dependence, other, known)
 
 
 def _from_fixed(dependence: Dependence) -> isl.Map:
@@ -114,7 +121,7 @@ def _at(relation: isl.Map, parameters: Mapping[str, int]) -> isl.Map:
 def _enumerated(
     pairs: isl.Map, dependence: Dependence, parameters: Mapping[str, int]
 ) -> tuple[Points, Points]:
-    """All pairs of a relation that gives each instance one other."""
+    """Enumerate the pairs of a relation that is a function of the fixed end."""
     count = pairs.dim(isl.dim_type.in_)
     for position in range(count):
         pairs = pairs.set_dim_name(isl.dim_type.in_, position, f"x{position}")

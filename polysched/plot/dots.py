@@ -1,4 +1,4 @@
-"""Dots: where the instances of statements are in a picture."""
+"""Dots: the instances of a statement at each place of a picture."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeAlias
 from polysched.plot.instances import Instances
 
 Place: TypeAlias = tuple[int, ...]
-"""The values of a picture's one or two dimensions."""
+"""A position in a picture: the values of its one or two dimensions."""
 
 
 @dataclass(frozen=True)
@@ -17,10 +17,12 @@ class Dot:
     """All instances of one statement at one place.
 
     Attributes:
-        instances: how many there are: several where other dimensions are projected out.
-        order: when the first of them runs, a rank from 0 among all instances; instances that run
-            together, as lanes of a vector, have the same.
-        tile: the tile of that instance.
+        statement: the statement.
+        place: the place.
+        instances: the number of instances; more than 1 if other dimensions are projected out.
+        order: the execution rank of the first of them, from 0; instances that run together, as
+            lanes of a vector, have equal ranks.
+        tile: the tile of that first instance.
     """
 
     statement: str
@@ -30,24 +32,24 @@ class Dot:
     tile: tuple[int, ...]
 
 
-def dots(found: Iterable[Instances]) -> tuple[Dot, ...]:
-    """The instances by statement and place, in the order in which the first of each runs."""
-    placed = [dot for one in found for dot in _dots(one)]
+def dots(shown: Iterable[Instances]) -> tuple[Dot, ...]:
+    """Group instances by statement and place, in execution order of the first of each group."""
+    placed = [dot for instances in shown for dot in _dots(instances)]
     return tuple(sorted(placed, key=lambda dot: (dot.order, dot.place)))
 
 
-def _dots(found: Instances) -> Iterable[Dot]:
+def _dots(instances: Instances) -> Iterable[Dot]:
     counts: dict[Place, int] = {}
     first: dict[Place, tuple[int, tuple[int, ...]]] = {}
     for place, order, tile in zip(
-        map(tuple, found.places.tolist()),
-        found.order.tolist(),
-        map(tuple, found.tiles.tolist()),
+        map(tuple, instances.places.tolist()),
+        instances.order.tolist(),
+        map(tuple, instances.tiles.tolist()),
         strict=True,
     ):
         counts[place] = counts.get(place, 0) + 1
         first[place] = min(first.get(place, (order, tile)), (order, tile))
     return [
-        Dot(found.statement, place, counts[place], order, tile)
+        Dot(instances.statement, place, counts[place], order, tile)
         for place, (order, tile) in first.items()
     ]

@@ -1,7 +1,7 @@
-"""Drawing a picture with matplotlib, an optional library: use :mod:`polysched.plot.figure`, which
-says so if it is missing.
+"""Draw a picture with matplotlib.
 
-Nothing here touches matplotlib's global state (pyplot), so that figures can be made anywhere.
+Matplotlib is optional. Use :mod:`polysched.plot.figure`, which raises a helpful error if it is
+missing. This module does not touch matplotlib's global state (pyplot), so it works in any program.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from polysched.plot.view import Color
 
 
 def draw(picture: Picture) -> Figure:
-    """The picture as a figure of matplotlib, which notebooks show and ``savefig`` writes."""
+    """Draw a picture as a matplotlib figure, which notebooks show and ``savefig`` writes."""
     placed = frame(picture)
     figure = Figure(figsize=placed.size, layout="compressed")
     axes = figure.add_subplot()
@@ -71,7 +71,7 @@ def _draw_arrows(axes: Axes, picture: Picture, placed: Frame) -> None:
 
 
 def _passes_a_dot(arrow: Arrow) -> bool:
-    """Whether a straight arrow would run over other dots."""
+    """Whether a straight arrow would pass over places between its ends."""
     steps = [end - start for start, end in zip(arrow.start, arrow.end, strict=True)]
     return math.gcd(*steps) > 1
 
@@ -170,7 +170,7 @@ def _draw_marks(axes: Axes, picture: Picture, placed: Frame) -> None:
 
 
 def _sides(positions: list[tuple[float, float]]) -> list[int]:
-    """For each mark whether its label is above (1) or below (-1): away from the other."""
+    """For each mark, whether its label goes above (1) or below (-1): away from the other mark."""
     if len(positions) < 2:
         return [1] * len(positions)
     return [1, -1] if positions[0][1] >= positions[1][1] else [-1, 1]

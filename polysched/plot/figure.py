@@ -1,6 +1,4 @@
-"""From a schedule to a figure, and from a figure to a file: where matplotlib, which is optional, is
-asked for.
-"""
+"""Plot a schedule as a matplotlib figure, and save figures; checks that matplotlib is installed."""
 
 from __future__ import annotations
 
@@ -20,15 +18,16 @@ if TYPE_CHECKING:
 FORMATS = ("png", "svg", "pdf")
 
 _RESOLUTION = 160
-"""Dots an inch of a PNG."""
+"""Resolution of PNG files in dots per inch."""
 
 
 def plot(schedule: Schedule, view: View | None = None, *, verdict: Verdict | None = None) -> Figure:
-    """A figure of a schedule, which need not be legal; a notebook shows it.
+    """Plot a schedule, which need not be legal, as a figure, which notebooks show.
 
     Args:
-        view: what to show; see :class:`polysched.plot.view.View`.
-        verdict: the checker's answer if it is known already.
+        schedule: the schedule.
+        view: options of the picture; see :class:`polysched.plot.view.View`.
+        verdict: the checker's verdict, if already known.
 
     Raises:
         PlotError: matplotlib is missing, a name is unknown, or the domain is too large.
@@ -39,7 +38,7 @@ def plot(schedule: Schedule, view: View | None = None, *, verdict: Verdict | Non
 
 
 def require_matplotlib() -> None:
-    """Check that pictures can be drawn.
+    """Check that matplotlib is installed.
 
     Raises:
         PlotError: matplotlib is missing.
@@ -51,7 +50,7 @@ def require_matplotlib() -> None:
 
 
 def drawn(shown: Picture) -> Figure:
-    """A picture as a figure.
+    """Draw a picture as a matplotlib figure.
 
     Raises:
         PlotError: matplotlib is missing.
@@ -63,22 +62,22 @@ def drawn(shown: Picture) -> Figure:
 
 
 def picture_format(path: Path) -> str:
-    """The format that a file's name asks for.
+    """The image format of a file, from its extension.
 
     Raises:
-        PlotError: its extension is none of those known.
+        PlotError: the extension is unknown.
     """
     extension = path.suffix.removeprefix(".").lower()
     if extension not in FORMATS:
-        endings = ", ".join(f".{one}" for one in FORMATS)
+        endings = ", ".join(f".{extension}" for extension in FORMATS)
         raise PlotError(f"cannot write a picture to '{path}'; expected a name ending in {endings}")
     return extension
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure to a file; its extension says the format.
+    """Write a figure to a file in the format of its extension.
 
-    The same figure gives the same file, to the byte.
+    The output is deterministic: equal figures give identical files.
 
     Raises:
         PlotError: the extension is unknown, or the file cannot be written.
@@ -91,7 +90,7 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def svg_text(figure: Figure) -> str:
-    """A figure as an SVG element to be put into HTML, its labels as text."""
+    """Render a figure as an SVG element for HTML, with labels as text."""
     text = _rendered(figure, "svg").decode()
     return text[text.index("<svg") :]
 
@@ -99,7 +98,7 @@ def svg_text(figure: Figure) -> str:
 def _rendered(figure: Figure, file_format: str) -> bytes:
     from matplotlib import rc_context  # noqa: PLC0415  (the optional extra `plot`)
 
-    # No date in the file; in an SVG text stays text, and the names of its parts are not random.
+    # For identical files: no date, and a fixed salt for SVG ids. SVG text stays text, not outlines.
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": None}[file_format]
     buffer = io.BytesIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "polysched"}):

@@ -1,4 +1,4 @@
-"""The instances of statements in numbers: coordinates, when they run, in which tile."""
+"""Enumerate statement instances: their coordinates, execution ranks and tiles."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from polysched.plot.dimensions import coordinate, loop_value
 from polysched.schedule.program import Program
 
 INSTANCE_LIMIT = 200_000
-"""Instances of one statement that are enumerated: about a second."""
+"""Limit on the enumerated instances of one statement: about a second."""
 
 BOX_LIMIT = 4_000_000
-"""Points of the box around a domain that are looked through: about a second."""
+"""Limit on the points of a domain's bounding box, which are all tested: about a second."""
 
 
 class TooManyInstancesError(PlotError):
@@ -30,15 +30,15 @@ class TooManyInstancesError(PlotError):
 
 @dataclass(frozen=True, eq=False)
 class Instances:
-    """Instances of one statement, n of them.
+    """The n instances of one statement.
 
     Attributes:
         statement: the statement.
         rows: the values of its indices, shape (n, indices).
         places: the values of the picture's dimensions, shape (n, dimensions).
-        order: when each runs: ranks from 0 among all statements shown, equal where instances run
-            together as lanes of a vector; shape (n,).
-        tiles: the values of the loops over tiles, shape (n, loops).
+        order: execution ranks from 0 among all statements shown, shape (n,); instances that run
+            together as lanes of a vector have equal ranks.
+        tiles: the values of the tile loops, shape (n, loops).
     """
 
     statement: str
@@ -56,12 +56,15 @@ def instances(
     tile: Sequence[str],
     parameters: Mapping[str, int],
 ) -> tuple[Instances, ...]:
-    """The instances of the statements shown, at the given sizes.
+    """Enumerate the instances of the statements shown, at the given sizes.
 
     Args:
-        shown: statements that have all the dimensions.
-        at: dimensions that are fixed, for the statements that have them.
-        tile: the loops that make a tile; a statement without one of them has 0 for it.
+        program: the scheduled program.
+        shown: statements, all of which have all the dimensions.
+        dimensions: the axes of the picture.
+        at: fixed dimensions and their values; ignored for statements that lack them.
+        tile: the tile loops; a statement outside of such a loop has the value 0 for it.
+        parameters: the values of the parameters.
 
     Raises:
         TooManyInstancesError: there are too many to enumerate.
@@ -73,17 +76,17 @@ def instances(
             name,
             rows[name],
             _columns(
-                [coordinate(program, name, one) for one in dimensions], rows[name], parameters
+                [coordinate(program, name, axis) for axis in dimensions], rows[name], parameters
             ),
             rank,
-            _columns([loop_value(program, name, one) for one in tile], rows[name], parameters),
+            _columns([loop_value(program, name, loop) for loop in tile], rows[name], parameters),
         )
         for name, rank in zip(shown, ranks, strict=True)
     )
 
 
 def fixed_domain(program: Program, statement: str, at: Mapping[str, int]) -> isl.Set:
-    """The instances whose fixed dimensions have their values."""
+    """The instances of a statement at which the fixed dimensions have the given values."""
     domain = program.statements[statement].domain
     for name, value in at.items():
         function = coordinate(program, statement, name)
@@ -93,10 +96,10 @@ def fixed_domain(program: Program, statement: str, at: Mapping[str, int]) -> isl
 
 
 def enumerated(domain: isl.Set, statement: str, parameters: Mapping[str, int]) -> Points:
-    """All points of a domain, in lexicographic order: shape (n, indices).
+    """Enumerate the points of a domain in lexicographic order, shape (n, indices).
 
     Raises:
-        TooManyInstancesError: there are too many.
+        TooManyInstancesError: there are too many points.
     """
     size = box_size(domain, parameters)
     if size > BOX_LIMIT:
@@ -107,12 +110,12 @@ def enumerated(domain: isl.Set, statement: str, parameters: Mapping[str, int]) -
     return rows
 
 
-def _too_many(statement: str, what: str) -> str:
-    return f"the domain of statement '{statement}' is too large to plot: {what}"
+def _too_many(statement: str, count: str) -> str:
+    return f"the domain of statement '{statement}' is too large to plot: {count}"
 
 
 def box_size(domain: isl.Set, parameters: Mapping[str, int]) -> int:
-    """How many points the box around a domain has at the given sizes; 0 if it is empty."""
+    """Number of points of a domain's bounding box at the given sizes; 0 if it is empty."""
     fixed = at_parameters(domain, parameters)
     if fixed.is_empty():
         return 0
@@ -126,11 +129,14 @@ def box_size(domain: isl.Set, parameters: Mapping[str, int]) -> int:
 
 
 def _times(program: Program, statement: str, rows: Points, parameters: Mapping[str, int]) -> Points:
-    """When instances run, without lanes: they run together. Shape (n, length)."""
+    """Timestamps of instances without the vector loops, whose lanes run together.
+
+    The shape is (n, length of the timestamp).
+    """
     tree = executed(program.tree)
     lanes = sum(loop.kind is LoopKind.VECTOR for loop in path(tree, statement))
     columns = time_columns(tree, statement)
-    # In the executed tree vector loops stand directly around the leaf.
+    # In the executed tree, vector loops are the innermost.
     kept = columns[: len(columns) - lanes]
     result = np.empty((len(rows), len(kept)), np.int64)
     for position, column in enumerate(kept):
@@ -141,10 +147,10 @@ def _times(program: Program, statement: str, rows: Points, parameters: Mapping[s
 
 
 def _ranks(times: Sequence[Points]) -> list[Points]:
-    """The position of every time among all the different ones, in lexicographic order.
+    """Rank timestamps lexicographically; equal timestamps have equal ranks.
 
-    Times of two statements differ at a position in a sequence before one of them ends, so they may
-    be padded.
+    Timestamps are padded with zeros to one length. This keeps the order, because timestamps of two
+    statements differ at a sequence position before either of them ends.
     """
     length = max(time.shape[1] for time in times)
     padded = [np.pad(time, ((0, 0), (0, length - time.shape[1]))) for time in times]
@@ -156,7 +162,7 @@ def _ranks(times: Sequence[Points]) -> list[Points]:
 def _columns(
     functions: Sequence[isl.PwAff | None], rows: Points, parameters: Mapping[str, int]
 ) -> Points:
-    """The values of functions at instances, a column each; 0 where there is no function."""
+    """The values of functions at instances, one column for each function; zeros for None."""
     result = np.zeros((len(rows), len(functions)), np.int64)
     for position, function in enumerate(functions):
         if function is not None:

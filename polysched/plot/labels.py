@@ -1,4 +1,4 @@
-"""The words around a drawing: heading, color bar and legend."""
+"""Heading, color bar and legend of a figure."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from polysched.plot.lines import INK, PATH_COLOR, RED, VERDICT_COLORS, line_of, 
 from polysched.plot.palette import ORDER_MAP, legend_tiles
 from polysched.plot.picture import Picture
 
-# Of the subtitle: letters that fit on an inch, and the height of a line in inches.
+# Subtitle: letters that fit in an inch, and the height of a line in inches.
 _LETTERS_PER_INCH = 15
 _LINE = 0.15
 
-# Of the legend: the width of a letter, and of the symbol before the text, in inches.
+# Legend: the width of a letter, and of the symbol before the text, in inches.
 _LEGEND_LETTER = 0.07
 _LEGEND_SYMBOL = 0.55
 
 
 def add_heading(figure: Figure, picture: Picture, placed: Frame) -> None:
-    """Write title and subtitle above everything else; the figure grows by as much."""
+    """Write title and subtitle above the axes, and enlarge the figure by their height."""
     width, height = placed.size
     lines = [
         part
@@ -52,7 +52,7 @@ def add_heading(figure: Figure, picture: Picture, placed: Frame) -> None:
 
 
 def add_order_bar(figure: Figure, axes: Axes, picture: Picture) -> None:
-    """Say beside the axes which color is when."""
+    """Add a color bar that maps colors to execution order."""
     last = max(dot.order for dot in picture.dots)
     bar = figure.colorbar(
         ScalarMappable(Normalize(0, max(last, 1)), ORDER_MAP), ax=axes, fraction=0.04, pad=0.02
@@ -64,7 +64,7 @@ def add_order_bar(figure: Figure, axes: Axes, picture: Picture) -> None:
 
 
 def add_legend(figure: Figure, picture: Picture, placed: Frame) -> None:
-    """Say below the axes what shapes, colors and lines mean; only those that are there."""
+    """Add a legend below the axes for the shapes, colors and lines that occur in the picture."""
     entries: list[tuple[Artist, str]] = []
     if len(picture.statements) > 1 and not placed.rows:
         entries += [
@@ -76,11 +76,13 @@ def add_legend(figure: Figure, picture: Picture, placed: Frame) -> None:
         for tile, color in legend_tiles(picture).items()
     ]
     for kind in DependenceKind:
-        for free in (False, True):
-            if any((one.dependence, one.reorderable) == (kind, free) for one in picture.arrows):
-                line = line_of(kind, reorderable=free)
+        for reorderable in (False, True):
+            key = (kind, reorderable)
+            if any((arrow.dependence, arrow.reorderable) == key for arrow in picture.arrows):
+                line = line_of(kind, reorderable=reorderable)
                 symbol = Line2D([], [], linestyle=line.style, color=line.color, alpha=line.alpha)
-                entries.append((symbol, f"{kind.value} dependence{', any order' if free else ''}"))
+                order = ", any order" if reorderable else ""
+                entries.append((symbol, f"{kind.value} dependence{order}"))
     if picture.has_path:
         entries.append((Line2D([], [], color=PATH_COLOR, alpha=0.5), "order of execution"))
     if picture.marks:

@@ -1,4 +1,4 @@
-"""How lines and dots look: colors, styles and shapes."""
+"""Styles of arrows and dots: colors, line styles and shapes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LineStyle: TypeAlias = tuple[float, Sequence[float]]
 
 @dataclass(frozen=True)
 class Line:
-    """How an arrow looks; ``bend`` is the height of its arc in its lengths."""
+    """Style of an arrow; ``bend`` is the height of its arc relative to its length."""
 
     style: LineStyle
     color: str
@@ -34,7 +34,7 @@ class Line:
     layer: float = 2.0
 
 
-# They bend apart where several kinds join the same dots.
+# Different bends keep the arrows of several kinds between the same dots apart.
 _LINES: Mapping[DependenceKind, Line] = MappingProxyType(
     {
         DependenceKind.FLOW: Line((0, ()), "#444444"),
@@ -47,11 +47,11 @@ PATH_COLOR = "#2171b5"
 
 
 def line_of(kind: DependenceKind, *, reorderable: bool) -> Line:
-    """A dependence that need not be kept in this order is paler."""
+    """The style of a dependence's arrow; paler if the pair may run in either order."""
     line = _LINES[kind]
     return replace(line, alpha=0.4) if reorderable else line
 
 
 def marker(position: int) -> str:
-    """The shape of the dots of one statement, by its position among those shown."""
+    """The dot shape of a statement, by its position among the statements shown."""
     return _MARKERS[position % len(_MARKERS)]

@@ -1,4 +1,4 @@
-"""Marks: the instances of a witness, where they are in a picture."""
+"""Marks: the places of a witness's instances in a picture."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polysched.schedule.program import Program
 
 @dataclass(frozen=True)
 class Mark:
-    """One instance of the witness; ``label`` is its name, ``S[0,1]``."""
+    """The mark of one instance of a witness; ``label`` is its name, such as ``S[0,1]``."""
 
     statement: str
     place: Place
@@ -24,33 +24,33 @@ class Mark:
 def marks(
     program: Program,
     violation: Violation | None,
-    found: Iterable[Instances],
+    shown: Iterable[Instances],
     sizes: Mapping[str, int],
 ) -> tuple[tuple[Mark, ...], tuple[str, ...]]:
-    """The instances of the witness, the source first, and in words why one is not there."""
+    """The marks of the witness, the source first, and notes on instances that are not shown."""
     if violation is None:
         return (), ()
     witness = violation.witness
     if not shows(program, violation, sizes):
-        given = ", ".join(f"{name} = {value}" for name, value in witness.parameters)
-        return (), (f"the witness of the violation is one at {given}, not at these sizes",)
-    places = {one.statement: one for one in found}
+        parameters = ", ".join(f"{name} = {value}" for name, value in witness.parameters)
+        return (), (f"the witness of the violation holds at {parameters}, not at these sizes",)
+    by_statement = {instances.statement: instances for instances in shown}
     marked, notes = [], []
-    for one in (witness.source, witness.sink):
-        if one is None:
+    for occurrence in (witness.source, witness.sink):
+        if occurrence is None:
             continue
-        place = _place(places.get(one.statement), one)
+        place = _place(by_statement.get(occurrence.statement), occurrence)
         if place is None:
-            notes.append(f"{one.name} of the witness is not in the picture")
+            notes.append(f"{occurrence.name} of the witness is not in the picture")
         else:
-            marked.append(Mark(one.statement, place, one.name))
+            marked.append(Mark(occurrence.statement, place, occurrence.name))
     return tuple(marked), tuple(notes)
 
 
-def _place(found: Instances | None, one: Occurrence) -> Place | None:
-    if found is None:
+def _place(instances: Instances | None, occurrence: Occurrence) -> Place | None:
+    if instances is None:
         return None
-    rows = [tuple(row) for row in found.rows.tolist()]
-    if one.instance not in rows:
+    rows = [tuple(row) for row in instances.rows.tolist()]
+    if occurrence.instance not in rows:
         return None
-    return tuple(found.places[rows.index(one.instance)].tolist())
+    return tuple(instances.places[rows.index(occurrence.instance)].tolist())

@@ -1,4 +1,4 @@
-"""Schedules and verdicts as HTML, which notebooks show by themselves (``_repr_html_``)."""
+"""HTML of schedules and verdicts for notebooks (``_repr_html_``)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from polysched.schedule.schedule import Schedule
 def schedule_html(schedule: Schedule, view: View | None = None) -> str:
     """A schedule as HTML: the verdict, the steps, a picture, the loops.
 
-    Whatever cannot be shown is replaced by the reason: a picture without matplotlib or of a domain
-    too large, loops that cannot be generated.
+    A part that cannot be shown is replaced by the reason: matplotlib is missing, the domain is too
+    large for a picture, or the loops cannot be generated.
 
     Args:
-        view: what the picture shows.
+        schedule: the schedule.
+        view: options of the picture.
     """
     verdict = check(schedule)
     return "\n".join(
@@ -40,7 +41,7 @@ def schedule_html(schedule: Schedule, view: View | None = None) -> str:
 
 
 def verdict_html(verdict: Verdict) -> str:
-    """A verdict as HTML: the word in its color; if the schedule is refused the reason."""
+    """A verdict as HTML: the verdict in its color, and the reason if it is not legal."""
     word = verdict.kind.value
     reason = verdict.reason.removeprefix(f"{word}: ")
     head = f'<b style="color: {VERDICT_COLORS[verdict.kind]}">{word}</b>'

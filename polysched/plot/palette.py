@@ -26,8 +26,8 @@ _TILES = (
     "#c7c7c7",
 )
 
-# So many colors further is the next tile along the first, second, ... loop over tiles: neighbors
-# differ even where there are more tiles than colors.
+# Step in the color list from a tile to the next along the first, second and third tile loop.
+# Neighboring tiles have different colors even if there are more tiles than colors.
 _STRIDES = (1, 3, 7)
 
 ORDER_MAP = "viridis"
@@ -48,9 +48,9 @@ def colors(picture: Picture) -> list[str]:
 
 
 def legend_tiles(picture: Picture) -> dict[tuple[int, ...], str]:
-    """The colors of the tiles in the order in which they run; empty if there are too many."""
-    found = _tile_colors(picture.dots) if picture.color is Color.TILE else {}
-    return found if len(found) <= len(_TILES) else {}
+    """The colors of the tiles, in execution order; empty if there are too many for a legend."""
+    tile_colors = _tile_colors(picture.dots) if picture.color is Color.TILE else {}
+    return tile_colors if len(tile_colors) <= len(_TILES) else {}
 
 
 def _tile_colors(dots: Sequence[Dot]) -> dict[tuple[int, ...], str]:
@@ -66,6 +66,6 @@ def _tile_colors(dots: Sequence[Dot]) -> dict[tuple[int, ...], str]:
 
 
 def is_dark(color: str) -> bool:
-    """Whether white text is easier to read on a color than black."""
+    """Whether white text is easier to read on a color than black text, by its luma."""
     red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
     return 0.299 * red + 0.587 * green + 0.114 * blue < 140

@@ -1,4 +1,4 @@
-"""A picture of a schedule in numbers: what :mod:`polysched.plot.draw` draws, and no more."""
+"""Compute the contents of a picture of a schedule, which :mod:`polysched.plot.draw` draws."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from polysched.schedule.program import Program
 from polysched.schedule.schedule import Schedule
 
 PLOT_QUOTA = 2_000_000
-"""Operations of isl for one picture."""
+"""Limit on isl's operations for one picture."""
 
 DOT_LIMIT = 10_000
 ARROW_LIMIT = 1_000
@@ -44,24 +44,24 @@ Names: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Picture:
-    """What a picture shows.
+    """The contents of a picture.
 
     Attributes:
         kernel: the kernel's name.
-        verdict: the answer of the checker.
-        statements: those shown, in the kernel's order.
-        dimensions: the names of the axes, the horizontal one first; if there is only one, the
-            statements stand above each other.
-        parameters: the sizes.
-        fixed: dimensions at a value.
-        projected: indices of the statements shown along which several instances are one dot.
-        color: what the color of a dot tells.
-        tile: the loops whose values make a tile.
-        has_path: whether the dots are to be joined in the order of execution.
-        dots: in the order in which the first instance of each runs.
-        arrows: direct dependences, merged.
-        marks: the instances of a witness, the source first; empty if there is none to be shown.
-        notes: what the picture leaves out, in words.
+        verdict: the checker's verdict.
+        statements: the statements shown, in the kernel's order.
+        dimensions: the names of the axes, the horizontal axis first; if there is only one, each
+            statement has a row of its own.
+        parameters: the values of the parameters.
+        fixed: the fixed dimensions and their values.
+        projected: indices that are projected out: instances that differ in them share a dot.
+        color: the property that the color of a dot shows.
+        tile: the tile loops.
+        has_path: whether the dots are connected in execution order.
+        dots: the dots, in execution order of the first instance of each.
+        arrows: direct dependences, with duplicates merged.
+        marks: the instances of the witness, the source first; empty without a witness to show.
+        notes: notes on what the picture leaves out.
     """
 
     kernel: str
@@ -84,14 +84,15 @@ class Picture:
 def picture(
     schedule: Schedule, view: View | None = None, *, verdict: Verdict | None = None
 ) -> Picture:
-    """What to show of a schedule, which need not be legal.
+    """Compute the picture of a schedule, which need not be legal.
 
     Everything is exact: all instances at the given sizes are enumerated, their order is that of the
-    final loop tree, and the arrows are dependences that the checker judges by.
+    final loop tree, and the arrows are the dependences that the checker uses.
 
     Args:
-        view: what to show; by default all statements in two dimensions.
-        verdict: the checker's answer if it is known already.
+        schedule: the schedule.
+        view: options of the picture; by default all statements in two dimensions.
+        verdict: the checker's verdict, if already known.
 
     Raises:
         PlotError: a name is unknown, or the domain is too large.
@@ -99,13 +100,13 @@ def picture(
     """
     if not isinstance(view, View | None):
         raise PlotError(f"the view is of type {type(view).__name__}; expected a View, or None")
-    chosen = View() if view is None else view
-    judged = check(schedule) if verdict is None else verdict
+    view = View() if view is None else view
+    verdict = check(schedule) if verdict is None else verdict
     try:
         with operation_quota(PLOT_QUOTA):
-            return _picture(schedule, chosen, judged)
+            return _picture(schedule, view, verdict)
     except (QuotaExceededError, isl.Error) as error:
-        names = chosen.statements or tuple(schedule.program.statements)
+        names = view.statements or tuple(schedule.program.statements)
         advice = ways_to_shrink(schedule.program, names, schedule.kernel.parameters)
         raise PlotError(f"the picture takes too long: {error}; {advice}") from None
 
@@ -121,27 +122,30 @@ def _picture(schedule: Schedule, view: View, verdict: Verdict) -> Picture:
     loops = tuple(dict.fromkeys(loop for name in shown for loop in tile[name]))
     if view.color is Color.TILE and not loops:
         raise PlotError(
-            f"no loop over tiles around {_either(shown)}: split or tile a loop, or name the loops "
-            "whose values make a tile"
+            f"no tile loop around {_either(shown)}: split or tile a loop, or name the tile loops "
+            "(tile=..., or --tile)"
         )
     sizes = chosen_sizes(program, shown, view.at, tile, view.sizes, violation)
     try:
-        found = instances(program, shown, dimensions, view.at, loops, sizes)
+        enumerated = instances(program, shown, dimensions, view.at, loops, sizes)
         pairs = _pairs(schedule, view, shown, sizes)
     except TooManyInstancesError as error:
         advice = ways_to_shrink(program, shown, sizes, dimensions, view.at)
         raise PlotError(f"{error}; {advice}") from None
-    placed = dots(found)
+    placed = dots(enumerated)
     if not placed:
-        raise PlotError(f"no instance of {_either(shown)} to plot at {_said(sizes, view.at)}")
+        raise PlotError(
+            f"no instance of {_either(shown)} to plot at {_values_text(sizes, view.at)}"
+        )
     if len(placed) > DOT_LIMIT:
         raise PlotError(
             f"the picture has {len(placed):,} dots; expected at most {DOT_LIMIT:,}: "
             f"{ways_to_shrink(program, shown, sizes)}"
         )
-    judged = schedule.programs[0] if violation is not None and violation.in_kernel else program
-    drawn, within = arrows(pairs, found)
-    marked, missing = marks(judged, violation, found, sizes)
+    is_kernel_fault = violation is not None and violation.in_kernel
+    faulty = schedule.programs[0] if is_kernel_fault else program
+    drawn, within = arrows(pairs, enumerated)
+    marked, missing = marks(faulty, violation, enumerated, sizes)
     return Picture(
         kernel=schedule.kernel.name,
         verdict=verdict,
@@ -169,26 +173,26 @@ def _parted(program: Program, named: Names, dimensions: Names) -> tuple[Names, N
     """The statements that have all the dimensions, and a note on each of the others.
 
     Raises:
-        PlotError: there is none.
+        PlotError: no statement has all the dimensions.
     """
     lacking = {
-        name: next(one for one in dimensions if coordinate(program, name, one) is None)
+        name: next(axis for axis in dimensions if coordinate(program, name, axis) is None)
         for name in named
-        if any(coordinate(program, name, one) is None for one in dimensions)
+        if any(coordinate(program, name, axis) is None for axis in dimensions)
     }
     shown = tuple(name for name in named if name not in lacking)
     if not shown:
         raise PlotError(
             f"no statement has both dimensions {' and '.join(map(repr, dimensions))}: "
-            + ", ".join(f"{name} has no '{one}'" for name, one in lacking.items())
+            + ", ".join(f"{name} has no '{axis}'" for name, axis in lacking.items())
         )
     return shown, tuple(
-        f"statement {name} has no {one} and is not shown" for name, one in lacking.items()
+        f"statement {name} has no {axis} and is not shown" for name, axis in lacking.items()
     )
 
 
 def _is_unchanged(schedule: Schedule, statement: str) -> bool:
-    """Whether the instances of a statement are those of the kernel, and not a step's."""
+    """Whether a statement has the same instances as in the declared kernel."""
     declared = schedule.kernel.statements.get(statement)
     present = schedule.program.statements[statement]
     return (
@@ -208,7 +212,11 @@ def _pairs(
         if _is_unchanged(schedule, name)
     }
     return direct_pairs(
-        [one for one in schedule.programs[0].dependences if one.kind in view.arrows],
+        [
+            dependence
+            for dependence in schedule.programs[0].dependences
+            if dependence.kind in view.arrows
+        ],
         schedule.kernel.body,
         schedule.kernel.statements,
         domains,
@@ -226,16 +234,17 @@ def _projected(
 
 
 def _parallel_notes(program: Program, shown: Names) -> Names:
-    """A word on loops that run in parallel: the order shown is one of many."""
-    around = [loop for name in shown for loop in path(program.tree, name)]
-    names = dict.fromkeys(loop.name for loop in around if loop.kind is LoopKind.PARALLEL)
+    """A note on each parallel loop, because the order shown is only one of many."""
+    enclosing = [loop for name in shown for loop in path(program.tree, name)]
+    names = dict.fromkeys(loop.name for loop in enclosing if loop.kind is LoopKind.PARALLEL)
     return tuple(f"loop {name} is parallel: its iterations may run in any order" for name in names)
 
 
 def _arrow_notes(pairs: tuple[Pairs, ...], count: int, within: int) -> Names:
+    uncertain = [group.dependence.array for group in pairs if group.dependence.may]
     notes = [
         f"arrows on {array} may hold or not: a subscript depends on data"
-        for array in dict.fromkeys(one.dependence.array for one in pairs if one.dependence.may)
+        for array in dict.fromkeys(uncertain)
     ]
     if count > ARROW_LIMIT:
         notes.append(f"the first {ARROW_LIMIT:,} of {count:,} arrows are shown")
@@ -249,5 +258,5 @@ def _either(names: Names) -> str:
     return " or ".join(f"'{name}'" for name in names)
 
 
-def _said(sizes: Mapping[str, int], at: Mapping[str, int]) -> str:
+def _values_text(sizes: Mapping[str, int], at: Mapping[str, int]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in {**sizes, **at}.items())

@@ -1,4 +1,4 @@
-"""Values for the parameters of a kernel with which a picture shows something and stays readable."""
+"""Choose parameter values with which a picture shows several tiles and stays readable."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from polysched.plot.instances import box_size, fixed_domain
 from polysched.schedule.program import Program
 
 _WANTED = (8, 12, 18, 24, 40, 72)
-"""Sizes that are tried: with the first that makes two tiles in each direction a picture is made."""
+"""Candidate sizes; the first with at least two tiles along every tile loop is used."""
 
 _SMALLER = (6, 5, 4, 3, 2, 1)
-"""Sizes that are tried if the first of the wanted ones makes too many instances."""
+"""Further candidates, for kernels that have too many instances at the sizes above."""
 
 _READABLE = 6_000
-"""The box of all instances that a chosen size may make."""
+"""Limit on the bounding boxes of all instances, in points, for chosen sizes."""
 
 
 def chosen_sizes(
@@ -39,14 +39,14 @@ def chosen_sizes(
     given: Mapping[str, int],
     violation: Violation | None,
 ) -> dict[str, int]:
-    """A value for every parameter: those given, and for the others small ones.
+    """Values of all parameters: the given ones, and small values for the others.
 
-    They satisfy the context, let every loop over tiles run twice if that takes no more than some
-    thousand instances, and keep the witness of a violation in the picture.
+    The values satisfy the context. They let every tile loop run at least twice, if that takes no
+    more than some thousand instances, and keep the witness of a violation in the picture.
 
     Raises:
-        PlotError: a name is no parameter.
-        CallError: the values given violate the context.
+        PlotError: a name is not a parameter.
+        CallError: the given values violate the context.
     """
     kernel = program.kernel
     for name in given:
@@ -79,17 +79,17 @@ def _checked(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]:
 
 
 def _near(kernel: Kernel, wanted: int, given: Mapping[str, int]) -> dict[str, int]:
-    """Values that satisfy the context, each as near to the wanted one as it can be.
+    """Values that satisfy the context, each as near to ``wanted`` as possible.
 
     Raises:
-        CallError: the values given violate the context.
+        CallError: the given values violate the context.
     """
     context = kernel.context
     for name, value in given.items():
         context = _with_value(context, name, value)
     if context.is_empty():
-        said = ", ".join(f"{name} = {value}" for name, value in given.items())
-        raise CallError(f"{said} violates the context {kernel.context}")
+        values_text = ", ".join(f"{name} = {value}" for name, value in given.items())
+        raise CallError(f"{values_text} violates the context {kernel.context}")
     chosen = dict(given)
     for name in kernel.parameters:
         if name not in chosen:
@@ -104,7 +104,7 @@ def _with_value(context: isl.Set, name: str, value: int) -> isl.Set:
 
 
 def _nearest(context: isl.Set, name: str, wanted: int) -> int:
-    """The value of a parameter next to the wanted one, the larger of two, by which some exist."""
+    """The least possible value of a parameter from ``wanted`` up, else the greatest below it."""
     position = context.find_dim_by_name(isl.dim_type.param, name)
     alone = isl.Set.from_params(context).insert_dims(isl.dim_type.set, 0, 1)
     alone = alone.equate(isl.dim_type.param, position, isl.dim_type.set, 0)
@@ -130,7 +130,7 @@ def _has_tiles(
     tile: Mapping[str, Sequence[str]],
     sizes: Mapping[str, int],
 ) -> bool:
-    """Whether every loop over tiles has two values or more."""
+    """Whether every tile loop has at least two values."""
     for name in shown:
         domain = fixed_domain(program, name, at)
         rows = points(domain, sizes) if tile[name] else None
@@ -144,31 +144,32 @@ def _has_tiles(
 
 
 def shows(program: Program, violation: Violation, sizes: Mapping[str, int]) -> bool:
-    """Whether the witness of a violation is one at other sizes too.
+    """Whether the witness of a violation is also a witness at other sizes.
 
-    It is if both instances exist there, run when the witness says, and one still depends on the
-    other. A witness of a single instance has to exist only.
+    This holds if both instances exist at these sizes, have the timestamps of the witness, and one
+    still depends on the other. The instance of a single-instance witness must exist and have its
+    timestamp.
     """
     witness = violation.witness
-    pair = [one for one in (witness.source, witness.sink) if one is not None]
+    pair = [instance for instance in (witness.source, witness.sink) if instance is not None]
     if dict(witness.parameters) == dict(sizes):
         return True
-    return all(_runs(program, one, sizes) for one in pair) and (
+    return all(_runs(program, instance, sizes) for instance in pair) and (
         len(pair) < 2
         or violation.dependence is None
-        or any(_relates(one, violation, sizes) for one in program.dependences)
+        or any(_relates(dependence, violation, sizes) for dependence in program.dependences)
     )
 
 
-def _runs(program: Program, one: Occurrence, sizes: Mapping[str, int]) -> bool:
-    statement = program.statements.get(one.statement)
+def _runs(program: Program, occurrence: Occurrence, sizes: Mapping[str, int]) -> bool:
+    statement = program.statements.get(occurrence.statement)
     if statement is None:
         return False
-    point = SmallPoint(_in_order(statement.domain, sizes), one.instance)
-    if not _holds(statement.domain, point):
+    point = SmallPoint(_in_order(statement.domain, sizes), occurrence.instance)
+    if not _contains(statement.domain, point):
         return False
-    around = path(executed(program.tree), one.statement)
-    return one.new is None or timestamp(around, statement, point) == one.new
+    enclosing = path(executed(program.tree), occurrence.statement)
+    return occurrence.new is None or timestamp(enclosing, statement, point) == occurrence.new
 
 
 def _relates(dependence: Dependence, violation: Violation, sizes: Mapping[str, int]) -> bool:
@@ -182,7 +183,7 @@ def _relates(dependence: Dependence, violation: Violation, sizes: Mapping[str, i
     ):
         return False
     pairs = dependence.relation.wrap().flatten()
-    return _holds(pairs, SmallPoint(_in_order(pairs, sizes), (*source.instance, *sink.instance)))
+    return _contains(pairs, SmallPoint(_in_order(pairs, sizes), (*source.instance, *sink.instance)))
 
 
 def _in_order(domain: isl.Set, sizes: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
@@ -191,7 +192,7 @@ def _in_order(domain: isl.Set, sizes: Mapping[str, int]) -> tuple[tuple[str, int
     return tuple((name, sizes[name]) for name in names)
 
 
-def _holds(domain: isl.Set, point: SmallPoint) -> bool:
+def _contains(domain: isl.Set, point: SmallPoint) -> bool:
     for position, (_, value) in enumerate(point.parameters):
         domain = domain.fix_val(isl.dim_type.param, position, isl.Val(value))
     for position, value in enumerate(point.values):

@@ -1,4 +1,4 @@
-"""What a picture is to show: the choices a person makes, all of them optional."""
+"""Options of a picture."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from polysched.dependence.relations import DependenceKind
 
 
 class Color(Enum):
-    """What the color of a dot tells."""
+    """The property that the color of a dot shows."""
 
     ORDER = "order"
     TILE = "tile"
@@ -20,22 +20,23 @@ class Color(Enum):
 
 @dataclass(frozen=True)
 class View:
-    """The choices.
+    """Options of a picture; all have defaults.
 
-    A dimension is named by an index of the statements, or, if no index has that name, by a loop of
-    the schedule. ``"statement.loop"`` always means the loop, as in steps: after a skew, loop ``i``
-    counts differently from index ``i``.
+    The name of a dimension is an index of the statements, or, if no index has that name, a loop of
+    the schedule. ``"statement.loop"`` always means the loop, as in steps. The two may differ: after
+    a skew, loop ``i`` has other values than index ``i``.
 
     Attributes:
-        statements: whose instances to show; empty: all of the kernel's.
-        dimensions: one or two dimensions, the horizontal axis first; empty: chosen.
-        at: dimensions that are fixed, each at a value. All others are projected out: one dot
-            stands for all instances that differ in them.
-        sizes: values of parameters; those not given are chosen.
-        color: what the color of a dot tells.
-        tile: the loops whose values make a tile; empty: the schedule's loops over tiles.
-        arrows: the kinds of dependences to show.
-        has_path: whether to join the dots in the order of execution.
+        statements: the statements to show; empty for all of the kernel.
+        dimensions: one or two dimensions as axes, the horizontal axis first; empty to choose them
+            automatically.
+        at: fixed dimensions and their values. Dimensions that are neither fixed nor axes are
+            projected out: all instances that differ only in them share one dot.
+        sizes: values of parameters; the others are chosen automatically.
+        color: the property that the color of a dot shows.
+        tile: the tile loops; empty for all tile loops of the schedule.
+        arrows: the kinds of dependences to draw as arrows.
+        has_path: whether to connect the dots in execution order.
     """
 
     statements: tuple[str, ...] = ()

@@ -189,7 +189,7 @@ def test_sarif_beside_json(polysched: Polysched, kernels: str, tmp_path: Path) -
     assert only["properties"] == {"polysched": json.loads(result.stdout)}
     both = polysched("check", f"{kernels}:illegal", "--json", "--sarif", "-")
     assert both.exit_code == 2
-    assert "--json and --sarif - both print to the standard output; take one" in both.stderr
+    assert "--json and --sarif - both print to the standard output; use one" in both.stderr
 
 
 def test_sarif_that_cannot_be_written(polysched: Polysched, kernels: str, tmp_path: Path) -> None:

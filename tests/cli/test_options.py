@@ -75,4 +75,4 @@ def test_options_of_races() -> None:
     assert run(race, ["--rounds", "3", "--seconds", "0.5"]).output == "3 rounds in 0.5 s\n"
     assert run(race, ["--rounds", "0"]).exit_code == 2
     assert isinstance(run(race, ["--machine", "zen6"]).exception, MachineError)
-    assert "Budget of the timed part of each size." in run(race, ["--help"]).output
+    assert "Time limit of the measurements of each size." in run(race, ["--help"]).output

@@ -66,7 +66,10 @@ def test_schedule_file(
         (("--at", "i"), "Invalid value for '--at': 'i' is not NAME=NUMBER"),
         (("--size", "n=8"), "error: kernel 'wavefront' has no parameter 'n'"),
         (("--color", "loops"), "'loops' is not one of 'order', 'tile', 'none'"),
-        (("--tile", "i"), "--tile says what a tile is: it needs --color tile, not order"),
+        (
+            ("--tile", "i"),
+            "--tile chooses the tiles of --color tile; it has no effect with --color order",
+        ),
         (("--arrows", "flow,ant"), "no kind of dependence 'ant'; did you mean 'anti'"),
         (("--arrows", "flow,none"), "no kind of dependence 'none'"),
     ],

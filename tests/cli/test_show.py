@@ -88,7 +88,7 @@ def test_options_of_the_dependences_alone(
 def test_the_graph_has_no_relations(polysched: Polysched, scale: str) -> None:
     result = polysched("show", scale, "--stage", "deps", "--dot", "--relations")
     assert result.exit_code == 2
-    assert "--relations adds to the table, and --dot prints none" in result.stderr
+    assert "--relations adds to the table, and --dot prints no table" in result.stderr
 
 
 def test_the_graph_of_the_scheduled_program(polysched: Polysched, write_file) -> None:

@@ -113,10 +113,8 @@ def test_folder(tmp_path: Path) -> None:
 
 def test_not_python(write_file: WriteFile) -> None:
     path = write_file("kernel.txt", "")
-    fails(
-        path, f"'{path}' is no Python file and no C file; expected FILE.py, FILE.py:NAME or FILE.c"
-    )
-    fails("", "is no Python file")
+    fails(path, f"'{path}' is not a Python or C file; expected FILE.py, FILE.py:NAME or FILE.c")
+    fails("", "is not a Python or C file")
 
 
 def test_nothing_after_the_colon(scale: str) -> None:
@@ -140,7 +138,7 @@ def test_class(write_file: WriteFile) -> None:
 
 def test_function_that_needs_more(write_file: WriteFile) -> None:
     path = write_file("a.py", "def make(kernel, lanes): ...\ndef other(*, kernel): ...\n")
-    fails(f"{path}:make", "needs 'kernel', 'lanes'; expected one whose parameters have defaults")
+    fails(f"{path}:make", "needs 'kernel', 'lanes'; expected a function whose parameters")
     fails(f"{path}:other", "needs 'kernel'; expected")
 
 

@@ -41,10 +41,10 @@ def test_an_index_of_this_kernel_is_fixed() -> None:
 
 def test_a_parameter_of_this_kernel_is_made_smaller() -> None:
     message = refusal(cube(None), View(sizes={"n": 90}))
-    assert "; take a smaller 'n' than 90 (--size n=...), or fix 'c' (at={'c': 0}, " in message
+    assert "; use a smaller 'n' than 90 (--size n=...), or fix 'c' (at={'c': 0}, " in message
     assert picture(cube(None), View(sizes={"n": 9})).parameters == {"n": 9}
     message = refusal(cube(None), View(sizes={"n": 150}, at={"a": 2}))
-    assert message.endswith("expected at most 10,000: take a smaller 'n' than 150 (--size n=...)")
+    assert message.endswith("expected at most 10,000: use a smaller 'n' than 150 (--size n=...)")
 
 
 def test_where_nothing_helps_but_another_kernel() -> None:

@@ -90,8 +90,8 @@ def test_indices_that_both_instances_of_a_witness_have_are_chosen() -> None:
 @pytest.mark.parametrize(
     ("names", "at", "message"),
     [
-        (("i", "j", "l"), (), "dimensions i, j, l; expected one or two different ones"),
-        (("i", "i"), (), "dimensions i, i; expected one or two different ones"),
+        (("i", "j", "l"), (), "dimensions i, j, l; expected one or two different dimensions"),
+        (("i", "i"), (), "dimensions i, i; expected one or two different dimensions"),
         (("i", "m"), (), "no dimension 'm' of statement 'init' or 'update'"),
         (("i", "j"), ("j",), "dimension 'j' is an axis and cannot be fixed as well"),
         ((), ("i", "j", "l"), "'init' and 'update' has no free index to plot"),

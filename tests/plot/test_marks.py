@@ -35,7 +35,7 @@ def test_sizes_at_which_it_is_no_witness() -> None:
     schedule = Schedule(seidel()).reorder("i", "s")
     assert marked(schedule, ("S",), ("s", "i"), {"t": 1, "n": 5}) == (
         (),
-        ("the witness of the violation is one at t = 2, n = 4, not at these sizes",),
+        ("the witness of the violation holds at t = 2, n = 4, not at these sizes",),
     )
 
 

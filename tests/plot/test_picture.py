@@ -167,7 +167,7 @@ def test_a_fault_of_the_kernel_is_marked() -> None:
         (View(dimensions=("k",)), "no dimension 'k' of statement 'P' or 'C'"),
         (View(at={"k": 0}), "no fixed dimension 'k' of statement 'P' or 'C'"),
         (View(color=Color.TILE, tile=("io",)), "no loop 'io' of statement 'P' or 'C'"),
-        (View(color=Color.TILE), "no loop over tiles around 'P' or 'C': split or tile a loop"),
+        (View(color=Color.TILE), "no tile loop around 'P' or 'C': split or tile a loop"),
         (View(sizes={"k": 0}), "kernel 'chain' has no parameter 'k'"),
         (View(sizes={"n": 0}), "no instance of 'P' or 'C' to plot at n = 0, m = 1"),
         (View(at={"i": 9}, sizes={"n": 8}), "no instance of .* to plot at n = 8, m = 1, i = 9"),

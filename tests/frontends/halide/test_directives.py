@@ -54,11 +54,11 @@ def test_a_tile_is_two_splits_and_an_order() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda stage: stage.split(x, xo, xi, 0), "f.split: 0 is no factor"),
+        (lambda stage: stage.split(x, xo, xi, 0), "f.split: 0 is not a valid factor"),
         (lambda stage: stage.split("x", xo, xi, 2), "f.split('x'): of type str; expected a Var"),
         (lambda stage: stage.reorder(x, 3), "f.reorder(3): of type int"),
-        (lambda stage: stage.vectorize(x, 2.5), "f.vectorize: 2.5 is no factor"),
-        (lambda stage: stage.unroll(x, True), "f.unroll: True is no factor"),
+        (lambda stage: stage.vectorize(x, 2.5), "f.vectorize: 2.5 is not a valid factor"),
+        (lambda stage: stage.unroll(x, True), "f.unroll: True is not a valid factor"),
         (lambda stage: stage.parallel(None), "f.parallel(None)"),
     ],
 )

@@ -54,9 +54,9 @@ FAULTS: dict[str, Callable[[], object]] = {
     "reads 'r_x' of a reduction domain": lambda: assign(
         Func("f"), x, ps.cast(RDom([(0, 3)]).x, ps.f32)
     ),
-    "reads 'y', which is none of its dimensions x": lambda: assign(Func("f"), x, y * 2),
-    "'f' has 2 dimensions; it is subscripted with 1": lambda: pure()[x],
-    "'f' has 2 dimensions; it is subscripted with 3": lambda: assign(pure(), (x, y, 0)),
+    "reads 'y', which is not one of its dimensions x": lambda: assign(Func("f"), x, y * 2),
+    "'f' has 2 dimensions, but 1 subscripts here": lambda: pure()[x],
+    "'f' has 2 dimensions, but 3 subscripts here": lambda: assign(pure(), (x, y, 0)),
     "subscript y; expected the Var 'x' of the pure definition": lambda: assign(pure(), (y, x)),
     "subscript (x + 1); expected the Var 'x'": lambda: assign(pure(), (x + 1, y)),
     "f has no update": lambda: pure().update(),
@@ -66,7 +66,7 @@ FAULTS: dict[str, Callable[[], object]] = {
     "image 'i' has 2 dimensions, so it has no channels()": lambda: ImageParam(
         "f32", 2, "i", ["w", 4]
     ).channels(),
-    "width() of image 'i', whose extents are those that are read; expected": lambda: ImageParam(
+    "width() of image 'i' is not declared: its extents are inferred": lambda: ImageParam(
         "f32", 2, "i"
     ).width(),
     "unknown element type 'f33'": lambda: ImageParam("f33", 2, "i"),

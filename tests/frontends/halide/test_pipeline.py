@@ -278,7 +278,7 @@ def whole_loop_of_unknown_size(across: Func, down: Func) -> None:
         (incomplete_order, "down has no variable 'yo'"),
         (directives_inline, "Func 'across' has directives and is computed inline"),
         (unknown_level, "across.compute_at: Func 'down' has no variable 'z'"),
-        (level_of_output, "Func 'down' is the output; expected no compute_at"),
+        (level_of_output, "Func 'down' is the output, so it cannot have compute_at"),
         (level_elsewhere, "Func 'other' is not computed in this pipeline"),
         (whole_loop_of_unknown_size, "the extent of 'x' is not known; expected a width"),
     ],
@@ -370,7 +370,7 @@ def unknown_policy() -> Any:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (read_before_beginning, "image 'image' is read from -1 on in dimension 0"),
+        (read_before_beginning, "image 'image' is read at subscripts from -1 in dimension 0"),
         (data_dependent, "subscript 'image[r_x]' depends on data"),
         (not_affine, "'(x * y)' is not affine"),
         (same_names, "two images have the name 'image'"),

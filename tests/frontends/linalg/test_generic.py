@@ -124,16 +124,16 @@ def bad(maps: Any = MATMUL, types: Any = PPR, body: Any = None, **options: Any) 
     ("text", "expected"),
     [
         ("(m, n, k) -> (m * k)", ("m * k", "one factor of a product")),
-        ("(m, n, k) -> (m, z)", ("z", "'z' is no dimension of the map")),
+        ("(m, n, k) -> (m, z)", ("z", "'z' is not a dimension of the map")),
         ("(m, n, k) -> (m floordiv n)", ("m floordiv n", "a divisor must be")),
         ("(m, n, k) -> (m mod 0)", ("m mod 0", "a divisor must be")),
         ("(m, n, k) -> (m / 2)", ("m / 2", "expected dimensions and integers")),
         ("(m, n, k) -> (m, 1.5)", ("1.5", "expected dimensions and integers")),
         ("(m, n, k) -> (m - 1)", ("m - 1", "this is -1 for some elements")),
         ("(m, n, k) -> (m, +)", (")", "the results cannot be read here")),
-        ("(m, n, k) - (m)", ("(m, n, k) - (m)", "this is no affine map")),
-        ("(m, 2, k) -> (m)", (" 2", "'2' is no name of a dimension")),
-        ("(m, m, k) -> (m)", (" m", "a second time")),
+        ("(m, n, k) - (m)", ("(m, n, k) - (m)", "this is not an affine map")),
+        ("(m, 2, k) -> (m)", (" 2", "'2' is not the name of a dimension")),
+        ("(m, m, k) -> (m)", (" m", "occurs twice")),
     ],
 )
 def test_messages_point_into_maps(text: str, expected: tuple[str, str]) -> None:
@@ -164,7 +164,7 @@ def test_messages_point_into_maps(text: str, expected: tuple[str, str]) -> None:
         ({"dtypes": None}, "dtypes is None; expected an element type, or a list"),
         ({"names": ["a"]}, "names=['a']; expected a list of 3"),
         ({"names": ["a", "a", "b"]}, "the name is taken already"),
-        ({"sizes": {"q": 3}}, "no dimension 'q' in sizes"),
+        ({"sizes": {"q": 3}}, "the maps have no dimension 'q', which sizes names"),
         ({"sizes": {"m": 1.5}}, "size 1.5 of 'm'"),
         ({"body": lambda a: a}, "the body cannot be called with 3 elements"),
         ({"body": lambda a, b, c: (a, b)}, "the body returns 2 values; expected 1"),
@@ -183,4 +183,4 @@ def test_an_output_computed_from_another() -> None:
         lambda x, a, b: (x, a),
         outputs=2,
     )
-    assert "output 1 is computed from an output before it" in message
+    assert "output 1 reads an earlier output" in message

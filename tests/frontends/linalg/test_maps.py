@@ -34,7 +34,7 @@ def test_names() -> None:
 
 @pytest.mark.parametrize("text", ["", "->", "(i) -> i", "() -> (", "(i)[ -> (i)", "(i) -> (i) x"])
 def test_what_is_no_map(text: str) -> None:
-    with pytest.raises(FrontendError, match="no affine map|cannot be read"):
+    with pytest.raises(FrontendError, match="not an affine map|cannot be read"):
         parse_map("map", text)
 
 

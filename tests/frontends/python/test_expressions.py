@@ -72,7 +72,9 @@ def test_bits_of_conditions_and_of_floats_are_refused() -> None:
 
     with pytest.raises(FrontendError, match="'~' of a condition"):
         read_kernel(complement)
-    with pytest.raises(FrontendError, match="numpy has no 'bitwise_and' of f32 and Python int"):
+    with pytest.raises(
+        FrontendError, match="numpy does not define 'bitwise_and' for f32 and Python int"
+    ):
         read_kernel(floats)
 
 

@@ -108,10 +108,10 @@ def test_the_absolute_value_of_an_index_stays_affine() -> None:
         (str, 1, "'str' cannot be called"),
         (5, 1, "5 cannot be called"),
         ([], 1, r"\[\] cannot be called"),
-        (np.sqrt, 2, "this has 2 arguments; expected 1"),
-        (np.where, 2, "this has 2 arguments; expected 3"),
-        (max, 1, "this has 1 arguments; expected at least two"),
-        (float, 2, "this has 2 arguments; expected 1"),
+        (np.sqrt, 2, "this call has 2 arguments; expected 1"),
+        (np.where, 2, "this call has 2 arguments; expected 3"),
+        (max, 1, "this call has 1 arguments; expected at least two"),
+        (float, 2, "this call has 2 arguments; expected 1"),
     ],
 )
 def test_what_cannot_be_called(function: Any, count: int, message: str) -> None:
@@ -153,5 +153,5 @@ def test_a_choice_of_python_s_may_be_of_several_types() -> None:
     found = functions.call(max, [Value(Load("x", (), as_dtype("f32"))), number(0)])
     assert found.dtype == as_dtype("f32")
     assert found.alternatives == (number(0),)
-    with pytest.raises(KernelError, match="this is f32 or Python int, as a branch decides"):
+    with pytest.raises(KernelError, match="a branch decides whether this is f32 or Python int"):
         functions.call(np.where, [Value(Load("c", (), boolean)), found, found])

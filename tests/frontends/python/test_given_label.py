@@ -49,8 +49,8 @@ def two_statements(x: "f32[n]"):
     ("function", "message"),
     [
         (no_name, "expected the name of the statement"),
-        (number_as_name, "expected a text for name= or order="),
-        (unknown_argument, "expected a text for name= or order="),
+        (number_as_name, "expected a string literal for name= or order="),
+        (unknown_argument, "expected a string literal for name= or order="),
         (two_statements, "statement 's' holds more than one assignment"),
     ],
 )

@@ -49,7 +49,7 @@ def test_a_message_points_into_the_function(function: Callable[..., object]) -> 
 
 @pytest.mark.parametrize("function", [np.sqrt, partial(print), len, 5, None.__class__])
 def test_what_is_no_function(function: object) -> None:
-    with pytest.raises(FrontendError, match="is no Python function"):
+    with pytest.raises(FrontendError, match="is not a Python function"):
         read_kernel(function)  # type: ignore[arg-type]
 
 
@@ -60,4 +60,4 @@ def test_a_lambda_is_no_definition() -> None:
 def test_a_function_without_source() -> None:
     names: dict[str, Callable[..., object]] = {}
     exec("def made(x): pass", names)
-    assert "the source of 'made' is not at hand" in message(names["made"])
+    assert "the source of 'made' is not available" in message(names["made"])

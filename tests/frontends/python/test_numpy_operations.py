@@ -54,8 +54,8 @@ def test_large_integers_of_different_types_are_compared_exactly() -> None:
 @pytest.mark.parametrize(
     ("function", "dtypes", "message"),
     [
-        (np.negative, (boolean,), "numpy has no 'negative' of bool"),
-        (np.bitwise_and, (f64, i64), "numpy has no 'bitwise_and' of f64 and i64"),
+        (np.negative, (boolean,), "numpy does not define 'negative' for bool"),
+        (np.bitwise_and, (f64, i64), "numpy does not define 'bitwise_and' for f64 and i64"),
         (np.sqrt, (as_dtype("i8"),), "in float16, which is not supported"),
         (np.power, (i64, u64), r"numpy computes|'\*\*' of integers|expected"),
     ],
