@@ -1,4 +1,4 @@
-"""Threads that write packed rows of parametric lengths: by hand for long, in the test suite briefly.
+"""Threads that write packed rows of parametric lengths, compared with the reference bit by bit.
 
 ``python -m tests.codegen.subbyte.threaded_rows --seconds 120`` runs every legal case again and
 again, on two and three threads, and compares each buffer of bytes with the reference. Every element
