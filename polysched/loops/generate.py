@@ -17,6 +17,7 @@ from polysched.ir.linear import Interval
 from polysched.ir.quota import QuotaExceededError, in_proportion, operation_quota
 from polysched.ir.tree import executed
 from polysched.loops.coverage import miscovered
+from polysched.loops.guarded import guarded_loops
 from polysched.loops.lifetimes import merge_lifetimes, timing
 from polysched.loops.nodes import LoopNode, LoopProgram
 from polysched.loops.peeling import peel
@@ -37,6 +38,13 @@ Most schedules take some 0.1 s of it, the dearest known ones 0.35 s. Skewed tile
 take minutes: there the operations are few but dear, and do not tell.
 """
 
+LAST_RESORTS = 16
+"""The two last ways get this many times the operations of the others, in the time that is left.
+
+A copy of a strided, modular footprint takes 3 to 9 million operations, and one or two seconds. With
+the operations of the other ways such an accepted schedule would have no loops.
+"""
+
 
 class _Way(Enum):
     """The ways to loops in the order in which they are tried."""
@@ -45,24 +53,26 @@ class _Way(Enum):
     ISOLATED = "isl isolates full tiles"
     PEELED = "isl generates whole nests, whose loops are cut afterwards"
     TOGETHER = "isl generates whole nests"
+    GUARDED = "loops over simple bounds, a condition at every assignment"
 
 
 @time_budget()
 def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgram:
     """Turn a scheduled program into loops with full and partial tiles apart.
 
-    Where sizes are literals the loops follow from intervals (:func:`scan`); isl generates the
-    others. What comes out is checked to run every instance exactly once. If it does not, or takes
-    too long, isl is asked in a simpler way: whole nests at a time, full and partial tiles together,
-    of which the full ones are parted afterwards as far as single loops can (:func:`peel`). A way
-    that is not the last one takes at most half of the time that the call has left.
+    If all sizes are literals, the loops follow from intervals (:func:`scan`); isl generates the
+    others. The loops are then proved to run every instance exactly once. If they do not, or if isl
+    takes too long, a simpler way is tried: isl generates whole nests, with full and partial tiles
+    together, and single loops are cut afterwards (:func:`peel`) or left alone. The last way needs
+    no AST generation (:func:`guarded_loops`): it is slow code, but nearly always to be had. Each
+    way but the last takes at most half of the time that the call has left.
 
     Args:
-        quota: twice what isl may spend in each way, in operations, on up to 100 statements. 0: no
-            limit.
+        quota: twice what isl may spend in each way, in operations, on up to 100 statements; the two
+            last ways get ``LAST_RESORTS`` times as much. 0: no limit.
 
     Raises:
-        LoweringError: isl gave up, or made something wrong or that the loop IR cannot say.
+        LoweringError: no way came to an end, or none gave loops that can be proved right.
     """
     kernel = program.kernel
     reasons = []
@@ -73,8 +83,9 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
                 wrong = miscovered(body, program.statements, kernel.context)
         except NotScannedError:
             continue
-        except (isl.Error, QuotaExceededError, KernelError) as error:
-            # KernelError: a bound or subscript has a literal beyond 64 bits.
+        except (isl.Error, QuotaExceededError, KernelError, LoweringError) as error:
+            # KernelError: a bound or subscript has a literal beyond 64 bits. LoweringError: isl cut
+            # a lifetime among threads, or left out a loop whose iteration a prefetch counts.
             reasons.append(str(error))
             continue
         if wrong is None:
@@ -90,8 +101,8 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
         reasons.append(f"statement '{wrong.statement}': the loops {wrong.what}, an error in isl")
     raise LoweringError(
         f"kernel '{kernel.name}': no loops could be generated and proved for this schedule. "
-        f"Full and partial tiles apart: {reasons[0]}. Together: {reasons[-1]}. Take other factors "
-        "or another order of loops"
+        f"Full and partial tiles apart: {reasons[0]}. Conditions in simple loops: {reasons[-1]}. "
+        "Take other factors or another order of loops"
     )
 
 
@@ -100,21 +111,26 @@ def _limit(way: _Way, operations: int, statements: int) -> AbstractContextManage
     if way is _Way.ISOLATED:
         seconds = ISOLATING_SECONDS * in_proportion(1, statements)
         return operation_quota(operations, seconds, of_processor=True)
-    return operation_quota(operations, 0 if way is _Way.TOGETHER else time_left() / 2)
+    if way in (_Way.TOGETHER, _Way.GUARDED):
+        operations *= LAST_RESORTS
+    return operation_quota(operations, 0 if way is _Way.GUARDED else time_left() / 2)
 
 
 def _read_back(program: Program, way: _Way) -> LoopNode:
     tree = executed(program.tree)
     iterators = iterator_names(tree)
-    if way is _Way.SCANNED:
-        known: dict[str, Interval] = {}
-        times = time_sets(program, tree)
-        body = scan(program, tree, times, iterators, requests(program, tree, iterators))
-    else:
-        ast, marks = isl_ast(program, tree, separated=way is _Way.ISOLATED)
+    asked = requests(program, tree, iterators)
+    known: dict[str, Interval] = {}
+    if way is not _Way.SCANNED:
         known = parameter_intervals(program.kernel.context, program.kernel.parameters)
-        asked = requests(program, tree, iterators)
-        body = read_ast(program, ast, marks, iterators, known, asked)
+    match way:
+        case _Way.SCANNED:
+            body = scan(program, tree, time_sets(program, tree), iterators, asked)
+        case _Way.GUARDED:
+            body = guarded_loops(program, tree, iterators, known, asked)
+        case _:
+            ast, marks = isl_ast(program, tree, separated=way is _Way.ISOLATED)
+            body = read_ast(program, ast, marks, iterators, known, asked)
     body = merge_lifetimes(body, timing(program, tree, known))
     return peel(body, known) if way is _Way.PEELED else body
 

@@ -224,7 +224,9 @@ def _kept_apart(program: Program, array: Array, conflicts: isl.Map) -> list[Depe
 def _storage(
     kind: DependenceKind, array: Array, source: Reference, sink: Reference, pairs: isl.Map
 ) -> Dependence:
-    return Dependence(kind, array.name, source, sink, pairs.coalesce(), storage=True)
+    # Coalescing eight pieces with unknown integer divisions has ended the process, inside of isl.
+    pairs = pairs.compute_divs().coalesce()
+    return Dependence(kind, array.name, source, sink, pairs, storage=True)
 
 
 def _ordered(node: Node, first: str, second: str, pairs: isl.Map) -> isl.Map:

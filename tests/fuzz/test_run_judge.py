@@ -1,12 +1,13 @@
 import pytest
 
+from polysched.errors import LoweringError
 from polysched.fuzz.judgment import NO_LOOPS, Finding, Judgment, Mode
 from polysched.fuzz.run_judge import UNSEEN, judge_run
 from polysched.fuzz.subject import Subject
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import i32
 from polysched.legality.check import check
 from polysched.legality.verdict import Verdict, VerdictKind
+from polysched.loops.nodes import LoopProgram
+from polysched.schedule.program import Program
 from polysched.schedule.schedule import Schedule
 from tests.legality.kernels import matmul
 from tests.support.kernels import chain, prefix
@@ -52,12 +53,10 @@ def test_refused_but_nothing_is_wrong() -> None:
     assert judged(Schedule(prefix()), refusal).remark == UNSEEN
 
 
-def test_instances_that_isl_loses_are_remarked() -> None:
-    """isl leaves out an element of the copy into the buffer; that is noticed, and no code made."""
-    build = KernelBuilder("lost")
-    n = build.parameter("N")
-    b = build.inout("B", i32, (3 * n + 10, 2 * n + 6))
-    with build.loops(j=n) as j, build.statement("S"):
-        b[j, j % 2] = b[0, j % 3 + 1]
-    schedule = Schedule(build.kernel()).promote("B", "j")
-    assert judged(schedule) == Judgment(Mode.RUN, VerdictKind.LEGAL, remark=NO_LOOPS)
+def test_a_schedule_without_loops_is_remarked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(_: Program) -> LoopProgram:
+        raise LoweringError("no loops could be generated")
+
+    monkeypatch.setattr("polysched.fuzz.run_judge.generate_loops", none)
+    found = judged(Schedule(prefix()))
+    assert found == Judgment(Mode.RUN, VerdictKind.LEGAL, remark=NO_LOOPS)

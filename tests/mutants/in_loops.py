@@ -11,8 +11,33 @@ FULL_RANGES_TESTS = ("tests/loops/test_full_ranges.py",)
 SCANNED_TESTS = ("tests/loops/test_scanning.py",)
 SEPARATED = ("tests/loops/test_separation.py",)
 GENERATE_TESTS = ("tests/loops/test_generate.py", "tests/schedule/test_split.py")
+GUARDED_TESTS = ("tests/loops/test_guarded.py",)
 
 MUTANTS = (
+    Mutant(
+        "guard-forgotten",
+        "the last way runs an assignment without its condition",
+        "polysched/loops/guarded.py",
+        "        return assign if condition == Constant(True) else If(condition, assign)",
+        "        return assign",
+        GUARDED_TESTS,
+    ),
+    Mutant(
+        "guarded-loop-one-short",
+        "the loops of the last way end one iteration early",
+        "polysched/loops/guarded.py",
+        "reduce(minimum, lowers), reduce(maximum, uppers) + 1",
+        "reduce(minimum, lowers), reduce(maximum, uppers)",
+        GUARDED_TESTS,
+    ),
+    Mutant(
+        "bounds-of-all-statements",
+        "a loop of the last way ends where the first of its statements does",
+        "polysched/loops/guarded.py",
+        "reduce(maximum, uppers) + 1",
+        "reduce(minimum, uppers) + 1",
+        GUARDED_TESTS,
+    ),
     Mutant(
         "last-iteration-lost",
         "< for <=: isl's loops end one iteration early",

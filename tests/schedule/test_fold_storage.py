@@ -373,3 +373,17 @@ def test_threads_do_not_store_at_once_what_nobody_reads() -> None:
     assert verdict.violation is not None
     assert verdict.violation.cause is Cause.THREADS
     assert verdict.violation.array == "t_folded"
+
+
+def test_pairs_of_many_pieces_do_not_end_the_process() -> None:
+    """Coalescing them with unknown integer divisions is a segmentation fault inside of isl."""
+    build = KernelBuilder("pieces")
+    n, m = build.parameter("N", minimum=0, maximum=4), build.parameter("M", minimum=1, maximum=4)
+    a, b = build.output("A", i32, (14, 14)), build.input("B", i32, (14, 22))
+    with build.loops(i=m, j=n) as (i, j):
+        with build.statement("S0"):
+            a[i, j] = 1
+        with build.loops(k=(i, m)) as k, build.statement("S1", order="any"):
+            a[i, j] *= b[(j + 1) % 3, (k + 1) % 3 + 8] - b[k, 2 * i + 6]
+    schedule = Schedule(build.kernel()).pack("B", "S1.i", into="packed")
+    assert schedule.fold_storage("packed", "d0", 3).program.folded
