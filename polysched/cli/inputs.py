@@ -68,8 +68,8 @@ def parameter_values(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]
     values = {name: sizes[name] for name in kernel.parameters}
     for condition in conditions_of(kernel.context):
         if not evaluate(condition.expression, values):
-            given = ", ".join(f"{name} = {value}" for name, value in values.items())
-            raise CallError(f"kernel '{kernel.name}' requires {condition.text}; got {given}")
+            received = ", ".join(f"{name} = {value}" for name, value in values.items())
+            raise CallError(f"kernel '{kernel.name}' requires {condition.text}; got {received}")
     return values
 
 
