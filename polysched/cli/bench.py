@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import click
 from rich.box import SIMPLE_HEAD
@@ -60,8 +61,23 @@ def _delays_table(delays: Sequence[Delay]) -> Table:
     return table
 
 
+class _Benches(click.Group):
+    """The benches; the old name of one is an error that gives the new name."""
+
+    RENAMED: ClassVar = {"bitcast": "pack-bits"}
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first argument names."""
+        if args and args[0] in self.RENAMED:
+            ctx.fail(f"'bench {args[0]}' is now 'bench {self.RENAMED[args[0]]}'.")
+        return super().resolve_command(ctx, args)
+
+
 @click.group(
     "bench",
+    cls=_Benches,
     commands=[compile_command, conv, gallery, legality, matmul, pack_bits, transpose],
 )
 @click.pass_context

@@ -66,3 +66,9 @@ def test_bad_input(arguments: tuple[str, ...], message: str, polysched: Polysche
     result = polysched("bench", "pack-bits", *arguments)
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())
+
+
+def test_the_old_name_gives_the_new_one(polysched: Polysched) -> None:
+    result = polysched("bench", "bitcast", "--type", "u4")
+    assert result.exit_code == 2
+    assert "'bench bitcast' is now 'bench pack-bits'." in result.stderr
