@@ -24,7 +24,7 @@ from polysched.bench.race import Result
 from polysched.bench.torch_libraries import torch_kernels
 from polysched.errors import BenchError
 from polysched.library.matmul.call import matmul
-from polysched.library.matmul.routing import route
+from polysched.library.matmul.dispatch import dispatch
 from polysched.library.matmul.views import operand_of
 from polysched.machine.description import Machine
 from polysched.runtime.memory import aligned_zeros
@@ -159,7 +159,7 @@ def prepare_own(data: MatmulData, threads: int, machine: Machine | None = None) 
     """
     out = data.output()
     if machine is not None:
-        made = route(operand_of(data.a), operand_of(data.b), threads, machine=machine)
+        made = dispatch(operand_of(data.a), operand_of(data.b), threads, machine=machine)
         return warm(Runner(partial(made.run, data.a, data.b, out), lambda: out))
 
     def run() -> None:

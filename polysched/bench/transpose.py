@@ -13,7 +13,7 @@ from polysched.bench.contestant import Contestant, Runner, optional_module, warm
 from polysched.bench.peer_libraries import numpy_kernels
 from polysched.bench.torch_libraries import torch_kernels
 from polysched.errors import BenchError
-from polysched.library.transpose.call import route, transpose
+from polysched.library.transpose.call import dispatch, transpose
 from polysched.machine.description import Machine
 from polysched.runtime.memory import aligned_zeros
 
@@ -106,7 +106,7 @@ def prepare_own(data: Array, threads: int, machine: Machine | None = None) -> Ru
     """
     out = _output(data)
     if machine is not None:
-        found = route(data.dtype, data.shape, None, threads, machine)
+        found = dispatch(data.dtype, data.shape, None, threads, machine)
         made = found.made
         if made is None:
             raise BenchError(f"a matrix of {data.shape} is left to numpy, whatever the machine")

@@ -87,7 +87,7 @@ def _transposed(a: Any, axes: Sequence[int] | None, out: Any, threads: int | Non
     if type(a) is not np.ndarray:
         a = as_array(a, "transpose: array 'a'")
     order = None if axes is None else checked_axes(axes, a.ndim)
-    found = route(a.dtype, a.shape, order, threads)
+    found = dispatch(a.dtype, a.shape, order, threads)
     given, passed = out, a
     if out is None:
         out = new_output(found.shape, a.dtype)
@@ -118,7 +118,7 @@ def _unwritable(out: NumpyArray) -> CallError:
     return CallError(f"transpose: out {fault}; transpose into a new array and copy it")
 
 
-def _misaligned(a: NumpyArray, out: NumpyArray, found: Route) -> NumpyArray:
+def _misaligned(a: NumpyArray, out: NumpyArray, found: DispatchEntry) -> NumpyArray:
     """Where the output does not lie as what is moved has to: numpy moves elements, if they do.
 
     Raises:
@@ -137,7 +137,7 @@ def _is_fixed(option: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Route:
+class DispatchEntry:
     """All about a call that follows from its types, shape and axes alone.
 
     Attributes:
@@ -159,13 +159,13 @@ class Route:
 
 
 @lru_cache(maxsize=512, typed=True)  # True is no number of threads, though it equals 1
-def route(
+def dispatch(
     element: np.dtype[Any],
     extents: tuple[int, ...],
     axes: tuple[int, ...] | None,
     threads: int | None,
     machine: Machine | None = None,
-) -> Route:
+) -> DispatchEntry:
     """How to transpose such arrays; compiles what it takes, for this machine by default.
 
     Raises:
@@ -178,17 +178,17 @@ def route(
     order = tuple(reversed(range(len(extents)))) if axes is None else axes
     shape = tuple(extents[axis] for axis in order)
     if 0 in extents or not extents or element.itemsize in {0, _MOVED_BY_NUMPY}:
-        return Route(shape, order, element, None, {})
+        return DispatchEntry(shape, order, element, None, {})
     size, inner, inner_order = _units(element.itemsize, extents, order)
     dtype, team = _ELEMENTS[size], threads or usable_threads()
     made = compiled_for(simplest(inner, inner_order), dtype, team, machine)
     if made is None:
-        return Route(shape, order, element, None, {})
+        return DispatchEntry(shape, order, element, None, {})
     options = {"threads": team} if made.kernel.is_threaded else {}
     target = None
     if element.kind in _ALIGNED_KINDS and size <= element.itemsize:
         target = _target(made, threads, shape, element)
-    return Route(shape, order, dtype.numpy(), made, options, target)
+    return DispatchEntry(shape, order, dtype.numpy(), made, options, target)
 
 
 def _units(

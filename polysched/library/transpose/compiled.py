@@ -17,15 +17,15 @@ from polysched.library.transpose.schedule import (
     TileOrder,
     collecting,
     shared,
+    tile_order_of,
     transpose_schedule,
-    visit_of,
 )
 from polysched.library.transpose.thin import (
-    ThinVisit,
+    BlockOrder,
+    block_order_of,
     thin_kernel,
     thin_of,
     thin_schedule,
-    thin_visit,
 )
 from polysched.lower import compile
 from polysched.machine.description import Machine
@@ -83,17 +83,19 @@ def compiled_for(movement: Movement, dtype: DType, team: int, machine: Machine) 
     team = team if size >= _WORTH_THREADS else 1
     thin = thin_of(movement, machine.lanes(dtype.bits), machine.vector_registers)
     if thin is not None:
-        few = thin_visit(thin, size, team, _last_cache(machine))
+        few = block_order_of(thin, size, team, _last_cache(machine))
         kernel = thin_transposing(thin.columns, thin.joins, dtype, few, machine)
         return Compiled(kernel, thin.source, thin.target, (thin.images, thin.rows))
     if count >= _FEWEST_THIN and movement.shape[-1] < _LEAST_COLUMNS[dtype.bytes]:
         return None
-    kernel = transposing(movement.order, dtype, visit_for(movement, dtype, team, machine), machine)
+    kernel = transposing(
+        movement.order, dtype, tile_order_for(movement, dtype, team, machine), machine
+    )
     target_shape = tuple(movement.shape[axis] for axis in movement.order)
     return Compiled(kernel, movement.shape, target_shape, movement.shape)
 
 
-def visit_for(movement: Movement, dtype: DType, team: int, machine: Machine) -> TileOrder:
+def tile_order_for(movement: Movement, dtype: DType, team: int, machine: Machine) -> TileOrder:
     """How the tiles of a movement are visited.
 
     Args:
@@ -111,7 +113,7 @@ def visit_for(movement: Movement, dtype: DType, team: int, machine: Machine) -> 
         collected = collecting(tile, dtype.bytes)
         if rows >= collected.rows and columns >= collected.columns:
             return shared(collected, rows, team) if team > 1 else collected
-    visit = visit_of(
+    tile_order = tile_order_of(
         tile,
         pitch,
         is_large=2 * size >= _last_cache(machine),
@@ -120,7 +122,7 @@ def visit_for(movement: Movement, dtype: DType, team: int, machine: Machine) -> 
         source_pitch=_pitch(movement.shape, movement.order[-1]) * dtype.bytes,
         page_bytes=machine.page_bytes,
     )
-    return shared(visit, rows, team) if team > 1 else visit
+    return shared(tile_order, rows, team) if team > 1 else tile_order
 
 
 def _collects(tile: int, pitch: int, machine: Machine) -> bool:
@@ -164,7 +166,7 @@ def copying(dtype: DType, machine: Machine) -> CompiledKernel:
 
 @lru_cache(maxsize=64)
 def thin_transposing(
-    columns: int, joins: bool, dtype: DType, visit: ThinVisit, machine: Machine
+    columns: int, joins: bool, dtype: DType, tile_order: BlockOrder, machine: Machine
 ) -> CompiledKernel:
     """The compiled copy of arrays of few columns, or back to these.
 
@@ -172,29 +174,29 @@ def thin_transposing(
         columns: how many.
         joins: whether the result has them.
         dtype: of the elements.
-        visit: how blocks of rows are visited.
+        tile_order: how blocks of rows are visited.
         machine: what it is compiled for.
     """
     lanes = machine.lanes(dtype.bits)
     kernel = thin_kernel(dtype, columns, lanes, joins=joins)
-    return compile(thin_schedule(kernel, lanes, visit), machine)
+    return compile(thin_schedule(kernel, lanes, tile_order), machine)
 
 
 @lru_cache(maxsize=64)
 def transposing(
-    order: tuple[int, ...], dtype: DType, visit: TileOrder, machine: Machine
+    order: tuple[int, ...], dtype: DType, tile_order: TileOrder, machine: Machine
 ) -> CompiledKernel:
     """The compiled copy of an order of dimensions. A tile has a vector of the type on each side.
 
     Args:
         order: as :func:`polysched.library.transpose.kernel.transpose_kernel` takes it.
         dtype: of the elements.
-        visit: how tiles are visited.
+        tile_order: how tiles are visited.
         machine: what it is compiled for.
     """
     tile = machine.lanes(dtype.bits)
     kernel = transpose_kernel(order, dtype, tile)
-    return compile(transpose_schedule(kernel, tile, visit), machine)
+    return compile(transpose_schedule(kernel, tile, tile_order), machine)
 
 
 def _pitch(shape: Sequence[int], axis: int) -> int:

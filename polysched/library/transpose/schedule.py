@@ -95,7 +95,7 @@ def collecting(tile: int, element_bytes: int) -> TileOrder:
     return TileOrder(rows=rows, columns=max(1, COLLECTED_COLUMNS // tile), collected=True)
 
 
-def visit_of(
+def tile_order_of(
     tile: int,
     pitch: int,
     *,
@@ -105,7 +105,7 @@ def visit_of(
     source_pitch: int | None = None,
     page_bytes: int = 4096,
 ) -> TileOrder:
-    """How to visit tiles.
+    """How to tile_order tiles.
 
     What crowds and comes from beyond the second cache is visited along diagonals, if they are long.
     Otherwise pairs of lines are visited where pages hold two whole rows or more, on both sides.
@@ -133,45 +133,47 @@ def visit_of(
     return PAIRED if shares_pages else CROWDED
 
 
-def shared(visit: TileOrder, tiles: int, team: int) -> TileOrder:
-    """The visit by a team of threads: diagonals so short that each of them has a block.
+def shared(tile_order: TileOrder, tiles: int, team: int) -> TileOrder:
+    """The tile_order by a team of threads: diagonals so short that each of them has a block.
 
     Args:
-        visit: of one thread.
+        tile_order: of one thread.
         tiles: across the rows of x.
         team: the number of threads.
     """
-    rows = visit.rows
-    if visit.diagonal:
+    rows = tile_order.rows
+    if tile_order.diagonal:
         # Powers of two, so that few kernels serve all shapes.
         rows = min(rows, 1 << max(1, tiles // team).bit_length() - 1)
-    return replace(visit, rows=rows, threaded=True)
+    return replace(tile_order, rows=rows, threaded=True)
 
 
-def transpose_schedule(kernel: Kernel, tile: int, visit: TileOrder) -> Schedule:
+def transpose_schedule(kernel: Kernel, tile: int, tile_order: TileOrder) -> Schedule:
     """Schedule a kernel of :func:`polysched.library.transpose.kernel.transpose_kernel`.
 
     Args:
         kernel: the copy.
         tile: the tile that it was declared with.
-        visit: how its tiles are visited.
+        tile_order: how its tiles are visited.
     """
     schedule = Schedule(kernel)
-    schedule = schedule.split("tiles.across", visit.rows, into=("row_block", "row_tile"))
-    schedule = schedule.split("tiles.along", visit.columns, into=("column_block", "column_tile"))
+    schedule = schedule.split("tiles.across", tile_order.rows, into=("row_block", "row_tile"))
+    schedule = schedule.split(
+        "tiles.along", tile_order.columns, into=("column_block", "column_tile")
+    )
     order = ["row_block", "column_block", "row_tile", "column_tile"]
-    if visit.along_output:
+    if tile_order.along_output:
         order = ["column_block", "row_block", "column_tile", "row_tile"]
     schedule = schedule.reorder(*order)
-    if visit.collected:
+    if tile_order.collected:
         schedule = _collected(schedule, tile)
-    if visit.diagonal:
+    if tile_order.diagonal:
         outer, inner = order[2:]
         schedule = schedule.skew(inner, by=outer, factor=-1, into="diagonal")
         schedule = schedule.reorder("diagonal", outer)
     schedule = schedule.vectorize("of_column", tile).unroll("of_row")
     if tile > 1:
-        schedule = schedule.transpose("of_columnv", "of_row", visit.strategy.value)
+        schedule = schedule.transpose("of_columnv", "of_row", tile_order.strategy.value)
     edge = min(tile, EDGE)
     for statement in ("below", "beside"):
         schedule = schedule.split(f"{statement}.column", edge, into=("column_tile", "of_tile"))
@@ -182,10 +184,10 @@ def transpose_schedule(kernel: Kernel, tile: int, visit: TileOrder) -> Schedule:
         schedule = schedule.unroll(f"{statement}.of_tile")
         if edge > 1:
             lanes, copies = f"{statement}.rowv", f"{statement}.of_tile"
-            schedule = schedule.transpose(lanes, copies, visit.strategy.value)
-    if visit.streamed:
+            schedule = schedule.transpose(lanes, copies, tile_order.strategy.value)
+    if tile_order.streamed:
         schedule = schedule.stream("y")
-    if visit.threaded:
+    if tile_order.threaded:
         schedule = schedule.parallel(order[0])
     return schedule
 

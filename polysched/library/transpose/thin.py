@@ -110,7 +110,7 @@ def thin_kernel(dtype: DType, columns: int, lanes: int, *, joins: bool) -> Kerne
 
 
 @dataclass(frozen=True)
-class ThinVisit:
+class BlockOrder:
     """How blocks of rows are visited.
 
     Attributes:
@@ -122,8 +122,8 @@ class ThinVisit:
     streamed: bool = False
 
 
-def thin_visit(thin: Thin, size: int, team: int, last_cache: int) -> ThinVisit:
-    """How to visit blocks of rows.
+def block_order_of(thin: Thin, size: int, team: int, last_cache: int) -> BlockOrder:
+    """How to block_order blocks of rows.
 
     Args:
         thin: the movement.
@@ -132,22 +132,26 @@ def thin_visit(thin: Thin, size: int, team: int, last_cache: int) -> ThinVisit:
         last_cache: its bytes.
     """
     shared = "image" if thin.images >= team else "block"
-    return ThinVisit(shared if team > 1 else None, streamed=2 * size >= last_cache)
+    return BlockOrder(shared if team > 1 else None, streamed=2 * size >= last_cache)
 
 
-def thin_schedule(kernel: Kernel, lanes: int, visit: ThinVisit) -> Schedule:
+def thin_schedule(kernel: Kernel, lanes: int, block_order: BlockOrder) -> Schedule:
     """Schedule a kernel of :func:`thin_kernel`.
 
     Args:
         kernel: the copy.
         lanes: those that it was declared with.
-        visit: how its blocks are visited.
+        block_order: how its blocks are visited.
     """
     schedule = Schedule(kernel)
     for statement in ("blocks", "last"):
         row, column = f"{statement}.row", f"{statement}.column"
         schedule = schedule.reorder(column, row).vectorize(row, lanes).unroll(column)
         schedule = schedule.transpose(f"{row}v", column, TransposeStrategy.NETWORK.value)
-    if visit.streamed:
+    if block_order.streamed:
         schedule = schedule.stream("y")
-    return schedule if visit.shared is None else schedule.parallel(f"blocks.{visit.shared}")
+    return (
+        schedule
+        if block_order.shared is None
+        else schedule.parallel(f"blocks.{block_order.shared}")
+    )
