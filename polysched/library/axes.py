@@ -3,9 +3,9 @@
 ``along_last`` and ``along_first`` take a kernel with the statements ``init`` and ``update``, the
 loops ``result`` and ``term``, and an array of results with the dimension ``at``.
 
-Along the last axis lanes are terms of one result, and partial results are folded at the end of a row. Along the first
-axis lanes are results. Threads share a large matrix by results if there are enough of them, else by
-terms with partial results for each thread.
+Along the last axis lanes are terms of one result, and partial results are folded at the end of a
+row. Along the first axis lanes are results. Threads share a large matrix by results if there are
+enough of them, else by terms with partial results for each thread.
 """
 
 from __future__ import annotations
