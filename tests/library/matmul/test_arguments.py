@@ -27,7 +27,7 @@ def test_no_element_type(name: str) -> None:
         element_type(np.dtype(name), np.dtype(name))
 
 
-def test_finish() -> None:
+def test_epilogue() -> None:
     assert epilogue_of(1, 0, None) == epilogue_of(1.0, 0.0, None) == PLAIN
     assert epilogue_of(0, 1, None) == Epilogue(Factor.ZERO, Factor.ONE)
     nan = float("nan")

@@ -256,7 +256,7 @@ def finished(
 @pytest.mark.parametrize("activation", [None, "relu"])
 @pytest.mark.parametrize("along", [None, "columns", "rows"])
 @pytest.mark.parametrize(("alpha", "beta"), FACTORS)
-def test_finish(alpha: float, beta: float, along: str | None, activation: str | None) -> None:
+def test_epilogue(alpha: float, beta: float, along: str | None, activation: str | None) -> None:
     a, b, out = some(5, 70), some(70, 9), some(5, 9)
     bias = {None: None, "columns": some(9), "rows": some(5, 1)}[along]
     expected = finished(a, b, out, alpha, beta, bias, activation)
@@ -266,7 +266,7 @@ def test_finish(alpha: float, beta: float, along: str | None, activation: str | 
 
 
 @pytest.mark.parametrize(("left", "right"), [*SHAPES, ((20, 300), (300, 40)), *EMPTY], ids=str)
-def test_finish_of_shapes(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+def test_epilogue_of_shapes(left: tuple[int, ...], right: tuple[int, ...]) -> None:
     a, b = some(*left), some(*right)
     out = some(*exact(a, b).shape)
     bias = some(*out.shape[-1:])
@@ -312,7 +312,7 @@ def test_factors_are_numbers_of_the_call() -> None:
         np.testing.assert_array_equal(matmul(a, b, alpha=alpha), float(alpha) * exact(a, b))
 
 
-def test_finish_on_threads() -> None:
+def test_epilogue_on_threads() -> None:
     a, b, out = some(200, 500), some(500, 130), some(200, 130)
     bias = some(200, 1)
     expected = finished(a, b, out, 2, 1, bias, "relu")

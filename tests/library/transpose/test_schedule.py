@@ -75,7 +75,7 @@ def test_whole_tiles_have_no_gather_and_no_spill() -> None:
     assert any(one.shuffles == 64 and not one.spills for one in whole)
 
 
-def test_visits() -> None:
+def test_tile_orders() -> None:
     assert [past_cache(tile).rows for tile in (16, 64, 1024)] == [32, 8, 1]
     assert tile_order_of(16, 4000, is_large=False) == IN_CACHE
     assert tile_order_of(16, 4096, is_large=False) == CROWDED
@@ -127,7 +127,7 @@ def test_tiles_follow_diagonals() -> None:
     assert heads[:4] == ["row_block", "column_block", "diagonal", "row_tile"]
 
 
-def test_every_visit_transposes() -> None:
+def test_every_tile_order_transposes() -> None:
     short = replace(DIAGONAL, rows=2, columns=3)
     along = replace(DIAGONAL, rows=3, columns=2, along_output=True)
     blocks = TileOrder(rows=2, columns=3, collected=True)

@@ -77,7 +77,7 @@ def test_machines(machine: str, joins: bool) -> None:
     "tile_order", [BlockOrder("image"), BlockOrder("block"), BlockOrder("block", streamed=True)]
 )
 @pytest.mark.parametrize("joins", [False, True])
-def test_visits(tile_order: BlockOrder, joins: bool) -> None:
+def test_tile_orders(tile_order: BlockOrder, joins: bool) -> None:
     run, lanes = compiled(u16, 3, joins, "host", tile_order)
     for rows in (lanes, 7 * lanes + 5):
         assert_moves(run, 3, rows, joins=joins)
@@ -110,7 +110,7 @@ def test_movements() -> None:
     assert thin_of(Movement((50,), (0,)), 16, 32) is None
 
 
-def test_visit_of_threads_and_caches() -> None:
+def test_block_order_of_threads_and_caches() -> None:
     thin = Thin(3, 50, 2, joins=False)
     assert block_order_of(thin, 1000, 1, 4000) == BlockOrder()
     assert block_order_of(thin, 2000, 1, 4000) == BlockOrder(streamed=True)
