@@ -24,7 +24,7 @@ def numbers(m, k):
         scale = build.input("scale", ps.f32, (m,))
         return lambda row, term: ps.cast(codes[row, term], ps.f32) * scale[row]
 
-    return operands.Made(declared)
+    return operands.ComputedOperand(declared)
 
 
 def dequantized(m=512, n=512, k=512) -> ps.Kernel:

@@ -25,8 +25,8 @@ from polysched.ir.builder import KernelBuilder
 from polysched.ir.dtypes import DType, as_dtype
 from polysched.library.fold import fold_kernel, fold_schedule
 from polysched.library.matmul.call import matmul
+from polysched.library.matmul.dispatch import WORTH_A_STACK
 from polysched.library.matmul.kernel import accumulator_of
-from polysched.library.matmul.routing import WORTH_A_STACK
 from polysched.library.matmul.target import matmul_target
 from polysched.library.reduce import Axis, Combine, reduce_kernel, reduce_schedule
 from polysched.lower import compile

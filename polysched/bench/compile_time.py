@@ -1,4 +1,4 @@
-"""How long a person waits: importing polysched, and from a kernel's declaration to the callable.
+"""Benchmark of import time, and of the time from a kernel's declaration to the callable.
 
 Each measurement is a process of its own, with nothing compiled before and no cache on disk.
 """
@@ -36,7 +36,7 @@ print(json.dumps([import_seconds, seconds_to_callable(*sys.argv[1:])]))
 
 @dataclass(frozen=True)
 class Delay:
-    """One delay: what is waited for, the median in seconds, and of how many measurements."""
+    """One measured delay: its name, the median in seconds, and the number of measurements."""
 
     what: str
     seconds: float

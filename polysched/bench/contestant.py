@@ -1,4 +1,4 @@
-"""What races: a named piece of work that can be prepared, run and asked for its output."""
+"""Contestants of a race: named pieces of work that are prepared, run and checked."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Contestant:
 
 
 def warm(runner: Runner) -> Runner:
-    """The runner after a call: the race takes a long first call for a long piece of work."""
+    """Call a runner once, so that the race does not take a slow first call for a long work."""
     if runner.restore is not None:
         runner.restore()
     runner.run()

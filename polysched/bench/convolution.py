@@ -1,4 +1,4 @@
-"""The channeled convolution that is raced: its sizes, its data and the right answer.
+"""Benchmark of a convolution: sizes, data and reference.
 
 The kernel of MLIR's transform tutorial, "Chapter H: Reproducing Halide Schedule", which took it
 from Halide's `apps/conv_layer`.

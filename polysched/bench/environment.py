@@ -1,4 +1,4 @@
-"""The environment of a race: variables by which libraries are tuned are cleared.
+"""Clean environment of a race: clear the variables that tune libraries.
 
 Libraries read them once, while they are loaded; numpy, and so its BLAS, is loaded with polysched.
 Therefore the process is replaced by a new one that does not have them. Numbers of threads are set

@@ -1,7 +1,7 @@
-"""The gallery's programs as work to be raced: their sizes, how much they do, and fit inputs.
+"""Gallery programs as benchmark works: sizes, operation counts and inputs.
 
-An array or number that a row does not speak of is drawn from [-1, 1), or is 1.25: so nothing
-overflows, underflows or becomes NaN while the works run.
+Arrays without an entry are drawn from [-1, 1), numbers without an entry are 1.25. So nothing
+overflows, underflows or becomes NaN.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The checker's speed and trustworthiness: random pairs, real schedules, and a hostile one."""
+"""Benchmark of the legality checker: random pairs, real schedules, and a hostile schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The matrix products that are raced: their sizes, their data and the right answers."""
+"""Benchmark of matrix products: sizes, data, references and contestants."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from polysched.bench.race import Result
 from polysched.bench.torch_libraries import torch_kernels
 from polysched.errors import BenchError
 from polysched.library.matmul.call import matmul
-from polysched.library.matmul.routing import route
+from polysched.library.matmul.dispatch import dispatch
 from polysched.library.matmul.views import operand_of
 from polysched.machine.description import Machine
 from polysched.runtime.memory import aligned_zeros
@@ -139,8 +139,8 @@ def contestants(
 
     Args:
         data: the operands.
-        threads: how many may run.
-        machine: what polysched's code is made for; None for this one.
+        threads: the most threads to use.
+        machine: the machine to compile polysched's code for; None for this machine.
     """
     own = Contestant(OWN, partial(prepare_own, data, threads, machine))
     numpy = Contestant("numpy", partial(prepare_numpy, data, threads), blas_kernels)
@@ -152,15 +152,15 @@ def contestants(
 
 
 def prepare_own(data: MatmulData, threads: int, machine: Machine | None = None) -> Runner:
-    """``ps.matmul``, planned and compiled by a first call; for another machine what it would call.
+    """``ps.matmul``, planned and compiled by a first call; for another machine, its kernel.
 
     Raises:
         MachineError: code for the machine cannot run here.
     """
     out = data.output()
     if machine is not None:
-        made = route(operand_of(data.a), operand_of(data.b), threads, machine=machine)
-        return warm(Runner(partial(made.run, data.a, data.b, out), lambda: out))
+        entry = dispatch(operand_of(data.a), operand_of(data.b), threads, machine=machine)
+        return warm(Runner(partial(entry.run, data.a, data.b, out), lambda: out))
 
     def run() -> None:
         matmul(data.a, data.b, out, threads=threads)
@@ -171,7 +171,7 @@ def prepare_own(data: MatmulData, threads: int, machine: Machine | None = None) 
 def prepare_numpy(data: MatmulData, threads: int) -> Runner:
     """``numpy.matmul`` with the BLAS that it comes with.
 
-    BLAS is held to so many threads for the rest of the process.
+    BLAS is limited to ``threads`` threads for the rest of the process.
 
     Raises:
         UnavailableError: threadpoolctl is missing, so BLAS could not be told.
@@ -183,7 +183,7 @@ def prepare_numpy(data: MatmulData, threads: int) -> Runner:
 
 
 def prepare_torch(data: MatmulData, threads: int) -> Runner:
-    """``torch.mm``, for integers ``torch._int_mm``, on so many threads for the rest of the process.
+    """``torch.mm``, for integers ``torch._int_mm``; sets torch's threads for the process.
 
     Raises:
         UnavailableError: torch is not installed.
@@ -240,7 +240,7 @@ class Ratio:
 
 
 def ratios(results: Iterable[Result]) -> tuple[Ratio, ...]:
-    """How polysched stands to the fastest of its peers.
+    """The ratios of polysched to its fastest peer.
 
     Products are left out that were raced without a peer, or with held back peers only. Where a held
     back peer is the fastest, it counts: to leave it out would make the ratio larger.

@@ -1,4 +1,4 @@
-"""Packing and unpacking of narrow integers: the works, their data, and who does them."""
+"""Benchmark of packing and unpacking sub-byte integers: works, data and contestants."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class BitcastWork:
-    """So many elements of a narrow type, packed from or unpacked to bytes.
+    """Packing or unpacking ``count`` elements of a sub-byte type.
 
     Raises:
         BenchError: the count is no positive multiple of 256, or the type is no odd one that fits a

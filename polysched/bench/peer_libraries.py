@@ -1,4 +1,4 @@
-"""Which kernels numpy and Halide run."""
+"""Detection of the kernels that numpy and Halide run."""
 
 from __future__ import annotations
 

@@ -23,12 +23,12 @@ Clock = Callable[[], float]
 """Seconds since any fixed moment."""
 
 Progress = Callable[[str], None]
-"""Told, in a few words, what happens next. Never called inside a timed stretch."""
+"""Receives a short text about the next step. Never called while a run is timed."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What the race says about one contestant.
+    """The measurements of one contestant in a race.
 
     Attributes:
         kernel: the work's name.
@@ -69,9 +69,9 @@ class Withdrawn:
 
 @dataclass(frozen=True)
 class Outcome:
-    """All of a race: the results in the order of the contestants, and who did not race.
+    """The outcome of a race: results in the order of the contestants, and withdrawn contestants.
 
-    `peers` are the kernels on which those results were computed that are not polysched's own.
+    `peers` are the kernels of other libraries that computed some of the results.
     """
 
     results: tuple[Result, ...]
@@ -90,7 +90,7 @@ class Rules:
             hundred times slower costs one long run and the others keep their rounds.
         seconds_per_run: a run repeats a call until it takes about this long.
         tolerance: an output further from the reference than this is wrong and does not race.
-        wait: called before each run; returns when nobody else works in this process.
+        wait: called before each run; returns when the other threads of this process are idle.
     """
 
     rounds: int = 15
@@ -100,7 +100,7 @@ class Rules:
     wait: Callable[[], object] = settle
 
     def __post_init__(self) -> None:
-        """Refuse rules under which nothing would be measured."""
+        """Check the fields."""
         if self.rounds < 1:
             raise BenchError(f"a race needs at least 1 round, got rounds={self.rounds}")
         for name in ("seconds_budget", "seconds_per_run"):
@@ -113,7 +113,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class _Entry:
-    """A contestant on the start line."""
+    """A contestant that has been prepared and checked."""
 
     contestant: Contestant
     runner: Runner
@@ -125,7 +125,7 @@ class _Entry:
         return self.contestant.name
 
     def kernels(self) -> PeerKernels | None:
-        """What a peer computes with; None of polysched's own."""
+        """The library kernels of a peer; None for polysched's own code."""
         find = self.contestant.kernels
         return None if find is None else find(self.name, self.runner.run)
 
@@ -249,10 +249,10 @@ _MOST_CALLS = 1 << 20
 
 
 def _calls(runner: Runner, seconds: float, rules: Rules, clock: Clock) -> int:
-    """How many calls make a run, from runs that grow.
+    """The number of calls in a run, found by doubling.
 
-    The first calls pay for page faults, lazy set-up and cold caches: by the length of one of them a
-    run would have a few calls only, and those would be cold as well.
+    The first calls include page faults, lazy set-up and cold caches. Estimated from one of them, a
+    run would have too few calls.
 
     Args:
         seconds: of the call that has been made.
@@ -314,7 +314,7 @@ def _run(entry: _Entry, flops: float, peak_burst: Callable[[], float], clock: Cl
 
 
 def _seconds(runner: Runner, calls: int, clock: Clock) -> float:
-    """The seconds of so many calls, without what restores their input."""
+    """The seconds of a number of calls, without restoring their input."""
     if runner.restore is not None:
         return sum(_timed(runner, clock) for _ in range(calls))
     run = runner.run
@@ -339,4 +339,4 @@ def _result(kernel: str, entry: _Entry, runs: Sequence[_Run], peer: PeerKernels 
 
 
 def _silent(_: str) -> None:
-    """The progress of a race that nobody watches."""
+    """Progress callback that does nothing."""

@@ -1,4 +1,4 @@
-"""What a parallel region costs: waking a team, handing out chunks, waiting for all."""
+"""Overhead of a parallel region: wake the team, distribute chunks, wait for the threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In which order contestants run in a round, so that no one keeps the same neighbor."""
+"""Running order of contestants: balanced, so that no contestant keeps the same predecessor."""
 
 from __future__ import annotations
 

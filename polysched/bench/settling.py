@@ -1,4 +1,4 @@
-"""Waiting until no thread of this process works: what one contestant leaves behind ends first."""
+"""Wait until the threads of this process are idle, so that no contestant disturbs the next."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable
 
 PAUSE = 0.01
-"""Seconds that the caller sleeps at a time: a system may count a running thread's time only at its
-ticks, which are up to 4 ms apart."""
+"""Seconds of each sleep. A system may account a running thread's time only at its ticks, which are
+up to 4 ms apart."""
 
 IDLE = 0.1
 """A process is idle if its threads use less than this share of one core."""
 
 LONGEST = 0.5
-"""Seconds after which nobody waits longer: some thread works for a reason of its own."""
+"""Give up after this many seconds: some thread is busy for another reason."""
 
 
 def settle(
@@ -21,16 +21,16 @@ def settle(
     processor: Callable[[], float] = time.process_time,
     pause: Callable[[float], None] = time.sleep,
 ) -> bool:
-    """Sleep until the other threads of this process sleep too, and say whether they do.
+    """Sleep until the other threads of this process are idle, and return whether they are.
 
     Thread pools wait for their next work by spinning: OpenBLAS' thread goes on for some 25 ms after
-    a product, those of OpenMP for 5 to 200 ms. Whoever is measured meanwhile on as many threads
-    shares a core with a thread that does nothing, so it is the contestant before that is measured.
+    a product, those of OpenMP for 5 to 200 ms. A contestant that runs meanwhile on as many threads
+    shares a core with a spinning thread of the previous contestant.
 
     Args:
         clock: seconds since any fixed moment.
         processor: seconds that all threads of this process have worked.
-        pause: sleeps for so many seconds.
+        pause: sleeps for a number of seconds.
     """
     start = clock()
     while (now := clock()) - start < LONGEST:

@@ -1,4 +1,4 @@
-"""Which library does the work of a call of torch, and with which kernels.
+"""Detection of the library and the kernels behind a call of torch.
 
 torch hands products to MKL, convolutions and products of small integers to oneDNN, and does the
 rest itself; sizes and builds change that. Both libraries can print a line for each call, and tell

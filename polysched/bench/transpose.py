@@ -1,4 +1,4 @@
-"""The transposed copies that are raced: their sizes and data, and who makes them."""
+"""Benchmark of transposed copies: sizes, data and contestants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from polysched.bench.contestant import Contestant, Runner, optional_module, warm
 from polysched.bench.peer_libraries import numpy_kernels
 from polysched.bench.torch_libraries import torch_kernels
 from polysched.errors import BenchError
-from polysched.library.transpose.call import route, transpose
+from polysched.library.transpose.call import dispatch, transpose
 from polysched.machine.description import Machine
 from polysched.runtime.memory import aligned_zeros
 
@@ -28,10 +28,10 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class TransposeSize:
-    """A matrix by its rows, columns and the type of its elements.
+    """The rows, columns and element type of a matrix.
 
     Raises:
-        BenchError: it is empty, or of a type that is not raced.
+        BenchError: the matrix is empty, or its type is not raced.
     """
 
     rows: int
@@ -51,7 +51,7 @@ class TransposeSize:
 
     @property
     def bytes(self) -> int:
-        """Of the matrix, which is read once and written once."""
+        """Bytes of the matrix, which is read once and written once."""
         return self.rows * self.columns * np.dtype(_NUMPY[self.type]).itemsize
 
 
@@ -63,7 +63,7 @@ SUITE = (
     *(TransposeSize(4096, 4096, name) for name in TYPES if name != "f32"),
     *(TransposeSize(1000, 4001, name) for name in TYPES if name != "f32"),
 )
-"""Within the second cache, beyond it, beyond the last; and of no round size."""
+"""Matrices within the L2 cache, beyond it, beyond the last cache, and of odd sizes."""
 
 
 def random_data(size: TransposeSize, seed: int = 0) -> Array:
@@ -80,8 +80,8 @@ def contestants(
 
     Args:
         data: the matrix.
-        threads: how many may run.
-        machine: what polysched's code is made for; None for this one.
+        threads: the most threads to use.
+        machine: the machine to compile polysched's code for; None for this machine.
     """
     return (
         Contestant(OWN, partial(prepare_own, data, threads, machine)),
@@ -91,28 +91,28 @@ def contestants(
 
 
 def _output(data: Array) -> Array:
-    """New memory for the result, whose pages are there."""
+    """New memory for the result, with its pages touched."""
     out = aligned_zeros(data.shape[::-1], data.dtype)
     out.fill(0)
     return out
 
 
 def prepare_own(data: Array, threads: int, machine: Machine | None = None) -> Runner:
-    """``ps.transpose``, compiled by a first call; for another machine the kernel that it would use.
+    """``ps.transpose``, compiled by a first call; for another machine, its kernel.
 
     Raises:
         MachineError: code for the machine cannot run here.
-        BenchError: the matrix is so small that it would leave it to numpy.
+        BenchError: ``ps.transpose`` leaves such a matrix to numpy.
     """
     out = _output(data)
     if machine is not None:
-        found = route(data.dtype, data.shape, None, threads, machine)
-        made = found.made
-        if made is None:
+        entry = dispatch(data.dtype, data.shape, None, threads, machine)
+        copy = entry.copy
+        if copy is None:
             raise BenchError(f"a matrix of {data.shape} is left to numpy, whatever the machine")
-        x = data.view(found.bits).reshape(made.source_shape)
-        y = out.view(found.bits).reshape(made.target_shape)
-        call = partial(made.kernel, x, y, **found.options)
+        x = data.view(entry.bits).reshape(copy.source_shape)
+        y = out.view(entry.bits).reshape(copy.target_shape)
+        call = partial(copy.kernel, x, y, **entry.options)
         return warm(Runner(lambda: _nothing(call()), lambda: out))
     run = partial(transpose, data, out=out, threads=threads)
     run()
@@ -126,7 +126,7 @@ def prepare_numpy(data: Array) -> Runner:
 
 
 def prepare_torch(data: Array, threads: int) -> Runner:
-    """``Tensor.copy_`` of the transposed view, on so many threads for the rest of the process.
+    """``Tensor.copy_`` of the transposed view; sets torch's threads for the rest of the process.
 
     Raises:
         UnavailableError: torch is not installed.

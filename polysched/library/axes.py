@@ -1,10 +1,11 @@
-"""How a reduction of a matrix along one of its axes runs, whatever it computes.
+"""Schedules of reductions of a matrix along its last or first axis.
 
-``along_last`` and ``along_first`` take a kernel of statements ``init`` and ``update``, the loops
-``result`` and ``term``, and an array of results with the dimension ``at``. Along the last axis
-lanes are terms of one result, and partial results are folded at its end; along the first axis lanes
-are results of their own. A large matrix is shared among threads: by results if there are enough of
-them, else by terms, with partial results for each thread.
+``along_last`` and ``along_first`` take a kernel with the statements ``init`` and ``update``, the
+loops ``result`` and ``term``, and an array of results with the dimension ``at``.
+
+Along the last axis lanes are terms of one result, and partial results are folded at the end of a
+row. Along the first axis lanes are results. Threads share a large matrix by results if there are
+enough of them, else by terms with partial results for each thread.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from polysched.machine.description import Machine
 from polysched.user import Schedule
 
 WORTH_THREADS = 1 << 17
-"""Elements from which on a second thread gains more than its start costs."""
+"""Use several threads from this many elements on: a second thread then gains more than it costs."""
 
 SHORT = 2
-"""Vectors up to which a row is short: to fold them takes longer than to transpose its terms."""
+"""Transpose rows of at most this many vectors: folding them would take longer."""
 
 LONG = 256
-"""Vectors from which on it does not matter how the last one of a row is folded."""
+"""Fold rows of more vectors than this one by one: the fold is then a small part of the time."""
 
 BLOCK = 8
-"""Rows that are added to a vector of results before it is stored."""
+"""Rows that are added to a vector of results before the vector is stored."""
 
 
 @dataclass(frozen=True)
@@ -51,22 +52,22 @@ class Size:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to combine."""
+        """Whether the matrix has no elements."""
         return not self.results or not self.terms
 
     @property
     def is_shared(self) -> bool:
-        """Whether more than one thread is to run."""
+        """Whether several threads share the work."""
         return self.threads > 1 and self.results * self.terms >= WORTH_THREADS
 
     @property
     def is_short(self) -> bool:
-        """Whether the terms of a result are better read in the lanes of as many results."""
+        """Whether rows are so short that results, not terms, should be lanes."""
         return self.terms <= SHORT * self.lanes
 
     @property
     def block(self) -> int:
-        """How many results are computed together, a power of two: 1 for long rows."""
+        """Results that are folded together: a power of two, 1 for long rows."""
         if self.terms > LONG * self.lanes:
             return 1
         if not self.is_shared:
@@ -106,7 +107,7 @@ def size_of(
 
 
 def along(kernel: Kernel, matrix: str, size: Size, rows: int = 1) -> Schedule:
-    """The schedule of a reduction along the axis of a matrix that is called ``term``.
+    """Schedule a reduction along the axis of a matrix that is called ``term``.
 
     Args:
         kernel: as the module says.
@@ -120,12 +121,12 @@ def along(kernel: Kernel, matrix: str, size: Size, rows: int = 1) -> Schedule:
 
 
 def along_last(schedule: Schedule, size: Size, rows: int = 1) -> Schedule:
-    """Terms of a result are neighbors in memory; ``init`` and ``update`` are in one ``result``.
+    """Schedule a reduction along the last axis; ``init`` and ``update`` share a loop ``result``.
 
     Args:
-        schedule: that of the kernel, without steps.
-        size: of the matrix.
-        rows: how many results are computed together, to share what their terms have in common.
+        schedule: the schedule of the kernel, without steps.
+        size: the size of the matrix.
+        rows: results that are computed together, to share loads such as those of a vector operand.
     """
     if size.is_empty:
         return schedule
@@ -149,7 +150,7 @@ def along_last(schedule: Schedule, size: Size, rows: int = 1) -> Schedule:
 
 
 def _in_tiles(schedule: Schedule, size: Size) -> Schedule:
-    """As many results at a time as a vector has lanes."""
+    """Compute as many results at a time as a vector has lanes."""
     target = schedule.program.statements["update"].target.array
     schedule = (
         schedule.split("result", size.block, into=("tile", "row"))
@@ -174,7 +175,7 @@ def _in_tiles(schedule: Schedule, size: Size) -> Schedule:
 
 
 def along_first(schedule: Schedule, size: Size) -> Schedule:
-    """Results are neighbors in memory; ``init`` and ``update`` are in nests of their own."""
+    """Schedule a reduction along the first axis; ``init`` and ``update`` are separate nests."""
     if size.is_empty:
         return schedule
     if size.results == 1:  # a vector in memory, whichever way it is declared
@@ -206,14 +207,14 @@ def _vectors(terms: int, size: Size) -> int:
 
 
 def _parts_of_terms(schedule: Schedule, size: Size) -> tuple[Schedule, int]:
-    """A partial result for each thread, over ``part_term``; and the most terms that one has."""
+    """Divide the terms among threads, with partial results; also return the largest part."""
     share = -(-size.terms // size.threads)
     schedule = schedule.split("update.term", share, into=("part", "part_term"))
     return schedule.rfactor("update", "part", into="of_thread").parallel("update.part"), share
 
 
 def _in_blocks(schedule: Schedule, term: str, result: str, lanes: int) -> Schedule:
-    """Several rows at a time, each read from one end to the other."""
+    """Add several rows at a time to each vector of results, each row read from end to end."""
     array = schedule.program.statements["update"].target.array
     return (
         schedule.split(f"update.{term}", BLOCK, into=("block", "row"))
@@ -225,7 +226,7 @@ def _in_blocks(schedule: Schedule, term: str, result: str, lanes: int) -> Schedu
 
 
 def _in_registers(schedule: Schedule, term: str, vectors: int, lanes: int) -> Schedule:
-    """All results in registers, several times over if there are few of them."""
+    """Keep all results in registers, with several accumulators each if there are few."""
     copies = VECTORS // vectors
     if copies == 1:
         return schedule.vectorize("update.result", lanes).unroll("update.result")

@@ -1,8 +1,8 @@
 """Convolutions of any size, stride, dilation and number of groups, with or without bias and ReLU.
 
 Images are stored as NHWC and filters as HWIO, so that output channels are lanes. The register tile
-is a block of neighboring pixels by a few vectors of channels; its sums stay in registers for the
-whole reduction. The measured choices behind it are those of
+is a block of neighboring pixels by a few vectors of channels. Its sums stay in registers for the
+whole reduction. The choices follow the schedules measured in
 :mod:`polysched.bench.convolution_kernel`.
 """
 
@@ -25,10 +25,10 @@ from polysched.user import Schedule
 
 @dataclass(frozen=True)
 class Convolution:
-    """The size of a convolution; ``height`` and ``width`` are those of the output.
+    """The sizes of a convolution; ``height`` and ``width`` are those of the output.
 
     Attributes:
-        images: how many.
+        images: the number of images.
         height: rows of an output image.
         width: columns of an output image.
         channels_in: of the input.
@@ -37,9 +37,9 @@ class Convolution:
         filter_width: columns of the filter.
         stride: distance of neighboring output pixels in the input, in both directions.
         dilation: distance of neighboring filter taps in the input, in both directions.
-        groups: parts of equal size that the channels are cut into, both of the input and of the
-            output: each part of the output sees one of the input. As many as there are channels
-            are a depthwise convolution.
+        groups: number of equal parts of the input channels and of the output channels. Each part
+            of the output reads one part of the input. As many groups as channels are a depthwise
+            convolution.
     """
 
     images: int
@@ -54,11 +54,11 @@ class Convolution:
     groups: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what is no size.
+        """Check the sizes.
 
         Raises:
-            KernelError: a field is no positive integer, or the groups do not divide the channels;
-                the message names it.
+            KernelError: a field is not a positive integer, or the groups do not divide the
+                channels; the message names the field.
         """
         require_sizes("conv2d", least=1, **vars(self))
         for name in ("channels_in", "channels_out"):
@@ -69,12 +69,12 @@ class Convolution:
 
     @property
     def group_in(self) -> int:
-        """Channels of the input that a channel of the output sees."""
+        """Input channels that each output channel reads."""
         return self.channels_in // self.groups
 
     @property
     def group_out(self) -> int:
-        """Channels of the output that see the same channels of the input."""
+        """Output channels that read the same input channels."""
         return self.channels_out // self.groups
 
     @property
@@ -91,15 +91,15 @@ class Convolution:
 def conv2d(
     size: Convolution, *, bias: bool = False, relu: bool = False, dtype: DType | str = f32
 ) -> Kernel:
-    """The kernel of a convolution without padding; the order of the sums is free.
+    """Declare a convolution without padding; sums have any order.
 
     ``out[n, y, x, c] = bias[c] + the sum over ky, kx, k of filter[ky, kx, k, c] *
-    input[n, y*stride + ky*dilation, x*stride + kx*dilation, k]``, and 0 instead of what is
-    negative if ``relu``. Arrays, C-contiguous: ``input[images, input_height, input_width,
+    input[n, y*stride + ky*dilation, x*stride + kx*dilation, k]``; with ``relu`` negative results
+    become 0. Arrays, C-contiguous: ``input[images, input_height, input_width,
     channels_in]``, ``filter[filter_height, filter_width, channels_in / groups, channels_out]``,
     ``bias[channels_out]`` if there is one, ``out[images, height, width, channels_out]``. With
     groups ``k`` counts the channels of the group of ``c``. The statements are ``init``, ``update``
-    and, with ``relu``, ``finish``; where a group has several channels, a loop ``g`` goes over the
+    and, with ``relu``, ``epilogue``; where a group has several channels, a loop ``g`` goes over the
     groups and ``c`` over the channels of one.
 
     Args:
@@ -143,7 +143,7 @@ def conv2d(
         c, first = channel(tuple(channels))
         sums[n, y, x, c] += filter[ky, kx, k, c] * input[n, row, column, first + k]
     if relu:
-        with build.loops(**space) as (n, y, x, *channels), build.statement("finish"):
+        with build.loops(**space) as (n, y, x, *channels), build.statement("epilogue"):
             c, _ = channel(tuple(channels))
             out[n, y, x, c] = maximum(0, sums[n, y, x, c])
     return build.kernel()
@@ -165,10 +165,11 @@ class Tile:
 
 
 def tile_for(height: int, width: int, channels: int, machine: Machine, dtype: DType) -> Tile:
-    """The register tile of an output: of four vectors of channels, six pixels, with 32 registers.
+    """Choose the register tile: with 32 registers, four vectors of channels by six pixels.
 
-    Three quarters of the registers hold sums, an eighth the filter, the others pixels. What does
-    not divide is cut in parts of nearly one size: 100 channels in vectors of 16 are 64 and 36.
+    Three quarters of the registers hold sums, an eighth the filter, the others pixels. Extents that
+    are not multiples are divided into nearly equal parts: 100 channels in vectors of 16 become 64
+    and 36.
     """
     lanes = min(machine.lanes(dtype.bits), 1 << (channels - 1).bit_length())
     sums = machine.vector_registers * 3 // 4
@@ -179,13 +180,13 @@ def tile_for(height: int, width: int, channels: int, machine: Machine, dtype: DT
 
 
 def _even_part(extent: int, most: int) -> int:
-    """The largest of as few parts as have at most ``most``, when they are nearly equal."""
+    """The largest part when ``extent`` is divided evenly into parts of at most ``most``."""
     parts = -(-extent // most)
     return -(-extent // parts)
 
 
 WORTH_THREADS = 1 << 20
-"""Multiplications from which on a second thread gains more than its start costs."""
+"""Use several threads from this many multiplications on: a second one gains more than it costs."""
 
 
 def conv2d_schedule(
@@ -229,20 +230,20 @@ def conv2d_schedule(
 
 
 _REUSED = 8
-"""Tiles of pixels from which on a copy of the filter's part for some channels pays."""
+"""Pack the filter of a channel tile when more than this many tiles of pixels reuse it."""
 
 
 def _order(groups: int, has_loop: bool) -> tuple[str, ...]:
-    """The loops over tiles: groups have small filters, so that the input is read in one go."""
+    """The order of the tile loops. Groups have small filters, so the input is read only once."""
     if groups == 1:
         return ("c_tile", "n", "y_tile", "x_tile")
     return ("n", "y_tile", *(("g",) if has_loop else ()), "c_tile", "x_tile")
 
 
 def _tiled(schedule: Schedule, tile: Tile, order: tuple[str, ...]) -> Schedule:
-    """Tiles of the output, the reduction inside, its sums in a buffer that becomes registers."""
-    has_epilogue = "finish" in schedule.kernel.statements
-    statement = "finish" if has_epilogue else "update"
+    """Tile the output around the reduction, and promote its sums to registers."""
+    has_epilogue = "epilogue" in schedule.kernel.statements
+    statement = "epilogue" if has_epilogue else "update"
     for loop, factor in (("c", tile.channels), ("x", tile.columns), ("y", tile.rows)):
         pair = (f"{loop}_tile", f"{loop}_in")
         schedule = schedule.split(f"{statement}.{loop}", factor, into=pair)

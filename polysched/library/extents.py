@@ -1,4 +1,4 @@
-"""The sizes of a library kernel: checked, and read from its arrays by those who schedule it."""
+"""Sizes of library kernels: checks, and reading them back from arrays."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from polysched.ir.kernel import Kernel
 
 
 def require_sizes(maker: str, *, least: int = 0, **sizes: object) -> None:
-    """Check that sizes are numbers of things.
+    """Check that sizes are integers of at least ``least``.
 
     Args:
-        maker: what is made of them, for the message.
-        least: the smallest size that there is.
+        maker: the function that takes the sizes, for the message.
+        least: the smallest valid size.
         sizes: the sizes by name.
 
     Raises:
-        KernelError: one is smaller, or no integer; the message names it.
+        KernelError: a size is smaller, or not an integer; the message names it.
     """
     for name, size in sizes.items():
         if isinstance(size, bool) or not isinstance(size, Integral) or size < least:
@@ -37,10 +37,12 @@ def extents_of(kernel: Kernel, array: str, dimensions: str, maker: str) -> dict[
     Raises:
         ScheduleError: the kernel has no such array.
     """
-    found = kernel.arrays.get(array)
+    declared = kernel.arrays.get(array)
     extents = {
         name: int(extent.value)
-        for name, extent in (zip(found.dimensions, found.shape, strict=True) if found else ())
+        for name, extent in (
+            zip(declared.dimensions, declared.shape, strict=True) if declared else ()
+        )
         if isinstance(extent, Constant)
     }
     if extents.keys() != set(dimensions.split()):

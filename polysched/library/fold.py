@@ -1,7 +1,7 @@
-"""Sums over some dimensions of an array whose last one stays: lanes are results of their own.
+"""Sums over some dimensions of an array, except the last: lanes are results.
 
-A register tile is a few vectors of the last dimension by a few indices of one that is kept, too, so
-that as many additions are under way as the machine can take.
+A register tile is a few vectors of the last dimension by a few indices of another kept dimension,
+so that enough independent additions are in flight.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from polysched.user import Schedule
 
 
 def fold_kernel(extents: Sequence[int], kept: Sequence[bool], dtype: DType) -> Kernel:
-    """The kernel ``out[kept ones] = sum over the others of x``; the order of each sum is free.
+    """Declare ``out[kept indices] = sum over the other indices of x``; sums have any order.
 
     Arrays, C-contiguous: ``x`` of the extents and ``out`` of those that are kept. Dimensions and
     loops: ``d0``, ``d1``, ... The statements are ``init`` and ``update``.
 
     Args:
-        extents: of the array, each at least 1.
-        kept: which dimensions stay: the last one, one more and not all.
-        dtype: elements of both arrays.
+        extents: the extents of ``x``, each at least 1.
+        kept: for each dimension whether it is kept: the last one, another one, and not all.
+        dtype: element type of both arrays.
 
     Raises:
-        KernelError: it is no such array.
+        KernelError: the extents or the kept dimensions are invalid.
     """
     if len(kept) != len(extents) or not kept[-1] or sum(kept) < 2 or all(kept) or min(extents) < 1:
         raise KernelError(

@@ -1,8 +1,8 @@
-"""Reductions in the lanes of vectors: several vectors of partial results, folded at the end.
+"""Vectorized reductions: several vectors of partial results, folded at the end.
 
-A sum in one register waits for every addition to end before the next one starts; in several
-vectors as many additions are under way as the machine can take. All steps are public primitives and
-need a reduction declared with ``order="any"``.
+Additions to one register depend on each other. With several vectors of partial results, independent
+additions hide the latency. All steps are public primitives and need a reduction declared with
+``order="any"``.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from polysched.user import Schedule
 
 VECTORS = 8
-"""Vectors of partial results: two units that take four cycles each are busy then."""
+"""Vectors of partial results: enough to keep two units with a latency of four cycles busy."""
 
 
 def vectors_for(extent: int, lanes: int) -> int:
-    """How many vectors of partial results a reduction of ``extent`` terms fills."""
+    """The number of vectors of partial results for a reduction of ``extent`` terms."""
     return max(1, min(VECTORS, -(-extent // lanes)))
 
 
@@ -31,8 +31,8 @@ def in_vectors(
 ) -> Schedule:
     """Run a reduction's innermost loop in vectors of partial results.
 
-    Folding in halves, down to one lane, was measured too: it takes no less time than adding the
-    lanes of the last vector one after another, and three times the time to prove and compile.
+    The lanes of the last vector are added one after another. Folding in halves was measured: it is
+    not faster, and takes three times as long to prove and compile.
 
     before::
 
@@ -57,8 +57,8 @@ def in_vectors(
         terms: loops that are written out inside of ``loop``, the innermost but for them: what one
             instruction adds to a lane.
     """
-    schedule, found = _one_vector(schedule, statement, loop, lanes, vectors, rows, terms)
-    return schedule.unroll(f"{found.combine}.{found.each}")
+    schedule, partial = _one_vector(schedule, statement, loop, lanes, vectors, rows, terms)
+    return schedule.unroll(f"{partial.combine}.{partial.each}")
 
 
 def folded_together(
@@ -72,9 +72,9 @@ def folded_together(
 ) -> Schedule:
     """Run reductions of several rows in vectors, and fold the vectors of all rows at once.
 
-    To fold one vector takes as many operations as it has lanes, one after the other. The vectors of
-    as many rows as there are lanes are a square: transposed in registers, they are folded by as
-    many operations on whole vectors.
+    Folding one vector takes as many dependent scalar operations as it has lanes. The vectors of as
+    many rows as there are lanes form a square. Transposed in registers, the square is folded by the
+    same number of vector operations.
 
     before::
 
@@ -97,23 +97,23 @@ def folded_together(
         row: the loop over at most ``block`` rows.
         block: how many rows are folded at once.
     """
-    schedule, found = _one_vector(schedule, statement, loop, lanes, vectors, ())
-    combine = found.combine
+    schedule, partial = _one_vector(schedule, statement, loop, lanes, vectors, ())
+    combine = partial.combine
     each = f"each_{row}"
     dimensions = _dimensions(schedule, combine)
-    schedule = schedule.privatize(found.array, at=f"{combine}.{row}")
-    if found.last != statement:  # both stand in the loops over the array's dimensions
-        schedule = schedule.distribute(f"{found.last}.{dimensions[0]}", after=found.last)
-    rows, packed = f"{found.array}_private", f"{found.array}_private_packed"
+    schedule = schedule.privatize(partial.array, at=f"{combine}.{row}")
+    if partial.last != statement:  # both stand in the loops over the array's dimensions
+        schedule = schedule.distribute(f"{partial.last}.{dimensions[0]}", after=partial.last)
+    rows, packed = f"{partial.array}_private", f"{partial.array}_private_packed"
     return (
-        schedule.distribute(f"{combine}.{row}", after=found.last)
+        schedule.distribute(f"{combine}.{row}", after=partial.last)
         .split(f"{combine}.{row}", block, into=("rows", "of_rows"))
-        .reorder(f"{combine}.rows", f"{combine}.{found.each}", f"{combine}.of_rows")
-        .pack(rows, at=f"{combine}.rows", order=(*dimensions, found.each, each))
+        .reorder(f"{combine}.rows", f"{combine}.{partial.each}", f"{combine}.of_rows")
+        .pack(rows, at=f"{combine}.rows", order=(*dimensions, partial.each, each))
         .vectorize(f"{packed}.{each}", block)
-        .unroll(f"{packed}.{found.each}")
+        .unroll(f"{packed}.{partial.each}")
         .vectorize(f"{combine}.of_rows", block)
-        .unroll(f"{combine}.{found.each}")
+        .unroll(f"{combine}.{partial.each}")
     )
 
 
@@ -143,7 +143,7 @@ def _one_vector(
     rows: tuple[str, ...],
     terms: tuple[str, ...] = (),
 ) -> tuple[Schedule, _Vector]:
-    """What :func:`in_vectors` does, but for the order in which the last vector is combined."""
+    """Do what :func:`in_vectors` does, except for unrolling the fold of the last vector."""
     lane, count = f"{loop}_lane", f"{loop}_vectors"
     at, first, combine = f"{statement}.{lane}", f"{statement}_init", f"{statement}_combine"
     inner = [f"{statement}.{row}" for row in rows]

@@ -1,8 +1,8 @@
-"""A matrix times a vector: every element of the matrix is used once, so it is read as it lies.
+"""Matrix-vector products: each element of the matrix is used once, so it is read in place.
 
-``y = A x``: lanes are terms of a sum, whose partial results are folded at the end of a row.
-``y = A^T x``: lanes are elements of ``y``; a few rows at a time are added to a vector of them, so
-that the matrix is read row by row and ``y`` not too often.
+``y = A x``: lanes are terms of a sum, and partial results are folded at the end of a row.
+``y = A^T x``: lanes are elements of ``y``. A few rows of the matrix at a time are added to a vector
+of ``y``, so that the matrix is read row by row and ``y`` is seldom loaded and stored.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from polysched.machine.load import as_machine
 from polysched.user import Schedule
 
 ROWS = 4
-"""Rows of ``A x`` that share the elements of ``x`` that they read."""
+"""Rows of ``A x`` that are computed together, to share their loads of ``x``."""
 
 
 def gemv_kernel(
     rows: int, columns: int, *, transpose: bool = False, dtype: DType | str = f32
 ) -> Kernel:
-    """The kernel ``y = A x``, or ``y = A^T x``; the order of each sum is free.
+    """Declare ``y = A x`` or ``y = A^T x``; sums have any order.
 
     Arrays, C-contiguous: ``a[rows, columns]``; ``x[columns]`` and ``y[rows]``, or the other way
     round if transposed. The statements are ``init`` and ``update``. An empty sum is 0.
@@ -31,7 +31,7 @@ def gemv_kernel(
     Args:
         rows: rows of ``a`` as it is stored.
         columns: columns of ``a`` as it is stored.
-        transpose: whether the product is that with the transposed matrix.
+        transpose: whether to multiply by the transposed matrix.
         dtype: elements of all arrays.
 
     Raises:

@@ -1,8 +1,8 @@
-"""A matrix of narrow integers with scales and zeros of groups, times a vector.
+"""Quantized matrix-vector product: sub-byte integers with a scale and a zero point per group.
 
 ``y[i] = sum over t of scale[i, t // group] * (codes[i, t] - zero[i, t // group]) * x[t]``, as
-quantized language models have it. The codes are packed, so that a row of 4096 weights of 4 bits is
-2 KiB; they are read once, as bytes, and become numbers in registers.
+quantized language models have it. The codes are packed: a row of 4096 weights of 4 bits is 2 KiB.
+They are read once, as bytes, and converted in registers.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from polysched.user import Schedule
 def quantized_gemv_kernel(
     rows: int, columns: int, *, group: int = 128, dtype: DType | str = "u4"
 ) -> Kernel:
-    """The product; the order of each sum is free.
+    """Declare the product; sums have any order.
 
     Arrays: ``codes[rows, columns]`` of ``dtype``, packed with padded rows; ``scale`` of float32 and
     ``zero`` of uint8, ``[rows, ceil(columns / group)]``; ``x[columns]`` and ``y[rows]`` of float32.
     The statements are ``init`` and ``update``.
 
     Args:
-        rows: results.
-        columns: terms of each.
+        rows: rows of the matrix, which are results.
+        columns: columns of the matrix, which are terms.
         group: terms that share a scale and a zero; a power of two of at least the vectors' length
             is fastest.
         dtype: of the codes, an odd integer type.

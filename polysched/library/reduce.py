@@ -1,8 +1,8 @@
 """Sums, products, extrema and dot products along an axis of a matrix.
 
-Along the last axis lanes are terms of one result, and partial results are folded at its end; along
-the first axis lanes are results of their own. A large matrix is shared among threads: by results
-if there are enough of them, else by terms, with partial results for each thread.
+Along the last axis lanes are terms of one result, and partial results are folded at the end of a
+row. Along the first axis lanes are results. Threads share a large matrix by results if there are
+enough of them, else by terms with partial results for each thread.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from polysched.user import Schedule
 
 
 class Combine(enum.Enum):
-    """What becomes of the elements along the axis."""
+    """The operation that combines the elements along the axis."""
 
     SUM = "sum"
     PRODUCT = "product"
@@ -37,7 +37,7 @@ class Combine(enum.Enum):
 
 
 class Axis(enum.Enum):
-    """Along which axis of a matrix is reduced."""
+    """The axis of the matrix that is reduced."""
 
     FIRST = "first"
     LAST = "last"
@@ -64,7 +64,7 @@ def reduce_kernel(
     axis: Axis | str = Axis.LAST,
     dtype: DType | str = f32,
 ) -> Kernel:
-    """The kernel ``out[result] = combine over term of x``; the order of the terms is free.
+    """Declare ``out[result] = combine over term of x``; terms are combined in any order.
 
     Arrays, C-contiguous: ``x[results, terms]`` for the last axis, ``x[terms, results]`` for the
     first, for a dot product ``y`` of the same shape, and ``out[results]``. The statements are
@@ -73,10 +73,10 @@ def reduce_kernel(
     result NaN, as in numpy. Integers wrap around.
 
     Args:
-        combine: what becomes of the terms, or its name, such as ``"max"``.
+        combine: the operation, or its name, such as ``"max"``.
         results: the number of results.
         terms: the number of terms of each.
-        axis: the axis that goes away, or its name, ``"first"`` or ``"last"``.
+        axis: the axis that is reduced, or its name, ``"first"`` or ``"last"``.
         dtype: elements of all arrays.
 
     Raises:
@@ -116,13 +116,13 @@ def reduce_kernel(
     return build.kernel()
 
 
-def _named(kind: type[_Choice], what: _Choice | str) -> _Choice:
+def _named(kind: type[_Choice], value: _Choice | str) -> _Choice:
     try:
-        return kind(what)
+        return kind(value)
     except ValueError:
-        names = ", ".join(repr(one.value) for one in kind)
+        names = ", ".join(repr(member.value) for member in kind)
         raise KernelError(
-            f"reduce: {kind.__name__.lower()}={what!r} is not known; expected one of {names}"
+            f"reduce: {kind.__name__.lower()}={value!r} is not known; expected one of {names}"
         ) from None
 
 

@@ -1,6 +1,6 @@
-"""Short rows: as many rows as a vector has lanes are transposed in registers, and become lanes.
+"""Rows as lanes: transpose as many short rows as a vector has lanes in registers.
 
-A row of few terms fills no vector, and folding a vector would take longer than adding its terms.
+A short row does not fill a vector, and folding a vector takes longer than adding its terms.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def rows_as_lanes(schedule: Schedule, arrays: tuple[str, ...], tile: str, block:
             for k in 0..5: S(row, x_packed[k, row])
 
     Args:
-        schedule: one in which ``tile`` holds all that reads the arrays.
-        arrays: of the dimensions rows and terms, in this order.
+        schedule: a schedule in which ``tile`` contains all reads of the arrays.
+        arrays: arrays with the dimensions rows and terms, in this order.
         tile: the loop over blocks of rows.
         block: rows of a tile.
     """

@@ -1,7 +1,7 @@
 """Softmax of the rows of a matrix, in three passes over a row that stays in the cache.
 
-The largest element of a row is subtracted first, so that no exponential overflows; the sum is taken
-while the exponentials are computed, and multiplied with as its reciprocal.
+The largest element of a row is subtracted first, so that no exponential overflows. The sum is
+computed together with the exponentials, which are then multiplied by its reciprocal.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from polysched.machine.load import as_machine
 from polysched.user import Schedule
 
 _TILED = 16
-"""Vectors of a row up to which as many rows as a vector has lanes fit the first cache, twice."""
+"""Vectors of a row up to which a tile of ``lanes`` rows fits the L1 cache twice."""
 
 _TEMPORARIES = ("largest", "total", "factor")
 
 _REGISTERS_OF_POWER = 16
-"""Vector registers that an exponential takes, most of them for its constants."""
+"""Vector registers of one exponential, most of them for its constants."""
 
 
 def softmax_kernel(rows: int, columns: int, *, dtype: DType | str = f32) -> Kernel:
-    """The kernel ``out[row, column] = exp(x[row, column]) / sum over k of exp(x[row, k])``.
+    """Declare ``out[row, column] = exp(x[row, column]) / sum over k of exp(x[row, k])``.
 
     Arrays, C-contiguous: ``x[rows, columns]`` and ``out[rows, columns]``. The order of the sum is
     free. The result is NaN in all of a row that holds NaN or infinity, or nothing but -infinity.
@@ -107,13 +107,13 @@ def softmax_schedule(
 
 
 def _powers(size: Size, machine: Machine) -> int:
-    """Exponentials that are under way at a time: their constants take registers too."""
+    """Exponentials computed at a time, limited by registers."""
     most = max(1, machine.vector_registers // _REGISTERS_OF_POWER)
     return min(vectors_for(size.terms, size.lanes), most)
 
 
 def _in_tiles(schedule: Schedule, size: Size, machine: Machine) -> Schedule:
-    """As many rows at a time as a vector has lanes; each part of the work for all of them."""
+    """Process as many rows at a time as a vector has lanes, one pass over all of them at a time."""
     rows = size.block
     schedule = schedule.split("row", rows, into=("tile", "row_in"))
     for statement in ("no_maximum", "maximum", "no_sum", "sum", "invert"):
@@ -133,7 +133,7 @@ def _in_tiles(schedule: Schedule, size: Size, machine: Machine) -> Schedule:
 
 
 def _rows_in_lanes(schedule: Schedule, rows: int) -> Schedule:
-    """Rows are lanes: transposed where they are read, and back where they are written."""
+    """Use rows as lanes: transpose them when they are read, and back when they are written."""
     schedule = rows_as_lanes(schedule, ("x",), "tile", rows)
     schedule = schedule.promote("out", at="tile", order=("column", "row"))
     schedule = schedule.vectorize("out_local_out.row", rows).unroll("out_local_out.column")

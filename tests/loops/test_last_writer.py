@@ -27,7 +27,7 @@ from polysched.library.matmul.kernel import matmul_kernel
 from polysched.library.matmul.schedule import matmul_schedule
 from polysched.library.reduce import Combine
 from polysched.library.transpose.kernel import transpose_kernel
-from polysched.library.transpose.schedule import transpose_schedule, visit_of
+from polysched.library.transpose.schedule import tile_order_of, transpose_schedule
 from polysched.loops.declared_flow import declared_flow
 from polysched.loops.execution import IterationOrder, ascending, descending, shuffled
 from polysched.loops.generate import generate_loops
@@ -143,7 +143,7 @@ def test_matrix_product(config: Config) -> None:
 @pytest.mark.parametrize("is_large", [False, True])
 def test_transposition(is_large: bool) -> None:
     kernel = transpose_kernel((1, 0), i32, 4)
-    scheduled = transpose_schedule(kernel, 4, visit_of(4, 64, is_large=is_large))
+    scheduled = transpose_schedule(kernel, 4, tile_order_of(4, 64, is_large=is_large))
     assert check(scheduled).is_legal
     parameters = dict.fromkeys(kernel.parameters, 9)
     assert last_writer_errors(scheduled, parameters) == ()

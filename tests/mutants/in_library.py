@@ -4,8 +4,8 @@ from tests.mutants.mutant import Mutant
 
 PLAN = "polysched/library/matmul/plan.py"
 PLANNED = ("tests/library/matmul/test_plan.py",)
-SHARING = "polysched/library/matmul/sharing.py"
-SHARED = ("tests/library/matmul/test_sharing.py",)
+SHARING = "polysched/library/matmul/work_partition.py"
+SHARED = ("tests/library/matmul/test_work_partition.py",)
 
 MUTANTS = (
     Mutant(

@@ -1,4 +1,4 @@
-"""The functions that may be applied to every element of a product at the end, by name."""
+"""Activation functions of the matmul epilogue, by name."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Activation: TypeAlias = Callable[[Expression], Expression]
 
 
 def _sigmoid_times(factor: float | Expression, exponent: Expression) -> Expression:
-    """``factor * sigmoid(exponent)``; where ``exp`` is infinite it is 0, as it should be."""
+    """``factor * sigmoid(exponent)``; 0 where ``exp(-exponent)`` overflows, which is its limit."""
     return factor / (exp(-exponent) + 1)
 
 
 def _gelu_tanh(value: Expression) -> Expression:
-    # (1 + tanh(u)) / 2 is sigmoid(2 u), which takes less.
+    # (1 + tanh(u)) / 2 equals sigmoid(2 u), which takes fewer operations.
     return _sigmoid_times(value, value * (value * value * (_GELU * 0.044715) + _GELU))
 
 
@@ -28,7 +28,7 @@ _GELU = 2 * math.sqrt(2 / math.pi)
 """D. Hendrycks and K. Gimpel, "Gaussian error linear units" (2016), section 2."""
 
 OF_INTEGERS: Mapping[str, Activation] = MappingProxyType({"relu": lambda value: maximum(value, 0)})
-"""Those that integers have too."""
+"""Activations that are defined for integers too."""
 
 ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
     {
@@ -39,4 +39,4 @@ ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
         "tanh": lambda value: operation(Operator.HYPERBOLIC_TANGENT, value),
     }
 )
-"""``gelu_tanh`` is GELU by a hyperbolic tangent, ``silu`` is ``x * sigmoid(x)``."""
+"""``gelu_tanh`` is the tanh approximation of GELU, ``silu`` is ``x * sigmoid(x)``."""

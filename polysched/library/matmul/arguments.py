@@ -1,4 +1,4 @@
-"""The arguments of a call of ``matmul`` but for the operands' memory: checked, made ready."""
+"""Checks and conversions of the arguments of ``matmul``: types, factors, activation, bias."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import numpy as np
 from polysched.errors import CallError, KernelError, suggestion
 from polysched.ir.dtypes import DType, as_dtype
 from polysched.library.matmul.activations import ACTIVATIONS, OF_INTEGERS
-from polysched.library.matmul.finish import Factor, Finish
+from polysched.library.matmul.epilogue import Epilogue, Factor
 from polysched.library.matmul.shapes import NumpyArray
 
-_FINISHES = 64
+_EPILOGUES = 64
 
 
 def element_type(a: np.dtype[Any], b: np.dtype[Any]) -> DType:
-    """The type of both operands.
+    """The common element type of both operands.
 
     Raises:
-        CallError: they have two types, or one that is no number to multiply.
+        CallError: the types differ, or cannot be multiplied.
     """
     if a != b:
         raise CallError(
@@ -41,18 +41,20 @@ def element_type(a: np.dtype[Any], b: np.dtype[Any]) -> DType:
     return dtype
 
 
-@lru_cache(maxsize=_FINISHES)
-def finish_of(alpha: float, beta: float, activation: str | None) -> Finish:
-    """What is to be done for factors and an activation, the bias apart."""
+@lru_cache(maxsize=_EPILOGUES)
+def epilogue_of(alpha: float, beta: float, activation: str | None) -> Epilogue:
+    """The epilogue of factors and an activation, without the bias."""
     kinds: Mapping[float, Factor] = {0: Factor.ZERO, 1: Factor.ONE}
-    return Finish(kinds.get(alpha, Factor.ANY), kinds.get(beta, Factor.ANY), activation=activation)
+    return Epilogue(
+        kinds.get(alpha, Factor.ANY), kinds.get(beta, Factor.ANY), activation=activation
+    )
 
 
 def require_activation(activation: object) -> None:
     """Check the name of an activation.
 
     Raises:
-        CallError: there is none of that name.
+        CallError: there is no activation of that name.
     """
     if not isinstance(activation, str) or activation not in ACTIVATIONS:
         known = suggestion(str(activation), ACTIVATIONS)
@@ -60,10 +62,10 @@ def require_activation(activation: object) -> None:
 
 
 def require_activation_of(activation: str | None, total: np.dtype[Any]) -> None:
-    """Check that sums of a type have an activation.
+    """Check that an activation is defined for sums of a type.
 
     Raises:
-        CallError: they are integers, which do not have it.
+        CallError: the sums are integers, and the activation is for floating-point numbers.
     """
     if total.kind != "f" and not (activation is None or activation in OF_INTEGERS):
         raise CallError(
@@ -73,26 +75,27 @@ def require_activation_of(activation: str | None, total: np.dtype[Any]) -> None:
 
 
 def number(name: str, value: Any) -> int | float:
-    """A factor as Python's number: of one, or of an array without dimensions.
+    """Convert a factor, which may be an array without dimensions, to a Python number.
 
     Raises:
-        CallError: it is no real number.
+        CallError: the factor is not a real number.
     """
     if type(value) is float or type(value) is int:
         return value
-    found = value.item() if isinstance(value, np.generic | np.ndarray) and not value.ndim else value
-    if isinstance(found, bool) or not isinstance(found, int | float):
+    is_scalar = isinstance(value, np.generic | np.ndarray) and not value.ndim
+    factor = value.item() if is_scalar else value
+    if isinstance(factor, bool) or not isinstance(factor, int | float):
         raise CallError(
             f"matmul: {name} is {value!r} of type {type(value).__name__}; expected a real number"
         )
-    return found
+    return factor
 
 
 def scalar(name: str, value: float, dtype: np.dtype[Any]) -> NumpyArray:
-    """A factor as an array without dimensions, in the type of the result.
+    """Convert a factor to an array without dimensions of the result's type, rounding if needed.
 
     Raises:
-        CallError: the type does not hold it. Floating-point numbers are rounded.
+        CallError: the factor is out of range, or not an integer although the result is.
     """
     if dtype.kind == "f":
         is_finite = isinstance(value, int) or math.isfinite(value)
@@ -105,7 +108,7 @@ def scalar(name: str, value: float, dtype: np.dtype[Any]) -> NumpyArray:
             f"type {dtype}"
         )
     if not fits:
-        raise CallError(f"matmul: {name} is {value}; expected what {dtype} holds")
+        raise CallError(f"matmul: {name} is {value}; expected a number within the range of {dtype}")
     return np.array(value, dtype)
 
 
@@ -113,7 +116,7 @@ def require_bias(bias: NumpyArray, dtype: np.dtype[Any]) -> None:
     """Check the type of a bias.
 
     Raises:
-        CallError: it is not that of the result.
+        CallError: the type is not that of the result.
     """
     if bias.dtype != dtype:
         raise CallError(
@@ -123,6 +126,6 @@ def require_bias(bias: NumpyArray, dtype: np.dtype[Any]) -> None:
 
 
 def spread(bias: NumpyArray, length: int, times: int) -> NumpyArray:
-    """A bias that stands several times along a dimension, or is one number for all of it."""
+    """Repeat a bias ``times`` times, or broadcast a single number, to a vector of ``length``."""
     matrix = np.broadcast_to(bias.reshape(-1), (times, length // times))
     return np.array(matrix, order="C").reshape(length)

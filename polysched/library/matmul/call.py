@@ -1,4 +1,4 @@
-"""``matmul(a, b)`` on numpy arrays: planned, proved and compiled once for each kind of call."""
+"""``matmul(a, b)`` of numpy arrays: each kind of call is planned, proved and compiled once."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from numpy import ndarray
 
 from polysched.errors import CallError
 from polysched.library.matmul.arguments import require_bias
+from polysched.library.matmul.call_options import call_options, plain_options
 from polysched.library.matmul.computed import Computed
-from polysched.library.matmul.known_route import ROUTES, Described, described, known_route
-from polysched.library.matmul.request import plain, request
-from polysched.library.matmul.route import Route
+from polysched.library.matmul.dispatch import (
+    CACHED_KINDS,
+    OperandKey,
+    cached_dispatch,
+    operand_key,
+)
+from polysched.library.matmul.dispatch_entry import DispatchEntry
 from polysched.library.matmul.shapes import NumpyArray
 from polysched.runtime.door import Door
 from polysched.runtime.numpy_memory import ALIGNED, WRITEABLE
@@ -20,7 +25,7 @@ from polysched.runtime.output_faults import fault_of_output
 from polysched.runtime.threads import number_of_threads
 from polysched.runtime.views import as_array
 
-_DOOR = Door(ROUTES)
+_CALL_CACHE = Door(CACHED_KINDS)
 _ONE, _ZERO = 1, 0
 _WRITABLE = ALIGNED | WRITEABLE
 
@@ -36,49 +41,52 @@ def matmul(
     activation: str | None = None,
     threads: int | None = None,
 ) -> NumpyArray:
-    """``activation(alpha * a @ b + beta * out + bias)``: the product of two arrays, by default.
+    """Compute ``activation(alpha * a @ b + beta * out + bias)``, by default the product ``a @ b``.
 
-    Operands have the shapes that ``numpy.matmul`` takes: matrices, vectors, stacks of matrices,
-    which are broadcast without a copy. Both have the same type of elements, float32, float64 or a
-    signed integer; products of int8 and of int16 are summed in int32. NaN and infinity go the way
-    of the plain loops, whose sums are taken in any order. An empty sum is 0.
+    The operands have the shapes that ``numpy.matmul`` takes: vectors, matrices and stacks of
+    matrices. Stacks are broadcast without a copy. Both operands have the same element type:
+    float32, float64 or a signed integer. Products of int8 and of int16 are summed in int32. NaN and
+    infinity propagate as in plain loops that add the terms in any order. An empty sum is 0.
 
-    The rest is computed on each tile of the product while it is in registers or in the cache, in
-    the type of the result; integers wrap around. A factor 0 leaves its operand out: ``beta=0``
-    never reads ``out``, ``alpha=0`` neither of the operands, so that NaN in them does not count.
+    The epilogue (factors, bias, activation) is computed on each tile of the product while the tile
+    is in registers or in the cache. Its type is that of the result; integers wrap around. A factor
+    0 leaves its operand out: ``beta=0`` never reads ``out``, and ``alpha=0`` reads neither ``a``
+    nor ``b``, so NaN in them has no effect.
 
-    The first call of a kind plans, proves and compiles, some 0.2 s, less if the code is on disk;
-    all factors but 0 and 1 are of one kind, and so are all views of the same strides. A view with
-    positive strides is read where it lies: a part of a matrix, a transposed one, a stack of these,
-    every second column; fastest if it has rows, or columns, of neighboring elements. Views with
-    negative or zero strides, or whose elements share memory, are copied first. ``out`` may be any
-    view with positive strides; what lies between its elements is not touched. It must not share
-    elements with the operands.
+    The first call of a kind plans, proves and compiles its kernel. This takes some 0.2 s, or less
+    if the code is on disk. All factors other than 0 and 1 are one kind, and so are all views with
+    the same strides.
 
-    An operand may be a matrix that :func:`polysched.computed` describes: scaled, converted, or
-    unpacked from a few bits as it is read, without an array of it.
+    A view with positive strides is read in place: a part of a matrix, a transposed matrix, a stack
+    of these, every second column. Views whose rows or columns are contiguous are fastest. Views
+    with negative or zero strides, or whose elements share memory, are copied first. ``out`` may be
+    any view with positive strides; memory between its elements is not written. ``out`` must not
+    share elements with the operands.
+
+    An operand may be a matrix described by :func:`polysched.computed`: it is scaled, converted or
+    unpacked from a few bits while it is read, and never stored as a whole.
 
     Args:
         a: the left operand.
         b: the right operand.
-        out: where the result goes, and what ``beta`` is the factor of; by default a new array.
-        alpha: the factor of the product: a real number, an integer for integers.
-        beta: the factor of what ``out`` holds before.
-        bias: an array of the type of the result, added to it: with one element for each column, or
-            of shape ``(m, 1)`` with one for each row, the same for all matrices of a stack.
-        activation: what is applied to each element at last: ``"relu"``, of floating-point numbers
-            also ``"gelu_tanh"``, ``"sigmoid"``, ``"silu"`` and ``"tanh"``; or nothing.
-        threads: how many threads may run; by default as many as there are usable cores.
+        out: the array for the result, which ``beta`` multiplies before; by default a new array.
+        alpha: the factor of the product: a real number, or an integer for integer operands.
+        beta: the factor of the previous contents of ``out``.
+        bias: an array with the element type of the result, added to it. It has one element for each
+            column, or shape ``(m, 1)`` with one for each row. All matrices of a stack share it.
+        activation: the function applied to each element last: ``"relu"``, and for floating-point
+            results also ``"gelu_tanh"``, ``"sigmoid"``, ``"silu"`` and ``"tanh"``; None for none.
+        threads: the most threads to use; by default as many as there are usable cores.
 
     Returns:
-        the result, ``out`` if it was given.
+        the result; ``out`` if that was given.
 
     Raises:
-        CallError: an argument does not fit; nothing has been written then.
+        CallError: an argument does not fit. Nothing has been written then.
     """
-    # Asking who they are takes a fraction of asking how large: 1.0 goes the long way round.
+    # Identity tests cost a fraction of comparisons. alpha=1.0 is handled below.
     is_plain = alpha is _ONE and beta is _ZERO and bias is activation is None
-    if is_plain and (done := _DOOR.enter(threads, a, b, out)) is not None:
+    if is_plain and (done := _CALL_CACHE.enter(threads, a, b, out)) is not None:
         return done  # type: ignore[no-any-return]
     if threads is not None:
         threads = number_of_threads("matmul", threads)
@@ -86,26 +94,28 @@ def matmul(
     if bias is not None:
         bias = _array(bias, "bias")
     if is_plain:
-        asked = plain(threads)
+        options = plain_options(threads)
     else:
-        asked = request(alpha, beta, activation, threads, (a.dtype, b.dtype))
-    arrays = (a, b, *asked.factors, *(() if bias is None else (bias,)), out)
-    if not is_plain and (done := _DOOR.enter(asked.kind, *arrays)) is not None:
+        options = call_options(alpha, beta, activation, threads, (a.dtype, b.dtype))
+    arrays = (a, b, *options.factors, *(() if bias is None else (bias,)), out)
+    if not is_plain and (done := _CALL_CACHE.enter(options.kind, *arrays)) is not None:
         return done  # type: ignore[no-any-return]
     along = None if bias is None else bias.shape
-    found = known_route(described(a), described(b), threads, asked.finish, along, _place(out))
+    entry = cached_dispatch(
+        operand_key(a), operand_key(b), threads, options.epilogue, along, _output_key(out)
+    )
     if bias is not None:
-        require_bias(bias, found.dtype)
+        require_bias(bias, entry.dtype)
     if out is not None:
-        _require_output(out, found)
-    elif asked.finish.updates:
+        _require_output(out, entry)
+    elif options.epilogue.updates:
         raise CallError(
             f"matmul: beta={beta} is the factor of what 'out' holds; give out=, or leave beta out"
         )
-    result = np.empty(found.shape, found.dtype) if out is None else out
-    found.run(a, b, result, asked.factors, bias)
-    if found.door is not None and (bias is None or bias.flags.c_contiguous):
-        _DOOR.learn(asked.kind, arrays, found.door)
+    result = np.empty(entry.shape, entry.dtype) if out is None else out
+    entry.run(a, b, result, options.factors, bias)
+    if entry.direct_call is not None and (bias is None or bias.flags.c_contiguous):
+        _CALL_CACHE.learn(options.kind, arrays, entry.direct_call)
     return result
 
 
@@ -117,23 +127,23 @@ def _array(value: Any, name: str) -> NumpyArray:
     return value if type(value) is ndarray else as_array(value, f"matmul: {name}")
 
 
-def _place(out: Any) -> Described | None:
-    """What a route has to know of ``out``: None of the usual kind."""
-    return None if not isinstance(out, ndarray) or out.flags.c_contiguous else described(out)
+def _output_key(out: Any) -> OperandKey | None:
+    """The key of ``out``; None for a contiguous array, which is the default."""
+    return None if not isinstance(out, ndarray) or out.flags.c_contiguous else operand_key(out)
 
 
-def _require_output(out: Any, found: Route) -> None:
-    """Check what the kernel, which may see it in another shape, does not.
+def _require_output(out: Any, entry: DispatchEntry) -> None:
+    """Check ``out`` itself: the kernel may get a reshaped or transposed view of it.
 
     Raises:
-        CallError: it is no array of the result's shape and type, or may not be written.
+        CallError: it is no array of the result's shape and type, or is not writable.
     """
     if not isinstance(out, np.ndarray):
         raise CallError(f"matmul: out is of type {type(out).__name__}; expected a numpy array")
-    if out.shape != found.shape:
-        raise CallError(f"matmul: out has shape {out.shape}; expected {found.shape}")
-    if out.dtype != found.dtype:
-        raise CallError(f"matmul: out has elements of type {out.dtype}; expected {found.dtype}")
+    if out.shape != entry.shape:
+        raise CallError(f"matmul: out has shape {out.shape}; expected {entry.shape}")
+    if out.dtype != entry.dtype:
+        raise CallError(f"matmul: out has elements of type {out.dtype}; expected {entry.dtype}")
     if out.flags.num & _WRITABLE != _WRITABLE:
         fault = fault_of_output(out.flags.num, out.shape, out.strides, out.itemsize)
         raise CallError(f"matmul: out {fault}; multiply into a new array and copy it")

@@ -1,4 +1,4 @@
-"""The compiled kernels behind ``matmul``: one for each kind of product, for this machine."""
+"""Compiled kernels of ``matmul``, cached by the kind of product."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import replace
 from functools import cache, lru_cache
 
 from polysched.ir.dtypes import DType
-from polysched.library.matmul.finish import Finish, epilogue_of, finish_kernel
-from polysched.library.matmul.groups import grouping_of
+from polysched.library.matmul.epilogue import Epilogue, epilogue_builder, epilogue_kernel
 from polysched.library.matmul.kernel import Sizes, Stack, matmul_kernel
-from polysched.library.matmul.operands import Made
+from polysched.library.matmul.operands import ComputedOperand
 from polysched.library.matmul.plan import plan
 from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.schedule import matmul_schedule
+from polysched.library.matmul.vnni import vnni_layout_of
 from polysched.lower import compile
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
@@ -27,14 +27,14 @@ _KERNELS = 128
 def product_kernel(
     problem: Problem,
     stacks: tuple[Stack, ...],
-    finish: Finish,
+    epilogue: Epilogue,
     threads: int,
     machine: Machine | None = None,
 ) -> CompiledKernel:
-    """The kernel of a product and what becomes of it, planned for a number of threads.
+    """Plan, prove and compile a product with its epilogue, by default for this machine.
 
-    What an operand is made of is computed for each copy where it is packed; an ``a`` that is not is
-    computed all at once, a ``b`` in registers. By default it is for the machine that it runs on.
+    A computed operand that is packed is computed for each packed block. If it is not packed, all of
+    ``a`` is computed first, and ``b`` is computed in registers.
     """
     machine = machine or host()
     with collection_paused():
@@ -44,25 +44,25 @@ def product_kernel(
             *sizes[:3],
             dtype=problem.dtype,
             a=problem.a,
-            b=replace(b, is_inlined=not config.pack_b) if isinstance(b, Made) else b,
+            b=replace(b, is_inlined=not config.pack_b) if isinstance(b, ComputedOperand) else b,
             batch=stacks,
-            accumulate=finish.updates,
-            epilogue=epilogue_of(finish, sizes, problem.total),
+            accumulate=epilogue.updates,
+            epilogue=epilogue_builder(epilogue, sizes, problem.total),
             strides_out=problem.strides_out,
-            grouping=grouping_of(problem, machine),
+            vnni=vnni_layout_of(problem, machine),
         )
         return compile(matmul_schedule(kernel, config, machine), machine)
 
 
 @lru_cache(maxsize=_KERNELS)
-def finish_alone(sizes: Sizes, dtype: DType, finish: Finish) -> CompiledKernel:
-    """The kernel of what becomes of sums of a type that are 0."""
+def epilogue_only(sizes: Sizes, dtype: DType, epilogue: Epilogue) -> CompiledKernel:
+    """Compile the kernel of a product without terms: the epilogue of sums that are 0."""
     machine = host()
-    schedule = Schedule(finish_kernel(finish, sizes, dtype))
+    schedule = Schedule(epilogue_kernel(epilogue, sizes, dtype))
     return compile(schedule.vectorize("n", machine.lanes(dtype.bits)), machine)
 
 
 @cache
 def host() -> Machine:
-    """The machine that this runs on."""
+    """The description of this machine."""
     return load_machine(None)

@@ -1,4 +1,4 @@
-"""Operands that are computed element by element: scaled, converted, unpacked where they are read.
+"""Computed operands: matrices that are scaled, converted or unpacked while they are multiplied.
 
 ::
 
@@ -9,7 +9,8 @@
     )
     y = matmul(x, weights.T)
 
-Nothing is computed here: the product does it, in the cache where it packs, else in registers.
+Nothing is computed here. The product computes the elements into packed blocks in the cache, or in
+registers where it does not pack.
 """
 
 from __future__ import annotations
@@ -42,15 +43,15 @@ from polysched.runtime.views import as_array
 
 @dataclass(frozen=True, eq=False)
 class Input:
-    """An array that an operand is computed from, where there is more to say than which.
+    """An input array of a computed operand, with sub-byte elements or blocks.
 
     Attributes:
-        array: of at most two dimensions.
-        dtype: the integers of odd width that it holds, packed with padded rows, such as ``"u4"``;
-            None for what numpy says.
-        columns: how many such integers a row has; None for all that its bytes hold.
+        array: an array of at most two dimensions.
+        dtype: the sub-byte integer type that it holds, packed with padded rows, such as ``"u4"``;
+            None for numpy's element type.
+        columns: packed integers in a row; None for as many as the bytes of a row hold.
         block: the rows and columns of the operand that share an element, as a group of terms
-            shares a scale; the last block may be cut off.
+            shares a scale. The last block may be partial.
     """
 
     array: Any
@@ -61,13 +62,13 @@ class Input:
 
 @dataclass(frozen=True, eq=False)
 class Computed:
-    """A matrix whose elements are computed when it is multiplied; made by :func:`computed`.
+    """A matrix whose elements are computed when it is multiplied; see :func:`computed`.
 
     Attributes:
         shape: rows and columns.
-        dtype: the elements' type.
-        recipe: how they are computed.
-        inputs: what from, as matrices, and how each gets the form that the kernel takes.
+        dtype: the element type.
+        recipe: how the elements are computed.
+        inputs: the inputs as matrices, each with its form as the kernel's array.
     """
 
     shape: tuple[int, int]
@@ -78,42 +79,44 @@ class Computed:
     @property
     def T(self) -> Computed:
         """The transposed matrix."""
-        return replace(self, shape=self.shape[::-1], recipe=self.recipe.turned)
+        return replace(self, shape=self.shape[::-1], recipe=self.recipe.transposed)
 
     @cached_property
     def operand(self) -> Operand:
-        """What a route follows from."""
+        """The description of the matrix for dispatch."""
         return Operand(self.dtype, self.shape, C_CONTIGUOUS | ALIGNED, recipe=self.recipe)
 
     def named(self, name: str) -> dict[str, NumpyArray]:
-        """The inputs of an operand as its caller knows them."""
-        return {f"input {at} of '{name}'": one for at, (one, _) in enumerate(self.inputs)}
+        """The inputs by the names that errors use."""
+        return {f"input {at} of '{name}'": array for at, (array, _) in enumerate(self.inputs)}
 
     def arrays(self) -> list[NumpyArray]:
-        """The inputs as the kernel takes them."""
-        return [one if form.prepare is None else form.prepare(one) for one, form in self.inputs]
+        """The inputs in the kernel's form."""
+        return [
+            array if form.prepare is None else form.prepare(array) for array, form in self.inputs
+        ]
 
 
 def computed(function: Callable[..., Any], *inputs: Any) -> Computed:
-    """A matrix computed element by element from arrays, to be an operand of ``matmul``.
+    """Describe an operand of ``matmul`` that is computed element by element from arrays.
 
-    Inputs are spread over the matrix as numpy broadcasts them: ``(m, k)`` has an element for each,
-    ``(m, 1)`` one for each row, ``(k,)`` one for each column. Groups and packed integers are said
-    by :class:`Input`. The arrays are read when it is multiplied, not before, so that what is
-    written to them later counts.
+    Inputs are broadcast to the matrix as in numpy: ``(m, k)`` has an element for each element of
+    the matrix, ``(m, 1)`` one for each row, ``(k,)`` one for each column. Use :class:`Input` for
+    groups and packed integers. The arrays are read when the matrix is multiplied, so later writes
+    to them count.
 
-    An element is computed once for each copy that the product makes of it in the cache; where it
-    copies none, in registers. The code is found again by what ``function`` computes. Numbers in it
-    are part of that: what changes from call to call should be an input, of shape ``()`` if need be.
+    Each element is computed once for each packed copy of it, or in registers if it is not packed.
+    Kernels are cached by the expression that ``function`` computes, including its constants. So a
+    number that changes from call to call should be an input, if need be of shape ``()``.
 
     Args:
-        function: takes an element of each input, and returns the matrix's, by operators and by
-            functions such as :func:`polysched.cast`. It is called once, at once.
-        inputs: numpy arrays, DLPack tensors, buffers, or an :class:`Input` with one.
+        function: computes an element of the matrix from one element of each input, by operators
+            and functions such as :func:`polysched.cast`. It is called once, immediately.
+        inputs: numpy arrays, DLPack tensors, buffers, or an :class:`Input` with one of these.
 
     Raises:
-        CallError: no inputs, inputs that do not fit each other, or a function whose result is no
-            number computed from them.
+        CallError: there are no inputs, the inputs do not fit each other, or the result of the
+            function is not a number computed from them.
     """
     if not callable(function):
         raise CallError(
@@ -122,24 +125,25 @@ def computed(function: Callable[..., Any], *inputs: Any) -> Computed:
         )
     if not inputs:
         raise CallError("computed: there is no array to compute from; give one behind the function")
-    given = [
-        _matrix(one if isinstance(one, Input) else Input(one), at) for at, one in enumerate(inputs)
+    checked = [
+        _matrix(value if isinstance(value, Input) else Input(value), position)
+        for position, value in enumerate(inputs)
     ]
-    rows, columns = (_extent(given, axis) for axis in (0, 1))
-    elements = [Load(str(at), (), one.dtype) for at, one in enumerate(given)]
+    rows, columns = (_extent(checked, axis) for axis in (0, 1))
+    elements = [Load(str(at), (), matrix.dtype) for at, matrix in enumerate(checked)]
     result = _traced(function, elements)
     assert result.dtype is not None
-    sources = tuple(one.source for one in given)
+    sources = tuple(matrix.source for matrix in checked)
     return Computed(
         (rows, columns),
         result.dtype.numpy(),
         Recipe(repr(result), sources, result),
-        tuple((one.array, one.form) for one in given),
+        tuple((matrix.array, matrix.form) for matrix in checked),
     )
 
 
-class _Given(NamedTuple):
-    """An input, checked."""
+class _Matrix(NamedTuple):
+    """A checked input, as a matrix."""
 
     name: str
     array: NumpyArray
@@ -155,7 +159,7 @@ class _Given(NamedTuple):
         )
 
 
-def _matrix(given: Input, position: int) -> _Given:
+def _matrix(given: Input, position: int) -> _Matrix:
     name = f"computed: input {position}"
     array = as_array(given.array, name).view()
     if array.ndim > 2:
@@ -165,7 +169,7 @@ def _matrix(given: Input, position: int) -> _Given:
         )
     block = given.block
     is_pair = isinstance(block, tuple) and len(block) == 2
-    if not is_pair or any(type(one) is not int or one < 1 for one in block):
+    if not is_pair or any(type(extent) is not int or extent < 1 for extent in block):
         raise CallError(f"{name}: block is {block!r}; expected two integers >= 1, such as (1, 128)")
     array = array.reshape((1,) * (2 - array.ndim) + array.shape)
     try:
@@ -180,12 +184,12 @@ def _matrix(given: Input, position: int) -> _Given:
             "integers, such as 'u4': leave them out, and convert in the function, by cast"
         )
     form = form_of(operand_of(array), array.shape)
-    return _Given(name, array, dtype, _pair(array.shape), block, form)
+    return _Matrix(name, array, dtype, _pair(array.shape), block, form)
 
 
 def _packed(
     name: str, array: NumpyArray, dtype: DType, columns: int | None, block: tuple[int, int]
-) -> _Given:
+) -> _Matrix:
     rows, length = array.shape
     if array.dtype != np.uint8:
         raise CallError(
@@ -201,46 +205,46 @@ def _packed(
         )
     is_ready = array.flags.c_contiguous and array.flags.aligned
     form = Form(None if is_ready else partial(np.array, order="C"), is_copy=not is_ready)
-    return _Given(name, array, dtype, (rows, held), block, form)
+    return _Matrix(name, array, dtype, (rows, held), block, form)
 
 
-def _extent(given: list[_Given], axis: int) -> int:
-    """The extent of the matrix along an axis.
+def _extent(inputs: list[_Matrix], axis: int) -> int:
+    """The extent of the computed matrix along an axis.
 
     Raises:
-        CallError: the inputs have different ones, or do not tell.
+        CallError: the inputs have different extents, or only blocks.
     """
-    what = ("rows", "columns")[axis]
-    known = {one.shape[axis]: one for one in given if one.block[axis] == 1}
+    plural = ("rows", "columns")[axis]
+    known = {one.shape[axis]: one for one in inputs if one.block[axis] == 1}
     wide = [extent for extent in known if extent != 1]
     if len(wide) > 1:
         first, second = (known[extent] for extent in wide[:2])
         raise CallError(
-            f"{first.name} has {wide[0]} {what} and {second.name[10:]} has {wide[1]}; expected as "
-            "many, or 1 that all share; for groups use Input(..., block=...)"
+            f"{first.name} has {wide[0]} {plural} and {second.name[10:]} has {wide[1]}; expected "
+            "as many, or 1 that all share; for groups use Input(..., block=...)"
         )
-    blocks = [one for one in given if one.block[axis] > 1]
+    blocks = [one for one in inputs if one.block[axis] > 1]
     if not wide and any(one.shape[axis] != 1 for one in blocks):
         raise CallError(
-            f"{blocks[0].name} has blocks of {blocks[0].block[axis]} {what}, and no input says how "
-            f"many {what} there are; expected one with an element for each"
+            f"{blocks[0].name} has blocks of {blocks[0].block[axis]} {plural}, and no input says "
+            f"how many {plural} there are; expected one with an element for each"
         )
     extent = wide[0] if wide else 1
     for one in blocks:
         expected = -(-extent // one.block[axis])
         if one.shape[axis] not in (1, expected):
             raise CallError(
-                f"{one.name} has {one.shape[axis]} {what} of blocks; expected {expected}: there "
-                f"are {extent} {what} in blocks of {one.block[axis]}"
+                f"{one.name} has {one.shape[axis]} {plural} of blocks; expected {expected}: there "
+                f"are {extent} {plural} in blocks of {one.block[axis]}"
             )
     return extent
 
 
 def _traced(function: Callable[..., Any], elements: list[Load]) -> Expression:
-    """What a function computes from elements.
+    """Trace a function of elements into an expression.
 
     Raises:
-        CallError: it is no number of a type that numpy has, or computed from something else.
+        CallError: the result is not a number of a numpy type, or reads other arrays or indices.
     """
     try:
         result = as_expression(function(*elements))
@@ -249,15 +253,15 @@ def _traced(function: Callable[..., Any], elements: list[Load]) -> Expression:
     if depth(result) > DEEPEST or node_count(result) > LARGEST:
         raise CallError(
             f"computed: the function's expression is too large; expected at most {DEEPEST} "
-            f"operations inside each other and {LARGEST} in all"
+            f"nested operations and {LARGEST} in all"
         )
     for node in walk(result):
         if isinstance(node, Index | Parameter) or (
             isinstance(node, Load) and not any(node is one for one in elements)
         ):
             raise CallError(
-                f"computed: the function uses '{node}', which is no element of an input; give the "
-                "array it is in as an input"
+                f"computed: the function uses '{node}', which is not an element of an input; pass "
+                "its array as an input"
             )
     dtype = result.dtype
     if dtype is None or dtype.is_odd or not (dtype.is_float or dtype.is_integer):

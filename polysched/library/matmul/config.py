@@ -1,8 +1,8 @@
-"""How a matrix product is tiled: threads, blocks, register tile and the order of the loops.
+"""Tiling config of a matrix product: threads, cache blocks, register tile, loop order, packing.
 
-The nest and its names follow oneDNN's graph compiler ("deep-tiled matmul"): three loops over the
-parts of threads (``p``), three over blocks for the caches (``o``), three over register tiles
-(``i``), and inside of these the register tile itself.
+The nest and its names follow oneDNN's graph compiler ("deep-tiled matmul"): three parallel loops
+(``p``), three loops over cache blocks (``o``), three loops over register tiles (``i``), and inside
+of these the register tile.
 """
 
 from __future__ import annotations
@@ -23,29 +23,31 @@ DIMENSIONS = "mnk"
 class Config:
     """A deep tiling of a matrix product.
 
-    The parts of threads differ by at most one block, or one register tile where there are none.
+    The sizes of parallel parts differ by at most one block, or by one register tile if the
+    dimension has no blocks.
 
     Attributes:
         m_threads: parts of the rows that run in parallel.
         n_threads: parts of the columns that run in parallel.
-        k_threads: parts of the sums that run in parallel, to be added up at the end.
-        m_block: rows of a block; None for all that a thread has.
-        n_block: columns of a block; None for all that a thread has.
-        k_block: terms of a block; None for all that a thread has.
+        k_threads: parts of the sums that run in parallel; their partial sums are added at the end.
+        m_block: rows of a cache block; None for all rows of a part.
+        n_block: columns of a cache block; None for all columns of a part.
+        k_block: terms of a cache block; None for all terms of a part.
         inner_m: rows of the register tile.
         inner_n: columns of the register tile, best a multiple of the vector length.
-        inner_k: terms that are written out one after another.
+        inner_k: unroll factor of the loop over the terms.
         order: the nine loops around the register tile, outermost first, each two letters: ``p``,
             ``o`` or ``i``, then the dimension. The ``p`` loops come first, the ``i`` loops last.
         parallel_batch: whether the products of a batch run in parallel.
-        pack_a: whether a block of ``a`` is copied into a contiguous buffer.
-        pack_b: whether a panel of ``b`` is copied into a contiguous, aligned buffer.
-        prefetch_a: whether a register tile asks, cache line by cache line, for the rows of ``a``
-            that the next one reads: at their beginnings the processor does not expect them yet.
-        along_k: whether lanes are terms of a sum instead of columns, added up at the end of each;
-            see :mod:`polysched.library.matmul.dot`.
-        chains: partial sums of each element, added up at the end, where a register tile has too few
-            sums to hide the latency of FMAs; see :mod:`polysched.library.matmul.chains`.
+        pack_a: whether a block of ``a`` is packed into a contiguous buffer.
+        pack_b: whether a panel of ``b`` is packed into a contiguous, aligned buffer.
+        prefetch_a: whether each register tile prefetches the rows of ``a`` that the next one reads,
+            cache line by cache line. Hardware prefetchers do not follow the beginnings of rows.
+        dot_form: whether lanes are terms of a sum instead of columns; the vector of partial sums is
+            reduced at the end. See :mod:`polysched.library.matmul.dot`.
+        split_accumulators: accumulators of each element, added at the end, for a register tile with
+            too few sums to hide the FMA latency. See
+            :mod:`polysched.library.matmul.split_accumulators`.
     """
 
     m_threads: int = 1
@@ -62,14 +64,14 @@ class Config:
     pack_a: bool = False
     pack_b: bool = True
     prefetch_a: bool = False
-    along_k: bool = False
-    chains: int = 1
+    dot_form: bool = False
+    split_accumulators: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse numbers and orders that mean nothing.
+        """Check the fields.
 
         Raises:
-            ScheduleError: one of the fields; the message names it.
+            ScheduleError: a field is invalid; the message names it.
         """
         for name, value in vars(self).items():
             if isinstance(value, int) and not isinstance(value, bool) and value < 1:
@@ -81,35 +83,36 @@ class Config:
         """The loops of ``order``, outermost first.
 
         Raises:
-            ScheduleError: it is no order of the nine loops.
+            ScheduleError: ``order`` is not an order of the nine loops.
         """
         text = self.order
-        found = tuple(text[start : start + 2] for start in range(0, len(text), 2))
-        groups = [sorted(found[start : start + 3]) for start in (0, 3, 6)]
-        if len(found) != 9 or groups != [sorted(level + d for d in DIMENSIONS) for level in LEVELS]:
+        loops = tuple(text[start : start + 2] for start in range(0, len(text), 2))
+        levels = [sorted(loops[start : start + 3]) for start in (0, 3, 6)]
+        if len(loops) != 9 or levels != [sorted(level + d for d in DIMENSIONS) for level in LEVELS]:
             raise ScheduleError(
                 f"matmul config: order is '{text}'; expected pm, pn and pk in any order, then om, "
                 f"on and ok, then im, in and ik, such as '{DEFAULT_ORDER}'"
             )
-        return found
+        return loops
 
     def threads(self, dimension: str) -> int:
-        """The parts of the dimension ``"m"``, ``"n"`` or ``"k"``."""
+        """The number of parallel parts of the dimension ``"m"``, ``"n"`` or ``"k"``."""
         return {"m": self.m_threads, "n": self.n_threads, "k": self.k_threads}[dimension]
 
     def block(self, dimension: str) -> int | None:
-        """The block's extent in a dimension."""
+        """The extent of a cache block in a dimension; None for no blocks."""
         return {"m": self.m_block, "n": self.n_block, "k": self.k_block}[dimension]
 
     def inner(self, dimension: str) -> int:
-        """The register tile's extent in a dimension."""
+        """The extent of the register tile in a dimension."""
         return {"m": self.inner_m, "n": self.inner_n, "k": self.inner_k}[dimension]
 
 
 def fitted(config: Config, sizes: Sizes) -> Config:
-    """The config that a problem gets: blocks are whole register tiles, those of a thread's part of
-    nearly one size, and nothing, be it a tile, a block or a number of parts, is larger than the
-    problem.
+    """Fit a config to a problem.
+
+    Blocks become multiples of the register tile, the blocks of a part become nearly equal, and
+    tiles, blocks and numbers of parts become no larger than the problem.
     """
     changes: dict[str, int | None] = {}
     for dimension in DIMENSIONS:
@@ -132,30 +135,32 @@ def fitted(config: Config, sizes: Sizes) -> Config:
 
 
 def unit_of(config: Config, dimension: str) -> int:
-    """What threads share out along a dimension: blocks, or register tiles if there are none."""
+    """The granularity of parallel parts in a dimension: a block, else a register tile."""
     return config.block(dimension) or config.inner(dimension)
 
 
 def part_of(config: Config, dimension: str, extent: int) -> int:
-    """The most of a dimension that a thread has; parts differ by at most one unit."""
+    """The extent of the largest part of a dimension; parts differ by at most one unit."""
     unit = unit_of(config, dimension)
     units = -(-extent // unit)
     return min(extent, -(-units // config.threads(dimension)) * unit)
 
 
 def vectors_of_sums(config: Config, machine: Machine, dtype: DType) -> int:
-    """The vectors in which the sums of a register tile are kept."""
-    if config.along_k:
+    """The number of accumulator vectors of a register tile."""
+    if config.dot_form:
         return config.inner_m * config.inner_n
-    return config.chains * config.inner_m * -(-config.inner_n // machine.lanes(dtype.bits))
+    return (
+        config.split_accumulators * config.inner_m * -(-config.inner_n // machine.lanes(dtype.bits))
+    )
 
 
 def registers_needed(config: Config, machine: Machine, dtype: DType) -> int:
-    """Vector registers of a register tile: its sums, and what is multiplied next."""
+    """The vector registers of a register tile: its accumulators and one step's operands."""
     sums = vectors_of_sums(config, machine, dtype)
-    if config.along_k:
+    if config.dot_form:
         return sums + config.inner_m + 1
-    return sums + sums // (config.inner_m * config.chains) + 1
+    return sums + sums // (config.inner_m * config.split_accumulators) + 1
 
 
 def require_registers(config: Config, machine: Machine, dtype: DType) -> None:
@@ -167,7 +172,7 @@ def require_registers(config: Config, machine: Machine, dtype: DType) -> None:
         dtype: the type of the sums.
 
     Raises:
-        ScheduleError: it does not; the message names the budget.
+        ScheduleError: the tile needs too many registers; the message names the budget.
     """
     needed = registers_needed(config, machine, dtype)
     if needed > machine.vector_registers:

@@ -1,4 +1,4 @@
-"""Saying in words what a config does to a problem, and why a plan has it."""
+"""Explain a tiling config in words: what it does to a problem and why."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from polysched.library.matmul.config import (
 from polysched.library.matmul.operands import Stored
 from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.register_tile import cache_bytes
-from polysched.library.matmul.sharing import is_short
 from polysched.library.matmul.tiling import tile_loops
+from polysched.library.matmul.work_partition import is_short
 from polysched.machine.description import Machine
 
 _WORDS = {"m": "rows", "n": "columns", "k": "terms"}
 
 
 def explain(config: Config, problem: Problem, machine: Machine) -> str:
-    """What a config means for a problem on a machine, a line for each decision.
+    """Explain a config for a problem on a machine, one line for each decision.
 
     Args:
-        config: by hand, or from :func:`polysched.library.matmul.plan.plan`.
+        config: written by hand, or from :func:`polysched.library.matmul.plan.plan`.
         problem: the product.
-        machine: where it runs.
+        machine: the machine that the config is for.
     """
     used = fitted(config, problem.sizes)
     lines = (
         _head(problem, machine),
         *_adjusted(config, used),
         _register_tile(used, problem, machine),
-        *_chains(used),
+        *_split_accumulators(used),
         _threads(used, problem, machine),
         _blocks(used, problem, machine),
         *_packing(used, problem, machine),
@@ -54,7 +54,7 @@ def _head(problem: Problem, machine: Machine) -> str:
 
 
 def _distances(problem: Problem) -> list[str]:
-    """How far apart the rows of the arrays with gaps are."""
+    """The leading dimensions of the arrays with gaps, in elements, as text."""
     stored = {"a": problem.a, "b": problem.b, "out": Stored(strides=problem.strides_out)}
     return [
         f"rows of {name} {one.strides[-2]}"
@@ -74,21 +74,24 @@ def _adjusted(config: Config, used: Config) -> Iterator[str]:
 def _register_tile(config: Config, problem: Problem, machine: Machine) -> str:
     lanes = machine.lanes(problem.total.bits)
     sums = vectors_of_sums(config, machine, problem.total)
-    rows = config.inner_n if config.along_k else sums // (config.inner_m * config.chains)
+    rows = (
+        config.inner_n if config.dot_form else sums // (config.inner_m * config.split_accumulators)
+    )
     needed = registers_needed(config, machine, problem.total)
     hidden = machine.fma_units * machine.fma_latency
     latency = "hides" if sums >= hidden else "too few to hide"
-    along = "terms of a sum" if config.along_k else "columns"
+    along = "terms of a sum" if config.dot_form else "columns"
     return (
         f"register tile: {config.inner_m} x {config.inner_n}, {sums} vectors of {lanes} {along} "
         f"({latency} the latency of {hidden} FMAs), {needed} of {machine.vector_registers} "
-        f"registers, {config.chains * (config.inner_m + rows)} loads for {sums} FMAs"
+        f"registers, {config.split_accumulators * (config.inner_m + rows)} loads for {sums} FMAs"
     )
 
 
-def _chains(config: Config) -> Iterator[str]:
-    if config.chains > 1:
-        yield f"sums: {config.chains} chains of each, which take turns, added up at the end"
+def _split_accumulators(config: Config) -> Iterator[str]:
+    if config.split_accumulators > 1:
+        count = config.split_accumulators
+        yield f"sums: {count} accumulators each, which take the terms in turn, added at the end"
 
 
 def _threads(config: Config, problem: Problem, machine: Machine) -> str:
@@ -110,10 +113,10 @@ def _threads(config: Config, problem: Problem, machine: Machine) -> str:
 
 
 def _blocks(config: Config, problem: Problem, machine: Machine) -> str:
-    asked = [f"{config.block(d)} {_WORDS[d]}" for d in "mnk" if config.block(d) is not None]
+    extents = [f"{config.block(d)} {_WORDS[d]}" for d in "mnk" if config.block(d) is not None]
     terms = config.k_block or part_of(config, "k", problem.sizes.k)
     panel = terms * config.inner_n * problem.dtype.bytes
-    blocks = " by ".join(asked) or "none"
+    blocks = " by ".join(extents) or "none"
     return (
         f"blocks: {blocks}; a panel of b has {_kib(panel)}, the caches "
         f"{_kib(cache_bytes(machine, 1))} and {_kib(cache_bytes(machine, 2))}"
@@ -131,14 +134,14 @@ def _packing(config: Config, problem: Problem, machine: Machine) -> Iterator[str
     if problem.computed_b:
         how = "computed for each panel" if config.pack_b else "computed in registers"
     else:
-        how = "packed into panels" if config.pack_b else "read where it lies"
+        how = "packed into panels" if config.pack_b else "read in place"
     yield f"b: {how} ({read})"
-    if config.pack_a and config.along_k:
+    if config.pack_a and config.dot_form:
         yield "a: transposed first, so that its rows are read along the sums too"
     elif config.pack_a:
         yield "a: a block of it packed, so that its rows do not meet in one set of the cache"
     if config.prefetch_a:
-        yield "a: the rows of the next register tile asked for ahead, cache line by cache line"
+        yield "a: the rows of the next register tile prefetched, cache line by cache line"
 
 
 def _kib(count: int) -> str:

@@ -1,4 +1,4 @@
-"""The matrix product as a kernel: what is computed, with no word on how."""
+"""Kernel declarations of matrix products: batches, epilogues, VNNI layouts; no schedule."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from polysched.ir.extrema import greatest
 from polysched.ir.functions import cast
 from polysched.ir.kernel import Kernel, Statement
 from polysched.library.matmul.operands import (
-    AS_IT_IS,
+    DENSE,
+    ComputedOperand,
     Element,
-    Grouping,
-    Made,
     Origin,
     Stored,
     Strides,
+    VnniLayout,
 )
 
 
-class Finished(NamedTuple):
-    """An element of the product when its terms are added up.
+class EpilogueInput(NamedTuple):
+    """The inputs of an epilogue for one element of the product.
 
     Attributes:
-        value: the sum.
-        row: its row.
-        column: its column.
-        old: what ``out`` holds there; None unless the kernel is one that updates it.
+        value: the finished sum.
+        row: the element's row.
+        column: the element's column.
+        old: the previous value in ``out``; None unless the kernel updates ``out``.
     """
 
     value: Expression
@@ -41,11 +41,11 @@ class Finished(NamedTuple):
     old: Expression | None
 
 
-Elementwise = Callable[[Finished], Expression]
-"""The value to store, from a finished sum."""
+EpilogueFunction = Callable[[EpilogueInput], Expression]
+"""Computes the value to store from a finished sum."""
 
-Epilogue = Callable[[KernelBuilder], Elementwise]
-"""Declares the further inputs of what becomes of the sums, and returns what that is."""
+EpilogueBuilder = Callable[[KernelBuilder], EpilogueFunction]
+"""Declares the epilogue's further inputs, and returns the function that computes its value."""
 
 
 _Extents: TypeAlias = Mapping[str, int]
@@ -53,7 +53,7 @@ _Extents: TypeAlias = Mapping[str, int]
 
 
 class Sizes(NamedTuple):
-    """``m`` rows and ``n`` columns of the product, ``k`` terms a sum, ``batch`` products."""
+    """``m`` rows and ``n`` columns of the product, ``k`` terms per sum, ``batch`` products."""
 
     m: int
     n: int
@@ -69,9 +69,9 @@ class Stack(NamedTuple):
     """A dimension of a stack of products.
 
     Attributes:
-        extent: how many.
-        of_a: whether each has an ``a`` of its own; else all share one.
-        of_b: the same of ``b``.
+        extent: the number of products.
+        of_a: whether ``a`` has this dimension; otherwise all products share one ``a``.
+        of_b: the same for ``b``.
     """
 
     extent: int
@@ -86,39 +86,40 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
     *,
     dtype: DType = f32,
     accumulator: DType | None = None,
-    a: Origin = AS_IT_IS,
-    b: Origin = AS_IT_IS,
+    a: Origin = DENSE,
+    b: Origin = DENSE,
     batch: int | tuple[Stack, ...] | None = None,
     accumulate: bool = False,
-    epilogue: Epilogue | None = None,
+    epilogue: EpilogueBuilder | None = None,
     strides_out: Strides | None = None,
-    grouping: Grouping | None = None,
+    vnni: VnniLayout | None = None,
 ) -> Kernel:
-    """The kernel ``out[m,n] = sum over k of a[m,k] * b[k,n]``; the order of each sum is free.
+    """Declare the kernel ``out[m,n] = sum over k of a[m,k] * b[k,n]``; sums have any order.
 
-    Arrays, C-contiguous but for strides: ``a[m, k]``, ``b[k, n]`` and ``out[m, n]``, each with the
-    dimensions of a stack in front, those that it has: ``batch``, ``batch_2``, ... The statements
-    are ``init``, ``update`` and, with them, ``epilogue``, ``produce_a`` and ``produce_b``; of
-    grouped terms ``group_b``, ``pad_b``, ``turn_a``, ``pad_a``, and ``init_rows`` and ``rows`` for
-    what is taken off.
+    Arrays: ``a[m, k]``, ``b[k, n]`` and ``out[m, n]``, C-contiguous unless strides are given. Each
+    has the dimensions of the stack that apply to it in front: ``batch``, ``batch_2``, ...
+
+    Statements: ``init`` and ``update``; ``epilogue``; ``produce_a`` and ``produce_b`` for computed
+    operands; with a VNNI layout ``vnni_b``, ``pad_b``, ``copy_a`` and ``pad_a`` for the copies, and
+    ``init_rows`` and ``rows`` for the row sums of ``a`` that correct the shift.
 
     Args:
         m: rows of the product, at least 1.
-        n: its columns, at least 1.
+        n: columns of the product, at least 1.
         k: terms of each sum, at least 1.
-        dtype: elements of ``a`` and ``b``.
-        accumulator: elements of ``out``, and of the sums; by default ``dtype``, and i32 for the
+        dtype: element type of ``a`` and ``b``.
+        accumulator: element type of ``out`` and of the sums; by default ``dtype``, and i32 for
             integers of 8 and 16 bits.
-        a: where the left operand comes from; by default an input.
-        b: the same of the right one.
-        batch: how many products are computed, or the dimensions of a stack of them; None for one,
-            without a dimension for it.
-        accumulate: whether ``out`` is updated: the product is added to what it holds, or, with an
-            epilogue, that gets both.
-        epilogue: what becomes of each sum before it is stored; without it, nothing.
-        strides_out: elements from one index to the next of each dimension of ``out``, such as
-            ``(ldc, 1)``; None for no gaps.
-        grouping: how terms are put side by side in a copy of ``b``; None for no copy.
+        a: the origin of the left operand; by default an input array.
+        b: the same for the right operand.
+        batch: the number of products, or the dimensions of a stack of products; None for one
+            product without such a dimension.
+        accumulate: whether ``out`` is updated: the product is added to its previous contents. An
+            epilogue gets both instead.
+        epilogue: declares what is applied to each sum before it is stored; None for nothing.
+        strides_out: the stride of each dimension of ``out`` in elements, such as ``(ldc, 1)``; None
+            for no gaps.
+        vnni: the VNNI layout of a copy of ``b``; None for no copy.
 
     Raises:
         KernelError: a size is not positive, or two elements of an array with strides may share
@@ -143,31 +144,31 @@ def matmul_kernel(  # noqa: PLR0913  (sizes, and options by keyword)
     out = _declared(declare_out, "out", total, around, strides=strides_out)
     sums = out if elementwise is None else _declared(build.temporary, "sums", total, around)
 
-    rest, shift = None, 0
-    terms = k if grouping is None else grouping.terms * grouping.groups(k)
-    if grouping is not None:
-        if grouping.copies_a:
-            left = _in_rows(build, left, dtype, grouping, _chosen(extents, *of_a, "m", "k"))
-        right = _in_groups(build, right, grouping, _chosen(extents, *of_b, "n", "k"))
-        shift = grouping.shift
+    row_sums, shift = None, 0
+    terms = k if vnni is None else vnni.terms * vnni.groups(k)
+    if vnni is not None:
+        if vnni.copies_a:
+            left = _copy_of_rows(build, left, dtype, vnni, _chosen(extents, *of_a, "m", "k"))
+        right = _in_vnni_layout(build, right, vnni, _chosen(extents, *of_b, "n", "k"))
+        shift = vnni.shift
     if shift:
-        rest = _row_sums(build, left, total, {"m": m, "k": terms})
-    starts_anew = sums is not out or not accumulate
-    if starts_anew or rest is not None:
+        row_sums = _row_sums(build, left, total, {"m": m, "k": terms})
+    starts_at_zero = sums is not out or not accumulate
+    if starts_at_zero or row_sums is not None:
         with build.loops(**around) as at, build.statement("init"):
-            place = dict(zip(around, at, strict=True))
-            off = 0 if rest is None else rest[place["m"]] * -shift
-            sums[at] = off if starts_anew else sums[at] + off
+            index = dict(zip(around, at, strict=True))
+            correction = 0 if row_sums is None else row_sums[index["m"]] * -shift
+            sums[at] = correction if starts_at_zero else sums[at] + correction
     with build.loops(**around, k=terms) as (*at_stack, row, column, term):
-        place = dict(zip(names, at_stack, strict=True))
-        of_left = left(row, term, *(place[name] for name in of_a))
-        of_right = right(term, column, *(place[name] for name in of_b))
+        index = dict(zip(names, at_stack, strict=True))
+        factor_a = left(row, term, *(index[name] for name in of_a))
+        factor_b = right(term, column, *(index[name] for name in of_b))
         with build.statement("update", order="any"):
-            sums[(*at_stack, row, column)] += cast(of_left, total) * cast(of_right, total)
+            sums[(*at_stack, row, column)] += cast(factor_a, total) * cast(factor_b, total)
     if elementwise is not None:
         with build.loops(**around) as at, build.statement("epilogue"):
             old = out[at] if accumulate else None
-            out[at] = elementwise(Finished(sums[at], at[-2], at[-1], old))
+            out[at] = elementwise(EpilogueInput(sums[at], at[-2], at[-1], old))
     return build.kernel()
 
 
@@ -188,7 +189,7 @@ def _declared(
 def _operand(
     build: KernelBuilder, name: str, origin: Origin, dtype: DType, extents: _Extents
 ) -> Element:
-    """Declare an operand of these extents, and what makes it."""
+    """Declare an operand of the given extents and, if it is computed, the statement for it."""
     match origin:
         case Stored(is_transposed, strides):
             *outer, first, second = extents
@@ -196,9 +197,9 @@ def _operand(
             return _read(
                 _declared(build.input, name, dtype, stored, strides=strides), is_transposed
             )
-        case Made(producer, is_inlined=True):
+        case ComputedOperand(producer, is_inlined=True):
             return producer(build)
-        case Made(producer):
+        case ComputedOperand(producer):
             element = producer(build)
             array = _declared(build.temporary, name, dtype, extents)
             with build.loops(**extents) as at, build.statement(f"produce_{name}"):
@@ -207,16 +208,14 @@ def _operand(
             return _read(array)
 
 
-def _in_rows(
-    build: KernelBuilder, element: Element, dtype: DType, grouping: Grouping, extents: _Extents
+def _copy_of_rows(
+    build: KernelBuilder, element: Element, dtype: DType, vnni: VnniLayout, extents: _Extents
 ) -> Element:
-    """A copy of ``a`` in which the terms of a row lie side by side, with zeros after them to fill
-    the last group.
-    """
+    """Declare a copy of ``a`` with contiguous rows; zeros fill the last group of terms."""
     *_, (k, term_count) = extents.items()
-    filled = grouping.terms * grouping.groups(term_count)
+    filled = vnni.terms * vnni.groups(term_count)
     array = _declared(build.temporary, "a_rows", dtype, {**extents, k: filled})
-    with build.loops(**extents) as at, build.statement("turn_a"):
+    with build.loops(**extents) as at, build.statement("copy_a"):
         *stack, row, term = at
         array[at] = element(row, term, *stack)
     if filled > term_count:
@@ -225,31 +224,32 @@ def _in_rows(
     return _read(array)
 
 
-def _in_groups(
-    build: KernelBuilder, element: Element, grouping: Grouping, extents: _Extents
+def _in_vnni_layout(
+    build: KernelBuilder, element: Element, vnni: VnniLayout, extents: _Extents
 ) -> Element:
-    """A copy of ``b`` in which some terms of a column lie side by side, for stacks, columns and
-    terms of these extents; zeros fill the last group.
+    """Declare a copy of ``b`` in the VNNI layout: ``b_vnni[..., group, n, member]``.
+
+    ``extents`` are those of the stack, the columns and the terms. Zeros fill the last group.
     """
-    together = grouping.terms
+    size = vnni.terms
     *outer, n, (_, term_count) = extents.items()
-    groups = grouping.groups(term_count)
-    shape = dict([*outer, ("group", groups), n, ("member", together)])
-    array = _declared(build.temporary, "b_groups", grouping.type, shape)
-    with build.loops(**shape) as at, build.statement("group_b"):
+    groups = vnni.groups(term_count)
+    shape = dict([*outer, ("group", groups), n, ("member", size)])
+    array = _declared(build.temporary, "b_vnni", vnni.type, shape)
+    with build.loops(**shape) as at, build.statement("vnni_b"):
         *stack, group, column, member = at
-        term = together * group + member
+        term = size * group + member
         with build.where(term < term_count):
             value = element(term, column, *stack)
-            array[at] = cast(cast(value, i32) + grouping.shift, grouping.type)
-    filling = together * groups - term_count
+            array[at] = cast(cast(value, i32) + vnni.shift, vnni.type)
+    filling = size * groups - term_count
     if filling:
         with build.loops(**dict([*outer, n, ("filling", filling)])) as at, build.statement("pad_b"):
             *stack, column, member = at
-            array[(*stack, groups - 1, column, together - filling + member)] = 0
+            array[(*stack, groups - 1, column, size - filling + member)] = 0
 
     def member_of(row: Index, column: Index, *stack: Index) -> Expression:
-        return array[(*stack, row // together, column, row % together)]
+        return array[(*stack, row // size, column, row % size)]
 
     return member_of
 
@@ -257,7 +257,7 @@ def _in_groups(
 def _row_sums(
     build: KernelBuilder, element: Element, total: DType, extents: _Extents
 ) -> ArrayHandle:
-    """The sum of each row of ``a``, which has rows and terms of these extents."""
+    """Declare the sums of the rows of ``a``; ``extents`` are those of rows and terms."""
     (m, row_count), (k, term_count) = extents.items()
     rows = build.temporary("rows", total, (row_count,), dimensions="row")
     with build.loops(**{m: row_count}) as row:
@@ -269,7 +269,7 @@ def _row_sums(
 
 
 def _read(array: ArrayHandle, is_transposed: bool = False) -> Element:
-    """The elements of an array, which may be stored transposed."""
+    """The function that reads an element of an array, which may be stored transposed."""
 
     def element(row: Index, column: Index, *stack: Index) -> Expression:
         return array[(*stack, *((column, row) if is_transposed else (row, column)))]
@@ -278,22 +278,22 @@ def _read(array: ArrayHandle, is_transposed: bool = False) -> Element:
 
 
 def _stack_names(stacks: tuple[Stack, ...]) -> Mapping[str, Stack]:
-    """The name of each dimension of a stack: of arrays, and of the loop over it."""
+    """The dimensions of a stack by name; the loop over a dimension has the same name."""
     names = (f"{STACK}_{number}" if number > 1 else STACK for number in count(1))
     return dict(zip(names, stacks, strict=False))
 
 
 STACK = "batch"
-"""The name of the dimension of a stack, and how those of further ones begin."""
+"""The name of a stack's first dimension; further ones are ``batch_2``, ``batch_3``, ..."""
 
 
 def stack_loops(kernel: Kernel) -> tuple[str, ...]:
-    """The loops over the stack of a kernel of products, outermost first."""
+    """The loops over the stack of a matmul kernel, outermost first."""
     return kernel.statements["update"].indices[:-3]
 
 
 def accumulator_of(dtype: DType) -> DType:
-    """The type of the sums of products of ``dtype``: wider, for small integers."""
+    """The type of the sums of products of ``dtype``: i32 for narrower integers."""
     return i32 if dtype.is_integer and dtype.bits < i32.bits else dtype
 
 
@@ -314,6 +314,6 @@ def sizes_of(kernel: Kernel) -> Sizes:
 
 
 def _extent(statement: Statement, position: int) -> int | None:
-    """How often a loop from 0 runs; None if that depends on something."""
+    """The trip count of a loop that starts at 0; None if it is not constant."""
     last = greatest(statement.domain, position)
     return None if last is None else last + 1

@@ -1,4 +1,4 @@
-"""How a kernel of products has its operands: stored in an array, or made of further inputs."""
+"""Operands of a matmul kernel: stored arrays, computed operands, and the VNNI layout."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ from polysched.ir.dtypes import DType
 from polysched.ir.expressions import Expression
 
 Strides: TypeAlias = tuple[int, ...]
-"""Elements from one index to the next, for each dimension of an array."""
+"""The stride of each dimension of an array, in elements."""
 
 Element: TypeAlias = Callable[..., Expression]
-"""An element of an operand, from its row and column, and its positions in a stack if there is one.
+"""Returns an element of an operand from its row, its column and its indices in the stack.
 
-The rows of ``a`` are those of the product, its columns the terms of the sums; the rows of ``b`` are
-the terms, its columns those of the product.
+The rows of ``a`` are rows of the product and its columns are terms of the sums. The rows of ``b``
+are terms and its columns are columns of the product.
 """
 
 Producer: TypeAlias = Callable[[KernelBuilder], Element]
-"""Declares the inputs that an operand is made of, and returns how."""
+"""Declares the inputs of a computed operand, and returns the function that computes an element."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """An operand that is an array, by default of its own shape and without gaps.
+    """An operand that is an input array, by default row-major and without gaps.
 
     Attributes:
         is_transposed: whether it is stored as ``a[k, m]``, or ``b[n, k]``.
-        strides: those of the array as it is stored, such as ``(lda, 1)``; None for no gaps.
+        strides: the strides of the stored array, in elements, such as ``(lda, 1)``; None for no
+            gaps.
     """
 
     is_transposed: bool = False
@@ -38,20 +39,20 @@ class Stored:
 
     @property
     def has_gaps(self) -> bool:
-        """Whether the elements of a row, as it is stored, do not follow one another."""
+        """Whether the elements of a stored row are not contiguous."""
         return self.strides is not None and self.strides[-1] != 1
 
 
 @dataclass(frozen=True)
-class Made:
+class ComputedOperand:
     """An operand whose elements are computed from further inputs.
 
     Attributes:
-        producer: declares these, and says how.
-        is_transposed: whether neighbors in their memory are neighbors in a row of the transposed
-            operand. What is computed does not depend on that, but how it is best packed.
-        is_inlined: whether it stands in the sums where it is read; else it is an array, made by a
-            statement ``produce_a`` or ``produce_b`` and never stored in memory of the caller.
+        producer: declares the inputs, and returns the function that computes an element.
+        is_transposed: whether the inputs are contiguous along the columns of the operand. Packing
+            depends on it, the values do not.
+        is_inlined: whether the expression replaces the operand in the sums. Otherwise a statement
+            ``produce_a`` or ``produce_b`` writes the operand into a temporary array.
     """
 
     producer: Producer
@@ -59,23 +60,25 @@ class Made:
     is_inlined: bool = False
 
 
-Origin: TypeAlias = Stored | Made
-"""Where an operand comes from."""
+Origin: TypeAlias = Stored | ComputedOperand
+"""The origin of an operand."""
 
-AS_IT_IS = Stored()
-"""An array of the operand's shape, without gaps."""
+DENSE = Stored()
+"""An input array that is row-major and without gaps."""
 
 
 @dataclass(frozen=True)
-class Grouping:
-    """How the terms of a sum of products of small integers are multiplied: a few at once.
+class VnniLayout:
+    """The VNNI layout of a copy of ``b``: groups of consecutive terms are adjacent in memory.
+
+    One dot-product instruction multiplies a group and adds the products to a 32-bit lane.
 
     Attributes:
-        terms: so many, which lie side by side for each column in a copy of ``b``.
-        type: of the elements of the copy.
-        shift: what is added to each of them there, and taken off the sums again.
-        copies_a: whether it is copied first, since the terms of a row do not lie side by side, or
-            are no whole groups.
+        terms: terms in a group.
+        type: element type of the copy.
+        shift: a number added to each element of the copy; the sums are corrected for it.
+        copies_a: whether ``a`` is copied too, because the terms of its rows are not contiguous or
+            do not fill whole groups.
     """
 
     terms: int
@@ -84,5 +87,5 @@ class Grouping:
     copies_a: bool = False
 
     def groups(self, count: int) -> int:
-        """How many groups so many terms are; the last one may have zeros in it."""
+        """The number of groups of ``count`` terms; zeros fill the last group."""
         return -(-count // self.terms)

@@ -1,4 +1,4 @@
-"""What a plan is for: one kind of product."""
+"""The planning problem: sizes, element types and operand origins of one kind of product."""
 
 from __future__ import annotations
 
@@ -6,22 +6,27 @@ from dataclasses import dataclass
 
 from polysched.ir.dtypes import DType, f32
 from polysched.library.matmul.kernel import Sizes, accumulator_of
-from polysched.library.matmul.operands import AS_IT_IS, Made, Origin, Stored, Strides
+from polysched.library.matmul.operands import DENSE, ComputedOperand, Origin, Stored, Strides
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A product to be planned: its sizes, the type of its operands, where these come from.
+    """A product to be planned.
 
-    ``accumulator`` is the type of the sums, if it is not the usual one, ``strides_out`` are those
-    of the result, None for no gaps.
+    Attributes:
+        sizes: rows, columns, terms and the number of products.
+        dtype: element type of the operands.
+        accumulator: type of the sums; None for :func:`accumulator_of` of ``dtype``.
+        a: the origin of the left operand.
+        b: the origin of the right operand.
+        strides_out: the strides of the result in elements; None for no gaps.
     """
 
     sizes: Sizes
     dtype: DType = f32
     accumulator: DType | None = None
-    a: Origin = AS_IT_IS
-    b: Origin = AS_IT_IS
+    a: Origin = DENSE
+    b: Origin = DENSE
     strides_out: Strides | None = None
 
     @property
@@ -36,52 +41,52 @@ class Problem:
 
     @property
     def transpose_b(self) -> bool:
-        """Whether ``b``, or what it is made of, is stored transposed."""
+        """Whether ``b``, or the inputs that it is computed from, are stored transposed."""
         return self.b.is_transposed
 
     @property
     def gaps_a(self) -> bool:
-        """Whether ``a`` is an array that no vector of neighbors can be loaded from."""
+        """Whether ``a`` is an array from which no contiguous vector can be loaded."""
         return isinstance(self.a, Stored) and self.a.has_gaps
 
     @property
     def gaps_b(self) -> bool:
-        """The same of ``b``."""
+        """Whether ``b`` is an array from which no contiguous vector can be loaded."""
         return isinstance(self.b, Stored) and self.b.has_gaps
 
     @property
     def computed_a(self) -> bool:
-        """Whether ``a`` is made of further inputs."""
-        return isinstance(self.a, Made)
+        """Whether ``a`` is computed from further inputs."""
+        return isinstance(self.a, ComputedOperand)
 
     @property
     def computed_b(self) -> bool:
-        """The same of ``b``."""
-        return isinstance(self.b, Made)
+        """Whether ``b`` is computed from further inputs."""
+        return isinstance(self.b, ComputedOperand)
 
     @property
     def leading_a(self) -> int:
-        """Elements from one row of ``a`` to the next, as it is stored."""
+        """The leading dimension of ``a`` as stored, in elements."""
         return _leading(self.a, self.sizes.k, self.sizes.m)
 
     @property
     def leading_b(self) -> int:
-        """The same of ``b``."""
+        """The leading dimension of ``b`` as stored, in elements."""
         return _leading(self.b, self.sizes.n, self.sizes.k)
 
     @property
     def leading_out(self) -> int:
-        """Elements from one row of the result to the next."""
+        """The leading dimension of the result, in elements."""
         return self.sizes.n if self.strides_out is None else self.strides_out[-2]
 
     @property
     def flops(self) -> int:
-        """Multiplications and additions."""
+        """Multiplications and additions of all products."""
         return 2 * self.sizes.batch * self.sizes.m * self.sizes.n * self.sizes.k
 
 
 def _leading(origin: Origin, columns: int, rows: int) -> int:
-    """Elements from one row of an operand to the next, as it is stored."""
+    """The leading dimension of an operand as stored, in elements."""
     if isinstance(origin, Stored) and origin.strides is not None:
         return origin.strides[-2]
     return rows if origin.is_transposed else columns

@@ -1,4 +1,4 @@
-"""How an operand is computed from arrays: all that the code of a product depends on."""
+"""Recipe of a computed operand: the part of it that generated code depends on."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from polysched.ir.dtypes import DType, i64
 from polysched.ir.expressions import Expression, Load
 from polysched.ir.functions import cast
 from polysched.ir.traversal import transform
-from polysched.library.matmul.operands import Element, Made, Strides
+from polysched.library.matmul.operands import ComputedOperand, Element, Strides
 
 
 class Source(NamedTuple):
-    """All that code depends on of an input: its type, its shape, its blocks, how it is stored."""
+    """The properties of an input that generated code depends on."""
 
     dtype: DType
     shape: tuple[int, int]
@@ -25,39 +25,41 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True)
 class Recipe:
-    """How an operand is computed; recipes with the same ``text`` have the same ``expression``.
+    """How the elements of an operand are computed.
 
     Attributes:
-        text: the expression in every detail, the sign of a zero included.
-        sources: the inputs. Loads from arrays named by their numbers stand for their elements.
-        expression: of one element.
-        is_turned: whether it is the transposed one of what the inputs make.
+        text: the expression in full, including the sign of zeros. It is the cache key: recipes with
+            the same ``text`` have the same ``expression``.
+        sources: the inputs. In ``expression`` a load from the array named ``"<i>"`` is the element
+            of input ``i``.
+        expression: the value of one element.
+        is_transposed: whether the operand is the transposed matrix of that of the inputs.
     """
 
     text: str
     sources: tuple[Source, ...]
     expression: Expression = field(compare=False, repr=False)
-    is_turned: bool = False
+    is_transposed: bool = False
 
     @property
-    def turned(self) -> Recipe:
+    def transposed(self) -> Recipe:
         """The recipe of the transposed operand."""
-        return replace(self, is_turned=not self.is_turned)
+        return replace(self, is_transposed=not self.is_transposed)
 
-    def made(self, operand: str) -> Made:
-        """Operand ``"a"`` or ``"b"`` of a kernel, made of the sources."""
-        return Made(_Producer(self, operand), is_transposed=self.reads_columns)
+    def computed_operand(self, operand: str) -> ComputedOperand:
+        """The kernel operand ``"a"`` or ``"b"`` that is computed by this recipe."""
+        return ComputedOperand(_Producer(self, operand), is_transposed=self.reads_columns)
 
     @property
     def reads_columns(self) -> bool:
-        """Whether neighbors in memory are neighbors in a column, of the largest input."""
-        largest = max(self.sources, key=lambda one: one.shape[0] * one.shape[1])
-        return largest.is_transposed is not self.is_turned
+        """Whether the largest input is contiguous along the columns of the operand."""
+        largest = max(self.sources, key=lambda source: source.shape[0] * source.shape[1])
+        return largest.is_transposed is not self.is_transposed
 
 
 @dataclass(frozen=True)
 class _Producer:
-    """Declares the sources of ``"a"`` as ``a_0``, ``a_1``, ..., in their order."""
+    """Producer of a recipe's operand. Declares the sources of ``"a"`` as ``a_0``, ``a_1``, ..."""
 
     recipe: Recipe
     operand: str
@@ -70,13 +72,13 @@ class _Producer:
         ]
 
         def element(row: Expression, column: Expression, *_: Expression) -> Expression:
-            place = (column, row) if recipe.is_turned else (row, column)
+            index = (column, row) if recipe.is_transposed else (row, column)
 
             def read(node: Expression) -> Expression | None:
                 if not isinstance(node, Load) or node.subscripts:
                     return None
                 source, array = recipe.sources[int(node.array)], arrays[int(node.array)]
-                at = tuple(map(_position, place, source.shape, source.block))
+                at = tuple(map(_position, index, source.shape, source.block))
                 return array[at[::-1] if source.is_transposed else at]
 
             return transform(recipe.expression, read)
@@ -85,7 +87,7 @@ class _Producer:
 
 
 def _position(index: Expression, extent: int, block: int) -> Expression:
-    """Where an input has what an index of the operand needs; one element is there for all."""
+    """The index into an input for an index of the operand; an extent of 1 is broadcast."""
     if extent == 1:
         return cast(0, i64)
     return index if block == 1 else index // block

@@ -1,4 +1,4 @@
-"""The register tile: a model of the cycles that a product takes with it, and the choice by that."""
+"""Cost model of the register tile, and the choice of the tile by it."""
 
 from __future__ import annotations
 
@@ -13,36 +13,41 @@ from polysched.library.matmul.problem import Problem
 from polysched.machine.description import Machine
 
 DISTANT_VECTOR = 6
-"""Loads from the nearest cache that take as long as one from the next, row after row."""
+"""L1 loads that take as long as one L2 load, when a panel of ``b`` exceeds half of the L1 cache."""
 
 FAR_LINE = 1
-"""Cycles that a cache line of ``a`` costs beside the FMAs, where it comes from behind the second
-cache: the rows of a tile are so many short streams.
+"""Cycles for a cache line of ``a`` beside the FMAs, when ``a`` fills half of the L2 cache or more.
+
+The rows of a tile are as many short streams, which hardware prefetchers do not hide. Measured on
+AMD Zen 5: about a cycle a line, so that 6 rows by 4 vectors beat 8 by 3 by 1 to 2 % at 1024^3
+(``notes/learned.md``).
 """
 
 TOLERANCE = 0.02
-"""Tiles whose modeled cycles differ by less are taken to be equally fast."""
+"""Relative difference of modeled cycles up to which tiles count as equally fast."""
 
 CROWDED_ROW = 40
-"""Cycles to write a line of sums where others wait for the same set of a cache, one after the
-other, while the next tile is computed.
+"""Cycles to write a cache line of sums when the rows of the result compete for the same cache set.
+
+The lines are written one after the other while the next tile is computed.
 """
 
 TILE_OVERHEAD = 24
-"""Cycles to start and end a register tile: loop control, one mispredicted branch."""
+"""Cycles to start and end a register tile: loop control and one mispredicted branch."""
 
 
 def part_sizes(config: Config, sizes: Sizes) -> Sizes:
-    """What a thread has of a product."""
+    """The sizes of the largest part of a product."""
     return Sizes(*(part_of(config, d, extent) for d, extent in zip("mnk", sizes[:3], strict=True)))
 
 
 def with_register_tile(config: Config, problem: Problem, machine: Machine) -> Config:
-    """The tile that suits the parts of threads best.
+    """Choose the register tile for the parts of threads.
 
-    Of the tiles that take nearly the fewest cycles, the one with the fewest kinds of partial tiles
-    (each is code of its own), then with the fewest loads for an FMA. A tile has no more rows than a
-    set of the nearest cache has ways, since the rows of ``a`` may all fall into one set.
+    Among the tiles whose modeled cycles are within ``TOLERANCE`` of the fewest, take the one with
+    the fewest kinds of partial tiles, since each is a separate copy of the code; then the one with
+    the fewest loads per FMA. A tile has at most as many rows as an L1 cache set has ways, because
+    the rows of ``a`` may all fall into one set.
     """
     total, sizes = problem.total, problem.sizes
     lanes = machine.lanes(total.bits)
@@ -56,9 +61,9 @@ def with_register_tile(config: Config, problem: Problem, machine: Machine) -> Co
         if (candidate := replace(config, inner_m=height, inner_n=width * lanes))
         and registers_needed(candidate, machine, total) <= machine.vector_registers
     ]
-    places = row_places(problem, machine)
-    cycles = [tile_cycles(one, sizes, total, machine, places) for one in candidates]
-    few = min(cycles) * (1 + TOLERANCE)
+    sets = row_sets(problem, machine)
+    cycles = [tile_cycles(tile, sizes, total, machine, sets) for tile in candidates]
+    most = min(cycles) * (1 + TOLERANCE)
 
     def rank(candidate: Config) -> tuple[int, float]:
         height, width = candidate.inner_m, candidate.inner_n // lanes
@@ -66,32 +71,34 @@ def with_register_tile(config: Config, problem: Problem, machine: Machine) -> Co
         kinds = len(_pieces(part.m, height)) * len(_pieces(part.n, candidate.inner_n))
         return kinds, (height + width) / (height * width)
 
-    return min((c for c, taken in zip(candidates, cycles, strict=True) if taken <= few), key=rank)
+    return min((c for c, taken in zip(candidates, cycles, strict=True) if taken <= most), key=rank)
 
 
-def row_places(problem: Problem, machine: Machine) -> int | None:
-    """How many sets of the first cache the starts of rows of the result fall into.
+def row_sets(problem: Problem, machine: Machine) -> int | None:
+    """The number of lines of an L1 way that the rows of the result start in, if at most 4.
 
-    None if they are spread, or all of the result has its place in that cache.
+    None if the rows are spread over more, or if the whole result fits the L1 cache.
     """
     first = machine.cache(1)
     if first is None:
         return None
     element, sizes = problem.total.bytes, problem.sizes
     way = first.bytes // first.associativity
-    places = way // gcd(problem.leading_out * element, way)
-    return places if places <= 4 and sizes.m * sizes.n * element > first.bytes else None
+    sets = way // gcd(problem.leading_out * element, way)
+    return sets if sets <= 4 and sizes.m * sizes.n * element > first.bytes else None
 
 
 def tile_cycles(
-    config: Config, sizes: Sizes, total: DType, machine: Machine, places: int | None = None
+    config: Config, sizes: Sizes, total: DType, machine: Machine, sets: int | None = None
 ) -> int:
-    """Cycles for all register tiles of a thread: what its FMAs, their operands or the latency take,
-    or to write the sums where rows of the result meet in so many ``places`` of the first cache.
+    """Model the cycles of all register tiles of a thread.
 
-    A machine with so many FMA units is taken to load as many vectors a cycle from the nearest
-    cache; a panel of ``b`` that does not fit there comes at a fraction of that, while the rest is
-    computed. An ``a`` that leaves the second cache little place comes anew for each panel.
+    A tile takes as long as the slowest of its FMAs, its loads and the FMA latency. If the rows of
+    the result fall into few ``sets`` of the L1 cache, writing its sums is a lower bound too.
+
+    The model loads as many vectors a cycle from L1 as there are FMA units. A panel of ``b`` that
+    exceeds half of L1 is loaded at ``1 / DISTANT_VECTOR`` of that rate. An ``a`` that fills half of
+    L2 or more is reloaded for each panel of ``b``.
     """
     part = part_sizes(config, sizes)
     panel_bytes = part.k * config.inner_n * total.bytes
@@ -108,21 +115,21 @@ def tile_cycles(
             busiest = max(sums, loads, machine.fma_latency * machine.fma_units)
             far = rows * row_lines * FAR_LINE * machine.fma_units
             once = TILE_OVERHEAD * machine.fma_units + sums
-            meeting = 0 if places is None else -(-rows // places)
-            writing = meeting * CROWDED_ROW * machine.fma_units
+            conflicts = 0 if sets is None else -(-rows // sets)
+            writing = conflicts * CROWDED_ROW * machine.fma_units
             computing = part.k * (busiest + far) + once
             cycles += row_count * column_count * max(computing, writing)
     return ceil(cycles / machine.fma_units)
 
 
 def _pieces(extent: int, tile: int) -> list[tuple[int, int]]:
-    """The sizes of tiles along a dimension, and how many have each."""
+    """The sizes of the full and the partial tiles along a dimension, with their counts."""
     full, rest = divmod(extent, tile)
     return [(size, count) for size, count in ((tile, full), (rest, 1)) if size and count]
 
 
 def cache_bytes(machine: Machine, level: int) -> int:
-    """The bytes of a level of cache, or of the next below that the machine has."""
+    """The bytes of a cache level, or of the largest smaller level that the machine has."""
     for candidate in range(level, 0, -1):
         cache = machine.cache(candidate)
         if cache is not None:

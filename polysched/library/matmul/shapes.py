@@ -1,4 +1,4 @@
-"""What the shapes of two operands say of their product: its sizes, its stack, where a bias lies."""
+"""Shape inference of a product by the rules of ``numpy.matmul``: sizes, stack and bias."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from polysched.errors import CallError
-from polysched.library.matmul.finish import Bias
+from polysched.library.matmul.epilogue import Bias
 from polysched.library.matmul.kernel import Sizes, Stack
 
 NumpyArray: TypeAlias = np.ndarray[Any, Any]
@@ -18,15 +18,16 @@ Shape: TypeAlias = tuple[int, ...]
 
 
 class Product(NamedTuple):
-    """A product of two arrays, as a kernel has it.
+    """The product of two arrays as a kernel computes it.
 
     Attributes:
-        sizes: of one product, and how many there are.
-        stacks: the dimensions of the stack that the kernel has: without those of one matrix, those
-            alike in one, and those of ``a`` alone that are rows of a taller matrix.
-        shape: of the result.
-        rows: rows of the result's matrices, None if ``a`` is a vector.
-        columns: their columns, None if ``b`` is a vector.
+        sizes: rows, columns and terms of one product, and the number of products.
+        stacks: the dimensions of the kernel's stack. Dimensions of extent 1 are dropped, adjacent
+            dimensions of one kind are collapsed, and a last dimension that only ``a`` has becomes
+            rows of a taller matrix.
+        shape: the shape of the result.
+        rows: rows of the result's matrices; None if ``a`` is a vector.
+        columns: columns of the result's matrices; None if ``b`` is a vector.
     """
 
     sizes: Sizes
@@ -50,21 +51,22 @@ class Product(NamedTuple):
         return tuple(s.extent for s in self.stacks if (s.of_a if operand == "a" else s.of_b))
 
     @property
-    def turned(self) -> Product:
-        """The product of the transposed operands, the second first."""
+    def transposed(self) -> Product:
+        """The product of the transposed operands in reverse order."""
         sizes = self.sizes._replace(m=self.sizes.n, n=self.sizes.m)
-        stacks = tuple(Stack(one.extent, one.of_b, one.of_a) for one in self.stacks)
+        stacks = tuple(Stack(stack.extent, stack.of_b, stack.of_a) for stack in self.stacks)
         return self._replace(sizes=sizes, stacks=stacks)
 
 
 def product_of(a: Shape, b: Shape, apart: Set[int] = frozenset()) -> Product:
-    """The product of operands of two shapes, by the rules of ``numpy.matmul``.
+    """Infer the product of operands of two shapes, by the rules of ``numpy.matmul``.
 
     Args:
         a: the shape of the left operand.
-        b: that of the right one.
-        apart: before which dimensions of the stack, counted from its end, memory has a gap, so that
-            they stay dimensions of their own: 0 is that of the rows, 1 the last one.
+        b: the shape of the right operand.
+        apart: the dimensions that have a gap in memory before them and so cannot be collapsed with
+            the next outer one. They are counted from the end: 0 is the rows, 1 is the last
+            dimension of the stack.
 
     Raises:
         CallError: the shapes do not fit.
@@ -96,7 +98,7 @@ def product_of(a: Shape, b: Shape, apart: Set[int] = frozenset()) -> Product:
 
 
 def _stack(a: Shape, b: Shape) -> tuple[Stack, ...]:
-    """The dimensions of the result's stack, as numpy broadcasts those of the operands.
+    """Broadcast the stacks of both operands, as numpy does.
 
     Raises:
         CallError: they do not fit.
@@ -113,36 +115,35 @@ def _stack(a: Shape, b: Shape) -> tuple[Stack, ...]:
 
 
 def gaps_of(shape: Shape, strides: Shape) -> frozenset[int]:
-    """Before which dimensions of a stack an array has a gap, as :func:`product_of` takes them."""
-    found = set()
+    """The dimensions before which an array has a gap, as :func:`product_of` takes them."""
+    gaps = set()
     inner, reach = None, 0
     for behind, (extent, stride) in enumerate(zip(shape[-2::-1], strides[-2::-1], strict=True)):
         if extent == 1:
             continue
         if inner is not None and stride != reach:
-            found.add(inner)
+            gaps.add(inner)
         inner, reach = behind, stride * extent
-    return frozenset(found)
+    return frozenset(gaps)
 
 
 def _joined(stack: tuple[Stack, ...], apart: Set[int]) -> tuple[Stack, ...]:
-    """A stack without dimensions of one matrix, and neighbors of one kind as one dimension, but
-    where they are to stay apart.
-    """
-    found: list[Stack] = []
-    for behind, one in zip(range(len(stack), 0, -1), stack, strict=True):
-        if found and found[-1][1:] == one[1:] and behind not in apart:
-            found[-1] = found[-1]._replace(extent=found[-1].extent * one.extent)
-        elif one.of_a or one.of_b:
-            found.append(one)
-    return tuple(found)
+    """Drop dimensions of extent 1, and collapse adjacent ones of one kind unless ``apart``."""
+    collapsed: list[Stack] = []
+    for behind, stack_dim in zip(range(len(stack), 0, -1), stack, strict=True):
+        if collapsed and collapsed[-1][1:] == stack_dim[1:] and behind not in apart:
+            last = collapsed[-1]
+            collapsed[-1] = last._replace(extent=last.extent * stack_dim.extent)
+        elif stack_dim.of_a or stack_dim.of_b:
+            collapsed.append(stack_dim)
+    return tuple(collapsed)
 
 
 def bias_of(bias: Shape, product: Product) -> tuple[Bias, int]:
-    """Along which dimension of the kernel's product a bias lies, and how often it stands there.
+    """The dimension of the kernel's product along which a bias varies, and its repetitions.
 
     Raises:
-        CallError: it is no vector along the last dimension of the result, and no column.
+        CallError: the bias is neither a vector along the last dimension of the result nor a column.
     """
     rows, columns = product.rows, product.columns
     last = rows if columns is None else columns

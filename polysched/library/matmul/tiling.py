@@ -1,4 +1,4 @@
-"""The loops of a config: which there are, how a statement gets them, which run in parallel."""
+"""Tile loops of a matmul config: split, order, parallelize and fill buffers by them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from polysched.user import Schedule
 
 
 def tile_loops(config: Config) -> tuple[str, ...]:
-    """The loops around the register tile that a fitted config asks for, outermost first.
+    """The loops around the register tile of a fitted config, outermost first.
 
-    Parts of ``k`` come first, wherever ``order`` has them: their sums are partial to the very end.
+    ``pk`` comes first, wherever ``order`` has it, because its partial sums are combined last.
     """
     wanted = [
         loop
@@ -32,10 +32,10 @@ def tiled(
     loops: Sequence[str],
     inside: str = "kmn",
 ) -> Schedule:
-    """Cut the loops of a statement and put the pieces in order: ``loops``, then what remains, in
-    the order of ``inside``.
+    """Split the loops of a statement into the tile loops ``loops`` and order them.
 
-    Left out are those that are around it already, and those of a dimension in which it has none.
+    The remaining inner loops follow in the order of ``inside``. Tile loops that are already around
+    the statement, and those of dimensions that the statement does not have, are skipped.
     """
     around = loops_around(schedule, statement)
     rest = {d: f"{statement}.{d}" for d in inside if d in around}
@@ -57,8 +57,10 @@ def tiled(
 
 
 def in_parallel(schedule: Schedule, loops: Sequence[str]) -> tuple[Schedule, tuple[str, ...]]:
-    """The parts of threads, and the loops over a stack if ``loops`` has them, as one parallel loop;
-    the schedule and the loops that it has now.
+    """Collapse the ``p`` loops, and the stack loops in ``loops``, into one parallel loop.
+
+    Returns:
+        the schedule, and the loops that replace ``loops``.
     """
     parts = [loop for loop in loops if loop.startswith(("p", STACK))]
     if not parts:
@@ -72,8 +74,10 @@ def in_parallel(schedule: Schedule, loops: Sequence[str]) -> tuple[Schedule, tup
 
 
 def loop_of_packing(operand: str, loops: Sequence[str]) -> str | None:
-    """The loop in whose iterations ``"a"`` or ``"b"`` is packed: around the loop that reads the
-    same again and again, the innermost that decides what; None if there is none.
+    """The loop at which ``"a"`` or ``"b"`` is packed; None if there is none.
+
+    Each iteration of the reader (``im`` for ``b``, ``in`` for ``a``) reads the same block of the
+    operand. The loop is the innermost one outside of the reader on which that block depends.
     """
     reader, independent = ("im", "m") if operand == "b" else ("in", "n")
     outside = loops[: loops.index(reader)]
@@ -81,7 +85,7 @@ def loop_of_packing(operand: str, loops: Sequence[str]) -> str | None:
 
 
 def produced_whole(schedule: Schedule, config: Config, lanes: int) -> Schedule:
-    """An operand that is computed, and not packed: all of it first, its rows shared by threads."""
+    """Compute all of a computed, unpacked operand before the product, its rows in parallel."""
     is_shared = config.parallel_batch or any(config.threads(d) > 1 for d in DIMENSIONS)
     for operand, is_packed in (("a", config.pack_a), ("b", config.pack_b)):
         statement = f"produce_{operand}"
@@ -94,9 +98,11 @@ def produced_whole(schedule: Schedule, config: Config, lanes: int) -> Schedule:
     return schedule
 
 
-def turned(schedule: Schedule, filling: str, order: Sequence[str], lanes: int) -> Schedule:
-    """Fill a buffer in square tiles of vectors, the last of ``order`` becoming lanes: a few rows,
-    as they are stored, from their beginnings to their ends, which the processor expects.
+def transpose_tiles(schedule: Schedule, filling: str, order: Sequence[str], lanes: int) -> Schedule:
+    """Fill a buffer from a transposed array in square tiles that are transposed in registers.
+
+    The last dimension of ``order`` becomes lanes. Each band of ``lanes`` stored rows is read from
+    its beginning to its end, so that the hardware prefetchers follow it.
     """
     outer, last = order
     inside = (f"{filling}.{outer}_across", f"{filling}.{last}_lane")
@@ -110,5 +116,5 @@ def turned(schedule: Schedule, filling: str, order: Sequence[str], lanes: int) -
 
 
 def loops_around(schedule: Schedule, statement: str) -> tuple[str, ...]:
-    """The names of the loops around a statement, outermost first."""
+    """The loops around a statement, outermost first."""
     return tuple(loop.name for loop in path(schedule.program.tree, statement))

@@ -1,7 +1,7 @@
-"""How the memory of a numpy array is the array of a kernel: as it lies, transposed, or by a copy.
+"""Forms of numpy arrays as kernel arrays: in place, transposed in place, or by a copy.
 
-A view is taken as it lies if its strides are positive and tell its elements apart. They then are
-numbers in the kernel.
+A view is used in place if its strides are positive and no two elements share memory. Its strides
+are then constants of the kernel.
 """
 
 from __future__ import annotations
@@ -23,10 +23,14 @@ Preparation: TypeAlias = Callable[[NumpyArray], NumpyArray]
 
 
 class Operand(NamedTuple):
-    """All that a route follows from of one array: ``flags`` are numpy's ``flags.num``.
+    """The properties of an operand, or of a result, that dispatch depends on.
 
-    ``strides`` are numpy's, in bytes; None will do if the flags say that it is contiguous. An
-    operand with a ``recipe`` is no array, but computed.
+    Attributes:
+        dtype: the element type.
+        shape: the shape.
+        flags: numpy's ``flags.num``.
+        strides: numpy's strides, in bytes; may be None if the flags say that it is contiguous.
+        recipe: how a computed operand is computed; None for an array.
     """
 
     dtype: np.dtype[Any]
@@ -37,16 +41,18 @@ class Operand(NamedTuple):
 
 
 def operand_of(array: NumpyArray) -> Operand:
-    """The operand that an array is."""
+    """Describe an array as an operand."""
     return Operand(array.dtype, array.shape, array.flags.num, array.strides)
 
 
 class Form(NamedTuple):
-    """How an operand gets the form of a kernel's array; ``prepare`` is None where it has it.
+    """How an operand is brought into the form of a kernel's array.
 
-    ``is_transposed`` says that it is the array of a transposed operand, ``is_copy`` that it has
-    memory of its own, ``strides`` are those of the kernel's array, in elements, None of one without
-    gaps.
+    Attributes:
+        prepare: makes the kernel's array; None if the operand is passed unchanged.
+        is_transposed: whether the kernel's array is the transposed operand.
+        is_copy: whether ``prepare`` copies.
+        strides: the strides of the kernel's array in elements; None for no gaps.
     """
 
     prepare: Preparation | None
@@ -54,56 +60,54 @@ class Form(NamedTuple):
     is_copy: bool = False
     strides: Strides | None = None
 
-    def turned(self, shape: Shape) -> Form:
-        """The form, as a transposed result, of one that has this form and this shape as it lies."""
+    def transposed(self, shape: Shape) -> Form:
+        """The form of the transposed result, for a result of this form and shape."""
         *outer, down, across = self.strides or _without_gaps(shape)
-        view = partial(_turned, shape=shape)
+        view = partial(_transposed_view, shape=shape)
         return Form(view, is_transposed=True, strides=(*outer, across, down))
 
 
 def form_of(operand: Operand, shape: Shape) -> Form:
-    """The form of an operand, or of a result, for a kernel's array of a shape, which has the
-    matrix's last.
-    """
+    """The form of an operand or result as a kernel's array of a shape, matrix dimensions last."""
     is_aligned = bool(operand.flags & ALIGNED)
     if is_aligned and operand.flags & C_CONTIGUOUS:
         return Form(None if operand.shape == shape else partial(np.reshape, shape=shape))
     if is_aligned and operand.flags & F_CONTIGUOUS and operand.shape == shape and len(shape) == 2:
         return Form(np.transpose, is_transposed=True)
-    found = _strides(operand, shape) if is_aligned and operand.strides is not None else None
-    if found is not None:
-        *outer, down, across = found
+    strides = _strides(operand, shape) if is_aligned and operand.strides is not None else None
+    if strides is not None:
+        *outer, down, across = strides
         is_row = shape[-1] > 1 and across == 1
         if shape[-2] > 1 and down < across and not is_row:
-            turned = (*outer, across, down)
-            return Form(partial(_turned, shape=shape), is_transposed=True, strides=turned)
-        return Form(partial(np.reshape, shape=shape), strides=found)
+            swapped = (*outer, across, down)
+            return Form(partial(_transposed_view, shape=shape), is_transposed=True, strides=swapped)
+        return Form(partial(np.reshape, shape=shape), strides=strides)
     if operand.shape == shape:
         return Form(partial(np.array, order="C"), is_copy=True)
     return Form(partial(_copied, shape=shape), is_copy=True)
 
 
 def _strides(operand: Operand, shape: Shape) -> Strides | None:
-    """The strides, in elements, that the operand's memory has with another shape.
+    """The strides in elements with which the operand's memory has another shape.
 
-    None if no strides give it that shape, or elements may not be told apart by their places.
+    None if there are no such strides, or if two elements may share memory.
     """
     assert operand.strides is not None
     size = operand.dtype.itemsize
     if any(stride % size for stride in operand.strides):
         return None
-    found = joined([stride // size for stride in operand.strides], operand.shape, shape)
-    return found if found is not None and are_apart(shape, found) else None
+    strides = joined([stride // size for stride in operand.strides], operand.shape, shape)
+    return strides if strides is not None and are_apart(shape, strides) else None
 
 
 def joined(strides: list[int], shape: Shape, target: Shape) -> Strides | None:
-    """The strides of a shape whose dimensions are those of another, some joined, without a copy.
+    """The strides of an array reshaped to ``target`` without a copy, by collapsing dimensions.
 
-    Dimensions of one index, which have no neighbors, get strides as if there were no gaps. None
-    if dimensions that are to be joined do not follow one another.
+    Dimensions of extent 1 get the strides of an array without gaps. None if dimensions that would
+    be collapsed have a gap between them.
     """
-    source = [one for one in zip(shape, strides, strict=True) if one[0] != 1]
-    found: list[int] = []
+    source = [pair for pair in zip(shape, strides, strict=True) if pair[0] != 1]
+    result: list[int] = []
     reach = 1
     for extent in reversed(target):
         stride, taken = reach, 1
@@ -118,16 +122,16 @@ def joined(strides: list[int], shape: Shape, target: Shape) -> Strides | None:
             taken *= count
         if taken != extent:
             return None
-        found.append(stride)
+        result.append(stride)
         reach = max(reach, stride * extent)
-    return None if source else tuple(reversed(found))
+    return None if source else tuple(reversed(result))
 
 
 def _without_gaps(shape: Shape) -> Strides:
     return tuple(prod(shape[at + 1 :]) for at in range(len(shape)))
 
 
-def _turned(array: NumpyArray, shape: Shape) -> NumpyArray:
+def _transposed_view(array: NumpyArray, shape: Shape) -> NumpyArray:
     return array.reshape(shape).swapaxes(-1, -2)
 
 

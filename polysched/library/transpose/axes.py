@@ -1,4 +1,4 @@
-"""Orders of axes: what they make of a shape, and the simplest one that moves the same elements."""
+"""Axis permutations: check them, and simplify them by collapsing dimensions."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ from polysched.errors import CallError
 
 @dataclass(frozen=True)
 class Movement:
-    """A row-major array of ``shape`` whose dimension ``order[d]`` becomes dimension ``d``."""
+    """An axis permutation: dimension ``order[d]`` of a row-major array becomes dimension ``d``."""
 
     shape: tuple[int, ...]
     order: tuple[int, ...]
 
     @property
     def is_copy(self) -> bool:
-        """Whether no element changes its place."""
+        """Whether the permutation is the identity."""
         return self.order == tuple(range(len(self.order)))
 
 
 def checked_axes(axes: Sequence[int], dimensions: int) -> tuple[int, ...]:
-    """The order of axes that ``axes`` says, none of them negative.
+    """Normalize ``axes`` to a permutation of non-negative axes.
 
     Raises:
-        CallError: it is no order of so many axes.
+        CallError: ``axes`` is not a permutation of that many dimensions.
     """
     try:
-        given = [dimensions] if isinstance(axes, (Set, Mapping)) else [index(axis) for axis in axes]
+        is_unordered = isinstance(axes, (Set, Mapping))
+        numbers = [dimensions] if is_unordered else [index(axis) for axis in axes]
     except TypeError:
-        given = [dimensions]
-    order = tuple(axis + dimensions if axis < 0 else axis for axis in given)
+        numbers = [dimensions]  # out of range, so it is refused below
+    order = tuple(axis + dimensions if axis < 0 else axis for axis in numbers)
     if sorted(order) != list(range(dimensions)) or any(isinstance(axis, bool) for axis in axes):
         raise CallError(
             f"transpose: axes={axes!r}; expected each of the axes 0 to {dimensions - 1} once, "
@@ -43,9 +44,9 @@ def checked_axes(axes: Sequence[int], dimensions: int) -> tuple[int, ...]:
 
 
 def simplest(shape: Sequence[int], order: Sequence[int]) -> Movement:
-    """The same movement of elements with as few dimensions as can be.
+    """The equivalent permutation with the fewest dimensions.
 
-    Dimensions of one index are left out, neighbors that stay neighbors are one dimension.
+    Dimensions of extent 1 are dropped. Adjacent dimensions that stay adjacent are collapsed.
     """
     kept = [axis for axis in order if shape[axis] != 1]
     runs: list[list[int]] = []

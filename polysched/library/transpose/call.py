@@ -1,4 +1,4 @@
-"""``transpose(a)`` on numpy arrays: a copy with the axes in another order."""
+"""``transpose(a)`` of numpy arrays: a contiguous copy with permuted axes."""
 
 from __future__ import annotations
 
@@ -28,20 +28,26 @@ NumpyArray = NDArray[Any]
 
 _ELEMENTS = {dtype.bytes: dtype for dtype in (u8, u16, u32, u64)}
 _MOVED_BY_NUMPY = 16
-"""Bytes of elements that numpy moves whole, faster than rows of two; not so other large ones."""
+"""Element size in bytes that is left to numpy, which moves such elements whole.
+
+Moving them as rows of two 8-byte units is slower. For other large elements it is faster.
+"""
 _WORTH_ALIGNING = 1 << 16
-"""Bytes from which on lines that are written whole gain more than an aligned array costs."""
+"""Align new outputs to cache lines from this many bytes on.
+
+Writing whole cache lines then gains more time than allocating an aligned array costs.
+"""
 _SHORT = 1 << 15
-"""Bytes that are moved in less time than it takes to hand over Python's lock and get it back."""
+"""Keep Python's lock when at most this many bytes are moved: that is faster than releasing it."""
 
 _WRITABLE = C_CONTIGUOUS | ALIGNED | WRITEABLE
 _ALIGNED_KINDS = frozenset("biufc")
-"""Kinds of elements that numpy aligns to their size, or half of it, as code for them expects."""
+"""Element kinds that numpy aligns to their size or half of it, as kernels expect."""
 
-_DOOR = Door(512)
-_ENTER = _DOOR.enter
-_DOOR_OF_TEAMS = Door(512)
-"""Calls with a number of threads and no axes: the number 1 is no order of axes, nor the reverse."""
+_CALL_CACHE = Door(512)
+_ENTER = _CALL_CACHE.enter
+_THREADED_CALL_CACHE = Door(512)
+"""The cache of calls with ``threads`` and without ``axes``: both are keys, and 1 may be either."""
 
 
 def transpose(
@@ -50,26 +56,28 @@ def transpose(
     out: Any = None,
     threads: int | None = None,
 ) -> NumpyArray:
-    """A contiguous copy of an array with its axes in another order, bit for bit.
+    """Copy an array with its axes permuted into a contiguous array, bit for bit.
 
-    Tiles are transposed in registers; what is larger than the last cache is written past it. The
-    first call of a kind compiles, some 0.5 s, less if the code is on disk. Orders that move nothing
-    (but of what fits the second cache), elements of 16 bytes and short rows that do not become few
-    long ones are left to ``numpy.copyto``. An array that is not contiguous is copied first.
+    Tiles are transposed in registers. Results larger than the last cache are written by streaming
+    stores. The first call of a kind compiles its kernel. This takes some 0.5 s, or less if the code
+    is on disk.
+
+    ``numpy.copyto`` does the work for identity permutations of arrays that exceed the L2 cache, for
+    elements of 16 bytes, and for short rows unless they become few long rows. A non-contiguous
+    array is copied first.
 
     Args:
-        a: an array of any dimensions.
-        axes: for each axis of the result, that of ``a``, as ``numpy.transpose`` takes it; by
-            default all of them reversed. ``(0, 3, 1, 2)`` takes images from NHWC to NCHW.
-        out: where the result goes: a contiguous array that does not overlap ``a``; by default a new
-            one.
-        threads: how many threads may run; by default as many as there are usable cores.
+        a: an array of any number of dimensions.
+        axes: the axis of ``a`` for each axis of the result, as ``numpy.transpose`` takes it; by
+            default all axes reversed. ``(0, 3, 1, 2)`` takes images from NHWC to NCHW.
+        out: a contiguous array for the result that does not overlap ``a``; by default a new array.
+        threads: the most threads to use; by default as many as there are usable cores.
 
     Raises:
-        CallError: an argument does not fit; nothing has been written then.
+        CallError: an argument does not fit. Nothing has been written then.
     """
     if threads is None:
-        # The door knows objects by identity, and has learned none that can change.
+        # The call cache compares axes by identity; it has learned immutable ones only.
         done = _ENTER(axes, a, out)
         if done is not None:
             return done  # type: ignore[no-any-return]
@@ -77,96 +85,96 @@ def transpose(
 
 
 def _transposed(a: Any, axes: Sequence[int] | None, out: Any, threads: int | None) -> NumpyArray:
-    """What :func:`transpose` does if the door does not know the call; it is taught then."""
-    door, option = (_DOOR, axes) if threads is None else (_DOOR_OF_TEAMS, threads)
-    is_known_by_option = threads is None or axes is None
+    """Transpose when the call cache misses, and add the call to the cache."""
+    cache, key = (_CALL_CACHE, axes) if threads is None else (_THREADED_CALL_CACHE, threads)
+    has_one_key = threads is None or axes is None
     if threads is not None:
-        if axes is None and (done := _DOOR_OF_TEAMS.enter(threads, a, out)) is not None:
+        if axes is None and (done := _THREADED_CALL_CACHE.enter(threads, a, out)) is not None:
             return done  # type: ignore[no-any-return]
         threads = number_of_threads("transpose", threads)
     if type(a) is not np.ndarray:
         a = as_array(a, "transpose: array 'a'")
     order = None if axes is None else checked_axes(axes, a.ndim)
-    found = route(a.dtype, a.shape, order, threads)
-    given, passed = out, a
+    entry = dispatch(a.dtype, a.shape, order, threads)
+    given_out, given_a = out, a
     if out is None:
-        out = new_output(found.shape, a.dtype)
+        out = new_output(entry.shape, a.dtype)
     else:
-        _require_output(out, a, found.shape)
-    made = found.made
-    if made is None or (made.is_copy and not a.flags.c_contiguous):
-        np.copyto(out, a.transpose(found.order))
+        _require_output(out, a, entry.shape)
+    copy = entry.copy
+    if copy is None or (copy.is_copy and not a.flags.c_contiguous):
+        np.copyto(out, a.transpose(entry.order))
         return out  # type: ignore[no-any-return]
     if not a.flags.c_contiguous:
         a = np.ascontiguousarray(a)
-    if not a.view(found.bits).flags.aligned:  # numpy aligns bytes of text and records to one
+    if not a.view(entry.bits).flags.aligned:  # numpy aligns text and records to one byte
         a = aligned_copy(a)
-    x, y = a.view(found.bits), out.view(found.bits)
+    x, y = a.view(entry.bits), out.view(entry.bits)
     if not y.flags.aligned:
-        return _misaligned(a, out, found)
-    if (made.source_shape, made.target_shape) != (x.shape, y.shape):
-        x, y = x.reshape(made.source_shape), y.reshape(made.target_shape)
-    made.kernel(x, y, **found.options)
-    if found.target is not None and is_known_by_option and _is_fixed(option) and a is passed:
-        door.learn(option, (a, given), found.target)
+        return _misaligned(a, out, entry)
+    if (copy.source_shape, copy.target_shape) != (x.shape, y.shape):
+        x, y = x.reshape(copy.source_shape), y.reshape(copy.target_shape)
+    copy.kernel(x, y, **entry.options)
+    if entry.direct_call is not None and has_one_key and _is_immutable(key) and a is given_a:
+        cache.learn(key, (a, given_out), entry.direct_call)
     return out  # type: ignore[no-any-return]
 
 
 def _unwritable(out: NumpyArray) -> CallError:
-    """The error about an output that cannot be written where it lies."""
+    """The error about an output that cannot be written in place."""
     fault = fault_of_output(out.flags.num, out.shape, out.strides, out.itemsize, contiguous=True)
     return CallError(f"transpose: out {fault}; transpose into a new array and copy it")
 
 
-def _misaligned(a: NumpyArray, out: NumpyArray, found: Route) -> NumpyArray:
-    """Where the output does not lie as what is moved has to: numpy moves elements, if they do.
+def _misaligned(a: NumpyArray, out: NumpyArray, entry: DispatchEntry) -> NumpyArray:
+    """Write an output that is not aligned to the moved units, by numpy.
 
     Raises:
-        CallError: they do not.
+        CallError: the output is not aligned to its elements either.
     """
-    if found.bits.itemsize == a.itemsize:
-        raise _unwritable(out.view(found.bits))
-    np.copyto(out, a.transpose(found.order))
+    if entry.bits.itemsize == a.itemsize:
+        raise _unwritable(out.view(entry.bits))
+    np.copyto(out, a.transpose(entry.order))
     return out
 
 
-def _is_fixed(option: Any) -> bool:
-    """Whether it is nothing, a number or a tuple of numbers."""
-    values = option if type(option) is tuple else (option,)
-    return option is None or all(type(value) is int for value in values)
+def _is_immutable(key: Any) -> bool:
+    """Whether a key is None, an integer or a tuple of integers."""
+    values = key if type(key) is tuple else (key,)
+    return key is None or all(type(value) is int for value in values)
 
 
 @dataclass(frozen=True)
-class Route:
-    """All about a call that follows from its types, shape and axes alone.
+class DispatchEntry:
+    """How one kind of call is computed: a function of element type, shape and axes.
 
     Attributes:
-        shape: of the result.
+        shape: the shape of the result.
         order: the axes of ``a`` in their new order.
-        bits: the type that elements are moved as.
-        made: what moves them; None where numpy does.
-        options: what its kernel is called with.
-        target: what calls with contiguous arrays run at once when they come again; None if there is
-            more to do.
+        bits: the unsigned integer type that elements are moved as.
+        copy: the compiled copy; None if numpy does the work.
+        options: further arguments of the kernel's call.
+        direct_call: the machine code that the call cache runs for contiguous arrays; None if an
+            argument has to be prepared in Python.
     """
 
     shape: tuple[int, ...]
     order: tuple[int, ...]
     bits: np.dtype[Any]
-    made: Compiled | None
+    copy: Compiled | None
     options: Mapping[str, int]
-    target: Target | None = None
+    direct_call: Target | None = None
 
 
-@lru_cache(maxsize=512, typed=True)  # True is no number of threads, though it equals 1
-def route(
+@lru_cache(maxsize=512, typed=True)  # typed, because True equals 1 but is no number of threads
+def dispatch(
     element: np.dtype[Any],
     extents: tuple[int, ...],
     axes: tuple[int, ...] | None,
     threads: int | None,
     machine: Machine | None = None,
-) -> Route:
-    """How to transpose such arrays; compiles what it takes, for this machine by default.
+) -> DispatchEntry:
+    """Choose, and compile if needed, the copy of such arrays, by default for this machine.
 
     Raises:
         CallError: the type or the number of threads does not fit.
@@ -178,26 +186,26 @@ def route(
     order = tuple(reversed(range(len(extents)))) if axes is None else axes
     shape = tuple(extents[axis] for axis in order)
     if 0 in extents or not extents or element.itemsize in {0, _MOVED_BY_NUMPY}:
-        return Route(shape, order, element, None, {})
+        return DispatchEntry(shape, order, element, None, {})
     size, inner, inner_order = _units(element.itemsize, extents, order)
     dtype, team = _ELEMENTS[size], threads or usable_threads()
-    made = compiled_for(simplest(inner, inner_order), dtype, team, machine)
-    if made is None:
-        return Route(shape, order, element, None, {})
-    options = {"threads": team} if made.kernel.is_threaded else {}
-    target = None
+    copy = compiled_for(simplest(inner, inner_order), dtype, team, machine)
+    if copy is None:
+        return DispatchEntry(shape, order, element, None, {})
+    options = {"threads": team} if copy.kernel.is_threaded else {}
+    direct_call = None
     if element.kind in _ALIGNED_KINDS and size <= element.itemsize:
-        target = _target(made, threads, shape, element)
-    return Route(shape, order, dtype.numpy(), made, options, target)
+        direct_call = _direct_call(copy, threads, shape, element)
+    return DispatchEntry(shape, order, dtype.numpy(), copy, options, direct_call)
 
 
 def _units(
     size: int, extents: tuple[int, ...], order: tuple[int, ...]
 ) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    """Bytes of what is moved, and how many of these lie along which axis, in which order.
+    """The unit in bytes that is moved, and the extents and the axis order in units.
 
-    Larger elements are rows of units; large arrays of rows that are no larger than an element may
-    be are arrays of such elements.
+    An element larger than 8 bytes becomes a further dimension of units. In a large array, a row of
+    up to 8 bytes that stays contiguous becomes one unit.
     """
     unit = math.gcd(size, max(_ELEMENTS))
     if unit < size:
@@ -210,17 +218,17 @@ def _units(
     return unit, extents, order
 
 
-def _target(
-    made: Compiled, threads: int | None, shape: tuple[int, ...], element: np.dtype[Any]
+def _direct_call(
+    copy: Compiled, threads: int | None, shape: tuple[int, ...], element: np.dtype[Any]
 ) -> Target:
-    """What a call runs that gives contiguous arrays to the kernel as they lie."""
-    is_threaded = made.kernel.is_threaded
+    """The machine code of a call whose arrays are passed to the kernel unchanged."""
+    is_threaded = copy.kernel.is_threaded
     team, number = ((current_team().address,), (threads or 0,)) if is_threaded else ((), ())
     return Target(
-        made.kernel.native.call,
+        copy.kernel.native.call,
         sources=(0, 1),
-        values=(*team, *made.sizes, *number),
-        threads_at=1 + len(made.sizes) if is_threaded and threads is None else None,
+        values=(*team, *copy.sizes, *number),
+        threads_at=1 + len(copy.sizes) if is_threaded and threads is None else None,
         written=(1,),
         allocate=_allocation(shape, element),
         is_short=2 * math.prod(shape) * element.itemsize <= _SHORT,
@@ -228,7 +236,7 @@ def _target(
 
 
 def new_output(shape: tuple[int, ...], element: np.dtype[Any]) -> NumpyArray:
-    """A new array for a result."""
+    """Allocate a result."""
     allocate, arguments = _allocation(shape, element)
     return allocate(*arguments)
 
@@ -236,7 +244,7 @@ def new_output(shape: tuple[int, ...], element: np.dtype[Any]) -> NumpyArray:
 def _allocation(
     shape: tuple[int, ...], element: np.dtype[Any]
 ) -> tuple[Callable[..., NumpyArray], tuple[Any, ...]]:
-    """What makes a new output, aligned to cache lines where that is worth the time it takes."""
+    """The allocator of a result and its arguments; large results are aligned to cache lines."""
     is_small = math.prod(shape) * element.itemsize < _WORTH_ALIGNING
     return np.empty if is_small else aligned_empty, (shape, element)
 

@@ -1,4 +1,4 @@
-"""Which compiled copy makes a movement, and what it is called with."""
+"""Choose and cache the compiled copy of an axis permutation."""
 
 from __future__ import annotations
 
@@ -17,40 +17,46 @@ from polysched.library.transpose.schedule import (
     TileOrder,
     collecting,
     shared,
+    tile_order_of,
     transpose_schedule,
-    visit_of,
 )
 from polysched.library.transpose.thin import (
-    ThinVisit,
+    BlockOrder,
+    block_order_of,
     thin_kernel,
     thin_of,
     thin_schedule,
-    thin_visit,
 )
 from polysched.lower import compile
 from polysched.machine.description import Machine
 from polysched.runtime.kernel import CompiledKernel
 
 _WORTH_THREADS = 1 << 20
-"""Bytes from which on a second thread gains more than its start costs."""
+"""Use several threads from this many bytes on: a second thread then gains more than it costs."""
 _COLLECTED = 3 / 8
-"""Of the last cache: what blocks are collected of; of more, lines come from memory by then."""
+"""Share of the last cache that source and result may fill for blocks to be collected.
+
+Beyond it, collecting gains nothing or loses, because lines come from memory (``notes/lanes.md``).
+"""
 _LEAST_COLUMNS: Mapping[int, int] = MappingProxyType({1: 2, 2: 3, 4: 7, 8: 3})
-"""Elements of a row of x, by their bytes, below which numpy's loop over single ones is faster."""
+"""By element size in bytes: leave rows of fewer elements to numpy, whose scalar loop is faster."""
 _FEWEST_THIN = 512
-"""Elements of an array of such rows: of fewer, numpy's call takes longer than all of ours."""
+"""Leave such short rows to numpy in arrays of at least this many elements.
+
+For smaller arrays numpy's call alone takes longer than our copy.
+"""
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """A compiled copy.
+    """A compiled copy and its arguments.
 
     Attributes:
-        kernel: the copy.
-        source_shape: the shape in which it takes the array.
-        target_shape: that in which it takes the result.
-        sizes: the values of its parameters.
-        is_copy: whether all elements keep their places.
+        kernel: the compiled kernel.
+        source_shape: the shape of the kernel's input.
+        target_shape: the shape of the kernel's output.
+        sizes: the values of the kernel's parameters.
+        is_copy: whether the permutation is the identity.
     """
 
     kernel: CompiledKernel
@@ -61,13 +67,13 @@ class Compiled:
 
 
 def compiled_for(movement: Movement, dtype: DType, team: int, machine: Machine) -> Compiled | None:
-    """What makes a movement of at least one element; None where numpy is as fast or faster.
+    """The compiled copy of at least one element; None if numpy is as fast or faster.
 
     Args:
-        movement: of the elements.
-        dtype: of the elements.
-        team: how many threads may run.
-        machine: what it is compiled for.
+        movement: the permutation.
+        dtype: the element type.
+        team: the most threads to use.
+        machine: the machine to compile for.
 
     Raises:
         MachineError: code for the machine cannot run here.
@@ -83,24 +89,26 @@ def compiled_for(movement: Movement, dtype: DType, team: int, machine: Machine) 
     team = team if size >= _WORTH_THREADS else 1
     thin = thin_of(movement, machine.lanes(dtype.bits), machine.vector_registers)
     if thin is not None:
-        few = thin_visit(thin, size, team, _last_cache(machine))
+        few = block_order_of(thin, size, team, _last_cache(machine))
         kernel = thin_transposing(thin.columns, thin.joins, dtype, few, machine)
         return Compiled(kernel, thin.source, thin.target, (thin.images, thin.rows))
     if count >= _FEWEST_THIN and movement.shape[-1] < _LEAST_COLUMNS[dtype.bytes]:
         return None
-    kernel = transposing(movement.order, dtype, visit_for(movement, dtype, team, machine), machine)
+    kernel = transposing(
+        movement.order, dtype, tile_order_for(movement, dtype, team, machine), machine
+    )
     target_shape = tuple(movement.shape[axis] for axis in movement.order)
     return Compiled(kernel, movement.shape, target_shape, movement.shape)
 
 
-def visit_for(movement: Movement, dtype: DType, team: int, machine: Machine) -> TileOrder:
-    """How the tiles of a movement are visited.
+def tile_order_for(movement: Movement, dtype: DType, team: int, machine: Machine) -> TileOrder:
+    """Choose the tile order of a permutation.
 
     Args:
-        movement: of the elements; the last axis does not stay the last.
-        dtype: of the elements.
-        team: how many threads run.
-        machine: what the copy is compiled for.
+        movement: the permutation; it moves the last axis.
+        dtype: the element type.
+        team: the number of threads.
+        machine: the machine to compile for.
     """
     size = math.prod(movement.shape) * dtype.bytes
     tile = machine.lanes(dtype.bits)
@@ -111,7 +119,7 @@ def visit_for(movement: Movement, dtype: DType, team: int, machine: Machine) -> 
         collected = collecting(tile, dtype.bytes)
         if rows >= collected.rows and columns >= collected.columns:
             return shared(collected, rows, team) if team > 1 else collected
-    visit = visit_of(
+    tile_order = tile_order_of(
         tile,
         pitch,
         is_large=2 * size >= _last_cache(machine),
@@ -120,11 +128,11 @@ def visit_for(movement: Movement, dtype: DType, team: int, machine: Machine) -> 
         source_pitch=_pitch(movement.shape, movement.order[-1]) * dtype.bytes,
         page_bytes=machine.page_bytes,
     )
-    return shared(visit, rows, team) if team > 1 else visit
+    return shared(tile_order, rows, team) if team > 1 else tile_order
 
 
 def _collects(tile: int, pitch: int, machine: Machine) -> bool:
-    """Whether the lines that a tile writes share a set of the first cache, which has fewer ways."""
+    """Whether the lines that a tile writes fall into one L1 set and outnumber its ways."""
     if not machine.caches:
         return False
     first = machine.caches[0]
@@ -132,7 +140,7 @@ def _collects(tile: int, pitch: int, machine: Machine) -> bool:
 
 
 def _of_rows(movement: Movement, dtype: DType, team: int, machine: Machine) -> Compiled:
-    """What moves whole rows."""
+    """The compiled copy of a permutation that moves whole rows."""
     is_far = 2 * math.prod(movement.shape) * dtype.bytes > _second_cache(machine)
     kernel = moving_rows(movement.order, dtype, is_far, team > 1, machine)
     target_shape = tuple(movement.shape[axis] for axis in movement.order)
@@ -143,14 +151,14 @@ def _of_rows(movement: Movement, dtype: DType, team: int, machine: Machine) -> C
 def moving_rows(
     order: tuple[int, ...], dtype: DType, is_far: bool, is_shared: bool, machine: Machine
 ) -> CompiledKernel:
-    """The compiled copy of an order of dimensions that leaves the last one the last.
+    """Compile the copy of a permutation that keeps the last dimension last.
 
     Args:
         order: as :func:`polysched.library.transpose.rows.rows_kernel` takes it.
-        dtype: of the elements.
-        is_far: whether the arrays do not fit the second cache.
+        dtype: the element type.
+        is_far: whether the arrays exceed the L2 cache.
         is_shared: whether threads share the work.
-        machine: what it is compiled for.
+        machine: the machine to compile for.
     """
     kernel, lanes = rows_kernel(order, dtype), machine.lanes(dtype.bits)
     return compile(rows_schedule(kernel, lanes, is_far=is_far, is_shared=is_shared), machine)
@@ -158,57 +166,57 @@ def moving_rows(
 
 @lru_cache(maxsize=8)
 def copying(dtype: DType, machine: Machine) -> CompiledKernel:
-    """The compiled copy of an array as it lies."""
+    """Compile the identity copy."""
     return compile(copy_schedule(copy_kernel(dtype), machine.lanes(dtype.bits)), machine)
 
 
 @lru_cache(maxsize=64)
 def thin_transposing(
-    columns: int, joins: bool, dtype: DType, visit: ThinVisit, machine: Machine
+    columns: int, joins: bool, dtype: DType, tile_order: BlockOrder, machine: Machine
 ) -> CompiledKernel:
-    """The compiled copy of arrays of few columns, or back to these.
+    """Compile the copy from arrays of few columns to few long rows, or back.
 
     Args:
-        columns: how many.
-        joins: whether the result has them.
-        dtype: of the elements.
-        visit: how blocks of rows are visited.
-        machine: what it is compiled for.
+        columns: the number of columns.
+        joins: whether the result has the short rows.
+        dtype: the element type.
+        tile_order: the order of the blocks.
+        machine: the machine to compile for.
     """
     lanes = machine.lanes(dtype.bits)
     kernel = thin_kernel(dtype, columns, lanes, joins=joins)
-    return compile(thin_schedule(kernel, lanes, visit), machine)
+    return compile(thin_schedule(kernel, lanes, tile_order), machine)
 
 
 @lru_cache(maxsize=64)
 def transposing(
-    order: tuple[int, ...], dtype: DType, visit: TileOrder, machine: Machine
+    order: tuple[int, ...], dtype: DType, tile_order: TileOrder, machine: Machine
 ) -> CompiledKernel:
-    """The compiled copy of an order of dimensions. A tile has a vector of the type on each side.
+    """Compile the copy of a permutation by tiles of one vector by one vector.
 
     Args:
         order: as :func:`polysched.library.transpose.kernel.transpose_kernel` takes it.
-        dtype: of the elements.
-        visit: how tiles are visited.
-        machine: what it is compiled for.
+        dtype: the element type.
+        tile_order: the order of the tiles.
+        machine: the machine to compile for.
     """
     tile = machine.lanes(dtype.bits)
     kernel = transpose_kernel(order, dtype, tile)
-    return compile(transpose_schedule(kernel, tile, visit), machine)
+    return compile(transpose_schedule(kernel, tile, tile_order), machine)
 
 
 def _pitch(shape: Sequence[int], axis: int) -> int:
-    """Elements from one index of an axis to the next."""
+    """The stride of an axis in elements."""
     return math.prod(shape[axis + 1 :])
 
 
 def _last_cache(machine: Machine) -> int:
-    """Bytes of the last cache; 32 MiB where nothing is known."""
+    """Bytes of the last cache; 32 MiB if unknown."""
     caches = machine.caches
     return caches[-1].bytes if caches else 1 << 25
 
 
 def _second_cache(machine: Machine) -> int:
-    """Bytes of the second cache, or the only one; 256 KiB where nothing is known."""
+    """Bytes of the second cache, or of the only one; 256 KiB if unknown."""
     caches = machine.caches[:2]
     return caches[-1].bytes if caches else 1 << 18

@@ -1,4 +1,4 @@
-"""The kernel of a transposed copy: whole tiles apart from what is left at the edges."""
+"""Kernel of a transposed copy: full tiles, and separate statements for the edges."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from polysched.ir.kernel import Kernel
 
 
 def transpose_kernel(order: Sequence[int], dtype: DType, tile: int) -> Kernel:
-    """The kernel ``y = x`` with the dimensions in another order; parameters are the extents of x.
+    """Declare ``y = x`` with permuted dimensions; the parameters are the extents of ``x``.
 
     Arrays, row-major: ``x[e0, e1, ...]`` and ``y[e{order[0]}, e{order[1]}, ...]``. The last
     dimension of ``y`` runs across the rows of ``x``, that of ``x`` across the rows of ``y``; these
@@ -22,12 +22,12 @@ def transpose_kernel(order: Sequence[int], dtype: DType, tile: int) -> Kernel:
     the columns, in the loops ``row`` and ``column``.
 
     Args:
-        order: the dimension of x that each of y is; the last one is not the last of x.
-        dtype: of the elements.
+        order: the dimension of ``x`` for each dimension of ``y``; it moves the last dimension.
+        dtype: the element type.
         tile: rows and columns of a tile.
 
     Raises:
-        KernelError: it is no such order, or there is no tile.
+        KernelError: ``order`` is not such a permutation, or ``tile`` is not positive.
     """
     rank = len(order)
     if rank < 2 or sorted(order) != list(range(rank)) or order[-1] == rank - 1:

@@ -1,4 +1,4 @@
-"""Copies that change no element's place: whole vectors, several at a time."""
+"""Identity copy of contiguous arrays, in several vectors per iteration."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from polysched.ir.kernel import Kernel
 from polysched.user import Schedule
 
 VECTORS = 4
-"""Vectors of an iteration."""
+"""Vectors per iteration."""
 
 
 def copy_kernel(dtype: DType) -> Kernel:
-    """The kernel ``y = x`` for arrays of one dimension; the parameter ``e0`` is its extent."""
+    """Declare ``y = x`` for arrays of one dimension; the parameter ``e0`` is its extent."""
     build = KernelBuilder("copy")
     extent = build.parameter("e0", minimum=0)
     x, y = build.input("x", dtype, [extent]), build.output("y", dtype, [extent])
@@ -22,7 +22,7 @@ def copy_kernel(dtype: DType) -> Kernel:
 
 
 def copy_schedule(kernel: Kernel, lanes: int) -> Schedule:
-    """Schedule a kernel of :func:`copy_kernel` for vectors of so many lanes."""
+    """Schedule a kernel of :func:`copy_kernel` in vectors of ``lanes``."""
     schedule = Schedule(kernel).split("index", VECTORS * lanes, into=("run", "of_run"))
     schedule = schedule.split("of_run", lanes, into=("vector", "lane"))
     return schedule.vectorize("lane", lanes).unroll("vector")

@@ -1,4 +1,4 @@
-"""Orders of axes that leave the last one the last: whole rows change their places."""
+"""Copy of a permutation that keeps the last dimension last: it moves whole rows."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from polysched.user import Schedule
 
 
 def rows_kernel(order: Sequence[int], dtype: DType) -> Kernel:
-    """The kernel ``y = x`` with the dimensions in another order; parameters are the extents of x.
+    """Declare ``y = x`` with permuted dimensions; the parameters are the extents of ``x``.
 
     Arrays, row-major: ``x[e0, e1, ...]`` and ``y[e{order[0]}, e{order[1]}, ...]``. The statement
     ``rows`` stands in the loops ``d<axis>`` in the order of y.
 
     Args:
-        order: the dimension of x that each of y is; the last one is the last of x.
-        dtype: of the elements.
+        order: the dimension of ``x`` for each dimension of ``y``; it keeps the last dimension.
+        dtype: the element type.
 
     Raises:
-        KernelError: it is no such order.
+        KernelError: ``order`` is not such a permutation.
     """
     rank = len(order)
     if rank < 2 or sorted(order) != list(range(rank)) or order[-1] != rank - 1:
@@ -41,7 +41,7 @@ def rows_kernel(order: Sequence[int], dtype: DType) -> Kernel:
 
 
 BLOCK = 32
-"""Rows that lie one behind the other and are read together, where they come from far away."""
+"""Contiguous source rows that are read together when the arrays exceed the L2 cache."""
 
 
 def rows_schedule(
@@ -49,13 +49,13 @@ def rows_schedule(
 ) -> Schedule:
     """Schedule a kernel of :func:`rows_kernel`.
 
-    Rows are written in the order of y. What comes from far away is read in blocks of neighboring
-    rows, so that lines which two of them share, and pages, are read once.
+    Rows are written in the order of ``y``. If the arrays exceed the L2 cache, neighboring rows are
+    read in blocks, so that cache lines shared by two rows, and pages, are read once.
 
     Args:
         kernel: the copy.
-        lanes: of a vector.
-        is_far: whether the arrays do not fit the second cache.
+        lanes: lanes of a vector.
+        is_far: whether the arrays exceed the L2 cache.
         is_shared: whether threads share the first dimension of the result.
     """
     *outer, last = kernel.statements["rows"].indices

@@ -1,4 +1,4 @@
-"""The schedule of a transposed copy: the order of tiles, threads, streaming stores."""
+"""Schedule of a transposed copy: tile order, threads, streaming stores."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ from polysched.ir.tree import TransposeStrategy
 from polysched.user import Schedule
 
 EDGE = 16
-"""Lanes and copies of the tiles at the edges, at most: they run under masks."""
+"""Rows and columns of the edge tiles, at most: edge tiles are masked."""
 
 
 @dataclass(frozen=True)
 class TileOrder:
-    """How tiles are visited.
+    """The order in which tiles are copied, and how the output is written.
 
     Attributes:
-        rows: tiles of a block across the rows of x.
-        columns: tiles of a block along the rows of x.
-        along_output: whether tiles follow the rows of y, blocks and those in a block; otherwise
-            those of x.
-        diagonal: whether the tiles of a block follow its diagonals, whatever the blocks do.
-        collected: whether a block of the output is collected in a buffer and then written by rows.
-        streamed: whether the output is written past the caches.
-        threaded: whether blocks are shared among threads.
-        strategy: how tiles are transposed.
+        rows: tiles of a block across the rows of ``x``.
+        columns: tiles of a block along the rows of ``x``.
+        along_output: whether blocks, and the tiles of a block, follow the rows of ``y``; otherwise
+            they follow the rows of ``x``.
+        diagonal: whether the tiles of a block follow its diagonals.
+        collected: whether a block of the output is collected in a buffer and then written row by
+            row.
+        streamed: whether the output is written by streaming stores.
+        threaded: whether threads share the blocks.
+        strategy: how a tile is transposed in registers.
     """
 
     rows: int
@@ -39,63 +40,67 @@ class TileOrder:
 
 
 IN_CACHE = TileOrder(rows=1, columns=1)
-"""Row by row of x: the processor fetches ahead what comes next."""
+"""Along the rows of ``x``, which hardware prefetchers follow."""
 
 CROWDED = TileOrder(rows=4, columns=1, along_output=True)
-"""Row by row of y: where its rows fall into few sets of a cache, its lines are left soon."""
+"""Along the rows of ``y``: if these fall into few cache sets, each line is finished soon."""
 
 PAIRED = TileOrder(rows=2, columns=2, along_output=True)
-"""Two by two, along y: where vectors are cache lines, pairs of lines are read and written whole.
+"""Blocks of 2 x 2 tiles along the rows of ``y``: pairs of cache lines are read and written whole.
 
-Processors fetch the second line of a pair with the first. In a longer walk across rows that fall
-into few sets, it is driven out before its turn comes.
+Processors fetch cache lines in pairs. In a longer walk across rows that fall into few cache sets,
+the second line of a pair is evicted before it is used.
 """
 
 DIAGONAL = TileOrder(rows=64, columns=64, diagonal=True)
-"""Along diagonals: of rows that fall into few sets, every tile takes another column of lines.
+"""Along diagonals of blocks of 64 x 64 tiles: each tile uses another column of cache lines.
 
-So one diagonal spreads over all sets, on both sides, and what the processor fetches beside a line
-is still there when the next diagonal asks for it. A page has 64 lines of 64 bytes: after so many
-tiles the columns of lines come again.
+So a diagonal spreads over all cache sets of ``x`` and ``y``, even if rows fall into few sets. The
+second lines of fetched pairs are still cached when the next diagonal reads them. A page has 64
+lines of 64 bytes, so the columns of lines repeat after 64 tiles.
 """
 
 LEAST_DIAGONAL = 16
-"""Tiles from which on a diagonal is long enough: shorter ones measured slower than long walks."""
+"""Use diagonals of at least this many tiles; shorter ones measured slower than rows.
+
+Measured on one machine (``notes/lanes.md``).
+"""
 
 CROWDING = 1024
-"""Bytes: rows of the output apart by multiples of it fall into few sets."""
+"""Row pitches that are multiples of this many bytes make rows fall into few cache sets."""
 
 COLLECTED_BYTES = 512
-"""Of a row of the output in a block that is collected: eight lines, one behind the other."""
+"""Bytes of each output row in a collected block: eight consecutive cache lines."""
 
 COLLECTED_COLUMNS = 64
-"""Rows of the output in such a block; with rows so long it takes 32 KiB, of the first cache."""
+"""Output rows of a collected block: with 512 bytes each they fill 32 KiB of the L1 cache."""
 
 BLOCK_ROWS = 512
-"""Rows of x in a block of what goes past the caches."""
+"""Rows of ``x`` in a block when the output is written by streaming stores."""
 
 
 def past_cache(tile: int) -> TileOrder:
-    """Four tiles of each row at a time, in blocks of rows that a cache of 256 KiB holds."""
+    """The order with streaming stores: four tiles of each row, in blocks that fit 256 KiB."""
     return TileOrder(rows=max(1, BLOCK_ROWS // tile), columns=4, streamed=True)
 
 
 def collecting(tile: int, element_bytes: int) -> TileOrder:
-    """Blocks of the output that are collected first.
+    """The order that collects blocks of the output in a buffer.
 
-    Where the rows of the output lie apart by a multiple of what a way of the first cache holds, the
-    lines that a tile writes share a set. Tiles of more rows than the set has ways then drive out
-    lines that are about to be written; lines of one row, one behind the other, each have their set.
+    If the row pitch of the output is a multiple of the size of an L1 way, the lines that a tile
+    writes fall into one set. A tile with more rows than the set has ways then evicts lines before
+    they are complete. Consecutive lines of one row fall into different sets instead. Measured:
+    1024^2 f32 from 0.41 to 0.60 of a copy (``notes/lanes.md``).
 
     Args:
         tile: rows and columns of a tile.
-        element_bytes: of an element.
+        element_bytes: bytes of an element.
     """
     rows = max(1, COLLECTED_BYTES // (tile * element_bytes))
     return TileOrder(rows=rows, columns=max(1, COLLECTED_COLUMNS // tile), collected=True)
 
 
-def visit_of(
+def tile_order_of(
     tile: int,
     pitch: int,
     *,
@@ -105,21 +110,22 @@ def visit_of(
     source_pitch: int | None = None,
     page_bytes: int = 4096,
 ) -> TileOrder:
-    """How to visit tiles.
+    """Choose the tile order by row pitches and cache sizes. The rules are measured.
 
-    What crowds and comes from beyond the second cache is visited along diagonals, if they are long.
-    Otherwise pairs of lines are visited where pages hold two whole rows or more, on both sides.
-    Elsewhere each row has its page, the pairs of a block are as many pages to fetch from, and long
-    walks along the rows of y measured faster. Where nothing crowds, tiles follow the longer rows:
-    lines that two tiles write are complete at once, or read whole.
+    - Arrays that exceed the last cache use streaming stores.
+    - If output rows do not fall into few cache sets, tiles follow the rows of ``x``. Beyond the L2
+      cache they follow the longer rows, so that lines shared by two tiles are soon complete.
+    - If they do, and the arrays exceed the L2 cache, tiles follow diagonals if these are long.
+    - Otherwise blocks of 2 x 2 tiles are used if a page holds two whole rows or more, of ``x`` and
+      of ``y``. If each row has a page of its own, rows of ``y`` are faster.
 
     Args:
         tile: rows and columns of a tile.
         pitch: bytes from one row of the output to the next.
-        is_large: whether the arrays do not fit the last cache.
-        is_near: whether they fit the second cache.
-        diagonal: how many tiles the longest diagonal has, of the part of x that a thread gets.
-        source_pitch: bytes from one row of x to the next; by default that of the output.
+        is_large: whether the arrays exceed the last cache.
+        is_near: whether the arrays fit the L2 cache.
+        diagonal: tiles of the longest diagonal in a thread's part of ``x``.
+        source_pitch: bytes from one row of ``x`` to the next; by default that of the output.
         page_bytes: the size of a page of memory.
     """
     if is_large:
@@ -129,49 +135,51 @@ def visit_of(
         return IN_CACHE if is_near or pitch < pitches[1] else CROWDED
     if not is_near and diagonal >= LEAST_DIAGONAL:
         return DIAGONAL
-    shares_pages = all(one and 2 * one <= page_bytes and page_bytes % one == 0 for one in pitches)
+    shares_pages = all(row and 2 * row <= page_bytes and page_bytes % row == 0 for row in pitches)
     return PAIRED if shares_pages else CROWDED
 
 
-def shared(visit: TileOrder, tiles: int, team: int) -> TileOrder:
-    """The visit by a team of threads: diagonals so short that each of them has a block.
+def shared(tile_order: TileOrder, tiles: int, team: int) -> TileOrder:
+    """The tile order for several threads: blocks of diagonals shrink so that each thread has one.
 
     Args:
-        visit: of one thread.
-        tiles: across the rows of x.
+        tile_order: the tile order for one thread.
+        tiles: tiles across the rows of ``x``.
         team: the number of threads.
     """
-    rows = visit.rows
-    if visit.diagonal:
-        # Powers of two, so that few kernels serve all shapes.
+    rows = tile_order.rows
+    if tile_order.diagonal:
+        # Round down to a power of two, so that few kernels serve all shapes.
         rows = min(rows, 1 << max(1, tiles // team).bit_length() - 1)
-    return replace(visit, rows=rows, threaded=True)
+    return replace(tile_order, rows=rows, threaded=True)
 
 
-def transpose_schedule(kernel: Kernel, tile: int, visit: TileOrder) -> Schedule:
+def transpose_schedule(kernel: Kernel, tile: int, tile_order: TileOrder) -> Schedule:
     """Schedule a kernel of :func:`polysched.library.transpose.kernel.transpose_kernel`.
 
     Args:
         kernel: the copy.
-        tile: the tile that it was declared with.
-        visit: how its tiles are visited.
+        tile: the tile size that the kernel was declared with.
+        tile_order: the order of the tiles.
     """
     schedule = Schedule(kernel)
-    schedule = schedule.split("tiles.across", visit.rows, into=("row_block", "row_tile"))
-    schedule = schedule.split("tiles.along", visit.columns, into=("column_block", "column_tile"))
-    order = ["row_block", "column_block", "row_tile", "column_tile"]
-    if visit.along_output:
-        order = ["column_block", "row_block", "column_tile", "row_tile"]
-    schedule = schedule.reorder(*order)
-    if visit.collected:
+    schedule = schedule.split("tiles.across", tile_order.rows, into=("row_block", "row_tile"))
+    schedule = schedule.split(
+        "tiles.along", tile_order.columns, into=("column_block", "column_tile")
+    )
+    loops = ["row_block", "column_block", "row_tile", "column_tile"]
+    if tile_order.along_output:
+        loops = ["column_block", "row_block", "column_tile", "row_tile"]
+    schedule = schedule.reorder(*loops)
+    if tile_order.collected:
         schedule = _collected(schedule, tile)
-    if visit.diagonal:
-        outer, inner = order[2:]
+    if tile_order.diagonal:
+        outer, inner = loops[2:]
         schedule = schedule.skew(inner, by=outer, factor=-1, into="diagonal")
         schedule = schedule.reorder("diagonal", outer)
     schedule = schedule.vectorize("of_column", tile).unroll("of_row")
     if tile > 1:
-        schedule = schedule.transpose("of_columnv", "of_row", visit.strategy.value)
+        schedule = schedule.transpose("of_columnv", "of_row", tile_order.strategy.value)
     edge = min(tile, EDGE)
     for statement in ("below", "beside"):
         schedule = schedule.split(f"{statement}.column", edge, into=("column_tile", "of_tile"))
@@ -182,16 +190,16 @@ def transpose_schedule(kernel: Kernel, tile: int, visit: TileOrder) -> Schedule:
         schedule = schedule.unroll(f"{statement}.of_tile")
         if edge > 1:
             lanes, copies = f"{statement}.rowv", f"{statement}.of_tile"
-            schedule = schedule.transpose(lanes, copies, visit.strategy.value)
-    if visit.streamed:
+            schedule = schedule.transpose(lanes, copies, tile_order.strategy.value)
+    if tile_order.streamed:
         schedule = schedule.stream("y")
-    if visit.threaded:
-        schedule = schedule.parallel(order[0])
+    if tile_order.threaded:
+        schedule = schedule.parallel(loops[0])
     return schedule
 
 
 def _collected(schedule: Schedule, tile: int) -> Schedule:
-    """The tiles of a block go to a buffer, which is then written row by row."""
+    """Collect the tiles of a block in a buffer, which is then written row by row."""
     schedule = schedule.promote("y", at="column_block", into="block")
     along = f"block_out.d{len(schedule.kernel.arrays['y'].shape) - 1}"
     schedule = schedule.split(along, tile, into=("out_vector", "out_lane"))

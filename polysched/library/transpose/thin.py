@@ -1,4 +1,4 @@
-"""Few columns, such as the channels of an image: the rows of the array lie one behind the other."""
+"""Copy between many short rows, such as the pixels of an image, and few long rows."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from polysched.library.transpose.axes import Movement
 from polysched.user import Schedule
 
 MOST_COLUMNS = 16
-"""Columns up to which splitting whole vectors measured faster than loading row by row."""
+"""Split whole vectors for at most this many columns; for more, row-wise loads measured faster."""
 
 
 @dataclass(frozen=True)
 class Thin:
-    """A movement of ``images`` arrays of ``rows`` times ``columns`` elements.
+    """A transposition of ``images`` matrices of ``rows`` times ``columns`` elements.
 
     Attributes:
-        images: how many.
-        rows: of each.
-        columns: few.
-        joins: whether the columns are the last dimension of the result; else of the array.
+        images: the number of matrices.
+        rows: the larger extent of a matrix.
+        columns: the smaller extent of a matrix.
+        joins: whether the short rows are in the result; otherwise they are in the source.
     """
 
     images: int
@@ -35,12 +35,12 @@ class Thin:
 
     @property
     def source(self) -> tuple[int, ...]:
-        """The shape in which the kernel takes the array."""
+        """The shape of the kernel's input."""
         return self._long if self.joins else self._dense
 
     @property
     def target(self) -> tuple[int, ...]:
-        """The shape in which it takes the result."""
+        """The shape of the kernel's output."""
         return self._dense if self.joins else self._long
 
     @property
@@ -53,12 +53,12 @@ class Thin:
 
 
 def thin_of(movement: Movement, lanes: int, registers: int) -> Thin | None:
-    """A movement as one of few columns; None if it is none, or has fewer than ``lanes`` rows.
+    """The permutation as one of few columns; None if it has too many, or fewer than ``lanes`` rows.
 
     Args:
-        movement: of the elements.
-        lanes: of a vector.
-        registers: of the machine; the columns take no more than half of them.
+        movement: the permutation.
+        lanes: lanes of a vector.
+        registers: vector registers of the machine; the columns take at most half of them.
     """
     if movement.order not in {(1, 0), (0, 2, 1)}:
         return None
@@ -70,16 +70,17 @@ def thin_of(movement: Movement, lanes: int, registers: int) -> Thin | None:
 
 
 def thin_kernel(dtype: DType, columns: int, lanes: int, *, joins: bool) -> Kernel:
-    """The kernel that takes images from rows of few elements to as many long rows, or back.
+    """Declare the copy of matrices with short rows to ``columns`` long rows each, or back.
 
-    The parameters are the number of images, ``e0``, and of rows, ``e1``, at least ``lanes``.
-    Arrays: ``x[e0, e1 * columns]`` and ``y[e0, columns, e1]``, with ``joins`` the other way round.
-    The statements: ``blocks`` of ``lanes`` rows in the loops ``image``, ``block``, ``row`` and
-    ``column``, and ``last`` in ``image``, ``rest``, ``row`` and ``column``, for the last ``lanes``
-    rows where some are in no block: the others of these are copied twice.
+    The parameters are the number of matrices, ``e0``, and of rows, ``e1``, at least ``lanes``.
+    Arrays: ``x[e0, e1 * columns]`` and ``y[e0, columns, e1]``; with ``joins`` the other way round.
+
+    The statement ``blocks`` copies blocks of ``lanes`` rows, in the loops ``image``, ``block``,
+    ``row`` and ``column``. If some rows are in no block, the statement ``last`` copies the last
+    ``lanes`` rows, in ``image``, ``rest``, ``row`` and ``column``; some of them are copied twice.
 
     Raises:
-        KernelError: there are no two columns, or no lanes.
+        KernelError: there are fewer than two columns, or no lanes.
     """
     if columns < 2 or lanes < 1:
         raise KernelError(
@@ -110,44 +111,48 @@ def thin_kernel(dtype: DType, columns: int, lanes: int, *, joins: bool) -> Kerne
 
 
 @dataclass(frozen=True)
-class ThinVisit:
-    """How blocks of rows are visited.
+class BlockOrder:
+    """How the blocks of rows are distributed and written.
 
     Attributes:
-        shared: the loop that threads share, ``image`` or ``block``.
-        streamed: whether the output is written past the caches.
+        shared: the parallel loop, ``image`` or ``block``; None for one thread.
+        streamed: whether the output is written by streaming stores.
     """
 
     shared: str | None = None
     streamed: bool = False
 
 
-def thin_visit(thin: Thin, size: int, team: int, last_cache: int) -> ThinVisit:
-    """How to visit blocks of rows.
+def block_order_of(thin: Thin, size: int, team: int, last_cache: int) -> BlockOrder:
+    """Choose the block order.
 
     Args:
-        thin: the movement.
-        size: of the array, in bytes.
+        thin: the permutation.
+        size: bytes of the array.
         team: the number of threads.
         last_cache: its bytes.
     """
     shared = "image" if thin.images >= team else "block"
-    return ThinVisit(shared if team > 1 else None, streamed=2 * size >= last_cache)
+    return BlockOrder(shared if team > 1 else None, streamed=2 * size >= last_cache)
 
 
-def thin_schedule(kernel: Kernel, lanes: int, visit: ThinVisit) -> Schedule:
+def thin_schedule(kernel: Kernel, lanes: int, block_order: BlockOrder) -> Schedule:
     """Schedule a kernel of :func:`thin_kernel`.
 
     Args:
         kernel: the copy.
-        lanes: those that it was declared with.
-        visit: how its blocks are visited.
+        lanes: the lanes that the kernel was declared with.
+        block_order: the order of the blocks.
     """
     schedule = Schedule(kernel)
     for statement in ("blocks", "last"):
         row, column = f"{statement}.row", f"{statement}.column"
         schedule = schedule.reorder(column, row).vectorize(row, lanes).unroll(column)
         schedule = schedule.transpose(f"{row}v", column, TransposeStrategy.NETWORK.value)
-    if visit.streamed:
+    if block_order.streamed:
         schedule = schedule.stream("y")
-    return schedule if visit.shared is None else schedule.parallel(f"blocks.{visit.shared}")
+    return (
+        schedule
+        if block_order.shared is None
+        else schedule.parallel(f"blocks.{block_order.shared}")
+    )

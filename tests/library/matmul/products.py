@@ -11,8 +11,8 @@ from polysched.ir.dtypes import DType, f32, i8
 from polysched.ir.functions import cast, maximum
 from polysched.ir.kernel import Kernel
 from polysched.library.matmul.config import Config
-from polysched.library.matmul.kernel import Elementwise, Epilogue, Sizes, sizes_of
-from polysched.library.matmul.operands import Element, Made, Producer, Stored
+from polysched.library.matmul.kernel import EpilogueBuilder, EpilogueFunction, Sizes, sizes_of
+from polysched.library.matmul.operands import ComputedOperand, Element, Producer, Stored
 from polysched.library.matmul.schedule import matmul_schedule
 from polysched.lower import compile
 from polysched.machine.load import load_machine
@@ -21,7 +21,7 @@ from tests.support.differential import NO_CACHE
 
 AnyArray = np.ndarray[Any, Any]
 HOST = load_machine(None)
-TURNED = Stored(is_transposed=True)
+TRANSPOSED = Stored(is_transposed=True)
 
 
 def operands(sizes: Sizes, dtype: DType = f32, *, stacked: bool = False) -> tuple[AnyArray, ...]:
@@ -32,10 +32,10 @@ def operands(sizes: Sizes, dtype: DType = f32, *, stacked: bool = False) -> tupl
     return tuple(generator.integers(-8, 8, shape).astype(dtype.numpy()) for shape in shapes)
 
 
-def bias_and_relu(columns: int) -> Epilogue:
+def bias_and_relu(columns: int) -> EpilogueBuilder:
     """An epilogue: an f32 for each column is added, then negative numbers become 0."""
 
-    def declared(build: KernelBuilder) -> Elementwise:
+    def declared(build: KernelBuilder) -> EpilogueFunction:
         bias = build.input("bias", f32, (columns,))
         return lambda done: maximum(0, done.value + bias[done.column])
 
@@ -64,7 +64,7 @@ def codes_by_columns(sizes: Sizes) -> Producer:
     return declared
 
 
-MADE = Made(codes_by_rows(Sizes(1, 1, 1)))
+COMPUTED = ComputedOperand(codes_by_rows(Sizes(1, 1, 1)))
 
 
 def coded_operands(sizes: Sizes) -> dict[str, AnyArray]:

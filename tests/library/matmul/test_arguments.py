@@ -5,7 +5,7 @@ from polysched.errors import CallError
 from polysched.ir.dtypes import DType, f32, i8
 from polysched.library.matmul.arguments import (
     element_type,
-    finish_of,
+    epilogue_of,
     number,
     require_activation,
     require_activation_of,
@@ -13,7 +13,7 @@ from polysched.library.matmul.arguments import (
     scalar,
     spread,
 )
-from polysched.library.matmul.finish import PLAIN, Factor, Finish
+from polysched.library.matmul.epilogue import PLAIN, Epilogue, Factor
 
 
 @pytest.mark.parametrize(("name", "dtype"), [("f4", f32), ("i1", i8)])
@@ -27,11 +27,11 @@ def test_no_element_type(name: str) -> None:
         element_type(np.dtype(name), np.dtype(name))
 
 
-def test_finish() -> None:
-    assert finish_of(1, 0, None) == finish_of(1.0, 0.0, None) == PLAIN
-    assert finish_of(0, 1, None) == Finish(Factor.ZERO, Factor.ONE)
+def test_epilogue() -> None:
+    assert epilogue_of(1, 0, None) == epilogue_of(1.0, 0.0, None) == PLAIN
+    assert epilogue_of(0, 1, None) == Epilogue(Factor.ZERO, Factor.ONE)
     nan = float("nan")
-    assert finish_of(nan, -1, "relu") == Finish(Factor.ANY, Factor.ANY, activation="relu")
+    assert epilogue_of(nan, -1, "relu") == Epilogue(Factor.ANY, Factor.ANY, activation="relu")
 
 
 def test_activation() -> None:
@@ -68,10 +68,10 @@ def test_scalar(value: float) -> None:
 @pytest.mark.parametrize(
     ("value", "dtype", "message"),
     [
-        (1e39, "f4", r"beta is 1e\+39; expected what float32 holds"),
-        (-(10**400), "f8", "expected what float64 holds"),
-        (2**31, "i4", "beta is 2147483648; expected what int32 holds"),
-        (-(2**31) - 1, "i4", "expected what int32 holds"),
+        (1e39, "f4", r"beta is 1e\+39; expected a number within the range of float32"),
+        (-(10**400), "f8", "expected a number within the range of float64"),
+        (2**31, "i4", "beta is 2147483648; expected a number within the range of int32"),
+        (-(2**31) - 1, "i4", "expected a number within the range of int32"),
         (1.5, "i4", "beta is 1.5; expected an integer, since the result has elements of type"),
     ],
 )

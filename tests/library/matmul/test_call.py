@@ -256,7 +256,7 @@ def finished(
 @pytest.mark.parametrize("activation", [None, "relu"])
 @pytest.mark.parametrize("along", [None, "columns", "rows"])
 @pytest.mark.parametrize(("alpha", "beta"), FACTORS)
-def test_finish(alpha: float, beta: float, along: str | None, activation: str | None) -> None:
+def test_epilogue(alpha: float, beta: float, along: str | None, activation: str | None) -> None:
     a, b, out = some(5, 70), some(70, 9), some(5, 9)
     bias = {None: None, "columns": some(9), "rows": some(5, 1)}[along]
     expected = finished(a, b, out, alpha, beta, bias, activation)
@@ -266,7 +266,7 @@ def test_finish(alpha: float, beta: float, along: str | None, activation: str | 
 
 
 @pytest.mark.parametrize(("left", "right"), [*SHAPES, ((20, 300), (300, 40)), *EMPTY], ids=str)
-def test_finish_of_shapes(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+def test_epilogue_of_shapes(left: tuple[int, ...], right: tuple[int, ...]) -> None:
     a, b = some(*left), some(*right)
     out = some(*exact(a, b).shape)
     bias = some(*out.shape[-1:])
@@ -312,7 +312,7 @@ def test_factors_are_numbers_of_the_call() -> None:
         np.testing.assert_array_equal(matmul(a, b, alpha=alpha), float(alpha) * exact(a, b))
 
 
-def test_finish_on_threads() -> None:
+def test_epilogue_on_threads() -> None:
     a, b, out = some(200, 500), some(500, 130), some(200, 130)
     bias = some(200, 1)
     expected = finished(a, b, out, 2, 1, bias, "relu")
@@ -366,14 +366,14 @@ WRONG_FINISHES = [
     ((A, B), {"alpha": 1j}, "alpha is 1j of type complex; expected a real number"),
     ((A, B), {"alpha": True}, "alpha is True of type bool; expected a real number"),
     ((A, B), {"alpha": np.ones(2)}, "of type ndarray; expected a real number"),
-    ((A, B), {"alpha": 1e300}, "alpha is 1e+300; expected what float32 holds"),
-    ((A, B), {"alpha": 10**400}, "expected what float32 holds"),
+    ((A, B), {"alpha": 1e300}, "alpha is 1e+300; expected a number within the range of float32"),
+    ((A, B), {"alpha": 10**400}, "expected a number within the range of float32"),
     (
         I8,
         {"alpha": 0.5},
         "alpha is 0.5; expected an integer, since the result has elements of type",
     ),
-    (I8, {"alpha": 2**31}, "alpha is 2147483648; expected what int32 holds"),
+    (I8, {"alpha": 2**31}, "alpha is 2147483648; expected a number within the range of int32"),
     (I8, {"bias": some(4, dtype="int8")}, "bias has elements of type int8; expected int32"),
     ((A, B), {"bias": [1]}, "bias is of type list; expected a numpy array"),
     ((A, B), {"bias": some(2)}, "bias has shape (2,); expected (4,), or (2, 1) for one of each"),

@@ -18,7 +18,7 @@ def door(monkeypatch: pytest.MonkeyPatch) -> Door:
     if _code() is None:
         pytest.skip("this Python has no doors")
     door = Door(64)
-    monkeypatch.setattr(call, "_DOOR", door)
+    monkeypatch.setattr(call, "_CALL_CACHE", door)
     return door
 
 
@@ -91,7 +91,7 @@ def test_the_second_call_of_a_kind_does_not_go_through_python(
 ) -> None:
     a, b = KINDS["part"](0, "f4")
     expected = ps.matmul(a, b)
-    monkeypatch.setattr(call, "known_route", None)
+    monkeypatch.setattr(call, "cached_dispatch", None)
     assert np.array_equal(ps.matmul(a, b), expected)
 
 
@@ -113,7 +113,7 @@ FINISHES: dict[str, dict[str, Any]] = {
 
 
 def finished(product: NumpyArray, out: NumpyArray, options: dict[str, Any]) -> NumpyArray:
-    """What a finish makes of a product, exactly."""
+    """What a epilogue makes of a product, exactly."""
     total = options.get("alpha", 1) * product + options.get("beta", 0) * out
     if "bias" in options:
         total = total + options["bias"]
@@ -121,15 +121,15 @@ def finished(product: NumpyArray, out: NumpyArray, options: dict[str, Any]) -> N
     return result.astype(product.dtype)
 
 
-@pytest.mark.parametrize("finish", FINISHES)
+@pytest.mark.parametrize("epilogue", FINISHES)
 @pytest.mark.parametrize(
     "kind", ["plain", "transposed", "vectors", "stack", "part", "every second"]
 )
-def test_a_finish_again(kind: str, finish: str) -> None:
+def test_a_finish_again(kind: str, epilogue: str) -> None:
     for turn in range(3):
         a, b = KINDS[kind](2 * turn, "f4")
         product = a @ b
-        options = dict(FINISHES[finish])
+        options = dict(FINISHES[epilogue])
         options |= {name: options[name] + turn for name in ("alpha", "beta") if name in options}
         if "bias" in options:
             options["bias"] = numbers(turn, options["bias"](product.shape), "f4")
@@ -144,20 +144,20 @@ def test_a_finish_again(kind: str, finish: str) -> None:
             assert np.array_equal(ps.matmul(a, b, **options), expected)
 
 
-@pytest.mark.parametrize("finish", FINISHES)
+@pytest.mark.parametrize("epilogue", FINISHES)
 def test_the_second_finish_of_a_kind_does_not_go_through_python(
-    finish: str, monkeypatch: pytest.MonkeyPatch
+    epilogue: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a, b = KINDS["part"](0, "f4")
     out = np.ones((7, 9), "f4")
-    options = dict(FINISHES[finish])
+    options = dict(FINISHES[epilogue])
     if "bias" in options:
         options["bias"] = numbers(1, options["bias"](out.shape), "f4")
     expected = [finished(a @ b, out, options)]
     expected.append(finished(a @ b, expected[0], options))
     assert np.array_equal(ps.matmul(a, b, out, **options), expected[0])
-    if finish != "one for all":  # which is spread over a vector first
-        monkeypatch.setattr(call, "known_route", None)
+    if epilogue != "one for all":  # which is spread over a vector first
+        monkeypatch.setattr(call, "cached_dispatch", None)
     assert np.array_equal(ps.matmul(a, b, out, **options), expected[1])
 
 

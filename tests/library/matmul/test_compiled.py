@@ -1,8 +1,8 @@
 import numpy as np
 
 from polysched.ir.dtypes import f32
-from polysched.library.matmul.compiled import finish_alone, product_kernel
-from polysched.library.matmul.finish import PLAIN, Bias, Factor, Finish
+from polysched.library.matmul.compiled import epilogue_only, product_kernel
+from polysched.library.matmul.epilogue import PLAIN, Bias, Epilogue, Factor
 from polysched.library.matmul.kernel import Sizes, Stack
 from polysched.library.matmul.problem import Problem
 from tests.library.matmul.products import operands, product
@@ -13,7 +13,7 @@ SIZES = Sizes(3, 5, 4)
 def test_a_kernel_is_compiled_once() -> None:
     first = product_kernel(Problem(SIZES), (), PLAIN, 1)
     assert product_kernel(Problem(SIZES), (), PLAIN, 1) is first
-    assert product_kernel(Problem(SIZES), (), Finish(activation="relu"), 1) is not first
+    assert product_kernel(Problem(SIZES), (), Epilogue(activation="relu"), 1) is not first
 
 
 def test_an_operand_that_all_products_share_has_no_stack() -> None:
@@ -25,7 +25,7 @@ def test_an_operand_that_all_products_share_has_no_stack() -> None:
 
 
 def test_a_finish_alone() -> None:
-    finish = Finish(Factor.ZERO, bias=Bias.ROWS)
+    epilogue = Epilogue(Factor.ZERO, bias=Bias.ROWS)
     bias = np.arange(3, dtype="f4")
-    out = finish_alone(SIZES, f32, finish)(bias)
+    out = epilogue_only(SIZES, f32, epilogue)(bias)
     np.testing.assert_array_equal(out[0], np.tile(bias[:, None], (1, 5)))

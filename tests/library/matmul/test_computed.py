@@ -244,7 +244,7 @@ def test_refused(call: Callable[[], object], message: str) -> None:
 def test_an_element_of_another_function_is_refused() -> None:
     kept: list[Expression] = []
     computed(lambda x: kept.append(x) or x, some(2, 3))
-    with pytest.raises(CallError, match="which is no element of an input"):
+    with pytest.raises(CallError, match="which is not an element of an input"):
         computed(lambda x: x + kept[0], some(2, 3))
 
 

@@ -6,7 +6,7 @@ from polysched.library.matmul.operands import Stored
 from polysched.library.matmul.plan import plan
 from polysched.library.matmul.problem import Problem
 from polysched.machine.load import load_machine
-from tests.library.matmul.products import MADE, TURNED
+from tests.library.matmul.products import COMPUTED, TRANSPOSED
 
 MACHINE = load_machine("skylake-avx512")
 
@@ -34,7 +34,7 @@ def test_rows_apart() -> None:
     assert text.startswith(
         "128 x 64 x 64 f32 on 'skylake-avx512', rows of a 70 and rows of out 4096"
     )
-    assert "b: read where it lies" in text
+    assert "b: read in place" in text
     assert "b: packed into panels" in explained(
         Problem(Sizes(128, 64, 64), b=Stored(strides=(4096, 1)))
     )
@@ -64,19 +64,19 @@ def test_latency_that_is_not_hidden() -> None:
 
 
 def test_dot_products() -> None:
-    text = explained(Problem(Sizes(4, 1024, 1024), b=TURNED))
+    text = explained(Problem(Sizes(4, 1024, 1024), b=TRANSPOSED))
     assert "register tile: 4 x 4, 16 vectors of 16 terms of a sum (hides" in text
     assert "21 of 32 registers, 8 loads for 16 FMAs" in text
 
 
 def test_b_from_memory() -> None:
     text = explained(Problem(Sizes(1, 8192, 8192)))
-    assert "b: read where it lies (262,144 KiB, in memory, read once)" in text
+    assert "b: read in place (262,144 KiB, in memory, read once)" in text
     assert "a: a block of it packed, so that its rows do not meet" in text
 
 
 def test_a_computed_operand() -> None:
-    few, many = (Problem(Sizes(m, 512, 512), b=MADE) for m in (4, 512))
+    few, many = (Problem(Sizes(m, 512, 512), b=COMPUTED) for m in (4, 512))
     assert "b: computed in registers (1" in explained(few)
     assert "b: computed for each panel (1" in explained(many)
 
@@ -84,5 +84,5 @@ def test_a_computed_operand() -> None:
 def test_chains() -> None:
     text = explained(Problem(Sizes(1, 16, 1000)))
     assert "8 vectors of 16 columns (hides the latency of 8 FMAs), 10 of 32" in text
-    assert "sums: 8 chains of each, which take turns, added up at the end" in text
+    assert "sums: 8 accumulators each, which take the terms in turn, added at the end" in text
     assert "sums:" not in explained(Problem(Sizes(64, 64, 64)))

@@ -13,7 +13,7 @@ from polysched.library.matmul.kernel import (
     sizes_of,
     stack_loops,
 )
-from polysched.library.matmul.operands import Made, Stored
+from polysched.library.matmul.operands import ComputedOperand, Stored
 from polysched.lower import compile
 from polysched.user import Schedule
 from tests.library.matmul.products import (
@@ -109,7 +109,9 @@ def test_an_epilogue_may_use_what_is_there() -> None:
 
 def test_computed_operands() -> None:
     kernel = matmul_kernel(
-        *SIZES[:3], a=Made(codes_by_rows(SIZES)), b=Made(codes_by_columns(SIZES))
+        *SIZES[:3],
+        a=ComputedOperand(codes_by_rows(SIZES)),
+        b=ComputedOperand(codes_by_columns(SIZES)),
     )
     assert sizes_of(kernel) == SIZES
     assert list(kernel.statements) == ["produce_a", "produce_b", "init", "update"]
@@ -119,7 +121,10 @@ def test_computed_operands() -> None:
 
 
 def test_an_operand_that_stands_in_the_sums() -> None:
-    a, b = Made(codes_by_rows(SIZES), is_inlined=True), Made(codes_by_columns(SIZES))
+    a, b = (
+        ComputedOperand(codes_by_rows(SIZES), is_inlined=True),
+        ComputedOperand(codes_by_columns(SIZES)),
+    )
     kernel = matmul_kernel(*SIZES[:3], a=a, b=b)
     assert list(kernel.statements) == ["produce_b", "init", "update"]
     assert "a" not in kernel.arrays

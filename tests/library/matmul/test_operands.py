@@ -1,6 +1,6 @@
 import pytest
 
-from polysched.library.matmul.operands import AS_IT_IS, Stored
+from polysched.library.matmul.operands import DENSE, Stored
 
 
 @pytest.mark.parametrize(
@@ -13,4 +13,4 @@ def test_gaps_are_those_between_the_elements_of_a_row(
 
 
 def test_an_operand_is_an_array_of_its_own_shape_by_default() -> None:
-    assert Stored(is_transposed=False, strides=None) == AS_IT_IS
+    assert Stored(is_transposed=False, strides=None) == DENSE

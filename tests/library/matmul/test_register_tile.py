@@ -10,7 +10,7 @@ from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.register_tile import (
     cache_bytes,
     part_sizes,
-    row_places,
+    row_sets,
     tile_cycles,
     with_register_tile,
 )
@@ -54,8 +54,8 @@ def test_no_more_rows_than_a_set_of_the_cache_has_ways() -> None:
 def test_rows_of_the_result_that_meet_in_a_cache(n: int, leading: int, places: int | None) -> None:
     """A way of this cache holds 4 KiB."""
     problem = Problem(Sizes(298, n, 2), strides_out=(leading, 1))
-    assert row_places(problem, AVX512) == places
-    assert row_places(replace(problem, sizes=Sizes(3, n, 2)), AVX512) is None
+    assert row_sets(problem, AVX512) == places
+    assert row_sets(replace(problem, sizes=Sizes(3, n, 2)), AVX512) is None
 
 
 def test_few_terms_are_multiplied_in_flat_tiles_where_rows_meet() -> None:

@@ -16,7 +16,7 @@ from polysched.ir.kernel import Statement
 from polysched.ir.tree import path
 from polysched.library.matmul.config import Config, fitted, part_of, unit_of
 from polysched.library.matmul.kernel import Sizes, Stack, matmul_kernel
-from polysched.library.matmul.operands import Element, Made, Stored
+from polysched.library.matmul.operands import ComputedOperand, Element, Stored
 from polysched.library.matmul.plan import plan
 from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.schedule import matmul_schedule
@@ -26,7 +26,7 @@ from polysched.machine.load import load_machine
 from polysched.schedule.parallel import Parallel
 from tests.library.matmul.products import (
     HOST,
-    TURNED,
+    TRANSPOSED,
     assert_product,
     assert_right,
     bias_and_relu,
@@ -248,7 +248,9 @@ PACKED = [
 def test_computed_operands(fields: dict[str, Any]) -> None:
     config = Config(**{**vars(SMALL), **fields})
     kernel = matmul_kernel(
-        *SIZES[:3], a=Made(codes_by_rows(SIZES)), b=Made(codes_by_columns(SIZES))
+        *SIZES[:3],
+        a=ComputedOperand(codes_by_rows(SIZES)),
+        b=ComputedOperand(codes_by_columns(SIZES)),
     )
     inputs = coded_operands(SIZES)
     schedule = scheduled(kernel, config)
@@ -262,7 +264,7 @@ def test_computed_operands(fields: dict[str, Any]) -> None:
 
 def test_a_computed_operand_is_converted_in_vectors() -> None:
     machine = load_machine("skylake-avx512")
-    kernel = matmul_kernel(60, 256, 64, b=Made(_halves))
+    kernel = matmul_kernel(60, 256, 64, b=ComputedOperand(_halves))
     schedule = scheduled(kernel, Config(inner_m=6, inner_n=64))
     text = schedule.show("asm", machine)
     assert "vcvtdq2ps" in text
@@ -274,10 +276,10 @@ def _halves(build: KernelBuilder) -> Element:
     return lambda term, column: cast(weights[term, column], f32) * 0.5
 
 
-@pytest.mark.parametrize("fields", [{}, {"along_k": True, "inner_n": 2}, BLOCKS], ids=named)
+@pytest.mark.parametrize("fields", [{}, {"dot_form": True, "inner_n": 2}, BLOCKS], ids=named)
 def test_a_computed_operand_in_registers(fields: dict[str, Any]) -> None:
     config = Config(**{**vars(SMALL), **fields, "pack_b": False})
-    inlined = Made(codes_by_columns(SIZES), is_inlined=True)
+    inlined = ComputedOperand(codes_by_columns(SIZES), is_inlined=True)
     kernel = matmul_kernel(*SIZES[:3], b=inlined)
     inputs = coded_operands(SIZES)
     del inputs["codes"], inputs["scale"]
@@ -296,7 +298,7 @@ def test_packed_bits_are_unpacked_as_they_lie(sizes: Sizes) -> None:
     a, b = operands(sizes)
     b = np.abs(b) % 8
     bits = pack_bits(b.T.astype("u1"), "u3", rows="padded", overflow="raise")
-    kernel = matmul_kernel(*sizes[:3], b=Made(declared))
+    kernel = matmul_kernel(*sizes[:3], b=ComputedOperand(declared))
     assert_right(kernel, SMALL, a, bits, expected=product(a, b))
     tree = scheduled(kernel, SMALL).program.tree
     below = [loop.name for loop in path(tree, "produce_b")]
@@ -305,7 +307,7 @@ def test_packed_bits_are_unpacked_as_they_lie(sizes: Sizes) -> None:
 
 def test_a_transposed_b_is_turned_in_registers() -> None:
     machine = load_machine("skylake-avx512")
-    kernel = matmul_kernel(60, 256, 64, b=TURNED)
+    kernel = matmul_kernel(60, 256, 64, b=TRANSPOSED)
     text = scheduled(kernel, Config(inner_m=6, inner_n=64)).show("asm", machine)
     assert "vunpcklps" in text
     assert "vgather" not in text
@@ -318,7 +320,7 @@ def test_a_computed_stack() -> None:
 
     a, b = operands(SIZES._replace(batch=2), i8, stacked=True)
     stacks = (Stack(2),)
-    kernel = matmul_kernel(*SIZES[:3], batch=stacks, a=Made(declared))
+    kernel = matmul_kernel(*SIZES[:3], batch=stacks, a=ComputedOperand(declared))
     config = Config(**{**vars(SMALL), "parallel_batch": True, "pack_a": True})
     assert_right(kernel, config, a, b.astype(np.float32), expected=product(a, b), threads=2)
 
@@ -360,7 +362,7 @@ def test_too_many_registers_are_refused() -> None:
 
 def test_nothing_says_what_to_pack() -> None:
     config = Config(order="pmpnpkomonokiminik", pack_b=True)
-    with pytest.raises(ScheduleError, match="pack_b copies what 'im' reads again and again, and"):
+    with pytest.raises(ScheduleError, match="pack_b packs a block that 'im' reads repeatedly, and"):
         scheduled(matmul_kernel(64, 256, 8), config)
 
 
@@ -395,7 +397,7 @@ def test_a_batch_in_parallel_whose_sums_are_cut() -> None:
         scheduled(matmul_kernel(*SIZES[:3], batch=3), config)
 
 
-INLINED = Made(codes_by_columns(SIZES), is_inlined=True)
+INLINED = ComputedOperand(codes_by_columns(SIZES), is_inlined=True)
 
 
 @pytest.mark.parametrize(
@@ -410,14 +412,14 @@ INLINED = Made(codes_by_columns(SIZES), is_inlined=True)
 def test_what_stands_in_the_sums_cannot_be_packed(operand: str, fields: dict[str, Any]) -> None:
     config = Config(**{**vars(SMALL), **fields})
     asked = next(field for field, value in fields.items() if value is True)
-    with pytest.raises(ScheduleError, match=f"{asked}=True, and '{operand}' is no array"):
+    with pytest.raises(ScheduleError, match=f"{asked}=True, and '{operand}' is not an array"):
         scheduled(matmul_kernel(*SIZES[:3], **{operand: INLINED}), config)
 
 
 @pytest.mark.parametrize("fields", [{}, BLOCKS], ids=named)
 def test_a_left_operand_in_registers(fields: dict[str, Any]) -> None:
     config = Config(**{**vars(SMALL), **fields, "pack_a": False})
-    kernel = matmul_kernel(*SIZES[:3], a=Made(codes_by_rows(SIZES), is_inlined=True))
+    kernel = matmul_kernel(*SIZES[:3], a=ComputedOperand(codes_by_rows(SIZES), is_inlined=True))
     inputs = coded_operands(SIZES)
     a, b = operands(SIZES)
     expected = product(a * inputs["scale"][:, None], b)

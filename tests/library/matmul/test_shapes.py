@@ -1,7 +1,7 @@
 import pytest
 
 from polysched.errors import CallError
-from polysched.library.matmul.finish import Bias
+from polysched.library.matmul.epilogue import Bias
 from polysched.library.matmul.kernel import Sizes, Stack
 from polysched.library.matmul.shapes import Shape, bias_of, product_of
 
@@ -37,7 +37,7 @@ def test_the_innermost_stack_of_a_alone_is_rows() -> None:
 
 
 def test_turned() -> None:
-    turned = product_of((5, 1, 2, 3), (6, 3, 4)).turned
+    turned = product_of((5, 1, 2, 3), (6, 3, 4)).transposed
     assert turned.sizes == Sizes(4, 2, 3, 30)
     assert (turned.outer_of("a"), turned.outer_of("b")) == ((6,), (5,))
 

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from polysched.errors import CallError, KernelError
 from polysched.library.matmul.call import matmul
 from polysched.library.matmul.config import Config
+from polysched.library.matmul.dispatch import dispatch
 from polysched.library.matmul.kernel import Sizes, Stack, matmul_kernel
 from polysched.library.matmul.operands import Stored
 from polysched.library.matmul.plan import plan
 from polysched.library.matmul.problem import Problem
-from polysched.library.matmul.routing import route
 from polysched.library.matmul.views import form_of, joined, operand_of
 from polysched.machine.load import load_machine
-from tests.library.matmul.products import TURNED, scheduled
+from tests.library.matmul.products import TRANSPOSED, scheduled
 from tests.library.transpose.fenced import fenced
 
 AnyArray = np.ndarray[Any, Any]
@@ -288,8 +288,8 @@ def test_what_has_gaps_is_packed_if_it_is_read_again() -> None:
     assert plan(Problem(Sizes(100, 100, 100), b=gaps), machine).pack_b
     assert not plan(Problem(Sizes(4, 100, 100), b=gaps), machine).pack_b
     assert not plan(Problem(Sizes(100, 100, 100)), machine).pack_b
-    across = Problem(Sizes(4, 100, 100), a=gaps, b=TURNED)
-    assert plan(across, machine).along_k
+    across = Problem(Sizes(4, 100, 100), a=gaps, b=TRANSPOSED)
+    assert plan(across, machine).dot_form
     assert plan(across, machine).pack_a
 
 
@@ -306,8 +306,8 @@ def test_gaps_in_both_dimensions(
 def test_contiguous_operands_know_of_no_strides() -> None:
     """They go the short way, and share a kernel."""
     a, b = operand_of(filled(8, 8)), operand_of(filled(8, 8))
-    found = route(a, b, 1)
-    assert found.kernel is route(a._replace(strides=(32, 4)), b, 1).kernel
+    found = dispatch(a, b, 1)
+    assert found.kernel is dispatch(a._replace(strides=(32, 4)), b, 1).kernel
     assert found.kernel is not None
     assert not found.kernel.signature.has_strides
 
@@ -352,10 +352,10 @@ def test_rows_that_meet_in_a_cache_are_packed() -> None:
     """By the distance between rows, not by their length."""
     machine = load_machine("sapphirerapids")
     sizes = Sizes(1000, 1000, 1000)
-    plain = Problem(sizes, a=TURNED)
+    plain = Problem(sizes, a=TRANSPOSED)
     apart = Problem(sizes, a=Stored(is_transposed=True, strides=(4096, 1)))
     assert not plan(plain, machine).pack_a
     assert plan(apart, machine).pack_a
-    assert plan(Problem(Sizes(1024, 1000, 1000), a=TURNED), machine).pack_a
+    assert plan(Problem(Sizes(1024, 1000, 1000), a=TRANSPOSED), machine).pack_a
     padded = Problem(Sizes(1024, 1000, 1000), a=Stored(is_transposed=True, strides=(1040, 1)))
     assert not plan(padded, machine).pack_a

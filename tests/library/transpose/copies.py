@@ -33,9 +33,9 @@ def compiled(
     """The copy of a matrix by a strategy, for tiles of a machine's vectors."""
     target = load_machine(machine)
     tile = min(target.lanes(dtype.bits), LARGEST_TILE.get(strategy, 64))
-    visit = replace(past_cache(tile) if streamed else IN_CACHE, strategy=strategy)
+    tile_order = replace(past_cache(tile) if streamed else IN_CACHE, strategy=strategy)
     kernel = transpose_kernel((1, 0), dtype, tile)
-    return compile(transpose_schedule(kernel, tile, visit), target, cache=NO_CACHE)
+    return compile(transpose_schedule(kernel, tile, tile_order), target, cache=NO_CACHE)
 
 
 def assert_transposes(run: CompiledKernel, rows: int, columns: int) -> None:

@@ -20,17 +20,17 @@ def numbers(shape: tuple[int, ...], dtype: str = "f4") -> np.ndarray[Any, Any]:
 
 @pytest.fixture(autouse=True)
 def _own_door(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(call, "_DOOR", Door(64))
-    call.route.cache_clear()
+    monkeypatch.setattr(call, "_CALL_CACHE", Door(64))
+    call.dispatch.cache_clear()
     yield
-    call.route.cache_clear()
+    call.dispatch.cache_clear()
 
 
 def test_what_is_left_to_numpy() -> None:
     """Elements of 16 bytes, rows that become short ones, and large plain copies; nothing else."""
 
     def made_for(dtype: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> object:
-        return call.route(np.dtype(dtype), shape, axes, None).made
+        return call.dispatch(np.dtype(dtype), shape, axes, None).copy
 
     assert made_for("f4", (300, 200), (1, 0)) is not None
     assert made_for("c16", (300, 200), (1, 0)) is None

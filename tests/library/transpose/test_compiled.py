@@ -6,7 +6,7 @@ import pytest
 
 from polysched.ir.dtypes import DType, f32, f64, u8
 from polysched.library.transpose.axes import simplest
-from polysched.library.transpose.compiled import compiled_for, visit_for
+from polysched.library.transpose.compiled import compiled_for, tile_order_for
 from polysched.machine.load import load_machine
 
 
@@ -58,10 +58,10 @@ def test_tiles_that_overfill_a_set_are_collected(
 ) -> None:
     """A way of the preset's first cache holds 4 KiB, a set of it 8 lines."""
     machine = load_machine("skylake-avx512")
-    visit = visit_for(simplest(shape, (1, 0)), dtype, 1, machine)
-    assert visit.collected is (rows is not None)
-    if visit.collected:
-        assert (visit.rows, visit.columns) == (rows, columns)
-        assert replace(visit, threaded=True) == visit_for(
+    tile_order = tile_order_for(simplest(shape, (1, 0)), dtype, 1, machine)
+    assert tile_order.collected is (rows is not None)
+    if tile_order.collected:
+        assert (tile_order.rows, tile_order.columns) == (rows, columns)
+        assert replace(tile_order, threaded=True) == tile_order_for(
             simplest(shape, (1, 0)), dtype, 2, machine
         )

@@ -18,8 +18,8 @@ from polysched.library.transpose.schedule import (
     collecting,
     past_cache,
     shared,
+    tile_order_of,
     transpose_schedule,
-    visit_of,
 )
 from polysched.lower import show
 from tests.library.transpose.copies import (
@@ -75,37 +75,39 @@ def test_whole_tiles_have_no_gather_and_no_spill() -> None:
     assert any(one.shuffles == 64 and not one.spills for one in whole)
 
 
-def test_visits() -> None:
+def test_tile_orders() -> None:
     assert [past_cache(tile).rows for tile in (16, 64, 1024)] == [32, 8, 1]
-    assert visit_of(16, 4000, is_large=False) == IN_CACHE
-    assert visit_of(16, 4096, is_large=False) == CROWDED
-    assert visit_of(16, 4096, is_large=True) == past_cache(16)
+    assert tile_order_of(16, 4000, is_large=False) == IN_CACHE
+    assert tile_order_of(16, 4096, is_large=False) == CROWDED
+    assert tile_order_of(16, 4096, is_large=True) == past_cache(16)
 
 
 def test_tiles_follow_the_longer_rows() -> None:
-    beyond = partial(visit_of, 16, is_large=False, is_near=False)
+    beyond = partial(tile_order_of, 16, is_large=False, is_near=False)
     assert beyond(4000, source_pitch=4004) == IN_CACHE
     assert beyond(4004, source_pitch=4000) == beyond(4000, source_pitch=4000) == CROWDED
-    assert visit_of(16, 4004, source_pitch=4000, is_large=False) == IN_CACHE
+    assert tile_order_of(16, 4004, source_pitch=4000, is_large=False) == IN_CACHE
 
 
 def test_pages_that_hold_whole_rows_are_visited_in_pairs() -> None:
-    assert visit_of(16, 2048, is_large=False) == visit_of(64, 1024, is_large=False) == PAIRED
-    assert visit_of(16, 3072, is_large=False) == CROWDED
-    assert visit_of(16, 2048, source_pitch=1024, is_large=False) == PAIRED
-    assert visit_of(16, 2048, source_pitch=8192, is_large=False) == CROWDED
-    assert visit_of(16, 2048, source_pitch=2000, is_large=False) == CROWDED
-    assert visit_of(16, 0, is_large=False) == CROWDED
-    assert visit_of(16, 4096, page_bytes=1 << 14, is_large=False) == PAIRED
-    assert visit_of(16, 2048, is_large=True) == past_cache(16)
+    assert (
+        tile_order_of(16, 2048, is_large=False) == tile_order_of(64, 1024, is_large=False) == PAIRED
+    )
+    assert tile_order_of(16, 3072, is_large=False) == CROWDED
+    assert tile_order_of(16, 2048, source_pitch=1024, is_large=False) == PAIRED
+    assert tile_order_of(16, 2048, source_pitch=8192, is_large=False) == CROWDED
+    assert tile_order_of(16, 2048, source_pitch=2000, is_large=False) == CROWDED
+    assert tile_order_of(16, 0, is_large=False) == CROWDED
+    assert tile_order_of(16, 4096, page_bytes=1 << 14, is_large=False) == PAIRED
+    assert tile_order_of(16, 2048, is_large=True) == past_cache(16)
 
 
 def test_what_crowds_and_comes_from_afar_is_visited_along_long_diagonals() -> None:
-    assert visit_of(16, 2048, is_large=False, is_near=False, diagonal=16) == DIAGONAL
-    assert visit_of(16, 2048, is_large=False, is_near=False, diagonal=15) == PAIRED
-    assert visit_of(16, 4096, is_large=False, is_near=False, diagonal=15) == CROWDED
-    assert visit_of(16, 2000, is_large=False, is_near=False) == CROWDED
-    assert visit_of(16, 4096, is_large=True, is_near=False) == past_cache(16)
+    assert tile_order_of(16, 2048, is_large=False, is_near=False, diagonal=16) == DIAGONAL
+    assert tile_order_of(16, 2048, is_large=False, is_near=False, diagonal=15) == PAIRED
+    assert tile_order_of(16, 4096, is_large=False, is_near=False, diagonal=15) == CROWDED
+    assert tile_order_of(16, 2000, is_large=False, is_near=False) == CROWDED
+    assert tile_order_of(16, 4096, is_large=True, is_near=False) == past_cache(16)
 
 
 def test_blocks_that_are_collected_have_half_of_a_kib_of_each_row() -> None:
@@ -119,16 +121,16 @@ def test_every_thread_has_a_block() -> None:
 
 
 def test_tiles_follow_diagonals() -> None:
-    visit = replace(DIAGONAL, rows=2, columns=3)
-    text = show(transpose_schedule(transpose_kernel((1, 0), u32, 8), 8, visit), "loops")
+    tile_order = replace(DIAGONAL, rows=2, columns=3)
+    text = show(transpose_schedule(transpose_kernel((1, 0), u32, 8), 8, tile_order), "loops")
     heads = [line.split()[1] for line in text.splitlines() if line.lstrip().startswith("for ")]
     assert heads[:4] == ["row_block", "column_block", "diagonal", "row_tile"]
 
 
-def test_every_visit_transposes() -> None:
+def test_every_tile_order_transposes() -> None:
     short = replace(DIAGONAL, rows=2, columns=3)
     along = replace(DIAGONAL, rows=3, columns=2, along_output=True)
     blocks = TileOrder(rows=2, columns=3, collected=True)
-    for visit in (CROWDED, IN_CACHE, PAIRED, DIAGONAL, short, along, blocks, past_cache(8)):
-        schedule = transpose_schedule(transpose_kernel((1, 0), u32, 8), 8, visit)
+    for tile_order in (CROWDED, IN_CACHE, PAIRED, DIAGONAL, short, along, blocks, past_cache(8)):
+        schedule = transpose_schedule(transpose_kernel((1, 0), u32, 8), 8, tile_order)
         assert_agrees(schedule, {"e0": 37, "e1": 50}, {"e0": 8, "e1": 9}, interpreted=False)

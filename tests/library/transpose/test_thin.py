@@ -10,12 +10,12 @@ from polysched.errors import KernelError
 from polysched.ir.dtypes import DType, u8, u16, u32, u64
 from polysched.library.transpose.axes import Movement
 from polysched.library.transpose.thin import (
+    BlockOrder,
     Thin,
-    ThinVisit,
+    block_order_of,
     thin_kernel,
     thin_of,
     thin_schedule,
-    thin_visit,
 )
 from polysched.lower import compile, show
 from polysched.machine.load import load_machine
@@ -31,12 +31,12 @@ def compiled(
     columns: int,
     joins: bool,
     machine: str,
-    visit: ThinVisit = ThinVisit(),  # noqa: B008
+    tile_order: BlockOrder = BlockOrder(),  # noqa: B008
 ) -> tuple[CompiledKernel, int]:
     """The copy and the fewest rows that it takes."""
     target = load_machine(machine)
     lanes = target.lanes(dtype.bits)
-    schedule = thin_schedule(thin_kernel(dtype, columns, lanes, joins=joins), lanes, visit)
+    schedule = thin_schedule(thin_kernel(dtype, columns, lanes, joins=joins), lanes, tile_order)
     return compile(schedule, target, cache=NO_CACHE), lanes
 
 
@@ -74,17 +74,17 @@ def test_machines(machine: str, joins: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "visit", [ThinVisit("image"), ThinVisit("block"), ThinVisit("block", streamed=True)]
+    "tile_order", [BlockOrder("image"), BlockOrder("block"), BlockOrder("block", streamed=True)]
 )
 @pytest.mark.parametrize("joins", [False, True])
-def test_visits(visit: ThinVisit, joins: bool) -> None:
-    run, lanes = compiled(u16, 3, joins, "host", visit)
+def test_tile_orders(tile_order: BlockOrder, joins: bool) -> None:
+    run, lanes = compiled(u16, 3, joins, "host", tile_order)
     for rows in (lanes, 7 * lanes + 5):
         assert_moves(run, 3, rows, joins=joins)
 
 
 def test_no_element_is_loaded_by_itself() -> None:
-    schedule = thin_schedule(thin_kernel(u8, 3, 64, joins=False), 64, ThinVisit())
+    schedule = thin_schedule(thin_kernel(u8, 3, 64, joins=False), 64, BlockOrder())
     function, *_ = parse(show(schedule, "asm", "znver5"))
     counts = [loop.counts for loop in function.loops if loop.is_innermost and loop.counts.shuffles]
     assert counts
@@ -93,7 +93,7 @@ def test_no_element_is_loaded_by_itself() -> None:
 
 @pytest.mark.parametrize("joins", [False, True])
 def test_scheduled(joins: bool) -> None:
-    schedule = thin_schedule(thin_kernel(u16, 3, 8, joins=joins), 8, ThinVisit())
+    schedule = thin_schedule(thin_kernel(u16, 3, 8, joins=joins), 8, BlockOrder())
     assert_agrees(schedule, *({"e0": images, "e1": rows} for images, rows in ((1, 8), (2, 19))))
 
 
@@ -110,12 +110,12 @@ def test_movements() -> None:
     assert thin_of(Movement((50,), (0,)), 16, 32) is None
 
 
-def test_visit_of_threads_and_caches() -> None:
+def test_block_order_of_threads_and_caches() -> None:
     thin = Thin(3, 50, 2, joins=False)
-    assert thin_visit(thin, 1000, 1, 4000) == ThinVisit()
-    assert thin_visit(thin, 2000, 1, 4000) == ThinVisit(streamed=True)
-    assert thin_visit(thin, 1000, 3, 4000) == ThinVisit("image")
-    assert thin_visit(thin, 1000, 4, 4000) == ThinVisit("block")
+    assert block_order_of(thin, 1000, 1, 4000) == BlockOrder()
+    assert block_order_of(thin, 2000, 1, 4000) == BlockOrder(streamed=True)
+    assert block_order_of(thin, 1000, 3, 4000) == BlockOrder("image")
+    assert block_order_of(thin, 1000, 4, 4000) == BlockOrder("block")
 
 
 @pytest.mark.parametrize(("columns", "lanes"), [(1, 8), (3, 0)])

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 
 from polysched.ir.dtypes import f32, i32
-from polysched.library.matmul.finish import (
+from polysched.library.matmul.epilogue import (
     PLAIN,
     Bias,
+    Epilogue,
     Factor,
-    Finish,
-    epilogue_of,
-    finish_kernel,
+    epilogue_builder,
+    epilogue_kernel,
 )
 from polysched.library.matmul.kernel import Sizes, matmul_kernel
 from polysched.lower import compile
@@ -20,46 +20,50 @@ SIZES = Sizes(3, 5, 4)
 
 
 def test_nothing_to_do() -> None:
-    for finish in (PLAIN, Finish(beta=Factor.ONE)):
-        assert finish.is_plain
-        assert epilogue_of(finish, SIZES, f32) is None
+    for epilogue in (PLAIN, Epilogue(beta=Factor.ONE)):
+        assert epilogue.is_plain
+        assert epilogue_builder(epilogue, SIZES, f32) is None
     assert not PLAIN.updates
-    assert Finish(beta=Factor.ONE).updates
+    assert Epilogue(beta=Factor.ONE).updates
 
 
 @pytest.mark.parametrize(
-    "finish",
+    "epilogue",
     [
-        Finish(Factor.ANY),
-        Finish(Factor.ZERO),
-        Finish(beta=Factor.ANY),
-        Finish(bias=Bias.ROWS),
-        Finish(activation="relu"),
+        Epilogue(Factor.ANY),
+        Epilogue(Factor.ZERO),
+        Epilogue(beta=Factor.ANY),
+        Epilogue(bias=Bias.ROWS),
+        Epilogue(activation="relu"),
     ],
 )
-def test_something_to_do(finish: Finish) -> None:
-    assert not finish.is_plain
-    assert epilogue_of(finish, SIZES, f32) is not None
+def test_something_to_do(epilogue: Epilogue) -> None:
+    assert not epilogue.is_plain
+    assert epilogue_builder(epilogue, SIZES, f32) is not None
 
 
 def test_turned() -> None:
-    assert Finish(bias=Bias.ROWS).turned == Finish(bias=Bias.COLUMNS)
-    assert Finish(bias=Bias.COLUMNS).turned == Finish(bias=Bias.ROWS)
-    assert PLAIN.turned == PLAIN
+    assert Epilogue(bias=Bias.ROWS).transposed == Epilogue(bias=Bias.COLUMNS)
+    assert Epilogue(bias=Bias.COLUMNS).transposed == Epilogue(bias=Bias.ROWS)
+    assert PLAIN.transposed == PLAIN
 
 
 def test_only_what_is_asked_for_is_an_argument() -> None:
-    finish = Finish(Factor.ANY, Factor.ANY, Bias.ROWS, "relu")
-    kernel = matmul_kernel(*SIZES[:3], accumulate=True, epilogue=epilogue_of(finish, SIZES, f32))
+    epilogue = Epilogue(Factor.ANY, Factor.ANY, Bias.ROWS, "relu")
+    kernel = matmul_kernel(
+        *SIZES[:3], accumulate=True, epilogue=epilogue_builder(epilogue, SIZES, f32)
+    )
     assert list(kernel.arrays) == ["a", "b", "alpha", "beta", "bias", "out", "sums"]
-    finish = Finish(bias=Bias.COLUMNS)
-    kernel = matmul_kernel(*SIZES[:3], epilogue=epilogue_of(finish, SIZES, f32))
+    epilogue = Epilogue(bias=Bias.COLUMNS)
+    kernel = matmul_kernel(*SIZES[:3], epilogue=epilogue_builder(epilogue, SIZES, f32))
     assert list(kernel.arrays) == ["a", "b", "bias", "out", "sums"]
 
 
 def test_epilogue() -> None:
-    finish = Finish(Factor.ANY, Factor.ANY, Bias.ROWS, "relu")
-    kernel = matmul_kernel(*SIZES[:3], accumulate=True, epilogue=epilogue_of(finish, SIZES, f32))
+    epilogue = Epilogue(Factor.ANY, Factor.ANY, Bias.ROWS, "relu")
+    kernel = matmul_kernel(
+        *SIZES[:3], accumulate=True, epilogue=epilogue_builder(epilogue, SIZES, f32)
+    )
     a, b = operands(SIZES)
     bias, out = np.arange(3, dtype="f4"), np.ones((3, 5), "f4")
     run = compile(Schedule(kernel), cache=NO_CACHE)
@@ -69,7 +73,7 @@ def test_epilogue() -> None:
 
 @pytest.mark.parametrize("beta", Factor)
 def test_without_terms(beta: Factor) -> None:
-    run = compile(Schedule(finish_kernel(Finish(beta=beta), SIZES, i32)), cache=NO_CACHE)
+    run = compile(Schedule(epilogue_kernel(Epilogue(beta=beta), SIZES, i32)), cache=NO_CACHE)
     out = np.full((1, 3, 5), 7, "i4")
     factors = [np.array(2, "i4")] if beta is Factor.ANY else []
     run(*factors, out)
@@ -77,8 +81,8 @@ def test_without_terms(beta: Factor) -> None:
 
 
 def test_nothing_of_the_product() -> None:
-    finish = Finish(Factor.ZERO, bias=Bias.COLUMNS, activation="relu")
-    kernel = finish_kernel(finish, SIZES, f32)
+    epilogue = Epilogue(Factor.ZERO, bias=Bias.COLUMNS, activation="relu")
+    kernel = epilogue_kernel(epilogue, SIZES, f32)
     assert list(kernel.arrays) == ["bias", "out"]
     bias = np.array([-1, 2, -3, 4, -5], "f4")
     out = compile(Schedule(kernel), cache=NO_CACHE)(bias)

@@ -11,19 +11,24 @@ from polysched.codegen.assembly import hot_loop, parse
 from polysched.ir.dtypes import DType, f32, i8, i16, i32, u8
 from polysched.library.matmul.call import matmul
 from polysched.library.matmul.compiled import product_kernel
-from polysched.library.matmul.finish import PLAIN
-from polysched.library.matmul.groups import FEWEST_ROWS, FEWEST_ROWS_IN_PAIRS, SHORTEST, grouping_of
+from polysched.library.matmul.epilogue import PLAIN
 from polysched.library.matmul.kernel import Sizes, Stack, matmul_kernel
-from polysched.library.matmul.operands import Grouping, Stored
-from polysched.library.matmul.plan import ROWS_INSIDE, plan
+from polysched.library.matmul.operands import Stored, VnniLayout
+from polysched.library.matmul.plan import B_BLOCKS_OUTERMOST, plan
 from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.schedule import matmul_schedule
+from polysched.library.matmul.vnni import (
+    FEWEST_ROWS,
+    FEWEST_ROWS_IN_PAIRS,
+    FEWEST_TERMS,
+    vnni_layout_of,
+)
 from polysched.machine.load import load_machine
-from tests.library.matmul.products import MADE, TURNED, AnyArray
+from tests.library.matmul.products import COMPUTED, TRANSPOSED, AnyArray
 
 ENOUGH = Sizes(64, 64, 64)
 MACHINES = {name: load_machine(name) for name in ("zen4", "skylake-avx512", "haswell-avx2")}
-FOUR, TWO = Grouping(4, u8, shift=128), Grouping(2, i8)
+FOUR, TWO = VnniLayout(4, u8, shift=128), VnniLayout(2, i8)
 
 
 def some(dtype: DType, *shape: int) -> AnyArray:
@@ -40,42 +45,42 @@ def expected(a: AnyArray, b: AnyArray) -> AnyArray:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "machine", "grouping"),
+    ("dtype", "machine", "vnni"),
     [
         (i8, "zen4", FOUR),
         (i8, "skylake-avx512", TWO),
         (i8, "haswell-avx2", TWO),
-        (i16, "zen4", Grouping(2, i16)),
-        (i16, "haswell-avx2", Grouping(2, i16)),
+        (i16, "zen4", VnniLayout(2, i16)),
+        (i16, "haswell-avx2", VnniLayout(2, i16)),
         (i32, "zen4", None),
         (f32, "zen4", None),
     ],
 )
 def test_the_instructions_of_the_machine_decide(
-    dtype: DType, machine: str, grouping: Grouping | None
+    dtype: DType, machine: str, vnni: VnniLayout | None
 ) -> None:
-    assert grouping_of(Problem(ENOUGH, dtype), MACHINES[machine]) == grouping
+    assert vnni_layout_of(Problem(ENOUGH, dtype), MACHINES[machine]) == vnni
 
 
 def test_a_copy_has_to_pay() -> None:
     zen4 = MACHINES["zen4"]
-    for sizes in (ENOUGH._replace(m=FEWEST_ROWS - 1), ENOUGH._replace(k=SHORTEST - 1)):
-        assert grouping_of(Problem(sizes, i8), zen4) is None
+    for sizes in (ENOUGH._replace(m=FEWEST_ROWS - 1), ENOUGH._replace(k=FEWEST_TERMS - 1)):
+        assert vnni_layout_of(Problem(sizes, i8), zen4) is None
     few = ENOUGH._replace(m=FEWEST_ROWS_IN_PAIRS - 1)
-    assert grouping_of(Problem(few, i8), zen4) == FOUR
-    assert grouping_of(Problem(few, i16), zen4) is None
-    assert grouping_of(Problem(ENOUGH, i8, a=MADE), zen4) is None
-    assert grouping_of(Problem(ENOUGH, i8, b=MADE), zen4) is None
-    assert grouping_of(Problem(ENOUGH, i8, accumulator=i8), zen4) is None
+    assert vnni_layout_of(Problem(few, i8), zen4) == FOUR
+    assert vnni_layout_of(Problem(few, i16), zen4) is None
+    assert vnni_layout_of(Problem(ENOUGH, i8, a=COMPUTED), zen4) is None
+    assert vnni_layout_of(Problem(ENOUGH, i8, b=COMPUTED), zen4) is None
+    assert vnni_layout_of(Problem(ENOUGH, i8, accumulator=i8), zen4) is None
 
 
 def test_a_stack_has_no_sums_of_rows() -> None:
-    assert grouping_of(Problem(ENOUGH._replace(batch=2), i8), MACHINES["zen4"]) == TWO
+    assert vnni_layout_of(Problem(ENOUGH._replace(batch=2), i8), MACHINES["zen4"]) == TWO
 
 
 def test_rows_that_are_none_in_memory_are_copied() -> None:
-    for a, is_copied in ((Stored(), False), (Stored(strides=(99, 1)), False), (TURNED, True)):
-        found = grouping_of(Problem(ENOUGH, i8, a=a), MACHINES["zen4"])
+    for a, is_copied in ((Stored(), False), (Stored(strides=(99, 1)), False), (TRANSPOSED, True)):
+        found = vnni_layout_of(Problem(ENOUGH, i8, a=a), MACHINES["zen4"])
         assert found is not None
         assert found.copies_a == is_copied
 
@@ -90,19 +95,23 @@ KINDS = [
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("dtype", [i8, i16], ids=str)
-@pytest.mark.parametrize(("sizes", "is_turned_a", "is_turned_b"), KINDS, ids=str)
+@pytest.mark.parametrize(("sizes", "is_transposed_a", "is_transposed_b"), KINDS, ids=str)
 def test_values(
-    dtype: DType, sizes: tuple[int, int, int], is_turned_a: bool, is_turned_b: bool, machine: str
+    dtype: DType,
+    sizes: tuple[int, int, int],
+    is_transposed_a: bool,
+    is_transposed_b: bool,
+    machine: str,
 ) -> None:
     if MACHINES[machine].missing_on(load_machine(None)):
         pytest.skip("its code does not run here")
     m, n, k = sizes
     a, b = some(dtype, m, k), some(dtype, k, n)
-    problem = Problem(Sizes(m, n, k), dtype, a=Stored(is_turned_a), b=Stored(is_turned_b))
+    problem = Problem(Sizes(m, n, k), dtype, a=Stored(is_transposed_a), b=Stored(is_transposed_b))
     kernel = product_kernel(problem, (), PLAIN, 1, MACHINES[machine])
     found = kernel(
-        np.ascontiguousarray(a.T if is_turned_a else a),
-        np.ascontiguousarray(b.T if is_turned_b else b),
+        np.ascontiguousarray(a.T if is_transposed_a else a),
+        np.ascontiguousarray(b.T if is_transposed_b else b),
     )
     np.testing.assert_array_equal(found, expected(a, b))
 
@@ -156,7 +165,7 @@ def test_the_innermost_loop(dtype: DType, instruction: str) -> None:
     """
     problem, machine = Problem(Sizes(96, 128, 256), dtype), MACHINES["zen4"]
     config = plan(problem, machine)
-    kernel = matmul_kernel(96, 128, 256, dtype=dtype, grouping=grouping_of(problem, machine))
+    kernel = matmul_kernel(96, 128, 256, dtype=dtype, vnni=vnni_layout_of(problem, machine))
     function, *_ = parse(matmul_schedule(kernel, config, machine).show("asm", machine))
     loop = hot_loop(function)
     assert loop is not None
@@ -170,23 +179,23 @@ def test_the_innermost_loop(dtype: DType, instruction: str) -> None:
 
 def test_the_schedule_is_proved() -> None:
     for machine, dtype in combinations(MACHINES.values(), (i8, i16)):
-        for a in (Stored(), TURNED):
-            problem = Problem(Sizes(70, 60, 71), dtype, a=a, b=TURNED)
-            grouping = grouping_of(problem, machine)
-            assert grouping is not None
-            kernel = matmul_kernel(70, 60, 71, dtype=dtype, a=a, b=TURNED, grouping=grouping)
+        for a in (Stored(), TRANSPOSED):
+            problem = Problem(Sizes(70, 60, 71), dtype, a=a, b=TRANSPOSED)
+            vnni = vnni_layout_of(problem, machine)
+            assert vnni is not None
+            kernel = matmul_kernel(70, 60, 71, dtype=dtype, a=a, b=TRANSPOSED, vnni=vnni)
             assert matmul_schedule(kernel, plan(problem, machine), machine).check().is_legal
 
 
 def test_a_far_b_whose_rows_meet_in_one_set_is_copied_in_long_pieces() -> None:
     zen4, far = MACHINES["zen4"], Sizes(16, 4096, 2048)
     config = plan(Problem(far, i8), zen4)
-    assert (config.k_block, config.n_block, config.order) == (256, 1024, ROWS_INSIDE)
+    assert (config.k_block, config.n_block, config.order) == (256, 1024, B_BLOCKS_OUTERMOST)
     for sizes, b in (
         (far._replace(n=4000), Stored()),
         (far._replace(m=200), Stored()),
         (far._replace(k=100), Stored()),
-        (far, TURNED),
+        (far, TRANSPOSED),
     ):
         assert plan(Problem(sizes, i8, b=b), zen4).n_block is None
     a, b = some(i8, 11, 600), some(i8, 600, 4096)

@@ -1,4 +1,4 @@
-"""How calls of ``matmul`` of one kind are computed, once that is decided."""
+"""Dispatch entry: the kernel of one kind of ``matmul`` call and how its arguments are prepared."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from polysched.runtime.memory import share_memory
 
 
 @dataclass(frozen=True, eq=False)
-class Route:
-    """How calls of one kind are computed.
+class DispatchEntry:
+    """The kernel that computes one kind of call, and how it gets its arguments.
 
     Attributes:
-        shape: of the result.
-        dtype: of the result.
-        kernel: computes it; None if there is nothing to add up.
-        is_swapped: whether the kernel takes ``b`` first.
-        left: brings the kernel's first operand into its form; None where it has it.
+        shape: the shape of the result.
+        dtype: the type of the result.
+        kernel: the compiled kernel; None for a product without terms, which is filled with 0.
+        is_swapped: whether the kernel takes ``b`` before ``a``.
+        left: brings the kernel's first operand into the kernel's form; None if it has that form.
         right: the same for the second operand.
-        target: the same for the result, by a view.
-        bias: brings a bias into the kernel's form, in memory of its own; None if there is none.
+        target: the same for the result, as a view.
+        bias: copies the bias into the kernel's form; None for no bias.
         options: further arguments of the kernel's call.
-        multiplies: whether the kernel takes the operands; without terms it does not.
+        multiplies: whether the kernel takes the operands; a product without terms does not.
         copies_out: whether the kernel computes into a copy of the result.
-        door: what calls with such arrays, factors and bias run at once when they come again, as
-            they lie; None if there is more to do.
+        direct_call: the machine code that the call cache runs when a call of this kind comes again
+            with the same arrays; None if an argument has to be prepared in Python.
     """
 
     shape: Shape
@@ -48,7 +48,7 @@ class Route:
     options: Mapping[str, int] = field(default_factory=dict)
     multiplies: bool = True
     copies_out: bool = False
-    door: Target | None = None
+    direct_call: Target | None = None
 
     def run(
         self,
@@ -64,8 +64,9 @@ class Route:
             a: the left operand.
             b: the right operand.
             out: an array of the result's shape and type.
-            factors: those of the finish that may be any number; numpy lets them be written.
-            bias: its bias, if it has one.
+            factors: ``alpha`` and ``beta``, as far as they are run-time arguments; numpy has to
+                allow writing to them.
+            bias: the bias, if there is one.
 
         Raises:
             CallError: ``out`` shares memory with an operand.
@@ -80,35 +81,39 @@ class Route:
         try:
             self.kernel(*operands, *factors, *further, inner, **self.options)
         except CallError:
-            _require_apart(a, b, out)
+            _require_no_overlap(a, b, out)
             raise
         if self.copies_out:
             out[...] = whole
 
     def _operands(self, a: NumpyArray | Computed, b: NumpyArray | Computed) -> list[NumpyArray]:
-        """What the kernel takes for the operands."""
-        found = []
+        """The kernel's arguments for both operands."""
+        arrays = []
         left, right = (b, a) if self.is_swapped else (a, b)
         for operand, prepare in ((left, self.left), (right, self.right)):
             if isinstance(operand, Computed):
-                found += operand.arrays()
+                arrays += operand.arrays()
             else:
-                found.append(operand if prepare is None else prepare(operand))
-        return found
+                arrays.append(operand if prepare is None else prepare(operand))
+        return arrays
 
 
-def _require_apart(a: NumpyArray | Computed, b: NumpyArray | Computed, out: NumpyArray) -> None:
-    """Say which of the caller's arrays overlaps ``out``, if that is what is wrong: the kernel knows
-    them by other names.
+def _require_no_overlap(
+    a: NumpyArray | Computed, b: NumpyArray | Computed, out: NumpyArray
+) -> None:
+    """Check that ``out`` overlaps no operand. The kernel's own error has other names of arrays.
+
+    Raises:
+        CallError: they overlap; the message names the caller's array.
     """
     for name, operand in (("a", a), ("b", b)):
         if isinstance(operand, Computed):
-            named = operand.named(name)
+            inputs = operand.named(name)
         else:
-            named = {f"arrays '{name}'": operand}
-        for what, array in named.items():
+            inputs = {f"arrays '{name}'": operand}
+        for label, array in inputs.items():
             if share_memory(array, out):
                 raise CallError(
-                    f"matmul: {what} and 'out' overlap in memory, and 'out' is written; "
+                    f"matmul: {label} and 'out' overlap in memory, and 'out' is written; "
                     "expected separate memory: pass a copy of one of them"
                 ) from None

@@ -6,7 +6,7 @@ from polysched.library.matmul.kernel import Sizes
 from polysched.library.matmul.operands import Stored
 from polysched.library.matmul.plan import plan
 from polysched.library.matmul.problem import Problem
-from polysched.library.matmul.sharing import PARTS_A_THREAD, is_short
+from polysched.library.matmul.work_partition import PARTS_A_THREAD, is_short
 from polysched.machine.load import load_machine
 
 AVX512 = load_machine("skylake-avx512")

@@ -1,4 +1,4 @@
-"""How a product is shared among threads: whether at all, in which parts, and in how many."""
+"""Work partition of a product among threads: whether, along which dimensions, in how many parts."""
 
 from __future__ import annotations
 
@@ -11,30 +11,38 @@ from polysched.library.matmul.register_tile import cache_bytes
 from polysched.machine.description import Machine
 
 SHORTEST_PARALLEL = 40_000
-"""Cycles that one thread takes, below which a second one, though it is awake, brings little: some
-11 microseconds. One that sleeps is woken for so little only if more comes
-(:mod:`polysched.runtime.own_team`).
+"""Use one thread when it takes fewer cycles than this, some 11 microseconds.
+
+A parallel region costs 2 to 3 microseconds when the threads are awake, so less work gains little.
+Waking a thread costs 15 to 60 microseconds, so a sleeping one is woken for little more work only if
+more regions follow (:mod:`polysched.runtime.own_team`, ``notes/learned.md``).
 """
 
 BYTES_A_CYCLE = 16
-"""What one thread reads of the last cache or of memory, at most."""
+"""Bytes that one thread reads per cycle from the last cache or from memory, at most.
+
+A new panel of ``b`` arrives at this rate (``notes/learned.md``).
+"""
 
 SHORTEST_PART = 1024
-"""Terms that a thread has at least, where the sums are cut in parts."""
+"""Terms of each thread, at least, when the sums are divided among threads."""
 
 LARGEST_PARTIAL = 128 * 128
-"""Elements of the product, at most, where the sums are cut in parts: each part has them all."""
+"""Elements of the product, at most, when the sums are divided: each thread has a copy of them."""
 
 PARTS_A_THREAD = 8
-"""Parts for each thread, where they cost nothing: one that the system holds up leaves the others to
-the rest of the team, and there is little to wait for at the end."""
+"""Parts for each thread, when further parts cost nothing.
+
+If the system delays a thread, the rest of the team takes its remaining parts, and the wait for the
+last part is short.
+"""
 
 EVEN_ENOUGH = 1.05
-"""Grids of parts are as good as the most even one if a part has at most so much more to do."""
+"""Work of the largest part, relative to the most even grid, up to which a grid counts as even."""
 
 
 def is_short(problem: Problem, machine: Machine) -> bool:
-    """Whether one thread has computed the product before a second one could be of use."""
+    """Whether the product is too short for a second thread."""
     sizes, element = problem.sizes, problem.dtype.bytes
     vectors = -(-sizes.n // machine.lanes(problem.total.bits))
     cycles = sizes.m * vectors * sizes.k / machine.fma_units
@@ -45,7 +53,7 @@ def is_short(problem: Problem, machine: Machine) -> bool:
 
 
 def with_threads(problem: Problem, machine: Machine, threads: int) -> Config:
-    """Parts for threads: of the sums where there are few and long ones, else the most even grid."""
+    """Divide few and long sums among threads, else the rows and columns in the most even grid."""
     sizes = problem.sizes
     if threads < 2 or is_short(problem, machine):
         return Config()
@@ -62,9 +70,10 @@ def with_threads(problem: Problem, machine: Machine, threads: int) -> Config:
 
     enough = EVEN_ENOUGH * min(map(work, grids))
     even = [grid for grid in grids if work(grid) <= enough]
-    # All else equal, parts of columns: b is packed once for each part of the rows.
+    # On a tie prefer parts of columns, because each part of the rows packs b again.
     m_threads, n_threads = min(even, key=lambda grid: (sum(extents(grid)), grid[0]))
-    # What a thread reads, along the sums: a part of the sums of everything, or all of a part.
+    # Elements that a thread reads per term: all rows and columns for 1/threads of the terms, or
+    # the rows and columns of its part for all terms.
     by_sums = (sizes.m + sizes.n) / threads
     by_grid = -(-sizes.m // m_threads) + -(-sizes.n // n_threads)
     are_long = sizes.k >= threads * SHORTEST_PART and sizes.m * sizes.n <= LARGEST_PARTIAL
@@ -74,11 +83,13 @@ def with_threads(problem: Problem, machine: Machine, threads: int) -> Config:
 
 
 def in_more_parts(config: Config, part: Sizes) -> Config:
-    """More parts than threads, of at least one register tile: parts of the columns, which read
-    the same of ``a`` panel by panel anyway, or of the rows if ``b`` is not packed for each; unless
-    ``a`` is packed, since it lies far apart: then a part reads long pieces.
+    """Use more parts than threads, each of at least one register tile.
+
+    Parts of the columns cost nothing, because ``a`` is read again for each panel of ``b`` anyway.
+    Parts of the rows cost nothing if ``b`` is not packed for each. If ``a`` is packed, the parts
+    stay as they are, so that packing reads long pieces.
     """
-    if config.pack_a and not config.along_k:
+    if config.pack_a and not config.dot_form:
         return config
     if config.n_threads > 1:
         most = -(-part.n // config.inner_n)
