@@ -31,11 +31,12 @@ from polysched.schedule.program import Program
 DEFAULT_QUOTA = 4_000_000
 """Operations of isl for one program; they take it a few seconds."""
 
-ISOLATING_SECONDS = 0.5
-"""Processor time of isl for isolating full tiles and for the proof of what comes out.
+ISOLATING_SECONDS = 1.0
+"""Processor time of isl for isolating full tiles and for the proof of the loops.
 
-Most schedules take some 0.1 s of it, the dearest known ones 0.35 s. Skewed tiles of parametric size
-take minutes: there the operations are few but dear, and do not tell.
+Most schedules take 0.1 s. The longest known, the gallery's trisolv, takes 0.35 s on Zen 5 and 0.5 s
+on Zen 4; without isolated tiles its code takes three times as long. Skewed tiles of parametric size
+take minutes and are given up here: few operations, each of them long, so operations do not tell.
 """
 
 LAST_RESORTS = 16
