@@ -219,7 +219,11 @@ class Scheduled:
 
     def _ask(self) -> None:
         case = self.case
-        if case.program.params and self.tree is not None and not depends_on_data(case.program):
+        # The model of orders does not know bytes; conditions on packed arrays may be about them.
+        is_modeled = not depends_on_data(case.program) and not any(
+            array.is_packed for array in case.program.arrays
+        )
+        if case.program.params and self.tree is not None and is_modeled:
             case.at("condition")
             condition = guarded("condition", self.schedule.condition)
             if condition is not None:
