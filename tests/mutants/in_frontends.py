@@ -261,7 +261,7 @@ MUTANTS = (
         f"{SCOP}/source_map.py",
         "return self.source.span(line + 1, column,",
         "return self.source.span(line + 2, column,",
-        (f"{TESTS}/scop/test_places.py",),
+        (f"{TESTS}/scop/test_source_map.py",),
     ),
     Mutant(
         "c-marker-miscounted",
