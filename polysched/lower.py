@@ -9,7 +9,7 @@ schedule   kernel + steps -> loop tree                     :mod:`polysched.sched
 properties loop tree + dependences -> legal loop kinds     :mod:`polysched.legality`
 (check)    loop tree + dependences -> verdict              :mod:`polysched.legality`
 loops      loop tree -> imperative loops, by isl's AST     :mod:`polysched.loops`
-c          loops -> C99 text                               :mod:`polysched.loops.c`
+c          loops -> C99 text                               :mod:`polysched.loops.printers.c`
 unroll ... loops -> loops, one stage for each pass         :mod:`polysched.codegen.passes`
 llvm       loops -> LLVM IR text                           :mod:`polysched.codegen`
 asm        LLVM IR -> assembly                             :mod:`polysched.runtime`
@@ -35,19 +35,19 @@ from polysched.codegen.module import emit_module
 from polysched.codegen.passes import PASSES, run_passes
 from polysched.dependence.printing import format_dependences
 from polysched.errors import PolyschedError, suggestion
-from polysched.ir.budget import DEFAULT_SECONDS, time_budget
-from polysched.ir.printing import format_kernel
-from polysched.ir.tree import executed
+from polysched.ir.core.printing import format_kernel
+from polysched.ir.core.tree import executed
+from polysched.ir.isl.budget import DEFAULT_SECONDS, time_budget
 from polysched.legality.check import check
 from polysched.legality.condition import Condition, legality_condition
-from polysched.legality.loop_properties import explain_loops
-from polysched.legality.loop_reports import format_loop_reports
-from polysched.loops.c import print_c
+from polysched.legality.reports.loop_properties import explain_loops
+from polysched.legality.reports.loop_reports import format_loop_reports
+from polysched.loops.analysis.parallel import parallel_loops
+from polysched.loops.analysis.size_limits import with_limited_sizes
 from polysched.loops.generate import generate_loops
-from polysched.loops.nodes import If, LoopProgram
-from polysched.loops.parallel import parallel_loops
-from polysched.loops.pseudo import print_loops
-from polysched.loops.size_limits import with_limited_sizes
+from polysched.loops.ir.nodes import If, LoopProgram
+from polysched.loops.printers.c import print_c
+from polysched.loops.printers.pseudo import print_loops
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
 from polysched.runtime.cache import ObjectCache
@@ -55,8 +55,8 @@ from polysched.runtime.collection import collection_paused
 from polysched.runtime.export import export_files, write_export
 from polysched.runtime.jit import emit_assembly
 from polysched.runtime.kernel import CompiledKernel, compile_kernel
-from polysched.schedule.printing import format_schedule
-from polysched.schedule.program import Program
+from polysched.schedule.core.program import Program
+from polysched.schedule.notation.printing import format_schedule
 from polysched.schedule.schedule import Schedule
 
 DEBUG_VARIABLE = "POLYSCHED_DEBUG"

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, cast
 
 from polysched import lower
-from polysched.ir.budget import DEFAULT_SECONDS
+from polysched.ir.isl.budget import DEFAULT_SECONDS
 from polysched.legality import check as checker
-from polysched.legality import condition, loop_properties, loop_reports
-from polysched.legality import repairs as repairer
-from polysched.legality.repair import Repair
-from polysched.legality.verdict import Verdict
+from polysched.legality import condition
+from polysched.legality.repairs import search as repairer
+from polysched.legality.repairs.repair import Repair
+from polysched.legality.reports import loop_properties, loop_reports
+from polysched.legality.verdicts.verdict import Verdict
 from polysched.machine.description import Machine
 from polysched.plot import figure, notebook
 from polysched.plot.view import View
@@ -53,7 +54,7 @@ class Schedule(BareSchedule):
         """Propose changes that make the schedule legal; each is proved.
 
         ``schedule.repair(schedule.repairs()[0])`` is the repaired schedule. See
-        :func:`polysched.legality.repairs.repairs`.
+        :func:`polysched.legality.repairs.search.repairs`.
         """
         return repairer.repairs(self, limit=limit, seconds=seconds)
 
@@ -64,7 +65,7 @@ class Schedule(BareSchedule):
     def explain(self, *, seconds: float = DEFAULT_SECONDS) -> str:
         """Report the legal kinds of every loop and the dependences that rule out the others.
 
-        :func:`polysched.legality.loop_properties.explain_loops` returns the report as records.
+        :func:`polysched.legality.reports.loop_properties.explain_loops` returns the report as records.
         """
         reports = loop_properties.explain_loops(self, seconds=seconds)
         return loop_reports.format_loop_reports(reports)

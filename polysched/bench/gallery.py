@@ -26,8 +26,8 @@ from polysched.bench.gallery_works import Make, uniform
 from polysched.bench.peers import PeerKernels
 from polysched.bench.race import Result
 from polysched.codegen.c_function import CFunction
-from polysched.ir.kernel import Array, Role
-from polysched.ir.memory import concrete_shape
+from polysched.ir.core.kernel import Array, Role
+from polysched.ir.semantics.memory import concrete_shape
 from polysched.machine.description import Machine
 from polysched.runtime.memory import aligned_zeros
 from polysched.schedule.schedule import Schedule

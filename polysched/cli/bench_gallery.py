@@ -33,7 +33,7 @@ from polysched.errors import BenchError, suggestion
 from polysched.frontends.scop import load_c
 from polysched.machine.load import load_machine
 from polysched.machine.peak import PeakMeter
-from polysched.schedule.file import apply_file
+from polysched.schedule.notation.file import apply_file
 from polysched.schedule.schedule import Schedule
 
 

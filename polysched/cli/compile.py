@@ -9,7 +9,7 @@ import click
 from polysched.cli.options import WrittenFile, output_option
 from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
 from polysched.cli.terminal import output
-from polysched.ir.budget import time_budget, time_left
+from polysched.ir.isl.budget import time_budget, time_left
 from polysched.lower import export
 from polysched.machine.load import load_machine
 from polysched.runtime.export import export_files

@@ -13,7 +13,7 @@ from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_
 from polysched.cli.terminal import output
 from polysched.dependence.relations import DependenceKind
 from polysched.errors import TargetError, suggestion
-from polysched.ir.budget import time_budget
+from polysched.ir.isl.budget import time_budget
 from polysched.plot.figure import drawn, picture_format, require_matplotlib, save
 from polysched.plot.picture import picture
 from polysched.plot.view import Color, View

@@ -18,10 +18,10 @@ from polysched.cli.inputs import parameter_values, parsed_sizes, random_arrays
 from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
 from polysched.cli.terminal import output, print_error, print_json, progress
 from polysched.cli.work import floating_point_operations, instance_counts
-from polysched.ir.budget import time_budget, time_left
-from polysched.ir.kernel import Kernel, Role
-from polysched.ir.memory import AnyArray
-from polysched.ir.reference import run_reference
+from polysched.ir.core.kernel import Kernel, Role
+from polysched.ir.isl.budget import time_budget, time_left
+from polysched.ir.semantics.memory import AnyArray
+from polysched.ir.semantics.reference import run_reference
 from polysched.lower import compile
 from polysched.runtime.kernel import CompiledKernel
 from polysched.runtime.memory import aligned_copy

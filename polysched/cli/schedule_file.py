@@ -12,9 +12,9 @@ import click
 from polysched.cli.options import machine_option
 from polysched.cli.target import Target, load_target
 from polysched.errors import TargetError
-from polysched.ir.budget import DEFAULT_SECONDS
+from polysched.ir.isl.budget import DEFAULT_SECONDS
 from polysched.machine.description import Machine
-from polysched.schedule.file import apply_file
+from polysched.schedule.notation.file import apply_file
 from polysched.schedule.schedule import Schedule
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])

@@ -9,7 +9,7 @@ from polysched.cli.terminal import print_code
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.dependence.graph import format_components, format_dot, statement_graph
 from polysched.errors import PolyschedError
-from polysched.ir.budget import time_budget
+from polysched.ir.isl.budget import time_budget
 from polysched.lower import STAGES, show, show_dependences
 from polysched.schedule.schedule import Schedule
 

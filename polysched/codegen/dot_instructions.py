@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from polysched.codegen.intrinsics import constant, declared, vector_type
-from polysched.ir.dtypes import DType, i8, i16, u8
+from polysched.ir.expr.dtypes import DType, i8, i16, u8
 
 _WORDS = (i8, u8, i16)
 """Types whose values are signed words."""

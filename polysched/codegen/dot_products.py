@@ -25,12 +25,12 @@ from typing import NamedTuple
 
 from polysched.codegen.dot_instructions import has_dot_product, type_of_ones
 from polysched.codegen.memory import Offset, Storage, element_offset, literal_strides
-from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Cast, Expression, Load, Operation
-from polysched.ir.operators import Operator
-from polysched.ir.traversal import loads
-from polysched.ir.tree import LoopKind
-from polysched.loops.nodes import Assign, Block, For, LoopNode, LoopProgram, block, map_children
+from polysched.ir.core.tree import LoopKind
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.expr.expressions import Cast, Expression, Load, Operation
+from polysched.ir.expr.operators import Operator
+from polysched.ir.expr.traversal import loads
+from polysched.loops.ir.nodes import Assign, Block, For, LoopNode, LoopProgram, block, map_children
 
 
 class Factors(NamedTuple):

@@ -33,9 +33,9 @@ from polysched.codegen.columns import Column, Strided, column_of
 from polysched.codegen.shuffles import BLOCK_BITS
 from polysched.codegen.tile_writing import TileWriter, is_dense
 from polysched.errors import LoweringError
-from polysched.ir.expressions import Constant
-from polysched.ir.tree import LoopKind, TransposeStrategy
-from polysched.loops.nodes import Block, For, LoopNode, LoopProgram, block, map_children
+from polysched.ir.core.tree import LoopKind, TransposeStrategy
+from polysched.ir.expr.expressions import Constant
+from polysched.loops.ir.nodes import Block, For, LoopNode, LoopProgram, block, map_children
 
 LEAST_COLUMNS = 4
 """Copies from which on a tile is made without being asked for."""

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from polysched.ir.dtypes import u8
-from polysched.ir.kernel import Array
-from polysched.ir.packing import Rows, byte_shape
+from polysched.ir.core.kernel import Array
+from polysched.ir.core.packing import Rows, byte_shape
+from polysched.ir.expr.dtypes import u8
 
 
 def buffer_type(array: Array) -> np.dtype[Any]:

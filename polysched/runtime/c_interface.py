@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from polysched.errors import ExportError
-from polysched.ir.dtypes import NumberKind, u8
-from polysched.ir.kernel import Array, Role
-from polysched.ir.packing import Rows
-from polysched.ir.printing import strides_text
-from polysched.loops.c_helpers import c_type
-from polysched.loops.c_names import CPP_KEYWORDS, KEYWORDS
+from polysched.ir.core.kernel import Array, Role
+from polysched.ir.core.packing import Rows
+from polysched.ir.core.printing import strides_text
+from polysched.ir.expr.dtypes import NumberKind, u8
+from polysched.loops.printers.c_helpers import c_type
+from polysched.loops.printers.c_names import CPP_KEYWORDS, KEYWORDS
 from polysched.runtime.linear import display
 from polysched.runtime.signature import Signature, shape_text
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysched.ir.strides import elements_spanned
+from polysched.ir.core.strides import elements_spanned
 from polysched.runtime.door_entrance import Entrance
 from polysched.runtime.numpy_memory import ALIGNED, WRITEABLE
 

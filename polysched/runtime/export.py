@@ -12,9 +12,9 @@ from pathlib import Path
 from polysched.codegen.c_function import CFunction, emit_c_function
 from polysched.codegen.exported import emit_exported_module
 from polysched.errors import ExportError, MachineError
-from polysched.loops.c import C_LINKAGE, function_name, print_c
-from polysched.loops.nodes import LoopProgram
-from polysched.loops.parallel import parallel_loops
+from polysched.loops.analysis.parallel import parallel_loops
+from polysched.loops.ir.nodes import LoopProgram
+from polysched.loops.printers.c import C_LINKAGE, function_name, print_c
 from polysched.machine.cpuid import checkable
 from polysched.machine.description import Machine
 from polysched.machine.detect import detect_host

@@ -8,12 +8,12 @@ from itertools import islice
 from types import MappingProxyType
 
 from polysched.errors import CallError
-from polysched.ir.evaluate import evaluate
-from polysched.ir.expressions import Expression, Parameter
-from polysched.ir.kernel import Array
-from polysched.ir.linear import LinearForm, linear_form
-from polysched.ir.memory import concrete_shape
-from polysched.ir.strides import closest_strides
+from polysched.ir.core.kernel import Array
+from polysched.ir.core.strides import closest_strides
+from polysched.ir.expr.evaluate import evaluate
+from polysched.ir.expr.expressions import Expression, Parameter
+from polysched.ir.expr.linear import LinearForm, linear_form
+from polysched.ir.semantics.memory import concrete_shape
 from polysched.runtime.buffers import counted_dimensions
 from polysched.runtime.linear import display, parameter_names, solve, without
 from polysched.runtime.signature import Signature

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import CallError, OutOfMemoryError
-from polysched.ir.value_range import require_values
+from polysched.ir.semantics.value_range import require_values
 from polysched.machine.description import Machine
 from polysched.runtime.cache import ObjectCache, default_cache
 from polysched.runtime.door import Door, Target

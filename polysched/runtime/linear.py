@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polysched.ir.affine import weighted_sum
-from polysched.ir.expressions import Expression, Operation, Parameter
-from polysched.ir.linear import LinearForm
-from polysched.ir.operators import INFIX, Operator
-from polysched.ir.traversal import walk
+from polysched.ir.expr.affine import weighted_sum
+from polysched.ir.expr.expressions import Expression, Operation, Parameter
+from polysched.ir.expr.linear import LinearForm
+from polysched.ir.expr.operators import INFIX, Operator
+from polysched.ir.expr.traversal import walk
 
 
 def parameter_names(form: LinearForm) -> frozenset[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polysched.ir.strides import elements_spanned
+from polysched.ir.core.strides import elements_spanned
 
 # An array type of no elements views a buffer of any size, an empty one too.
 _View = ctypes.c_char * 0

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from polysched.errors import CallError, KernelError, suggestion
-from polysched.ir.evaluate import evaluate
-from polysched.ir.kernel import Array, Role
-from polysched.ir.printing import values_text
-from polysched.ir.strides import concrete_strides, elements_spanned
+from polysched.ir.core.kernel import Array, Role
+from polysched.ir.core.printing import values_text
+from polysched.ir.core.strides import concrete_strides, elements_spanned
+from polysched.ir.expr.evaluate import evaluate
 from polysched.runtime.buffers import buffer_rank, buffer_shape, buffer_text, buffer_type
 from polysched.runtime.inference import Bindings, infer_parameters
 from polysched.runtime.linear import display

@@ -10,13 +10,13 @@ from typing import Any, Protocol
 import islpy as isl
 
 from polysched.errors import LoweringError
-from polysched.ir.affine import from_aff, from_set
-from polysched.ir.expressions import Constant, Expression
-from polysched.ir.functions import equal
-from polysched.ir.kernel import Array, Role
-from polysched.ir.limits import limited
-from polysched.ir.linear import linear_form
-from polysched.ir.printing import strides_text
+from polysched.ir.core.kernel import Array, Role
+from polysched.ir.core.limits import limited
+from polysched.ir.core.printing import strides_text
+from polysched.ir.expr.affine import from_aff, from_set
+from polysched.ir.expr.expressions import Constant, Expression
+from polysched.ir.expr.functions import equal
+from polysched.ir.expr.linear import linear_form
 from polysched.runtime.linear import comparison_text, display
 
 

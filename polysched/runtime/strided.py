@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from polysched.errors import CallError
-from polysched.ir.kernel import Array
-from polysched.ir.printing import format_expression
-from polysched.ir.strides import are_apart
+from polysched.ir.core.kernel import Array
+from polysched.ir.core.printing import format_expression
+from polysched.ir.core.strides import are_apart
 from polysched.runtime.signature import tuple_text
 
 

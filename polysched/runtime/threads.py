@@ -20,7 +20,7 @@ from typing import Any
 
 from polysched.codegen.regions import TEAM
 from polysched.errors import CallError
-from polysched.ir.integers import as_integer
+from polysched.integers import as_integer
 from polysched.machine.detect import detect_host
 from polysched.runtime.jit import Entry, architecture, emit_object, load_object
 from polysched.runtime.own_team import PARALLEL as OWN_PARALLEL

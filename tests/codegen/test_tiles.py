@@ -10,12 +10,12 @@ import pytest
 from polysched.codegen.tiles import form_tiles
 from polysched.codegen.transposition import Transposition
 from polysched.errors import LoweringError
-from polysched.ir.dtypes import boolean, i32
-from polysched.ir.expressions import Expression, Index, Load, Operand, Parameter
-from polysched.ir.kernel import Role
-from polysched.ir.tree import TransposeStrategy
-from polysched.loops.interpreter import interpret
-from polysched.loops.nodes import Assign, For, If, LoopNode, LoopProgram, walk
+from polysched.ir.core.kernel import Role
+from polysched.ir.core.tree import TransposeStrategy
+from polysched.ir.expr.dtypes import boolean, i32
+from polysched.ir.expr.expressions import Expression, Index, Load, Operand, Parameter
+from polysched.loops.interpret.interpreter import interpret
+from polysched.loops.ir.nodes import Assign, For, If, LoopNode, LoopProgram, walk
 from tests.codegen.test_emit import assert_runs_as_interpreted
 from tests.loops.programs import array, assign, load, program, vector
 from tests.support.differential import assert_equal

@@ -5,11 +5,11 @@ import pytest
 from polysched.fuzz.judgment import Finding, Judgment, Mode
 from polysched.fuzz.order_judge import judge_order
 from polysched.fuzz.subject import Subject
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import i32
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import i32
 from polysched.legality.check import check
-from polysched.legality.verdict import Verdict, VerdictKind, ViolationKind
+from polysched.legality.verdicts.verdict import Verdict, VerdictKind, ViolationKind
 from polysched.schedule.schedule import Schedule
 from tests.legality.kernels import copy_shifted, matmul, seidel
 from tests.support.kernels import prefix

@@ -10,13 +10,13 @@ DOUBLING = "polysched/codegen/subbyte/doubling.py"
 MULTIPLY_ADD = "polysched/codegen/subbyte/multiply_add.py"
 MULTISHIFT = "polysched/codegen/subbyte/multishift.py"
 CONVERSION = "polysched/codegen/subbyte/conversion.py"
-SHARED = "polysched/legality/shared_bytes.py"
-BYTES = "polysched/legality/bit_layout.py"
+SHARED = "polysched/legality/checks/shared_bytes.py"
+BYTES = "polysched/legality/checks/bit_layout.py"
 CHECK = "polysched/legality/check.py"
 STRATEGIES = ("tests/codegen/subbyte/test_strategies.py",)
 KERNELS = ("tests/codegen/subbyte/test_accesses.py",)
 PAGES = ("tests/codegen/test_memory.py",)
-THREADS = ("tests/legality/test_shared_bytes.py",)
+THREADS = ("tests/legality/checks/test_shared_bytes.py",)
 
 MUTANTS = (
     Mutant(

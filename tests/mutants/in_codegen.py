@@ -9,9 +9,9 @@ SLOTS = "polysched/codegen/slots.py"
 VALUES = "polysched/codegen/values.py"
 MEMORY = "polysched/codegen/memory.py"
 ACCESSES = "polysched/codegen/accesses.py"
-VECTORS = ("tests/codegen/test_emit.py", "tests/schedule/test_vectorize.py")
-UNROLLED = ("tests/codegen/test_expand.py", "tests/schedule/test_unroll.py")
-ACCUMULATORS = ("tests/codegen/test_registers.py", "tests/schedule/test_promote.py")
+VECTORS = ("tests/codegen/test_emit.py", "tests/schedule/primitives/test_vectorize.py")
+UNROLLED = ("tests/codegen/test_expand.py", "tests/schedule/primitives/test_unroll.py")
+ACCUMULATORS = ("tests/codegen/test_registers.py", "tests/schedule/primitives/test_promote.py")
 PLACES = ("tests/codegen/test_slots.py", *ACCUMULATORS)
 TILES = "polysched/codegen/tiles.py"
 COLUMNS = "polysched/codegen/columns.py"
@@ -67,7 +67,7 @@ MUTANTS = (
         EMIT,
         "        if low is not None and low >= 1:\n            run(",
         "        if low is not None and low >= 0:\n            run(",
-        ("tests/codegen/test_emit.py", "tests/schedule/test_split.py"),
+        ("tests/codegen/test_emit.py", "tests/schedule/primitives/test_split.py"),
     ),
     Mutant(
         "one-iteration-more",
@@ -83,7 +83,7 @@ MUTANTS = (
         EMIT,
         "mask = None if lanes is None or width is None else lanes.mask",
         "mask = None",
-        ("tests/schedule/test_promote.py::test_updates_under_conditions",),
+        ("tests/schedule/primitives/test_promote.py::test_updates_under_conditions",),
     ),
     Mutant(
         "single-bytes-under-masks",

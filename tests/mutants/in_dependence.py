@@ -4,7 +4,7 @@ from tests.mutants.mutant import Mutant
 
 RELATIONS = "polysched/dependence/memory.py"
 VALUES = "polysched/dependence/values.py"
-DECLARATIONS = "polysched/ir/declarations.py"
+DECLARATIONS = "polysched/ir/declare/declarations.py"
 TESTS = ("tests/legality/test_check.py", "tests/dependence")
 
 MUTANTS = (
@@ -22,7 +22,7 @@ MUTANTS = (
         DECLARATIONS,
         "is_free = value.dtype is not None and value.dtype.is_integer",
         "is_free = value.dtype is not None",
-        ("tests/ir/test_statements.py",),
+        ("tests/ir/declare/test_statements.py",),
     ),
     Mutant(
         "output-dropped",
@@ -86,12 +86,12 @@ MUTANTS = (
         RELATIONS,
         "may=source.access.is_data_dependent or sink.access.is_data_dependent",
         "may=source.access.is_data_dependent and sink.access.is_data_dependent",
-        ("tests/dependence", "tests/legality/test_bounds.py"),
+        ("tests/dependence", "tests/legality/checks/test_bounds.py"),
     ),
     Mutant(
         "unwritten-columns",
         "the columns of time after the first difference are forgotten",
-        "polysched/ir/tree.py",
+        "polysched/ir/core/tree.py",
         "            return (values[statement], *time_columns(body, statement))",
         "            return (values[statement], *time_columns(body, statement)[:1])",
         TESTS,
@@ -118,7 +118,7 @@ MUTANTS = (
         DECLARATIONS,
         "    if any(load.array == target.array for load in loads(right)):",
         "    if own in loads(right):",
-        ("tests/ir/test_statements.py", *TESTS),
+        ("tests/ir/declare/test_statements.py", *TESTS),
     ),
     Mutant(
         "difference-from-the-right",
@@ -126,38 +126,38 @@ MUTANTS = (
         DECLARATIONS,
         "        if right != own or value.operator is Operator.SUBTRACT:",
         "        if right != own:",
-        ("tests/ir/test_statements.py", *TESTS),
+        ("tests/ir/declare/test_statements.py", *TESTS),
     ),
     Mutant(
         "context-lost",
         "the domains of statements forget what is assumed of the parameters",
-        "polysched/ir/statements.py",
+        "polysched/ir/declare/statements.py",
         "        domain = statement.domain.intersect_params(context)",
         "        domain = statement.domain",
-        ("tests/ir/test_statements.py", "tests/legality/test_bounds.py"),
+        ("tests/ir/declare/test_statements.py", "tests/legality/checks/test_bounds.py"),
     ),
     Mutant(
         "values-beyond-their-range",
         "<= for <: a subscript read from an array may be the upper end of its range",
-        "polysched/ir/data_dependent.py",
+        "polysched/ir/core/data_dependent.py",
         "to_set(value < upper, space)",
         "to_set(value <= upper, space)",
-        ("tests/ir/test_data_dependent.py", "tests/legality/test_bounds.py"),
+        ("tests/ir/core/test_data_dependent.py", "tests/legality/checks/test_bounds.py"),
     ),
     Mutant(
         "values-unchecked-above",
         "<= for <: a call accepts the upper end of a range of values",
-        "polysched/ir/value_range.py",
+        "polysched/ir/semantics/value_range.py",
         "int(values.max()) < upper)",
         "int(values.max()) <= upper)",
-        ("tests/ir/test_value_range.py", "tests/runtime/test_kernel.py"),
+        ("tests/ir/semantics/test_value_range.py", "tests/runtime/test_kernel.py"),
     ),
     Mutant(
         "modulo-as-division",
         "the remainder in a subscript is taken for the quotient",
-        "polysched/ir/affine.py",
+        "polysched/ir/expr/affine.py",
         "            return left.mod_val(value)",
         "            return left.scale_down_val(value).floor()",
-        ("tests/ir/test_affine.py",),
+        ("tests/ir/expr/test_affine.py",),
     ),
 )

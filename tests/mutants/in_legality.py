@@ -2,15 +2,15 @@
 
 from tests.mutants.mutant import Mutant
 
-ORDER = "polysched/legality/order.py"
+ORDER = "polysched/legality/checks/order.py"
 CHECK = "polysched/legality/check.py"
-BOUNDS = "polysched/legality/bounds.py"
-ONCE = "polysched/legality/once.py"
-STORAGE = "polysched/legality/storage.py"
-LIFETIME = "polysched/schedule/lifetime.py"
-ORDER_TESTS = ("tests/legality/test_order.py", "tests/legality/test_check.py")
-CONTRACT_TESTS = "tests/schedule/test_fold_storage.py"
-STORAGE_TESTS = ("tests/legality/test_storage.py", "tests/legality/test_check.py")
+BOUNDS = "polysched/legality/checks/bounds.py"
+ONCE = "polysched/legality/checks/once.py"
+STORAGE = "polysched/legality/checks/storage.py"
+LIFETIME = "polysched/schedule/buffers/lifetime.py"
+ORDER_TESTS = ("tests/legality/checks/test_order.py", "tests/legality/test_check.py")
+CONTRACT_TESTS = "tests/schedule/primitives/test_fold_storage.py"
+STORAGE_TESTS = ("tests/legality/checks/test_storage.py", "tests/legality/test_check.py")
 
 MUTANTS = (
     Mutant(
@@ -27,7 +27,7 @@ MUTANTS = (
         ORDER,
         "if loop.kind in _AT_ONCE:",
         "if loop.kind is LoopKind.VECTOR:",
-        ("tests/legality/test_order.py", "tests/schedule/test_parallel.py"),
+        ("tests/legality/checks/test_order.py", "tests/schedule/primitives/test_parallel.py"),
     ),
     Mutant(
         "threads-read-first",
@@ -35,7 +35,7 @@ MUTANTS = (
         ORDER,
         "if loop.kind is LoopKind.PARALLEL or not pairs.reads_first:",
         "if not pairs.reads_first:",
-        ("tests/legality/test_order.py", "tests/schedule/test_parallel.py"),
+        ("tests/legality/checks/test_order.py", "tests/schedule/primitives/test_parallel.py"),
     ),
     Mutant(
         "flow-reads-first",
@@ -91,7 +91,7 @@ MUTANTS = (
         ORDER,
         "united[key] = replace(pairs, relation=relation)",
         "united[key] = pairs",
-        ("tests/legality/test_order.py", "tests/legality/test_repairs.py"),
+        ("tests/legality/checks/test_order.py", "tests/legality/repairs/test_search.py"),
     ),
     Mutant(
         "quota-is-legal",
@@ -123,7 +123,7 @@ MUTANTS = (
         CHECK,
         "        or bounds_violation(program, _changed_statements(program))\n",
         "",
-        ("tests/legality/test_check.py", "tests/legality/test_bounds.py"),
+        ("tests/legality/test_check.py", "tests/legality/checks/test_bounds.py"),
     ),
     Mutant(
         "once-forgotten",
@@ -131,7 +131,7 @@ MUTANTS = (
         CHECK,
         "        once_violation(program, tree)\n        or order",
         "        None\n        or order",
-        ("tests/legality/test_check.py", "tests/legality/test_once.py"),
+        ("tests/legality/test_check.py", "tests/legality/checks/test_once.py"),
     ),
     Mutant(
         "guilty-without-storage",
@@ -147,15 +147,15 @@ MUTANTS = (
         BOUNDS,
         "in enumerate(statement.accesses):\n            array =",
         "in enumerate(statement.accesses[:1]):\n            array =",
-        ("tests/legality/test_bounds.py",),
+        ("tests/legality/checks/test_bounds.py",),
     ),
     Mutant(
         "last-element-plus-one",
         "<= for <: the element behind the last one counts as inside",
-        "polysched/ir/kernel.py",
+        "polysched/ir/core/kernel.py",
         "intersect(zero.le_set(index)).intersect(index.lt_set(extent))",
         "intersect(zero.le_set(index)).intersect(index.le_set(extent))",
-        ("tests/legality/test_bounds.py",),
+        ("tests/legality/checks/test_bounds.py",),
     ),
     Mutant(
         "undefined-outputs",
@@ -163,7 +163,7 @@ MUTANTS = (
         BOUNDS,
         "role not in (Role.OUTPUT, Role.TEMPORARY)",
         "role is not Role.TEMPORARY",
-        ("tests/legality/test_bounds.py",),
+        ("tests/legality/checks/test_bounds.py",),
     ),
     Mutant(
         "may-writes-define",
@@ -171,7 +171,7 @@ MUTANTS = (
         BOUNDS,
         "is DependenceKind.FLOW and not dependence.may\n",
         "is DependenceKind.FLOW\n",
-        ("tests/legality/test_bounds.py",),
+        ("tests/legality/checks/test_bounds.py",),
     ),
     Mutant(
         "collisions-accepted",
@@ -179,7 +179,7 @@ MUTANTS = (
         ONCE,
         "    if times.is_injective():",
         "    if times.is_single_valued():",
-        ("tests/legality/test_once.py",),
+        ("tests/legality/checks/test_once.py",),
     ),
     Mutant(
         "lost-instances-accepted",
@@ -187,7 +187,7 @@ MUTANTS = (
         ONCE,
         "    if not lost.is_empty():\n",
         "    if added.is_equal(lost) and not lost.is_empty():\n",
-        ("tests/legality/test_once.py",),
+        ("tests/legality/checks/test_once.py",),
     ),
     Mutant(
         "two-tiles-accepted",
@@ -235,7 +235,7 @@ MUTANTS = (
         STORAGE,
         "    yield from interrupted(program, tree, array, life.position.around if life else ())\n",
         "",
-        ("tests/legality/test_interruption.py",),
+        ("tests/legality/checks/test_interruption.py",),
     ),
     Mutant(
         "interrupted-where-tiles-share-memory",
@@ -244,7 +244,7 @@ MUTANTS = (
         "    yield from interrupted(program, tree, array, life.position.around if life else ())\n",
         "    if life and not life.is_contiguous:\n"
         "        yield from interrupted(program, tree, array, life.position.around)\n",
-        ("tests/legality/test_interruption.py",),
+        ("tests/legality/checks/test_interruption.py",),
     ),
     Mutant(
         "unfed-reads",
@@ -260,7 +260,7 @@ MUTANTS = (
         STORAGE,
         "    return pairs.subtract(elements[0].apply_range(elements[1].reverse()))\n",
         "    return pairs.subtract(pairs)\n",
-        (*STORAGE_TESTS, "tests/schedule/test_pack.py"),
+        (*STORAGE_TESTS, "tests/schedule/primitives/test_pack.py"),
     ),
     Mutant(
         "copies-of-what-is-written",
@@ -273,7 +273,7 @@ MUTANTS = (
     Mutant(
         "meaning-outlives-its-references",
         "what a folded array means is trusted after its references have changed",
-        "polysched/schedule/elements.py",
+        "polysched/schedule/buffers/elements.py",
         "    return known if is_complete else None\n",
         "    return known\n",
         (CONTRACT_TESTS,),
@@ -281,7 +281,7 @@ MUTANTS = (
     Mutant(
         "slots-are-elements",
         "what a buffer holds of a folded array is taken for elements",
-        "polysched/schedule/elements.py",
+        "polysched/schedule/buffers/elements.py",
         "        if any(d.storage and d.array == array.name for d in program.dependences):\n"
         "            return None\n",
         "",
@@ -301,7 +301,7 @@ MUTANTS = (
         LIFETIME,
         "        pairs = pairs.intersect(source.eq_map(sink))\n",
         "        pass\n",
-        (*STORAGE_TESTS, "tests/schedule/test_lifetime.py"),
+        (*STORAGE_TESTS, "tests/schedule/buffers/test_lifetime.py"),
     ),
     Mutant(
         "literals-of-each-statement",
@@ -309,7 +309,7 @@ MUTANTS = (
         LIFETIME,
         "return len(least_values) < 2 and least_values == greatest_values and",
         "return least_values == greatest_values and",
-        ("tests/schedule/test_lifetime.py",),
+        ("tests/schedule/buffers/test_lifetime.py",),
     ),
     Mutant(
         "literals-of-the-least",
@@ -317,7 +317,7 @@ MUTANTS = (
         LIFETIME,
         "least_values == greatest_values and None not in least_values",
         "None not in least_values",
-        ("tests/schedule/test_lifetime.py", *STORAGE_TESTS),
+        ("tests/schedule/buffers/test_lifetime.py", *STORAGE_TESTS),
     ),
     Mutant(
         "tiles-of-each-statement",
@@ -325,7 +325,7 @@ MUTANTS = (
         LIFETIME,
         "    return held is None or bool(held.is_single_valued())",
         "    return True",
-        (*STORAGE_TESTS, "tests/schedule/test_lifetime.py"),
+        (*STORAGE_TESTS, "tests/schedule/buffers/test_lifetime.py"),
     ),
     Mutant(
         "condition-not-verified",

@@ -2,22 +2,22 @@
 
 from tests.mutants.mutant import Mutant
 
-COVERAGE = "polysched/loops/coverage.py"
-LINEAR = "polysched/ir/linear.py"
-EXECUTION = "polysched/loops/execution.py"
-SEPARATION = "polysched/loops/separation.py"
-FULL_RANGES = "polysched/loops/full_ranges.py"
-FULL_RANGES_TESTS = ("tests/loops/test_full_ranges.py",)
-SCANNED_TESTS = ("tests/loops/test_scanning.py",)
-SEPARATED = ("tests/loops/test_separation.py",)
-GENERATE_TESTS = ("tests/loops/test_generate.py", "tests/schedule/test_split.py")
-GUARDED_TESTS = ("tests/loops/test_guarded.py",)
+COVERAGE = "polysched/loops/analysis/coverage.py"
+LINEAR = "polysched/ir/expr/linear.py"
+EXECUTION = "polysched/loops/interpret/execution.py"
+SEPARATION = "polysched/loops/isl_ast/separation.py"
+FULL_RANGES = "polysched/loops/scan/full_ranges.py"
+FULL_RANGES_TESTS = ("tests/loops/scan/test_full_ranges.py",)
+SCANNED_TESTS = ("tests/loops/scan/test_scanning.py",)
+SEPARATED = ("tests/loops/isl_ast/test_separation.py",)
+GENERATE_TESTS = ("tests/loops/test_generate.py", "tests/schedule/primitives/test_split.py")
+GUARDED_TESTS = ("tests/loops/isl_ast/test_guarded.py",)
 
 MUTANTS = (
     Mutant(
         "guard-forgotten",
         "the last way runs an assignment without its condition",
-        "polysched/loops/guarded.py",
+        "polysched/loops/isl_ast/guarded.py",
         "        return assign if condition == Constant(True) else If(condition, assign)",
         "        return assign",
         GUARDED_TESTS,
@@ -25,7 +25,7 @@ MUTANTS = (
     Mutant(
         "guarded-loop-one-short",
         "the loops of the last way end one iteration early",
-        "polysched/loops/guarded.py",
+        "polysched/loops/isl_ast/guarded.py",
         "reduce(minimum, lowers), reduce(maximum, uppers) + 1",
         "reduce(minimum, lowers), reduce(maximum, uppers)",
         GUARDED_TESTS,
@@ -33,7 +33,7 @@ MUTANTS = (
     Mutant(
         "bounds-of-all-statements",
         "a loop of the last way ends where the first of its statements does",
-        "polysched/loops/guarded.py",
+        "polysched/loops/isl_ast/guarded.py",
         "reduce(maximum, uppers) + 1",
         "reduce(minimum, uppers) + 1",
         GUARDED_TESTS,
@@ -41,7 +41,7 @@ MUTANTS = (
     Mutant(
         "last-iteration-lost",
         "< for <=: isl's loops end one iteration early",
-        "polysched/loops/reader.py",
+        "polysched/loops/isl_ast/reader.py",
         "            return bound + 1",
         "            return bound",
         GENERATE_TESTS,
@@ -52,7 +52,7 @@ MUTANTS = (
         COVERAGE,
         "    if not ran.is_equal(domain):",
         "    if not domain.is_subset(ran):",
-        ("tests/loops/test_coverage.py",),
+        ("tests/loops/analysis/test_coverage.py",),
     ),
     Mutant(
         "repeated-instances-accepted",
@@ -60,7 +60,7 @@ MUTANTS = (
         COVERAGE,
         "        if not instances.is_injective():",
         "        if not instances.is_single_valued():",
-        ("tests/loops/test_coverage.py",),
+        ("tests/loops/analysis/test_coverage.py",),
     ),
     Mutant(
         "second-copies-accepted",
@@ -68,23 +68,23 @@ MUTANTS = (
         COVERAGE,
         "        if not both.is_empty():",
         "        if both.is_equal(image) and both.is_empty():",
-        ("tests/loops/test_coverage.py",),
+        ("tests/loops/analysis/test_coverage.py",),
     ),
     Mutant(
         "steps-not-read-back",
         "the step of a loop is forgotten when it is read back",
-        "polysched/loops/conditions.py",
+        "polysched/loops/analysis/conditions.py",
         "return ends if loop.step == 1 else (",
         "return ends if loop.step >= 1 else (",
-        ("tests/loops/test_coverage.py",),
+        ("tests/loops/analysis/test_coverage.py",),
     ),
     Mutant(
         "else-under-the-same-mask",
         "the lanes of an else branch are those of the then branch",
-        "polysched/loops/lanes.py",
+        "polysched/loops/analysis/lanes.py",
         "result += _collected(loop, otherwise, (*mask, inverse))",
         "result += _collected(loop, otherwise, (*mask, condition))",
-        ("tests/loops/test_lanes.py", "tests/loops/test_interpreter.py"),
+        ("tests/loops/analysis/test_lanes.py", "tests/loops/interpret/test_interpreter.py"),
     ),
     Mutant(
         "implied-by-more-than-is-known",
@@ -105,7 +105,7 @@ MUTANTS = (
     Mutant(
         "blocks-begin-early",
         "blocks begin where tiles that reach beyond them would have something to do",
-        "polysched/loops/ranges.py",
+        "polysched/loops/scan/ranges.py",
         "*(one.constant + limit for limit in limits)",
         "*(one.constant + limit for limit in limits[1:])",
         SCANNED_TESTS,
@@ -113,18 +113,18 @@ MUTANTS = (
     Mutant(
         "vectors-split",
         "isl may cut a vector loop with holes into several, whose lanes do not run together",
-        "polysched/loops/schedule_tree.py",
+        "polysched/loops/isl_ast/schedule_tree.py",
         "    if nest.loops[-1].kind is LoopKind.VECTOR:",
         "    if nest.loops[-1].kind is LoopKind.UNROLLED:",
-        ("tests/schedule/test_vectorize.py::test_lanes_with_a_hole_run_together",),
+        ("tests/schedule/primitives/test_vectorize.py::test_lanes_with_a_hole_run_together",),
     ),
     Mutant(
         "lifetimes-apart",
         "parts of a lifetime that may be one iteration's are taken to be of different ones",
-        "polysched/loops/lifetimes.py",
+        "polysched/loops/analysis/lifetimes.py",
         "if (low is not None and low > 0) or (high is not None and high < 0):",
         "if (low is not None and low >= 0) or (high is not None and high <= 0):",
-        ("tests/loops/test_lifetimes.py",),
+        ("tests/loops/analysis/test_lifetimes.py",),
     ),
     Mutant(
         "minimum-too-early",
@@ -132,7 +132,7 @@ MUTANTS = (
         LINEAR,
         "    if high is not None and high <= 0:\n        return left if",
         "    if high is not None and high <= 1:\n        return left if",
-        ("tests/ir/test_linear.py",),
+        ("tests/ir/expr/test_linear.py",),
     ),
     Mutant(
         "less-or-equal-decided",
@@ -140,15 +140,15 @@ MUTANTS = (
         LINEAR,
         "verdict = _decide(high is not None and high < 0, low is not None and low >= 0)",
         "verdict = _decide(high is not None and high <= 0, low is not None and low >= 0)",
-        ("tests/ir/test_linear.py",),
+        ("tests/ir/expr/test_linear.py",),
     ),
     Mutant(
         "last-value-unknown",
         "a loop's variable is taken to stop one short of its last value",
-        "polysched/loops/nodes.py",
+        "polysched/loops/ir/nodes.py",
         "return low, None if high is None else high - 1",
         "return low, None if high is None else high - 2",
-        ("tests/loops/test_nodes.py",),
+        ("tests/loops/ir/test_nodes.py",),
     ),
     Mutant(
         "floor-of-a-sum",
@@ -156,7 +156,7 @@ MUTANTS = (
         LINEAR,
         "low // divisor == high // divisor:",
         "low // divisor == (high - 1) // divisor:",
-        ("tests/ir/test_linear.py",),
+        ("tests/ir/expr/test_linear.py",),
     ),
     Mutant(
         "lanes-in-turn",
@@ -167,15 +167,15 @@ MUTANTS = (
         "            for lane in active:\n"
         "                assignment.write(lane, assignment.evaluate(lane))\n"
         "            active = evaluated = []",
-        ("tests/loops/test_interpreter.py",),
+        ("tests/loops/interpret/test_interpreter.py",),
     ),
     Mutant(
         "contributions-repeat",
         "the last-writer run does not notice a contribution that comes twice",
-        "polysched/loops/sources.py",
+        "polysched/loops/verify/sources.py",
         "                if there & added:",
         "                if there == added == frozenset():",
-        ("tests/loops/test_sources.py",),
+        ("tests/loops/verify/test_sources.py",),
     ),
     Mutant(
         "full-where-all-are-full",
@@ -212,10 +212,10 @@ MUTANTS = (
     Mutant(
         "boxes-too-tight",
         "a lower bound is rounded down from a number one too large: a point is lost",
-        "polysched/loops/inequalities.py",
+        "polysched/loops/scan/inequalities.py",
         "low = max(low, -(rest // coefficient))",
         "low = max(low, 1 - rest // coefficient)",
-        ("tests/loops/test_inequalities.py",),
+        ("tests/loops/scan/test_inequalities.py",),
     ),
     Mutant(
         "demands-seen-alone",
@@ -236,7 +236,7 @@ MUTANTS = (
     Mutant(
         "scanned-order",
         "of two branches the second one runs where the first one does",
-        "polysched/loops/scanned_place.py",
+        "polysched/loops/scan/scanned_context.py",
         "made.append(If(condition, body, otherwise))",
         "made.append(If(condition, body if otherwise is None else otherwise, otherwise))",
         SCANNED_TESTS,

@@ -2,12 +2,12 @@
 
 from tests.mutants.mutant import Mutant
 
-ALIKE = "polysched/dependence/alike.py"
+ALIKE = "polysched/dependence/equivalence.py"
 TABLE = "polysched/dependence/table.py"
 MEMORY = "polysched/dependence/memory.py"
-REPETITION = "polysched/loops/repetition.py"
+REPETITION = "polysched/loops/isl_ast/repetition.py"
 TABLE_TESTS = ("tests/dependence/test_table.py",)
-REPETITION_TESTS = ("tests/loops/test_repetition.py",)
+REPETITION_TESTS = ("tests/loops/isl_ast/test_repetition.py",)
 
 MUTANTS = (
     Mutant(
@@ -69,7 +69,7 @@ MUTANTS = (
     Mutant(
         "repeated-backwards",
         "neighbors that run alike run in the opposite order",
-        "polysched/loops/reader.py",
+        "polysched/loops/isl_ast/reader.py",
         "for member in what.members]",
         "for member in reversed(what.members)]",
         REPETITION_TESTS,
@@ -85,17 +85,17 @@ MUTANTS = (
     Mutant(
         "bounds-of-one-array",
         "an access inside one array stands for the same access to a smaller one",
-        "polysched/legality/bounds.py",
+        "polysched/legality/checks/bounds.py",
         "by_position(statement, access), array.shape, array.tile)",
         "by_position(statement, access))",
-        ("tests/legality/test_bounds.py",),
+        ("tests/legality/checks/test_bounds.py",),
     ),
     Mutant(
         "each-stage-has-the-time",
         "a call within a call begins with all of the time",
-        "polysched/ir/budget.py",
+        "polysched/ir/isl/budget.py",
         "    if _END.get() is not None:\n        yield\n        return\n",
         "",
-        ("tests/ir/test_budget.py", "tests/test_lower.py"),
+        ("tests/ir/isl/test_budget.py", "tests/test_lower.py"),
     ),
 )

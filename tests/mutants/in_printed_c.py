@@ -2,12 +2,12 @@
 
 from tests.mutants.mutant import Mutant
 
-C = "polysched/loops/c.py"
-EXPRESSIONS = "polysched/loops/c_expressions.py"
-HELPERS = "polysched/loops/c_helpers.py"
-C_TESTS = ("tests/loops/test_c.py",)
-EXPRESSION_TESTS = ("tests/loops/test_c_expressions.py",)
-HELPER_TESTS = ("tests/loops/test_c_helpers.py",)
+C = "polysched/loops/printers/c.py"
+EXPRESSIONS = "polysched/loops/printers/c_expressions.py"
+HELPERS = "polysched/loops/printers/c_helpers.py"
+C_TESTS = ("tests/loops/printers/test_c.py",)
+EXPRESSION_TESTS = ("tests/loops/printers/test_c_expressions.py",)
+HELPER_TESTS = ("tests/loops/printers/test_c_helpers.py",)
 
 MUTANTS = (
     Mutant(

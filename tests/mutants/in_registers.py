@@ -9,7 +9,7 @@ ACCESSES = "polysched/codegen/accesses.py"
 PLACES = (
     "tests/codegen/test_slots.py",
     "tests/codegen/test_registers.py",
-    "tests/schedule/test_promote.py",
+    "tests/schedule/primitives/test_promote.py",
 )
 CLEAR = ("tests/codegen/test_clearance.py",)
 OVERLAPS = ("tests/codegen/test_neighbors.py",)

@@ -2,19 +2,19 @@
 
 from tests.mutants.mutant import Mutant
 
-REPAIR = "polysched/legality/repair.py"
-REPAIRS = "polysched/legality/repairs.py"
-SKEW = "polysched/legality/repair_skew.py"
-SHIFT = "polysched/legality/repair_shift.py"
-ORDER = "polysched/legality/repair_order.py"
-VECTOR = "polysched/legality/repair_vector.py"
-STORAGE = "polysched/legality/repair_storage.py"
-COPIES = "polysched/legality/repair_copies.py"
-SKEW_TESTS = ("tests/legality/test_repair_skew.py",)
-SHIFT_TESTS = ("tests/legality/test_repair_shift.py",)
-ORDER_TESTS = ("tests/legality/test_repair_order.py",)
-STORAGE_TESTS = ("tests/legality/test_repair_storage.py",)
-COPIES_TESTS = ("tests/legality/test_repair_copies.py",)
+REPAIR = "polysched/legality/repairs/repair.py"
+REPAIRS = "polysched/legality/repairs/search.py"
+SKEW = "polysched/legality/repairs/repair_skew.py"
+SHIFT = "polysched/legality/repairs/repair_shift.py"
+ORDER = "polysched/legality/repairs/repair_order.py"
+VECTOR = "polysched/legality/repairs/repair_vector.py"
+STORAGE = "polysched/legality/repairs/repair_storage.py"
+COPIES = "polysched/legality/repairs/repair_copies.py"
+SKEW_TESTS = ("tests/legality/repairs/test_repair_skew.py",)
+SHIFT_TESTS = ("tests/legality/repairs/test_repair_shift.py",)
+ORDER_TESTS = ("tests/legality/repairs/test_repair_order.py",)
+STORAGE_TESTS = ("tests/legality/repairs/test_repair_storage.py",)
+COPIES_TESTS = ("tests/legality/repairs/test_repair_copies.py",)
 
 MUTANTS = (
     Mutant(
@@ -23,7 +23,7 @@ MUTANTS = (
         REPAIRS,
         "_keeps_order(changed.program) and check(changed, quota=QUESTION_QUOTA).is_legal:",
         "_keeps_order(changed.program):",
-        ("tests/legality/test_repairs.py", *STORAGE_TESTS),
+        ("tests/legality/repairs/test_search.py", *STORAGE_TESTS),
     ),
     Mutant(
         "repair-in-addition",
@@ -31,7 +31,7 @@ MUTANTS = (
         REPAIR,
         "return _replayed(changed, schedule, first + edit.removed)",
         "return _replayed(changed, schedule, first)",
-        ("tests/legality/test_repair.py",),
+        ("tests/legality/repairs/test_repair.py",),
     ),
     Mutant(
         "repair-beyond-its-limit",
@@ -39,7 +39,7 @@ MUTANTS = (
         REPAIRS,
         "in strategies:\n        if len(complete) >= limit or not next(budget, False):",
         "in strategies:\n        if not next(budget, False):",
-        ("tests/legality/test_repairs.py",),
+        ("tests/legality/repairs/test_search.py",),
     ),
     Mutant(
         "skew-not-the-smallest",
@@ -111,7 +111,7 @@ MUTANTS = (
         VECTOR,
         "for shift in range(1, step.lanes.bit_length() - 1)",
         "for shift in range(2, step.lanes.bit_length() - 1)",
-        ("tests/legality/test_repair_vector.py",),
+        ("tests/legality/repairs/test_repair_vector.py",),
     ),
     Mutant(
         "illegal-parts-become-vectors",
@@ -119,7 +119,7 @@ MUTANTS = (
         VECTOR,
         "        if keeps(executed(changed.tree), demanded(changed.dependences)):",
         "        if changed.tree:",
-        ("tests/legality/test_repair_vector.py",),
+        ("tests/legality/repairs/test_repair_vector.py",),
     ),
     Mutant(
         "one-slot-skipped",

@@ -2,14 +2,14 @@
 
 from tests.mutants.mutant import Mutant
 
-PROMOTE = "polysched/schedule/promote.py"
-FOOTPRINT = "polysched/schedule/footprint.py"
-TRANSLATION = "polysched/schedule/translation.py"
-PLACEMENT = "polysched/schedule/placement.py"
-DIGITS = "polysched/schedule/delinearize.py"
-LOWEST = "polysched/schedule/lowest.py"
-LOWEST_TESTS = ("tests/schedule/test_lowest.py",)
-PROMOTE_TESTS = ("tests/schedule/test_promote.py",)
+PROMOTE = "polysched/schedule/primitives/promote.py"
+FOOTPRINT = "polysched/schedule/buffers/footprint.py"
+TRANSLATION = "polysched/schedule/buffers/translation.py"
+PLACEMENT = "polysched/schedule/buffers/placement.py"
+DIGITS = "polysched/schedule/buffers/delinearize.py"
+LOWEST = "polysched/schedule/buffers/lowest.py"
+LOWEST_TESTS = ("tests/schedule/buffers/test_lowest.py",)
+PROMOTE_TESTS = ("tests/schedule/primitives/test_promote.py",)
 
 MUTANTS = (
     Mutant(
@@ -18,7 +18,7 @@ MUTANTS = (
         PROMOTE,
         "if plan.array.role in (Role.OUTPUT, Role.INOUT):",
         "if plan.array.role is Role.OUTPUT:",
-        ("tests/schedule/test_promote.py::test_updates_under_conditions",),
+        ("tests/schedule/primitives/test_promote.py::test_updates_under_conditions",),
     ),
     Mutant(
         "stale-copy-in",
@@ -27,7 +27,7 @@ MUTANTS = (
         "fresh = inside.subtract(foreign)",
         "fresh = inside",
         (
-            "tests/schedule/test_promote.py::test_a_value_that_another_tile_overwrites_must_come_from_there",
+            "tests/schedule/primitives/test_promote.py::test_a_value_that_another_tile_overwrites_must_come_from_there",
         ),
     ),
     Mutant(
@@ -45,7 +45,7 @@ MUTANTS = (
         "                and not dependence.reorderable\n",
         "",
         (
-            "tests/schedule/test_promote.py::test_every_update_that_may_come_first_finds_the_old_value",
+            "tests/schedule/primitives/test_promote.py::test_every_update_that_may_come_first_finds_the_old_value",
         ),
     ),
     Mutant(
@@ -54,7 +54,7 @@ MUTANTS = (
         PROMOTE,
         "outside = _leaving_tile(plan, flow).domain()",
         "outside = flow.relation.subtract(_leaving_tile(plan, flow)).domain()",
-        ("tests/schedule/test_promote.py::test_block_and_in_it_registers",),
+        ("tests/schedule/primitives/test_promote.py::test_block_and_in_it_registers",),
     ),
     Mutant(
         "outside-forgotten",
@@ -63,7 +63,7 @@ MUTANTS = (
         "            outside = _at_copy(plan, outside, copy_in, copy_out, source=False)\n"
         "        result.append(outside)",
         "            outside = _at_copy(plan, outside, copy_in, copy_out, source=False)",
-        ("tests/schedule/test_pack.py::test_packed_array_packed_again",),
+        ("tests/schedule/primitives/test_pack.py::test_packed_array_packed_again",),
     ),
     Mutant(
         "wrong-copy",
@@ -72,7 +72,7 @@ MUTANTS = (
         "    copy = copy_in if end.position else copy_out",
         "    copy = copy_out if source else copy_in",
         (
-            "tests/schedule/test_pack.py::test_the_array_must_not_be_written_before_its_tile_is_copied",
+            "tests/schedule/primitives/test_pack.py::test_the_array_must_not_be_written_before_its_tile_is_copied",
         ),
     ),
     Mutant(
@@ -81,7 +81,7 @@ MUTANTS = (
         TRANSLATION,
         "        if copy_out is not None and not is_read:",
         "        if copy_out is not None and is_read:",
-        ("tests/schedule/test_promote.py::test_initialisation_inside",),
+        ("tests/schedule/primitives/test_promote.py::test_initialisation_inside",),
     ),
     Mutant(
         "copies-in-too-late",
@@ -90,7 +90,7 @@ MUTANTS = (
         "            relation = named_copy(redirect, copy_in).reverse()\n",
         "            relation = named_copy(redirect, copy_in).reverse()\n"
         "            if is_read:\n                continue\n",
-        ("tests/schedule/test_pack.py", *PROMOTE_TESTS),
+        ("tests/schedule/primitives/test_pack.py", *PROMOTE_TESTS),
     ),
     Mutant(
         "partial-results-unstarted",
@@ -98,7 +98,7 @@ MUTANTS = (
         TRANSLATION,
         "added.append(Dependence(kind, name, start, reference, relation, may=may))",
         "assert (kind, start) != (may, relation)",
-        ("tests/schedule/test_rfactor.py",),
+        ("tests/schedule/primitives/test_rfactor.py",),
     ),
     Mutant(
         "partial-results-used-early",
@@ -106,7 +106,7 @@ MUTANTS = (
         TRANSLATION,
         "name, reference, use, relation, may=may))",
         "name, reference, use, relation.subtract(relation), may=may))",
-        ("tests/schedule/test_rfactor.py",),
+        ("tests/schedule/primitives/test_rfactor.py",),
     ),
     Mutant(
         "buffer-too-small",
@@ -114,55 +114,55 @@ MUTANTS = (
         FOOTPRINT,
         "        return Constant(highest + 1)",
         "        return Constant(highest)",
-        ("tests/schedule/test_pack.py", *PROMOTE_TESTS),
+        ("tests/schedule/primitives/test_pack.py", *PROMOTE_TESTS),
     ),
     Mutant(
         "neutral-product",
         "a product starts from 0",
-        "polysched/ir/neutral.py",
+        "polysched/ir/expr/neutral.py",
         "            return 1.0 if dtype.is_float else 1",
         "            return 0.0 if dtype.is_float else 0",
-        ("tests/ir/test_neutral.py", "tests/loops/test_sources.py"),
+        ("tests/ir/expr/test_neutral.py", "tests/loops/verify/test_sources.py"),
     ),
     Mutant(
         "neutral-maximum",
         "a maximum of floats starts from 0",
-        "polysched/ir/neutral.py",
+        "polysched/ir/expr/neutral.py",
         "            return -math.inf if dtype.is_float else _lowest(dtype)",
         "            return 0.0 if dtype.is_float else _lowest(dtype)",
-        ("tests/ir/test_neutral.py", "tests/loops/test_sources.py"),
+        ("tests/ir/expr/test_neutral.py", "tests/loops/verify/test_sources.py"),
     ),
     Mutant(
         "split-upwards",
         "ceil for floor: the chunks of a split begin one iteration early",
-        "polysched/schedule/split.py",
+        "polysched/schedule/primitives/split.py",
         "value.scale_down_val(by).floor()",
         "value.scale_down_val(by).ceil()",
-        ("tests/schedule/test_split.py",),
+        ("tests/schedule/primitives/test_split.py",),
     ),
     Mutant(
         "collapse-overlaps",
         "one less than the inner extent: the pairs of a collapsed loop meet",
-        "polysched/schedule/collapse.py",
+        "polysched/schedule/primitives/collapse.py",
         "    extent = highest - lowest + 1",
         "    extent = highest - lowest",
-        ("tests/schedule/test_collapse.py",),
+        ("tests/schedule/primitives/test_collapse.py",),
     ),
     Mutant(
         "skew-the-other-way",
         "a skewed loop is hurried, not delayed",
-        "polysched/schedule/skew.py",
+        "polysched/schedule/primitives/skew.py",
         "value.add(outer.values[name].scale_val(factor))",
         "value.sub(outer.values[name].scale_val(factor))",
-        ("tests/schedule/test_skew.py",),
+        ("tests/schedule/primitives/test_skew.py",),
     ),
     Mutant(
         "fused-backwards",
         "the second of two fused bodies runs first",
-        "polysched/schedule/fuse.py",
+        "polysched/schedule/primitives/fuse.py",
         "sequence([first.body, second.body])",
         "sequence([second.body, first.body])",
-        ("tests/schedule/test_fuse.py",),
+        ("tests/schedule/primitives/test_fuse.py",),
     ),
     Mutant(
         "computed-at-the-last-use",
@@ -170,7 +170,7 @@ MUTANTS = (
         PLACEMENT,
         "isl.PwMultiAff.from_map(uses.lexmin().coalesce())",
         "isl.PwMultiAff.from_map(uses.lexmax().coalesce())",
-        ("tests/schedule/test_compute_at.py",),
+        ("tests/schedule/primitives/test_compute_at.py",),
     ),
     Mutant(
         "first-as-declared",
@@ -178,7 +178,10 @@ MUTANTS = (
         PLACEMENT,
         "        if not flow.relation.intersect(earlier).is_empty():\n            return None\n",
         "        del earlier\n",
-        ("tests/schedule/test_placement.py", "tests/schedule/test_compute_at.py"),
+        (
+            "tests/schedule/buffers/test_placement.py",
+            "tests/schedule/primitives/test_compute_at.py",
+        ),
     ),
     Mutant(
         "digits-that-run-over",
@@ -186,7 +189,7 @@ MUTANTS = (
         DIGITS,
         "if high - low >= stride:",
         "if high - low > stride:",
-        ("tests/schedule/test_delinearize.py",),
+        ("tests/schedule/buffers/test_delinearize.py",),
     ),
     Mutant(
         "digits-of-each-statement",
@@ -195,7 +198,7 @@ MUTANTS = (
         "        low += min(least for least, _ in known)\n"
         "        high += max(greatest for _, greatest in known)\n",
         "        low, high = low + known[0][0], high + known[0][1]\n",
-        ("tests/schedule/test_delinearize.py",),
+        ("tests/schedule/buffers/test_delinearize.py",),
     ),
     Mutant(
         "digits-of-two-indices",
@@ -203,7 +206,7 @@ MUTANTS = (
         DIGITS,
         "if len(support) != 1 or not",
         "if not support or not",
-        ("tests/schedule/test_delinearize.py",),
+        ("tests/schedule/buffers/test_delinearize.py",),
     ),
     Mutant(
         "least-outside-the-domain",
@@ -232,57 +235,57 @@ MUTANTS = (
     Mutant(
         "one-tile-is-another",
         "pairs in one tile count as pairs of two tiles",
-        "polysched/schedule/buffering.py",
+        "polysched/schedule/buffers/buffering.py",
         "        return dependence.relation.subtract(self.same_tile(dependence))",
         "        return dependence.relation",
-        ("tests/schedule/test_buffering.py",),
+        ("tests/schedule/buffers/test_buffering.py",),
     ),
     Mutant(
         "runs-joined",
         "the first value of one run and the last of another make the length of a run",
-        "polysched/schedule/program.py",
+        "polysched/schedule/core/program.py",
         "        iteration = iteration.intersect(_where(column, int(value.to_python())))\n",
         "",
-        ("tests/schedule/test_unroll.py", "tests/schedule/test_lifetime.py"),
+        ("tests/schedule/primitives/test_unroll.py", "tests/schedule/buffers/test_lifetime.py"),
     ),
     Mutant(
         "copies-of-copies",
         "what is recomputed twice forgets which declared instances it stands for",
-        "polysched/schedule/recompute.py",
+        "polysched/schedule/buffers/recompute.py",
         "if name in program.recomputed\n",
         "if name in ()\n",
-        ("tests/schedule/test_recompute.py",),
+        ("tests/schedule/buffers/test_recompute.py",),
     ),
     Mutant(
         "shared-values-privatized",
         "values that iterations share are taken for their own",
-        "polysched/schedule/privatize.py",
+        "polysched/schedule/primitives/privatize.py",
         "            relation = relation.subtract(plan.same_tile(flow))",
         "            relation = relation.subtract(relation)",
-        ("tests/schedule/test_privatize.py",),
+        ("tests/schedule/primitives/test_privatize.py",),
     ),
     Mutant(
         "slots-shared-one-way",
         "of two elements in one slot only the later one is kept off the earlier one",
-        "polysched/schedule/fold_storage.py",
+        "polysched/schedule/primitives/fold_storage.py",
         "element.lt_map(element).union(element.gt_map(element))",
         "element.gt_map(element)",
-        ("tests/schedule/test_fold_storage.py",),
+        ("tests/schedule/primitives/test_fold_storage.py",),
     ),
     Mutant(
         "slots-overwritten",
         "an element may be overwritten in its slot before it is read",
-        "polysched/schedule/fold_storage.py",
+        "polysched/schedule/primitives/fold_storage.py",
         "                (DependenceKind.ANTI, read, write, later),\n",
         "",
-        ("tests/schedule/test_fold_storage.py",),
+        ("tests/schedule/primitives/test_fold_storage.py",),
     ),
     Mutant(
         "vectors-in-vectors",
         "a producer comes with its vector loop into another vector loop",
-        "polysched/schedule/compute_at.py",
+        "polysched/schedule/primitives/compute_at.py",
         "        if len(vectors) > 1:",
         "        if len(vectors) > 2:",
-        ("tests/schedule/test_compute_at.py",),
+        ("tests/schedule/primitives/test_compute_at.py",),
     ),
 )

@@ -2,9 +2,9 @@
 
 from tests.mutants.mutant import Mutant
 
-STRIDES = "polysched/ir/strides.py"
+STRIDES = "polysched/ir/core/strides.py"
 VIEWS = "polysched/library/matmul/views.py"
-PROVED = ("tests/ir/test_strides.py",)
+PROVED = ("tests/ir/core/test_strides.py",)
 CALLED = ("tests/runtime/test_strided.py",)
 CODE = ("tests/codegen/test_strided.py",)
 MULTIPLIED = ("tests/library/matmul/test_views.py",)

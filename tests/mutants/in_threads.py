@@ -66,7 +66,7 @@ MUTANTS = (
         "polysched/codegen/regions.py",
         'is_longer = builder.zext(builder.icmp_signed("<", chunk, longer), INDEX)',
         "is_longer = INDEX(0)",
-        ("tests/schedule/test_parallel.py", "tests/codegen"),
+        ("tests/schedule/primitives/test_parallel.py", "tests/codegen"),
     ),
     Mutant(
         "overlap-of-two-outputs-only",

@@ -2,10 +2,10 @@
 
 from tests.mutants.mutant import Mutant
 
-CLAIMS = "polysched/legality/witness_check.py"
-END = "polysched/legality/witness_end.py"
-ARITHMETIC = "polysched/legality/arithmetic.py"
-WITNESSES = ("tests/legality/test_witness_check.py",)
+CLAIMS = "polysched/legality/verdicts/witness_check.py"
+END = "polysched/legality/verdicts/witness_end.py"
+ARITHMETIC = "polysched/legality/verdicts/arithmetic.py"
+WITNESSES = ("tests/legality/verdicts/test_witness_check.py",)
 
 MUTANTS = (
     Mutant(

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
 from polysched.machine.description import Machine
 from polysched.machine.detect import detect_host
 from polysched.runtime.cache import ObjectCache

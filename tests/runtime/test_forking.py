@@ -12,9 +12,9 @@ import islpy as isl
 import pytest
 from llvmlite.binding import ffi
 
-from polysched.ir.deadline import deadline
-from polysched.ir.kernel import Statement
-from polysched.ir.quota import operation_quota
+from polysched.ir.core.kernel import Statement
+from polysched.ir.isl.deadline import deadline
+from polysched.ir.isl.quota import operation_quota
 from polysched.machine.target import initialize_llvm
 from polysched.runtime.collection import collection_paused
 from polysched.runtime.threads import running_calls

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from polysched.errors import CallError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
 from polysched.runtime.plan import CallForm, Plan, bind_names, make_plan
 from polysched.runtime.signature import Signature, signature_of
 

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polysched.ir.strides import elements_spanned
+from polysched.ir.core.strides import elements_spanned
 from polysched.runtime import door as door_module
 from polysched.runtime import jit as jit_module
 from polysched.runtime.door import Door, Target

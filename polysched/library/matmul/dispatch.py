@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from polysched.errors import CallError
-from polysched.ir.dtypes import DType
+from polysched.ir.expr.dtypes import DType
 from polysched.library.matmul.arguments import element_type, spread
 from polysched.library.matmul.compiled import epilogue_only, host, product_kernel
 from polysched.library.matmul.computed import Computed

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysched.errors import CallError
-from polysched.ir.dtypes import u8, u16, u32, u64
+from polysched.ir.expr.dtypes import u8, u16, u32, u64
 from polysched.library.transpose.axes import checked_axes, simplest
 from polysched.library.transpose.compiled import Compiled, compiled_for
 from polysched.machine.description import Machine

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.ir.dtypes import f32
+from polysched.ir.expr.dtypes import f32
 from polysched.library.matmul.dispatch import Task, cached_dispatch, dispatch, operand_key
 from polysched.library.matmul.epilogue import PLAIN, Epilogue, Factor
 from polysched.library.matmul.operands import ComputedOperand, Stored
