@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from polysched.library.transpose.call import transpose
     from polysched.lower import compile, export, show
     from polysched.runtime.kernel import CompiledKernel
-    from polysched.user import Schedule
+    from polysched.user import Schedule, optimize
 
 _LAZY = MappingProxyType(
     {
@@ -91,6 +91,7 @@ _LAZY = MappingProxyType(
         "export": "polysched.lower",
         "kernel": "polysched.frontends.python.decorator",
         "matmul": "polysched.library.matmul.call",
+        "optimize": "polysched.user",
         "repairs": "polysched.legality.repairs.search",
         "show": "polysched.lower",
         "statement": "polysched.frontends.python.labels",
@@ -158,6 +159,7 @@ __all__ = [
     "maximum",
     "minimum",
     "not_equal",
+    "optimize",
     "pack_bits",
     "repairs",
     "saturate",

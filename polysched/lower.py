@@ -35,6 +35,7 @@ from polysched.codegen.module import emit_module
 from polysched.codegen.passes import PASSES, run_passes
 from polysched.dependence.printing import format_dependences
 from polysched.errors import PolyschedError, suggestion
+from polysched.ir.core.kernel import Kernel
 from polysched.ir.core.printing import format_kernel
 from polysched.ir.core.tree import executed
 from polysched.ir.isl.budget import DEFAULT_SECONDS, time_budget
@@ -57,7 +58,7 @@ from polysched.runtime.jit import emit_assembly
 from polysched.runtime.kernel import CompiledKernel, compile_kernel
 from polysched.schedule.core.program import Program
 from polysched.schedule.notation.printing import format_schedule
-from polysched.schedule.schedule import Schedule
+from polysched.schedule.schedule import Schedule, as_schedule
 
 DEBUG_VARIABLE = "POLYSCHED_DEBUG"
 
@@ -83,7 +84,7 @@ def lower(schedule: Schedule) -> LoopProgram:
 
 
 def compile(
-    schedule: Schedule,
+    schedule: Schedule | Kernel,
     machine: Machine | str | None = None,
     *,
     guard: bool = False,
@@ -93,7 +94,7 @@ def compile(
     """Prove a schedule legal, compile it and return the callable kernel.
 
     Args:
-        schedule: the schedule.
+        schedule: the schedule; a kernel is compiled as declared.
         machine: the target: a description, a preset's name or a file; by default this machine.
         guard: if the schedule is legal for some parameter values only, compile it together with the
             unscheduled program and choose between them at each call.
@@ -109,7 +110,7 @@ def compile(
     target = as_machine(machine)
     with collection_paused():
         with time_budget(seconds):
-            loops = _proved(schedule, target, guard=guard)
+            loops = _proved(as_schedule(schedule), target, guard=guard)
         threaded = bool(parallel_loops(loops.body))
         text = emit_module(loops, target)
         return compile_kernel(loops, text, target, threaded=threaded, cache=cache)

@@ -10,7 +10,7 @@ import click
 
 from polysched.cli.failures import VERDICT_CODES
 from polysched.cli.options import WrittenFile
-from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
+from polysched.cli.schedule_file import Reading, auto_option, load_scheduled_target, reading_options
 from polysched.cli.terminal import output, print_answer, print_json
 from polysched.codegen.fit import fit
 from polysched.ir.isl.budget import time_budget
@@ -30,6 +30,7 @@ _WORST_FIRST = (VerdictKind.ILLEGAL, VerdictKind.UNKNOWN, VerdictKind.LEGAL)
 @click.command("check")
 @click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
 @reading_options
+@auto_option
 @click.option(
     "--json",
     "as_record",

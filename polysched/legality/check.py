@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import islpy as isl
 
-from polysched.ir.core.kernel import Statement
+from polysched.ir.core.kernel import Kernel, Statement
 from polysched.ir.core.tree import executed
 from polysched.ir.isl.budget import DEFAULT_SECONDS, time_budget
 from polysched.ir.isl.quota import QuotaExceededError, in_proportion, operation_quota
@@ -32,7 +32,7 @@ from polysched.legality.verdicts.verdict import (
 )
 from polysched.legality.verdicts.witness_check import unconfirmed
 from polysched.schedule.core.program import Program
-from polysched.schedule.schedule import Schedule, require_schedule
+from polysched.schedule.schedule import Schedule, as_schedule
 from polysched.schedule.table import format_step
 
 DEFAULT_QUOTA = 2_000_000
@@ -43,7 +43,7 @@ _LEGAL: WeakKeyDictionary[Schedule, Verdict] = WeakKeyDictionary()
 
 
 def check(
-    schedule: Schedule, *, quota: int = DEFAULT_QUOTA, seconds: float = DEFAULT_SECONDS
+    schedule: Schedule | Kernel, *, quota: int = DEFAULT_QUOTA, seconds: float = DEFAULT_SECONDS
 ) -> Verdict:
     """Judge a schedule.
 
@@ -51,15 +51,17 @@ def check(
     schedule needs no second proof and cannot exceed a limit.
 
     Args:
+        schedule: the schedule; a kernel is judged as declared.
         quota: isl operations for up to 100 statements, and in proportion for more. When they are
             spent, the verdict is unknown. 0: no limit.
         seconds: wall time of the call, including the search for the offending step. Inside a call
             with a time limit, the time that is left of that limit applies. 0: no limit.
 
     Raises:
-        ScheduleError: ``schedule`` is not a schedule, or a limit is not a number or is negative.
+        ScheduleError: ``schedule`` is neither a schedule nor a kernel, or a limit is not a number
+            or is negative.
     """
-    require_schedule(schedule)
+    schedule = as_schedule(schedule)
     with time_budget(seconds):
         return _LEGAL.get(schedule) or _judged(schedule, quota)
 

@@ -279,6 +279,18 @@ class Schedule:
         return self.then(Rfactor(statement, loop, into, order))
 
 
+def as_schedule(value: Schedule | Kernel) -> Schedule:
+    """Return a schedule; a kernel becomes a schedule without steps.
+
+    Raises:
+        ScheduleError: ``value`` is neither a schedule nor a kernel.
+    """
+    if isinstance(value, Kernel):
+        return Schedule(value)
+    require_schedule(value)
+    return value
+
+
 def require_schedule(value: object) -> None:
     """Check that a caller has passed a schedule.
 
