@@ -49,7 +49,7 @@ MUTANTS = (
         "a thread may never again be on a core that a caller was on",
         OWN,
         "call void @let_back(ptr %team)",
-        "%stays = add i32 %seats, 0",
+        "%stays = add i32 %slots, 0",
         ON_CORES,
     ),
     Mutant(
