@@ -58,7 +58,7 @@ MUTANTS = (
         OWN,
         "_MODULE",
         "call void @let_back(ptr %team)",
-        "%stays = add i32 %seats, 0",
+        "%stays = add i32 %slots, 0",
         ON_CORES,
         in_text=True,
     ),

@@ -10,7 +10,7 @@ from polysched.machine.description import Machine
 from polysched.machine.detect import detect_host
 from polysched.runtime.cache import ObjectCache
 from polysched.runtime.kernel import CompiledKernel, compile_kernel
-from tests.support.teams import Pair, hired_pair
+from tests.support.teams import Pair, started_pair
 
 # out[i] = 2 * x[i] + y[i] for 0 <= i < n
 SAXPY = """
@@ -123,4 +123,4 @@ def rows() -> Kernel:
 @pytest.fixture
 def pair() -> Pair:
     """A team of two, whose thread sleeps."""
-    return hired_pair()
+    return started_pair()
