@@ -75,8 +75,9 @@ def aligned(
 
 
 def _factors(count: int) -> Iterator[tuple[int, ...]]:
+    """Yield factors, small ones first; skewing by the first loop is preferred to the others."""
     choices = product(range(LARGEST_FACTOR + 1), repeat=count)
-    yield from sorted(choices, key=lambda one: (sum(one), one[::-1]))
+    yield from sorted(choices, key=lambda one: (sum(one[1:]), sum(one), one))
 
 
 def _distances(
