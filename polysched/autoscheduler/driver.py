@@ -11,6 +11,7 @@ from polysched.autoscheduler.proof import Proved, proved
 from polysched.autoscheduler.recipes import FALLBACK, RECIPES
 from polysched.autoscheduler.search import LEAST_GAIN, Context, searched, start
 from polysched.autoscheduler.sizes import model_sizes
+from polysched.autoscheduler.time_tiles import time_tiled
 from polysched.errors import ScheduleError
 from polysched.integers import as_integer
 from polysched.ir.isl.budget import time_budget, time_left
@@ -102,13 +103,19 @@ def _candidates(
         return [written]
     tell("distributing loops")
     schedule, decisions = normalized(written.schedule, context.sizes)
-    found: list[Candidate] = []
+    starts = [written]
     if decisions:
-        tell("searching the distributed program")
-        begin = start(schedule, context)
-        found.append(searched(replace(begin, decisions=decisions), context))
-    tell("searching the program as written")
-    found.append(searched(written, context))
+        starts.insert(0, replace(start(schedule, context), decisions=decisions))
+    tell("aligning loops for time tiles")
+    starts += [
+        replace(start(tiled, context), decisions=(*begin.decisions, decision))
+        for begin in starts
+        for tiled, decision in time_tiled(begin.schedule, context.machine, context.sizes)
+    ]
+    found: list[Candidate] = []
+    for number, begin in enumerate(starts, start=1):
+        tell(f"searching start {number} of {len(starts)}")
+        found.append(searched(begin, context))
     better = [one for one in found if one.cycles < LEAST_GAIN * written.cycles]
     better.sort(key=lambda one: one.cycles)
     fallback = searched(written, replace(context, recipes=FALLBACK))

@@ -21,7 +21,7 @@ from polysched.ir.core.tree import LoopKind, path
 from polysched.ir.expr.expressions import Index, Operation
 from polysched.ir.expr.linear import linear_form
 from polysched.ir.expr.operators import COMPARISONS, LOGICAL, Operator
-from polysched.ir.expr.traversal import walk
+from polysched.ir.expr.traversal import loads, walk
 from polysched.ir.isl.extrema import greatest, least
 from polysched.ir.semantics.memory import concrete_shape
 from polysched.schedule.core.program import Program, prefix_map
@@ -315,8 +315,15 @@ def _steps(array: Array, sizes: Mapping[str, int]) -> list[int]:
 def count_operations(statement: Statement, *, fp_contract: bool) -> Operations:
     """Count the arithmetic of one instance of a statement."""
     sums = products = simple = slow = calls = 0
+    subscripts = {
+        id(node)
+        for load in loads(statement.value)
+        for subscript in load.subscripts
+        for node in walk(subscript)
+    }
     for node in walk(statement.value):
-        if not isinstance(node, Operation):
+        # The arithmetic of addresses is left to the loops around and to addressing modes.
+        if not isinstance(node, Operation) or id(node) in subscripts:
             continue
         operator = node.operator
         if operator in _SUMS:

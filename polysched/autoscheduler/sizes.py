@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,13 +12,17 @@ from polysched.errors import ScheduleError, suggestion
 from polysched.integers import as_integer
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.isl.extrema import greatest, least
+from polysched.ir.semantics.memory import concrete_shape
 
-ASSUMED_SIZE = 1000
-"""The value of a parameter that the caller does not give.
+ASSUMED_SIZES = (1000, 250, 120, 60)
+"""The value of the parameters that the caller does not give: the first with moderate arrays.
 
-A matrix of so many rows and columns exceeds the second-level cache of current processors, so that
-traffic counts, and loops are long enough for vectors and register tiles to pay.
+A matrix of 1,000 rows and columns exceeds the second-level cache of current processors, so that
+traffic counts, and loops are long enough for vectors and register tiles to pay. An array of three
+dimensions with that size would take gigabytes, which no caller means.
 """
+LARGEST_ARRAY = 2**26
+"""Bytes of the largest array at the assumed sizes."""
 
 
 def model_sizes(kernel: Kernel, given: Mapping[str, int] | None) -> dict[str, int]:
@@ -34,12 +39,33 @@ def model_sizes(kernel: Kernel, given: Mapping[str, int] | None) -> dict[str, in
         raise ScheduleError(
             f"sizes {shown} contradict the context of kernel '{kernel.name}': {kernel.context}"
         )
+    for assumed in ASSUMED_SIZES:
+        sizes = _completed(kernel, chosen, legal, assumed)
+        if _largest_array(kernel, sizes) <= LARGEST_ARRAY:
+            break
+    return sizes
+
+
+def _completed(
+    kernel: Kernel, chosen: Mapping[str, int], legal: isl.Set, assumed: int
+) -> dict[str, int]:
+    """Return the chosen sizes with the legal ones nearest to the assumed value for the others."""
+    sizes = {}
     for name in kernel.parameters:
-        if name not in chosen:
-            value = _nearest(legal, name)
-            chosen[name] = value
-            legal = with_parameters(legal, {name: value})
-    return {name: chosen[name] for name in kernel.parameters}
+        sizes[name] = chosen[name] if name in chosen else _nearest(legal, name, assumed)
+        legal = with_parameters(legal, {name: sizes[name]})
+    return sizes
+
+
+def _largest_array(kernel: Kernel, sizes: Mapping[str, int]) -> float:
+    """Return the bytes of the largest array."""
+    return max(
+        (
+            math.prod(concrete_shape(array.stored_shape, sizes)) * array.dtype.bits / 8
+            for array in kernel.arrays.values()
+        ),
+        default=0.0,
+    )
 
 
 def with_parameters(context: isl.Set, values: Mapping[str, int]) -> isl.Set:
@@ -66,18 +92,18 @@ def _checked(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, int]:
     return checked
 
 
-def _nearest(legal: isl.Set, name: str) -> int:
-    """Return the legal value of a parameter that is nearest to the default."""
+def _nearest(legal: isl.Set, name: str, assumed: int) -> int:
+    """Return the legal value of a parameter that is nearest to the assumed one."""
     position = legal.find_dim_by_name(isl.dim_type.param, name)
     if position < 0:
-        return ASSUMED_SIZE
+        return assumed
     count = legal.dim(isl.dim_type.param)
     values = isl.Set.from_params(legal.params())
     values = values.move_dims(isl.dim_type.set, 0, isl.dim_type.param, 0, count)
-    if not values.fix_val(isl.dim_type.set, position, isl.Val(ASSUMED_SIZE)).is_empty():
-        return ASSUMED_SIZE
-    above = values.lower_bound_val(isl.dim_type.set, position, isl.Val(ASSUMED_SIZE))
+    if not values.fix_val(isl.dim_type.set, position, isl.Val(assumed)).is_empty():
+        return assumed
+    above = values.lower_bound_val(isl.dim_type.set, position, isl.Val(assumed))
     nearest = least(above, position)
     if nearest is None:
         nearest = greatest(values, position)
-    return ASSUMED_SIZE if nearest is None else nearest
+    return assumed if nearest is None else nearest
