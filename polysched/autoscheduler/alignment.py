@@ -112,9 +112,7 @@ def _weighted(
         space = isl.LocalSpace.from_space(distances.get_space())
         objective = isl.Aff.zero_on_domain(space)
         for dimension, factor in enumerate((*factors, 1)):
-            objective = objective.set_coefficient_val(
-                isl.dim_type.in_, dimension, isl.Val(factor)
-            )
+            objective = objective.set_coefficient_val(isl.dim_type.in_, dimension, isl.Val(factor))
         least = distances.min_val(objective)
         yield source, sink, int(least.to_python()) if least.is_int() else None
 
