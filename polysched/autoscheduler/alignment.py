@@ -25,8 +25,11 @@ from polysched.ir.core.kernel import Statement
 from polysched.ir.core.tree import Loop
 from polysched.ir.isl.quota import QuotaExceededError, operation_quota
 
-LARGEST_FACTOR = 3
-"""Skew factors that are tried; two fused sweeps of a stencil of radius 1 need 2."""
+LARGEST_FACTORS = (8, 2)
+"""Skew factors that are tried for the first outer loop, and for each other one.
+
+Two fused sweeps of a stencil of radius r need 2 r for the time loop, and rarely another factor.
+"""
 ALIGNMENT_QUOTA = 1_000_000
 """isl operations for one alignment; loops that need more count as not alignable."""
 
@@ -76,7 +79,8 @@ def aligned(
 
 def _factors(count: int) -> Iterator[tuple[int, ...]]:
     """Yield factors, small ones first; skewing by the first loop is preferred to the others."""
-    choices = product(range(LARGEST_FACTOR + 1), repeat=count)
+    first, other = LARGEST_FACTORS
+    choices = product(range(first + 1), *[range(other + 1)] * (count - 1))
     yield from sorted(choices, key=lambda one: (sum(one[1:]), sum(one), one))
 
 
@@ -112,9 +116,7 @@ def _weighted(
         space = isl.LocalSpace.from_space(distances.get_space())
         objective = isl.Aff.zero_on_domain(space)
         for dimension, factor in enumerate((*factors, 1)):
-            objective = objective.set_coefficient_val(
-                isl.dim_type.in_, dimension, isl.Val(factor)
-            )
+            objective = objective.set_coefficient_val(isl.dim_type.in_, dimension, isl.Val(factor))
         least = distances.min_val(objective)
         yield source, sink, int(least.to_python()) if least.is_int() else None
 

@@ -20,7 +20,7 @@ from polysched.autoscheduler.cost import statement_cost
 from polysched.autoscheduler.facts import StatementFacts, statement_facts
 from polysched.autoscheduler.legal import applied, keeps_order
 from polysched.autoscheduler.nests import Nest, fresh_names, outer_nests
-from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, path
+from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, nest_depth, path
 from polysched.legality.checks.order import demanded
 from polysched.machine.description import Machine
 from polysched.schedule.core.program import Program
@@ -97,6 +97,10 @@ def _bands(schedule: Schedule, nest: Nest, time: Loop) -> Iterator[_Band]:
     band = _Band(schedule, (), time.statements[0], (time.name,))
     while len(band.loops) < LARGEST_BAND:
         outer = band.found()
+        if _members(outer[-1]) is None:
+            return
+        band = _of_equal_depth(band, outer[-1])
+        outer = band.found()
         members = _members(outer[-1])
         if members is None:
             return
@@ -123,21 +127,42 @@ def _members(loop: Loop) -> tuple[Loop, ...] | None:
     return tuple(found) if len(found) == len(children) else None
 
 
+def _of_equal_depth(band: _Band, loop: Loop) -> _Band:
+    """Put loops of one iteration around the shallower nests inside a loop of a band.
+
+    A boundary statement, such as ``e[0][j] = f[t]`` beside nests of two loops, can then be fused
+    with them: in the iteration to which the alignment shifts it.
+    """
+    members = _members(loop) or ()
+    deepest = max(map(nest_depth, members))
+    steps: list[Step] = []
+    for member in members:
+        if nest_depth(member) < deepest:
+            name = f"{member.statements[0]}.{member.name}"
+            around = path(band.schedule.program.tree, member.statements[0])
+            once, inside = fresh_names(band.schedule.program, around[0], "once", member.name)
+            first = f"{member.statements[0]}.{once}"
+            steps += [
+                Split(name, 1, (inside, once)),
+                Reorder((first, f"{member.statements[0]}.{inside}")),
+            ]
+    schedule = applied(band.schedule, steps)
+    if not steps or schedule is None:
+        return band
+    return _Band(schedule, (*band.steps, *steps), band.statement, band.loops)
+
+
 def _has_leaf(loop: Loop) -> bool:
     children = loop.body.children if isinstance(loop.body, Sequence) else (loop.body,)
     return any(isinstance(child, Leaf) for child in children)
 
 
-def _with_aligned(
-    band: _Band, outer: tuple[Loop, ...], members: tuple[Loop, ...]
-) -> _Band | None:
+def _with_aligned(band: _Band, outer: tuple[Loop, ...], members: tuple[Loop, ...]) -> _Band | None:
     """Add the loops inside a band to it, aligned and fused to one."""
     program = band.schedule.program
     around = path(program.tree, band.statement)
     around = around[: around.index(outer[0])]
-    alignment = aligned(
-        program.statements, demanded(program.dependences), around, outer, members
-    )
+    alignment = aligned(program.statements, demanded(program.dependences), around, outer, members)
     if alignment is None:
         return None
     names = [f"{member.statements[0]}.{member.name}" for member in members]
@@ -190,8 +215,7 @@ def _factors(
     widths = WIDTHS if any(one.loops[-1].name != band[-1] for one in facts) else LINE_WIDTHS
     choices = product(SWEEPS, *[widths] * (len(band) - 1))
     costs = [
-        (sum(_cycles(one, band, factors, machine) for one in facts), factors)
-        for factors in choices
+        (sum(_cycles(one, band, factors, machine) for one in facts), factors) for factors in choices
     ]
     cycles, factors = min(costs)
     return factors, cycles
