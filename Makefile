@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The processes of pytest-xdist.
 TEST_PROCESSES ?= 2
+# Factor of the number of random cases; above 1 the tests also try whole products of their parameters.
+EFFORT ?= 1
 # How long `make fuzz` runs, and where its random numbers begin.
 SECONDS ?= 60
 SEED ?= 0
@@ -17,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help:
 	@echo "make demo      run the main example: a convolution, proved, compiled, checked, timed"
 	@echo "make test      ruff, mypy and all tests"
-	@echo "make check     the tests alone (ARGS='-k name' is passed to pytest)"
+	@echo "make check     the tests alone (ARGS='-k name' is passed to pytest; EFFORT=10: ten times the random cases)"
 	@echo "make lint      ruff and mypy alone ('make -k lint' does not stop at the first failure)"
 	@echo "make lint-fix  format the code and apply the safe fixes of ruff"
 	@echo "make fuzz      random kernels and schedules, judged without the checker (SECONDS=60 SEED=0)"
@@ -32,7 +34,7 @@ test: lint check
 
 # worksteal: a process keeps the tests of a file, whose kernels it has, until the other has none left.
 check: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist worksteal $(ARGS)
+	TEST_EFFORT=$(EFFORT) $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist worksteal $(ARGS)
 
 lint: format-check types
 	$(BIN)/ruff check .

@@ -19,6 +19,7 @@ from polysched.loops.interpret.interpreter import interpret
 from polysched.lower import lower
 from polysched.schedule.schedule import Schedule
 from tests.support.differential import in_registers
+from tests.support.effort import cases
 
 EXTENT = 5
 
@@ -102,7 +103,7 @@ def schedules(draw: st.DrawFn) -> Schedule:
     return schedule
 
 
-@settings(max_examples=80)
+@settings(max_examples=cases(25))
 @given(schedules(), st.integers(0, 2**32 - 1))
 def test_accepted_schedules_compute_what_the_kernel_does(schedule: Schedule, seed: int) -> None:
     if not check(schedule).is_legal:

@@ -39,11 +39,11 @@ MUTANTS = (
     ),
     Mutant(
         "domains-alike",
-        "references share an answer though their statements have different domains",
+        "pairs of statements share an answer though the first ones have different domains",
         MEMORY,
-        "_Analysis._classified",
-        "(domain, touched, not position, reduces)",
-        "(touched, not position, reduces)",
+        "_Analysis.__init__",
+        "domains[:, None]",
+        "0 * domains[:, None]",
         TABLE_TESTS,
     ),
     Mutant(

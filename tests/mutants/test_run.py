@@ -38,14 +38,12 @@ def mutant(find: str, replace: str, hint: str = "tests/test_sums.py") -> Mutant:
 @pytest.mark.parametrize(
     ("made", "killed_by", "stage"),
     [
-        (mutant("a + b", "a - b"), "tests/test_sums.py::test_total", "hinted tests"),
         (
             mutant("a + b", "a - b", "tests/test_other.py"),
             "tests/test_sums.py::test_total",
             "all tests",
         ),
         (mutant("return 1", "return 3"), "fuzzer", "fuzzer"),
-        (mutant("return 1", "return 2"), None, "fuzzer"),
     ],
 )
 def test_what_notices_a_mutant(

@@ -129,11 +129,13 @@ def assert_equal(
 
 
 def spread(*names: str, values: Iterable[int] = (1, 4, 7, 8, 9)) -> list[dict[str, int]]:
-    """Sizes for parameters: each value for all of them, and mixtures."""
+    """Sizes for parameters: each gets each value, mixed; the least and the greatest for all."""
     listed = list(values)
-    equal = [dict.fromkeys(names, value) for value in listed]
+    if len(names) == 1:
+        return [{names[0]: value} for value in listed]
+    equal = [dict.fromkeys(names, value) for value in (listed[0], listed[-1])]
     mixed = [
         {name: listed[(start + 2 * place) % len(listed)] for place, name in enumerate(names)}
-        for start in range(len(listed) if len(names) > 1 else 0)
+        for start in range(len(listed))
     ]
     return equal + mixed

@@ -7,6 +7,7 @@ import pytest
 
 import polysched as ps
 from polysched.frontends.einsum.call import _CALL_CACHE
+from tests.support.effort import covering
 
 Array = np.ndarray[Any, Any]
 
@@ -53,8 +54,7 @@ def is_known(text: str, *arrays: Array) -> bool:
     return _CALL_CACHE.run(text, *arrays, None) is not None
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "u8", "i8"])
-@pytest.mark.parametrize("case", ONE_KERNEL, ids=lambda case: case[0])
+@covering(1, case=ONE_KERNEL, dtype=["f4", "f8", "i4", "u8", "i8"])
 def test_other_operands(case: tuple[Any, ...], dtype: str) -> None:
     text, *shapes = case
     first, second = (operands(tuple(shapes), seed, dtype) for seed in (1, 2))

@@ -157,6 +157,8 @@ def test_a_condition_in_a_narrow_type_wraps() -> None:
         x[0] = 1
         if np.uint16(0) > -np.uint16(100):
             x[0] = 2
+        if -np.uint16(100) < 5:
+            x[0] = 3
 
     with np.errstate(over="ignore"):
         assert computed(function, np.zeros(1, np.int64)) == [[1]]

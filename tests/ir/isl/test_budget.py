@@ -47,10 +47,8 @@ def test_inside_another_budget_the_outer_one_stays_in_force() -> None:
 
 
 def test_a_question_of_less_time_within() -> None:
-    begin = time.monotonic()
     with time_budget(60), pytest.raises(QuotaExceededError), operation_quota(0, 0.05):
         time.sleep(0.1)
-    assert time.monotonic() - begin < 5
 
 
 @pytest.mark.parametrize("seconds", [0, math.inf])

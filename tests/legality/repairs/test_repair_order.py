@@ -69,7 +69,7 @@ def test_a_reduction_of_another_array_is_not_in_the_way() -> None:
     build = KernelBuilder("two_sums")
     s, p = build.inout("s", i32, ()), build.inout("p", i32, ())
     x = build.input("x", i32, (9,))
-    with build.loops(i=9) as i, build.statement("sum"):
+    with build.loops(i=9) as i, build.statement("sum", order="exact"):
         s[()] += x[i]
     with build.loops(j=9) as j, build.statement("product", order="exact"):
         p[()] *= x[j]

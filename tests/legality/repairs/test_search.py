@@ -23,6 +23,7 @@ from tests.legality.repairs.test_repair_shift import three_stages
 from tests.legality.repairs.test_repair_vector import sum_and_scale
 from tests.schedule.primitives.test_privatize import row
 from tests.schedule.primitives.test_rfactor import dot
+from tests.support.effort import cases
 from tests.support.kernels import jacobi, prefix, seidel_plane
 
 
@@ -201,7 +202,7 @@ def test_a_free_reduction_comes_with_its_kernel() -> None:
 
 def test_repairs_of_random_schedules_are_legal_by_running_them() -> None:
     mended = 0
-    for seed in range(80):
+    for seed in range(cases(30)):
         integers = random.Random(seed).randint
         kernel = random_kernel(integers)
         for repair in repairs(random_schedule(integers, kernel, buffers=False)):
@@ -214,4 +215,4 @@ def test_repairs_of_random_schedules_are_legal_by_running_them() -> None:
                         assert keeps_order(kernel, tree, sizes), repair.description
                     else:
                         assert not last_writer_errors(repair.schedule, sizes), repair.description
-    assert mended >= 10
+    assert mended >= 3

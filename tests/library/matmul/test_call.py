@@ -6,6 +6,7 @@ import pytest
 import polysched
 from polysched.errors import CallError
 from polysched.library.matmul.call import matmul
+from tests.support.effort import covering
 
 DTYPES = ("float32", "float64", "int8", "int16", "int32", "int64")
 
@@ -254,10 +255,9 @@ def finished(
     return np.maximum(total, 0) if activation == "relu" else total
 
 
-@pytest.mark.parametrize("activation", [None, "relu"])
-@pytest.mark.parametrize("along", [None, "columns", "rows"])
-@pytest.mark.parametrize(("alpha", "beta"), FACTORS)
-def test_epilogue(alpha: float, beta: float, along: str | None, activation: str | None) -> None:
+@covering(2, factors=FACTORS, along=[None, "columns", "rows"], activation=[None, "relu"])
+def test_epilogue(factors: tuple[float, float], along: str | None, activation: str | None) -> None:
+    alpha, beta = factors
     a, b, out = some(5, 70), some(70, 9), some(5, 9)
     bias = {None: None, "columns": some(9), "rows": some(5, 1)}[along]
     expected = finished(a, b, out, alpha, beta, bias, activation)

@@ -9,6 +9,7 @@ import polysched as ps
 from polysched.errors import CallError
 from polysched.library.matmul import call
 from polysched.runtime.call_cache import CallCache
+from tests.support.effort import covering
 
 NumpyArray = np.ndarray[Any, Any]
 
@@ -57,8 +58,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("dtype", ["f4", "i1"])
+@covering(1, dtype=["f4", "i1"], kind=KINDS)
 def test_again(kind: str, dtype: str) -> None:
     for turn in range(3):
         a, b = KINDS[kind](2 * turn, dtype)
@@ -117,9 +117,8 @@ def finished(product: NumpyArray, out: NumpyArray, options: dict[str, Any]) -> N
     return result.astype(product.dtype)
 
 
-@pytest.mark.parametrize("epilogue", FINISHES)
-@pytest.mark.parametrize(
-    "kind", ["plain", "transposed", "vectors", "stack", "part", "every second"]
+@covering(
+    1, kind=["plain", "transposed", "vectors", "stack", "part", "every second"], epilogue=FINISHES
 )
 def test_a_finish_again(kind: str, epilogue: str) -> None:
     for turn in range(3):

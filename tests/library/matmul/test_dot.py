@@ -27,6 +27,7 @@ from tests.library.matmul.products import (
     scheduled,
 )
 from tests.library.matmul.test_kernel import SIZES as SMALL
+from tests.support.effort import covering
 
 DOT = Config(inner_m=2, inner_n=4, pack_b=False, dot_form=True)
 
@@ -40,8 +41,11 @@ def test_tails(sizes: tuple[int, int, int]) -> None:
     assert_product(matmul_kernel(*sizes, b=TRANSPOSED), DOT)
 
 
-@pytest.mark.parametrize("sizes", [(1, 1, 1), (1, 9, 16), (3, 7, 15), (5, 4, 40), (17, 10, 127)])
-@pytest.mark.parametrize("fields", [{}, {"m_threads": 2}, {"n_threads": 2}], ids=str)
+@covering(
+    1,
+    fields=[{}, {"m_threads": 2}, {"n_threads": 2}],
+    sizes=[(1, 1, 1), (1, 9, 16), (3, 7, 15), (5, 4, 40), (17, 10, 127)],
+)
 def test_a_transposed_a_is_turned_first(
     sizes: tuple[int, int, int], fields: dict[str, Any]
 ) -> None:

@@ -16,6 +16,7 @@ from polysched.schedule.primitives.unroll import Unroll
 from polysched.schedule.schedule import Schedule
 from polysched.schedule.table import PRIMITIVES, format_step, primitive_name
 from tests.support import kernels
+from tests.support.effort import cases
 from tests.support.strategies import random_kernels, random_schedules
 
 
@@ -43,7 +44,7 @@ def steps_of(record: type[Any]) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.parametrize("record", PRIMITIVES)
-@settings(max_examples=40)
+@settings(max_examples=cases(10))
 @given(data=st.data())
 def test_a_printed_step_is_read_back(record: type[Any], data: st.DataObject) -> None:
     step = data.draw(steps_of(record))
@@ -52,7 +53,7 @@ def test_a_printed_step_is_read_back(record: type[Any], data: st.DataObject) -> 
 
 
 @pytest.mark.parametrize("record", PRIMITIVES)
-@settings(max_examples=20)
+@settings(max_examples=cases(5))
 @given(data=st.data())
 def test_a_method_call_is_read(record: type[Any], data: st.DataObject) -> None:
     """The same literals in a file and in a call of the method make the same steps."""
@@ -77,7 +78,7 @@ def test_calls_of_several_names() -> None:
     ]
 
 
-@settings(max_examples=15)
+@settings(max_examples=cases(8))
 @given(schedule=random_schedules(random_kernels()))
 def test_a_trace_is_read_back(schedule: Schedule) -> None:
     again = apply_text(schedule.first(0), schedule.trace(), "a")

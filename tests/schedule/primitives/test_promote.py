@@ -51,13 +51,15 @@ def test_rectangular(length: int) -> None:
     assert_agrees(schedule.vectorize("ji", 8).unroll("ii"))
 
 
-@pytest.mark.parametrize("dtype", [i32, f32, f64], ids=str)
-@pytest.mark.parametrize("triangular", [False, True])
-@pytest.mark.parametrize("lanes", [None, 4])
+@pytest.mark.parametrize(
+    ("triangular", "dtype", "lanes"),
+    [(False, i32, 4), (False, f32, None), (False, f64, 4), (True, f32, 4), (True, i32, None)],
+    ids=str,
+)
 def test_register_tile(triangular: bool, dtype: DType, lanes: int | None) -> None:
     schedule = tiled(triangular=triangular, dtype=dtype).promote("c", "jo", lanes=lanes)
     schedule = schedule.vectorize("ji", 4).unroll("ii", "ji")
-    assert_agrees(schedule, *spread(*names(triangular), values=SIZES))
+    assert_agrees(schedule, *spread(*names(triangular), values=(0, 7, 9)))
 
 
 @pytest.mark.parametrize("lanes", [None, 2])
@@ -67,7 +69,7 @@ def test_buffer_in_another_order(triangular: bool, lanes: int | None) -> None:
         "c", "jo", lanes=lanes, into="turned", order=("d1", "d0")
     )
     assert schedule.program.arrays["turned"].dimensions[-2:] == ("d1", "d0")
-    assert_agrees(schedule, *spread(*names(triangular), values=SIZES))
+    assert_agrees(schedule, *spread(*names(triangular), values=(0, 7, 9)))
 
 
 def test_an_order_names_each_dimension_once() -> None:
@@ -106,7 +108,7 @@ def test_block_and_in_it_registers(triangular: bool) -> None:
         .vectorize("jii", 8)
         .unroll("iii")
     )
-    assert_agrees(schedule, *spread(*names(triangular), values=(1, 4, 9, 17)))
+    assert_agrees(schedule, *spread(*names(triangular), values=(1, 9, 17)))
 
 
 @pytest.mark.parametrize("length", [9, 16])

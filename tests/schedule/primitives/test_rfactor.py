@@ -1,6 +1,7 @@
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 
 import islpy as isl
 import numpy as np
@@ -23,6 +24,7 @@ from polysched.schedule.schedule import Schedule
 from tests.support import kernels
 from tests.support.analyzed import as_declared, assert_dependences_are_those_of_a_new_analysis
 from tests.support.differential import NO_CACHE, assert_agrees, spread
+from tests.support.effort import cases
 from tests.support.showing import before_and_after
 
 SIZES = (0, 1, 4, 7, 8, 9)
@@ -99,12 +101,19 @@ def test_the_combination_is_a_reduction_too() -> None:
     assert check(schedule.reverse("each_ko")).is_legal
 
 
-@pytest.mark.parametrize("dtype", [i8, u8, i64, u64, f32, f64], ids=str)
-@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize(
+    ("operator", "dtype"),
+    [
+        *product(["sum", "difference", "product"], [u8, f32]),
+        # Their neutral elements differ from type to type.
+        *product(["smallest", "largest"], [i8, u8, i64, u64, f32, f64]),
+    ],
+    ids=str,
+)
 def test_operators(operator: str, dtype: DType) -> None:
     generator = np.random.default_rng(0)
     schedule = lanes(rows(operator, dtype)).rfactor("S", "ki").vectorize("ki", 4)
-    for sizes in ({"n": 3, "m": 11}, {"n": 2, "m": 4}, {"n": 2, "m": 1}, {"n": 2, "m": 0}):
+    for sizes in ({"n": 3, "m": 11}, {"n": 2, "m": 1}, {"n": 2, "m": 0}):
         shape = (sizes["n"], sizes["m"])
         if dtype.is_float:
             given = generator.choice([-2.0, -1.0, 1.0, 2.0], shape).astype(dtype.numpy())
@@ -320,13 +329,13 @@ def test_further_orders_are_judged_as_enumeration_judges_them() -> None:
     start = Schedule(rows(triangular=True)).split("k", 2).reorder("ki", "ko").rfactor("S", "ki")
     declared = as_declared(start.program)
     kept = []
-    for seed in range(40):
+    for seed in range(cases(12)):
         schedule = _with_random_steps(start, random.Random(seed))
         tree = executed(schedule.program.tree)
         kept.append(keeps(tree, schedule.program.dependences))
         really = all(keeps_order(declared, tree, {"n": n, "m": 3}) for n in (1, 3, 6))
         assert kept[-1] is really, schedule.trace()
-    assert 5 < sum(kept) < 35
+    assert 1 < sum(kept) < len(kept) - 1
 
 
 def _with_random_steps(schedule: Schedule, source: random.Random) -> Schedule:
