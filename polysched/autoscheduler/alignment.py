@@ -48,6 +48,8 @@ def aligned(
     around: Sequence[Loop],
     outer: Sequence[Loop],
     members: Sequence[Loop],
+    *,
+    in_order: bool = False,
 ) -> Alignment | None:
     """Return the least alignment of loops that follow each other; None if there is none.
 
@@ -55,6 +57,7 @@ def aligned(
         around: the loops around the band; dependences that they carry do not count.
         outer: the loops of the band outside ``members``, outermost first.
         members: the loops to align, in the order of their sequence.
+        in_order: a member must not depend on a later one in the same iteration.
     """
     position = {name: at for at, loop in enumerate(members) for name in loop.statements}
     try:
@@ -69,7 +72,8 @@ def aligned(
                     if not distances.is_empty():
                         edges.append((*ends, distances))
             for factors in _factors(len(outer)):
-                shifts = _shifts(len(members), list(_weighted(edges, factors)))
+                weighted = _weighted(edges, factors, in_order=in_order)
+                shifts = _shifts(len(members), list(weighted))
                 if shifts is not None:
                     return Alignment(shifts, factors)
     except (QuotaExceededError, isl.Error):
@@ -80,7 +84,8 @@ def aligned(
 def _factors(count: int) -> Iterator[tuple[int, ...]]:
     """Yield factors, small ones first; skewing by the first loop is preferred to the others."""
     first, other = LARGEST_FACTORS
-    choices = product(range(first + 1), *[range(other + 1)] * (count - 1))
+    ranges = [range(first + 1), *[range(other + 1)] * (count - 1)][:count]
+    choices = product(*ranges)
     yield from sorted(choices, key=lambda one: (sum(one[1:]), sum(one), one))
 
 
@@ -106,11 +111,11 @@ def _distances(
 
 
 def _weighted(
-    edges: Iterable[tuple[int, int, isl.Set]], factors: tuple[int, ...]
+    edges: Iterable[tuple[int, int, isl.Set]], factors: tuple[int, ...], *, in_order: bool
 ) -> Iterator[tuple[int, int, int | None]]:
     """Yield for each dependence the least distance along the fused loop, skewed by factors.
 
-    None: the distance has no lower bound.
+    None: the distance has no lower bound. A distance that must not be 0 is given as one less.
     """
     for source, sink, distances in edges:
         space = isl.LocalSpace.from_space(distances.get_space())
@@ -118,7 +123,8 @@ def _weighted(
         for dimension, factor in enumerate((*factors, 1)):
             objective = objective.set_coefficient_val(isl.dim_type.in_, dimension, isl.Val(factor))
         least = distances.min_val(objective)
-        yield source, sink, int(least.to_python()) if least.is_int() else None
+        extra = 1 if in_order and source > sink else 0
+        yield source, sink, int(least.to_python()) - extra if least.is_int() else None
 
 
 def _shifts(count: int, edges: Sequence[tuple[int, int, int | None]]) -> tuple[int, ...] | None:

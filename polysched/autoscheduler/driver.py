@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from polysched.autoscheduler.candidate import Candidate, Decision
 from polysched.autoscheduler.normalize import normalized
+from polysched.autoscheduler.owner_tiles import owner_tiled
 from polysched.autoscheduler.proof import Proved, proved
 from polysched.autoscheduler.recipes import FALLBACK, RECIPES
 from polysched.autoscheduler.search import LEAST_GAIN, Context, searched, start
@@ -106,11 +107,12 @@ def _candidates(
     starts = [written]
     if decisions:
         starts.insert(0, replace(start(schedule, context), decisions=decisions))
-    tell("aligning loops for time tiles")
+    tell("aligning loops for tiles")
     starts += [
         replace(start(tiled, context), decisions=(*begin.decisions, decision))
         for begin in starts
-        for tiled, decision in time_tiled(begin.schedule, context.machine, context.sizes)
+        for tiles in (time_tiled, owner_tiled)
+        for tiled, decision in tiles(begin.schedule, context.machine, context.sizes)
     ]
     found: list[Candidate] = []
     for number, begin in enumerate(starts, start=1):
