@@ -20,7 +20,7 @@ done before tiles are looked for, which would transpose ``y``.
 from __future__ import annotations
 
 from collections.abc import Hashable, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from polysched.codegen.dot_instructions import has_dot_product, type_of_ones
@@ -30,7 +30,16 @@ from polysched.ir.expressions import Cast, Expression, Load, Operation
 from polysched.ir.operators import Operator
 from polysched.ir.traversal import loads
 from polysched.ir.tree import LoopKind
-from polysched.loops.nodes import Assign, Block, For, LoopNode, LoopProgram, block, map_children
+from polysched.loops.nodes import (
+    Assign,
+    Block,
+    DotProduct,
+    For,
+    LoopNode,
+    LoopProgram,
+    block,
+    map_children,
+)
 
 
 class Factors(NamedTuple):
@@ -46,20 +55,6 @@ class Factors(NamedTuple):
     def loads(self) -> tuple[Load, ...]:
         """Those that there are."""
         return (self.first,) if self.second is None else (self.first, self.second)
-
-
-@dataclass(frozen=True)
-class DotProduct(Assign):
-    """An assignment that adds several products.
-
-    Attributes:
-        factors: of the first one.
-        terms: how many. The factors of each lie an element further in memory, those of the next
-            lane at the same place or ``terms`` elements further.
-    """
-
-    factors: Factors
-    terms: int
 
 
 def form_dot_products(program: LoopProgram, features: Set[str]) -> LoopProgram:
@@ -216,5 +211,6 @@ def _join(nodes: tuple[LoopNode, ...], factors: list[Factors]) -> _Joined:
         assert isinstance(node.body, Assign)
         assert isinstance(node.body.value, Operation)
         value = Operation(Operator.ADD, (value, node.body.value.operands[1]), i32)
-    dot = DotProduct(lead.statement, lead.instance, lead.target, value, factors[0], len(nodes))
+    meaning = Assign(lead.statement, lead.instance, lead.target, value)
+    dot = DotProduct(meaning, factors[0].loads, len(nodes))
     return _Joined(replace(first, body=dot), len(nodes))

@@ -24,10 +24,12 @@ from polysched.loops.nodes import (
     Allocate,
     Assign,
     Block,
+    DotProduct,
     For,
     If,
     LoopNode,
     LoopProgram,
+    Transposition,
     block,
     variable_interval,
 )
@@ -154,6 +156,8 @@ def _expand(node: LoopNode, copy: _Copy) -> LoopNode:
             return block([_expand(child, copy) for child in nodes])
         case Allocate(body=body):
             return replace(node, body=_expand(body, copy))
+        case DotProduct() | Transposition():
+            raise AssertionError("loops are unrolled before instructions are selected")
         case Assign(target=target, value=value, instance=instance):
             place = Access(target.array, copy.integers(target.subscripts), target.location)
             return Assign(node.statement, copy.integers(instance), place, copy.value(value))

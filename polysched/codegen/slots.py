@@ -22,9 +22,11 @@ from polysched.loops.nodes import (
     Allocate,
     Assign,
     Block,
+    DotProduct,
     For,
     If,
     LoopNode,
+    Transposition,
     variable_interval,
     walk,
 )
@@ -200,6 +202,8 @@ def _placed(
                 yield from _placed(child, known, context)
         case Allocate(body=body):
             yield from _placed(body, known, context)
+        case DotProduct(meaning=meaning) | Transposition(meaning=meaning):
+            yield from _placed(meaning, known, context)
         case Assign():
             yield node, context
 

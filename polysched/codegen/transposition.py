@@ -1,26 +1,21 @@
-"""Tiles in registers that are transposed there: the node that says so, and its code.
-
-A *register tile* is a register array of two dimensions, a vector register for each index of the
-first one.
-"""
+"""Transpositions of register tiles: the nodes and their LLVM code."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from llvmlite import ir
 
-from polysched.codegen.interleaving import Interleaving, emit_interleaving, origin
+from polysched.codegen.interleaving import emit_interleaving, origin
 from polysched.codegen.intrinsics import element_bits, fenced, shuffled
 from polysched.codegen.shuffles import run_network, transpose_network
 from polysched.ir.dtypes import DType
 from polysched.ir.expressions import Constant, Index, Load
 from polysched.ir.kernel import Access
 from polysched.ir.tree import LoopKind, TransposeStrategy
-from polysched.loops.nodes import Assign, Block, For
+from polysched.loops.nodes import Assign, Block, For, Interleaving, Transposition
 
 INT32 = ir.IntType(32)
 LANE = "tile.lane"
@@ -36,20 +31,6 @@ Transposing: TypeAlias = Callable[[ir.IRBuilder, list[Any], Set[str]], list[Any]
 """From the rows of a tile to its columns, all of them vectors, by given instruction sets."""
 
 
-@dataclass(frozen=True)
-class Transposition(Block):
-    """``columns[u, l] = rows[l, u]`` for two register tiles, all at once.
-
-    As a block it holds the assignments that mean the same. With ``interleaving`` one of the tiles
-    is the memory in which short rows lie one behind the other, in as many vectors.
-    """
-
-    rows: str
-    columns: str
-    strategy: TransposeStrategy
-    interleaving: Interleaving | None = None
-
-
 def transposition(
     rows: str, columns: str, shape: tuple[int, int], dtype: DType, strategy: TransposeStrategy
 ) -> Transposition:
@@ -63,7 +44,8 @@ def transposition(
         assign = Assign("transpose", (), Access(columns, (at, lane)), Load(rows, (lane, at), dtype))
         return For(LANE, LANE, *ends, 1, LoopKind.VECTOR, assign, row_count)
 
-    return Transposition(tuple(map(column, range(column_count))), rows, columns, strategy)
+    meaning = Block(tuple(map(column, range(column_count))))
+    return Transposition(meaning, rows, columns, strategy)
 
 
 def interleaving(
@@ -78,7 +60,7 @@ def interleaving(
         return Assign("interleave", (), Access(made, at), Load(given, place, dtype))
 
     elements = tuple(element(number, lane) for number in range(count) for lane in range(lanes))
-    return Transposition(elements, given, made, TransposeStrategy.NETWORK, kind)
+    return Transposition(Block(elements), given, made, TransposeStrategy.NETWORK, kind)
 
 
 def emit_transposition(

@@ -4,10 +4,14 @@
 
     node = For(variable, lower, upper, step, kind, body) | If(condition, then, otherwise)
          | Block(children) | Allocate(array, body) | Assign(statement, instance, target, value)
+         | DotProduct(meaning, factors, terms) | Transposition(meaning, rows, columns, strategy)
 
 Expressions are those of :mod:`polysched.ir.expressions`, over parameters and loop variables
 (``Index(variable)``). A vector loop's body holds exactly one assignment (possibly under an ``If``
 whose condition then is a mask): all lanes of it run together, every read before any write.
+
+A dot product and a transposition have a child ``meaning``: nodes that compute the same with plain
+assignments. Code generation emits the node's own instructions; everything else reads the meaning.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import cached_property
 from typing import TypeAlias
 
@@ -121,7 +126,57 @@ class Assign:
         return frozenset({self.target.array, *(load.array for load in self.reads)})
 
 
-LoopNode: TypeAlias = For | If | Block | Allocate | Assign
+@dataclass(frozen=True)
+class DotProduct:
+    """A vector assignment that adds several products to each lane of a sum.
+
+    Attributes:
+        meaning: the assignment of the whole sum.
+        factors: the factors of the first product; a single factor is multiplied by 1. The factors
+            of consecutive products are consecutive in memory. Those of the next lane follow them,
+            or all lanes read the same.
+        terms: the number of products.
+    """
+
+    meaning: Assign
+    factors: tuple[Load, ...]
+    terms: int
+
+
+class Interleaving(Enum):
+    """A permutation of the elements of n vectors of equal length."""
+
+    SPLIT = "split"
+    """Element ``n * lane + number`` of all vectors becomes a lane of vector ``number``."""
+
+    JOIN = "join"
+    """The inverse of ``SPLIT``."""
+
+
+@dataclass(frozen=True)
+class Transposition:
+    """``columns[u, l] = rows[l, u]`` for two register tiles, all elements at once.
+
+    A register tile is a register array of two dimensions with one vector register for each index
+    of the first dimension.
+
+    Attributes:
+        meaning: the assignments of all elements.
+        rows: the tile that is read.
+        columns: the tile that is written.
+        strategy: how the tile is transposed.
+        interleaving: if given, one of the tiles holds short rows that are contiguous in memory, in
+            whole vectors, and the vectors are split or joined.
+    """
+
+    meaning: Block
+    rows: str
+    columns: str
+    strategy: TransposeStrategy
+    interleaving: Interleaving | None = None
+
+
+LoopNode: TypeAlias = For | If | Block | Allocate | Assign | DotProduct | Transposition
 
 
 @dataclass(frozen=True)
@@ -163,6 +218,8 @@ def children(node: LoopNode) -> tuple[LoopNode, ...]:
             return (then,) if otherwise is None else (then, otherwise)
         case Block(children=inner):
             return inner
+        case DotProduct(meaning=meaning) | Transposition(meaning=meaning):
+            return (meaning,)
         case Assign():
             return ()
 
@@ -192,6 +249,12 @@ def map_children(node: LoopNode, function: Callable[[LoopNode], LoopNode]) -> Lo
             return replace(node, then=after[0], otherwise=after[1] if after[1:] else None)
         case Block():
             return block(after)
+        case DotProduct():
+            assert isinstance(after[0], Assign)
+            return replace(node, meaning=after[0])
+        case Transposition():
+            whole = after[0]
+            return replace(node, meaning=whole if isinstance(whole, Block) else Block((whole,)))
         case Assign():
             return node
 

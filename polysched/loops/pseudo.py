@@ -31,11 +31,13 @@ from polysched.loops.nodes import (
     Allocate,
     Assign,
     Block,
+    DotProduct,
     For,
     If,
     LoopNode,
     LoopProgram,
     Prefetch,
+    Transposition,
 )
 from polysched.loops.usage import lasting_temporaries
 
@@ -70,6 +72,8 @@ def _lines(program: LoopProgram, node: LoopNode) -> list[str]:
             return [line for child in children for line in _lines(program, child)]
         case Allocate(array=name, body=body):
             return [f"allocate {format_array(program.arrays[name])}", *_lines(program, body)]
+        case DotProduct(meaning=meaning) | Transposition(meaning=meaning):
+            return _lines(program, meaning)
         case Assign(target=target, value=value):
             return [f"{format_access(target)} = {format_expression(value)}"]
 

@@ -8,14 +8,21 @@ import numpy as np
 import pytest
 
 from polysched.codegen.tiles import form_tiles
-from polysched.codegen.transposition import Transposition
 from polysched.errors import LoweringError
 from polysched.ir.dtypes import boolean, i32
 from polysched.ir.expressions import Expression, Index, Load, Operand, Parameter
 from polysched.ir.kernel import Role
 from polysched.ir.tree import TransposeStrategy
 from polysched.loops.interpreter import interpret
-from polysched.loops.nodes import Assign, For, If, LoopNode, LoopProgram, walk
+from polysched.loops.nodes import (
+    Assign,
+    For,
+    If,
+    LoopNode,
+    LoopProgram,
+    Transposition,
+    walk,
+)
 from tests.codegen.test_emit import assert_runs_as_interpreted
 from tests.loops.programs import array, assign, load, program, vector
 from tests.support.differential import assert_equal
