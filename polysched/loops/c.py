@@ -27,9 +27,9 @@ from polysched.loops.nodes import (
     Allocate,
     Assign,
     Block,
-    DotProduct,
     For,
     If,
+    InstructionCall,
     LoopNode,
     LoopProgram,
     Transposition,
@@ -253,7 +253,7 @@ class _Printer:
                 if _stack_elements(array) is None or name not in accessed_arrays(body):
                     return inner
                 return ["{", *_indented([self.stack_array(array), *inner]), "}"]
-            case DotProduct(meaning=meaning) | Transposition(meaning=meaning):
+            case InstructionCall(meaning=meaning) | Transposition(meaning=meaning):
                 return self.lines(meaning)
             case Assign(target=target, value=value):
                 element = self.expressions.element(target.array, target.subscripts)

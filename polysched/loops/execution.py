@@ -19,9 +19,9 @@ from polysched.loops.nodes import (
     Allocate,
     Assign,
     Block,
-    DotProduct,
     For,
     If,
+    InstructionCall,
     LoopNode,
     Transposition,
 )
@@ -111,7 +111,7 @@ class _Compiler:
                 return _in_order([self.node(child, around) for child in children])
             case Allocate():
                 return self.buffer(node, around)
-            case DotProduct(meaning=meaning) | Transposition(meaning=meaning):
+            case InstructionCall(meaning=meaning) | Transposition(meaning=meaning):
                 return self.node(meaning, around)
             case Assign():
                 return self.assignment(node, around)

@@ -4,32 +4,36 @@
 
     node = For(variable, lower, upper, step, kind, body) | If(condition, then, otherwise)
          | Block(children) | Allocate(array, body) | Assign(statement, instance, target, value)
-         | DotProduct(meaning, factors, terms) | Transposition(meaning, rows, columns, strategy)
+         | InstructionCall(meaning, instruction, operands)
+         | Transposition(meaning, rows, columns, strategy)
 
 Expressions are those of :mod:`polysched.ir.expressions`, over parameters and loop variables
 (``Index(variable)``). A vector loop's body holds exactly one assignment (possibly under an ``If``
 whose condition then is a mask): all lanes of it run together, every read before any write.
 
-A dot product and a transposition have a child ``meaning``: nodes that compute the same with plain
-assignments. Code generation emits the node's own instructions; everything else reads the meaning.
+An instruction call and a transposition have a child ``meaning``: nodes that compute the same with
+plain assignments. Code generation emits the node's own instructions; everything else reads the
+meaning.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from typing import TypeAlias
 
 import islpy as isl
 
-from polysched.ir.expressions import Expression, Load
+from polysched.instructions.declaration import Instruction
+from polysched.instructions.lookup import Forms
+from polysched.ir.expressions import Constant, Expression, Load
 from polysched.ir.kernel import Access, Array
 from polysched.ir.linear import UNBOUNDED, Interval, Intervals, interval, linear_form
 from polysched.ir.traversal import loads
-from polysched.ir.tree import LoopKind, TransposeStrategy
+from polysched.ir.tree import InstructionMark, LoopKind, TransposeStrategy
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ class For:
     literal bounds of the variable outside of which nothing runs, whatever ``lower`` and ``upper``
     say; they are given for unrolled loops. ``transposition`` is what the schedule says of a vector
     loop's accesses whose lanes lie rows apart. ``prefetches`` are made at the start of every
-    iteration; no value depends on them.
+    iteration; no value depends on them. ``instruction`` marks the loops of a nest that one machine
+    instruction computes.
     """
 
     variable: str
@@ -66,6 +71,7 @@ class For:
     values: Interval = UNBOUNDED
     transposition: TransposeStrategy | None = None
     prefetches: tuple[Prefetch, ...] = ()
+    instruction: InstructionMark | None = None
 
     @property
     def bounds(self) -> Interval:
@@ -127,20 +133,19 @@ class Assign:
 
 
 @dataclass(frozen=True)
-class DotProduct:
-    """A vector assignment that adds several products to each lane of a sum.
+class InstructionCall:
+    """A nest that one machine instruction computes, in all lanes of the vector loop around it.
 
     Attributes:
-        meaning: the assignment of the whole sum.
-        factors: the factors of the first product; a single factor is multiplied by 1. The factors
-            of consecutive products are consecutive in memory. Those of the next lane follow them,
-            or all lanes read the same.
-        terms: the number of products.
+        meaning: the assignment of the whole nest.
+        instruction: the instruction.
+        operands: for each input array of the instruction, the constant or the load of the first
+            element that takes its place; in the order in which the statement reads them.
     """
 
     meaning: Assign
-    factors: tuple[Load, ...]
-    terms: int
+    instruction: Instruction
+    operands: tuple[tuple[str, Load | Constant], ...]
 
 
 class Interleaving(Enum):
@@ -176,7 +181,7 @@ class Transposition:
     interleaving: Interleaving | None = None
 
 
-LoopNode: TypeAlias = For | If | Block | Allocate | Assign | DotProduct | Transposition
+LoopNode: TypeAlias = For | If | Block | Allocate | Assign | InstructionCall | Transposition
 
 
 @dataclass(frozen=True)
@@ -189,6 +194,7 @@ class LoopProgram:
     only. ``ranges`` holds the literal bounds that ``context`` puts on each parameter.
     ``fp_contract`` is the kernel's: whether ``a * b + c`` may round once. ``registers`` names the
     arrays that :mod:`polysched.codegen.passes` keep in registers; none before these passes.
+    ``instructions`` holds the forms of each instruction that a loop is marked with.
     """
 
     name: str
@@ -199,6 +205,7 @@ class LoopProgram:
     body: LoopNode
     fp_contract: bool = True
     registers: tuple[str, ...] = ()
+    instructions: Mapping[str, Forms] = field(default_factory=dict)
 
 
 def block(children: Iterator[LoopNode] | list[LoopNode] | tuple[LoopNode, ...]) -> LoopNode:
@@ -218,7 +225,7 @@ def children(node: LoopNode) -> tuple[LoopNode, ...]:
             return (then,) if otherwise is None else (then, otherwise)
         case Block(children=inner):
             return inner
-        case DotProduct(meaning=meaning) | Transposition(meaning=meaning):
+        case InstructionCall(meaning=meaning) | Transposition(meaning=meaning):
             return (meaning,)
         case Assign():
             return ()
@@ -249,7 +256,7 @@ def map_children(node: LoopNode, function: Callable[[LoopNode], LoopNode]) -> Lo
             return replace(node, then=after[0], otherwise=after[1] if after[1:] else None)
         case Block():
             return block(after)
-        case DotProduct():
+        case InstructionCall():
             assert isinstance(after[0], Assign)
             return replace(node, meaning=after[0])
         case Transposition():

@@ -24,9 +24,9 @@ from polysched.loops.nodes import (
     Allocate,
     Assign,
     Block,
-    DotProduct,
     For,
     If,
+    InstructionCall,
     LoopNode,
     LoopProgram,
     Transposition,
@@ -119,7 +119,7 @@ class _Survey:
                     self.node(child, variables)
             case Allocate(body=body):
                 self.node(body, variables)
-            case DotProduct(meaning=meaning) | Transposition(meaning=meaning):
+            case InstructionCall(meaning=meaning) | Transposition(meaning=meaning):
                 self.node(meaning, variables)
             case Assign(target=target, value=value):
                 self.every(target.subscripts, variables)
