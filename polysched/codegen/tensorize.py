@@ -193,8 +193,11 @@ def _incompleteness(nest: list[For], inner: LoopNode, form: Instruction) -> str 
         return f"the statement in loop '{nest[-1].loop}' runs under a condition"
     if len(nest) < len(form.extents):
         return "each run has fewer loops than the instruction, as some have one iteration"
+    variables = {loop.variable for loop in nest}
     for loop in nest:
         if loop.kind is LoopKind.VECTOR:
+            if any(linear_form(end, {}).uses(variables) for end in (loop.lower, loop.upper)):
+                return f"each iteration of the nest runs other lanes of loop '{loop.loop}'"
             continue
         if not isinstance(loop.lower, Constant) or not isinstance(loop.upper, Constant):
             return f"the trip count of loop '{loop.loop}' is not a literal"

@@ -299,8 +299,8 @@ def _in_vectors(schedule: Schedule, lanes: int, tile: str, machine: Machine) -> 
 def _tensorized(schedule: Schedule, column: str, instruction: str) -> Schedule:
     """Add the terms of each group by one instruction, in vectors of the loop ``column``."""
     return (
-        schedule.split("update.rk", _group_size(schedule), into=("rk", "group_term"))
-        .reorder("update.rk", f"{column}v", "update.group_term")
-        .unroll("update.rk", "update.group_term")
+        schedule.split("update.rk", _group_size(schedule), into=("rk_group", "rk_term"))
+        .reorder("update.rk_group", f"{column}v", "update.rk_term")
+        .unroll("update.rk_group", "update.rk_term")
         .tensorize(f"{column}v", instruction)
     )
