@@ -31,14 +31,11 @@ from dataclasses import replace
 
 from polysched.codegen.columns import Column, Strided, column_of
 from polysched.codegen.shuffles import BLOCK_BITS
-from polysched.codegen.tile_writing import TileWriter, is_dense
+from polysched.codegen.tile_writing import TileWriter
 from polysched.errors import LoweringError
 from polysched.ir.expressions import Constant
 from polysched.ir.tree import LoopKind, TransposeStrategy
 from polysched.loops.nodes import Block, For, LoopNode, LoopProgram, block, map_children
-
-LEAST_COLUMNS = 4
-"""Copies from which on a tile is made without being asked for."""
 
 
 def form_tiles(program: LoopProgram, vector_registers: int) -> LoopProgram:
@@ -104,7 +101,7 @@ class _Former:
 
     def _run(self, run: list[Column], nodes: list[LoopNode], *, elsewhere: bool) -> list[LoopNode]:
         """Copies of one statement, cut into tiles; ``elsewhere``: there are others, further on."""
-        if run[0].strategy is None and len(run) == 1:
+        if run[0].strategy in (None, TransposeStrategy.GATHER):
             return nodes
         made: list[LoopNode] = []
         while run:
@@ -146,26 +143,15 @@ class _Former:
         return longest
 
     def _tile(self, columns: list[Column], nodes: list[LoopNode], reason: str | None) -> LoopNode:
-        strategy, lanes = columns[0].strategy, columns[0].loop.lanes
-        if strategy is TransposeStrategy.GATHER:
-            return block(nodes)
-        if strategy is None and reason:
-            return block(nodes)
+        strategy = columns[0].strategy
+        assert strategy is not None
         if reason is None and len(columns) == 1:
             return block(nodes)  # one column has nothing to be exchanged with
         if reason is None:
             found, store = self._loads(columns), self._store(columns)
-            if strategy is None and min(len(columns), lanes) < LEAST_COLUMNS:
-                # Whole vectors that lie one behind the other take a shuffle each.
-                store = self._densely(store, columns)
-                found = found if store else []
             if found or store:
-                return self.writer.tile(
-                    columns, found, store, strategy or TransposeStrategy.NETWORK
-                )
+                return self.writer.tile(columns, found, store, strategy)
             reason = "its statement reads what it writes, or writes an element twice"
-        if strategy is None:
-            return block(nodes)
         raise _refused(columns[0].loop, reason)
 
     def _loads(self, columns: list[Column]) -> list[Strided]:
@@ -181,12 +167,6 @@ class _Former:
                 for number, loads in enumerate(lists)
             )
         ]
-
-    def _densely(self, store: Strided | None, columns: list[Column]) -> Strided | None:
-        """A store of few columns, if it is one of whole vectors."""
-        if store is None or columns[0].loop.lanes < LEAST_COLUMNS:
-            return None
-        return store if is_dense(store, columns, self.arrays) else None
 
     def _store(self, columns: list[Column]) -> Strided | None:
         store = columns[0].store
