@@ -36,6 +36,7 @@ from polysched.library.matmul.tiling import (
     tiled,
     transpose_tiles,
 )
+from polysched.library.register_transpose import transposed_in_registers
 from polysched.machine.description import Machine
 from polysched.user import Schedule
 
@@ -182,6 +183,9 @@ def _in_vnni_layout(schedule: Schedule, at_loop: str, lanes: int, machine: Machi
     if "n" in around:
         schedule = schedule.vectorize("vnni_b.n", lanes)
     schedule = schedule.unroll("vnni_b.member")
+    if "n" in around:
+        # Groups are contiguous, so that vectors of them are interleaved: that pays for two columns.
+        schedule = transposed_in_registers(schedule, "vnni_b.nv", "vnni_b.member", fewest=2)
     if "copy_a" in schedule.program.statements:
         if schedule.kernel.arrays["a"].dimensions[-1] == "m":
             schedule = transpose_tiles(schedule, "copy_a", ("m", "k"), lanes)
