@@ -21,7 +21,7 @@ from polysched.instructions.lookup import is_available
 from polysched.instructions.matching import Binding, Mismatch, match_statement
 from polysched.ir.dtypes import DType
 from polysched.ir.expressions import Constant, Expression, Index, Load
-from polysched.ir.linear import LinearForm, linear_form, simplify
+from polysched.ir.linear import LinearForm, linear_form
 from polysched.ir.traversal import loads, transform
 from polysched.ir.tree import InstructionMark, LoopKind
 from polysched.loops.nodes import (
@@ -282,10 +282,12 @@ def _called(
 def _term(assign: Assign, at: Mapping[str, int], before: Expression) -> Expression:
     """The value of an assignment at some values of the loops, given its target's value before."""
     target = assign.target
+    place = tuple(_at(subscript, at) for subscript in target.subscripts)
 
     def rule(node: Expression) -> Expression | None:
-        is_load = isinstance(node, Load) and node.array == target.array
-        return before if is_load and node.subscripts == target.subscripts else None
+        if isinstance(node, Load) and node.array == target.array and node.subscripts == place:
+            return before
+        return None
 
     return transform(_at(assign.value, at), rule)
 
@@ -296,9 +298,6 @@ def _at(expression: Expression, values: Mapping[str, int]) -> Expression:
     def rule(node: Expression) -> Expression | None:
         if isinstance(node, Index) and node.name in values:
             return Constant(values[node.name])
-        if isinstance(node, Load):
-            subscripts = tuple(simplify(subscript, {}) for subscript in node.subscripts)
-            return replace(node, subscripts=subscripts)
         return None
 
     return transform(expression, rule)

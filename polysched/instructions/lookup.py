@@ -32,7 +32,7 @@ def instruction_forms(
         if instruction not in known:
             raise InstructionError(
                 f"no instruction '{instruction}'{suggestion(instruction, known)}; declare others "
-                "with ps.Instruction"
+                "as ps.Instruction"
             )
         return instruction, known[instruction]
     name = instruction.name

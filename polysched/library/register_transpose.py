@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import islpy as isl
+
 from polysched.ir.dtypes import boolean
-from polysched.ir.tree import statements
+from polysched.ir.expressions import Constant
+from polysched.ir.kernel import Access, Array, Statement
+from polysched.ir.linear import linear_form
+from polysched.ir.tree import Loop, statements
 from polysched.schedule.program import find_loop, largest_extent
 from polysched.user import Schedule
 
@@ -29,13 +34,38 @@ def transposed_in_registers(
     program = schedule.program
     vector = find_loop(program, loop)
     columns = largest_extent(program, find_loop(program, across)) or 0
-    types = {
-        program.arrays[access.array].dtype
-        for name in statements(vector)
-        for access in program.statements[name].accesses
-    }
     if vector.lanes < FEWEST or columns < fewest:
         return schedule
-    if any(dtype.is_odd or dtype == boolean for dtype in types):
+    accesses = [
+        (access, program.arrays[access.array], _indices(program.statements[name], vector))
+        for name in statements(vector)
+        for access in program.statements[name].accesses
+    ]
+    if not any(_is_strided(access, array, lanes) for access, array, lanes in accesses):
+        return schedule
+    if any(not _has_rows(array) for _, array, _ in accesses):
         return schedule
     return schedule.transpose(loop, across)
+
+
+def _indices(statement: Statement, loop: Loop) -> frozenset[str]:
+    """The indices of a statement on which the value of a loop depends."""
+    value = loop.values[statement.name]
+    return frozenset(
+        name
+        for position, name in enumerate(statement.indices)
+        if value.involves_dims(isl.dim_type.in_, position, 1)
+    )
+
+
+def _is_strided(access: Access, array: Array, indices: frozenset[str]) -> bool:
+    """Whether elements with other values of some indices are not in one row in memory."""
+    uses = [linear_form(subscript, {}).uses(indices) for subscript in access.subscripts]
+    along = uses.pop(array.lane_dimension) if uses else False
+    return any(uses) and not along
+
+
+def _has_rows(array: Array) -> bool:
+    """Whether an array has rows of contiguous elements that take whole bytes."""
+    is_contiguous = array.strides is None or Constant(1) in array.strides
+    return is_contiguous and not array.dtype.is_odd and array.dtype != boolean
