@@ -11,7 +11,7 @@ from polysched.ir.expressions import Expression, Index, Load
 from polysched.ir.kernel import Access, Array
 from polysched.ir.linear import LinearForm, linear_form
 from polysched.ir.traversal import loads
-from polysched.ir.tree import LoopKind, TransposeStrategy
+from polysched.ir.tree import LoopKind, TransposeDirective, TransposeStrategy
 from polysched.loops.nodes import Assign, For, If, LoopNode
 
 
@@ -79,9 +79,11 @@ class Column:
         return (self.assign.statement, lanes, loop.transposition)
 
     @property
-    def strategy(self) -> TransposeStrategy | None:
-        """What the schedule says."""
-        return self.loop.transposition
+    def directive(self) -> TransposeDirective | None:
+        """The schedule's directive for the loop; None to gather and scatter."""
+        directive = self.loop.transposition
+        is_gather = directive is None or directive.strategy is TransposeStrategy.GATHER
+        return None if is_gather else directive
 
     @cached_property
     def loads(self) -> list[Strided]:

@@ -35,8 +35,8 @@ from polysched.ir.strides import concrete_strides
 from polysched.ir.traversal import loads
 from polysched.machine.x86_names import FEATURES
 
-LARGEST_NEST = 4096
-"""Largest number of iterations of an instruction's nest; an AMX tile of int8 has 16 x 16 x 64."""
+LARGEST_NEST = 2**16
+"""Largest number of iterations of a nest; an AMX product of bytes has 16 x 16 x 64."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -48,6 +48,19 @@ class TransposeStrategy(Enum):
 
 
 @dataclass(frozen=True)
+class TransposeDirective:
+    """The directive to transpose tiles of a vector loop and an unrolled loop in registers.
+
+    Attributes:
+        strategy: how to transpose a tile.
+        fewest: the smallest number of columns of a tile; fewer columns are gathered or scattered.
+    """
+
+    strategy: TransposeStrategy
+    fewest: int = 2
+
+
+@dataclass(frozen=True)
 class Ahead:
     """A prefetch directive of a loop: fetch the elements of an array that a later iteration reads.
 
@@ -86,7 +99,7 @@ class Loop:
     Attributes:
         values: for each statement below, the loop's value as a function of the instance. For a
             vector loop the value is the lane number, from 0 to ``lanes`` - 1.
-        transposition: the strategy for vector accesses whose lanes are a row apart; None to gather
+        transposition: the directive for vector accesses whose lanes are a row apart; None to gather
             and scatter.
         prefetches: the prefetch directives of a sequential loop.
         instruction: the instruction that computes a nest with this loop; None for ordinary code.
@@ -97,7 +110,7 @@ class Loop:
     body: Node
     kind: LoopKind = LoopKind.SEQUENTIAL
     lanes: int = 1
-    transposition: TransposeStrategy | None = None
+    transposition: TransposeDirective | None = None
     prefetches: tuple[Ahead, ...] = ()
     instruction: InstructionMark | None = None
 

@@ -41,11 +41,10 @@ def transposed_in_registers(
         for name in statements(vector)
         for access in program.statements[name].accesses
     ]
-    if not any(_is_strided(access, array, lanes) for access, array, lanes in accesses):
-        return schedule
-    if any(not _has_rows(array) for _, array, _ in accesses):
-        return schedule
-    return schedule.transpose(loop, across)
+    strided = [array for access, array, lanes in accesses if _is_strided(access, array, lanes)]
+    if strided and all(map(_has_rows, strided)):
+        return schedule.transpose(loop, across, fewest=fewest)
+    return schedule
 
 
 def _indices(statement: Statement, loop: Loop) -> frozenset[str]:

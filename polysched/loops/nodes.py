@@ -33,7 +33,7 @@ from polysched.ir.expressions import Constant, Expression, Load
 from polysched.ir.kernel import Access, Array
 from polysched.ir.linear import UNBOUNDED, Interval, Intervals, interval, linear_form
 from polysched.ir.traversal import loads
-from polysched.ir.tree import InstructionMark, LoopKind, TransposeStrategy
+from polysched.ir.tree import InstructionMark, LoopKind, TransposeDirective, TransposeStrategy
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class For:
     body: LoopNode
     lanes: int = 1
     values: Interval = UNBOUNDED
-    transposition: TransposeStrategy | None = None
+    transposition: TransposeDirective | None = None
     prefetches: tuple[Prefetch, ...] = ()
     instruction: InstructionMark | None = None
 

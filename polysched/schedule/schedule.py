@@ -229,9 +229,9 @@ class Schedule:
         """Run iterations as vector lanes: see :func:`polysched.schedule.vectorize.vectorize`."""
         return self.then(Vectorize(loop, lanes, into))
 
-    def transpose(self, loop: str, across: str, strategy: str = "network") -> Self:
+    def transpose(self, loop: str, across: str, strategy: str = "network", fewest: int = 2) -> Self:
         """Transpose tiles in registers: see :func:`polysched.schedule.transpose.transpose`."""
-        return self.then(Transpose(loop, across, strategy))
+        return self.then(Transpose(loop, across, strategy, fewest))
 
     def tensorize(self, loop: str, instruction: str | Instruction) -> Self:
         """Use one instruction for a nest: see :func:`polysched.schedule.tensorize.tensorize`."""

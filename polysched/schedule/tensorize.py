@@ -66,10 +66,9 @@ def tensorize(program: Program, step: Tensorize) -> Program:
         raise ScheduleError(str(error)) from None
     outermost = find_loop(program, step.loop)
     if outermost.instruction is not None:
-        raise LoopReferenceError(
-            step.loop,
-            f"loop '{step.loop}' is computed by '{outermost.instruction.instruction}' already",
-            "; take one of the two steps away",
+        raise ScheduleError(
+            f"loop '{step.loop}' is computed by '{outermost.instruction.instruction}' already; "
+            "take one of the two steps away"
         )
     nest = _nest(outermost, step.loop, forms[0])
     _require_meaning(program, nest, forms)
@@ -101,13 +100,19 @@ def require_instructions(program: Program) -> None:
             continue
         checked.add(mark)
         forms = program.instructions[mark.instruction]
-        _require_meaning(program, _nest(loop, loop.name, forms[0]), forms)
-    for loop in loops(program.tree):
-        if loop.instruction is not None and loop.instruction not in checked:
+        try:
+            _require_meaning(program, _nest(loop, loop.name, forms[0]), forms)
+        except ScheduleError as error:
             raise ScheduleError(
-                f"'{loop.instruction.instruction}' computes the loops from "
-                f"'{loop.instruction.loop}' inwards, which is not around '{loop.name}' any more; "
-                "tensorize after this step"
+                f"after this step, '{mark.instruction}' does not compute the nest of loop "
+                f"'{mark.loop}' any more: {error}"
+            ) from None
+    for loop in loops(program.tree):
+        mark = loop.instruction
+        if mark is not None and mark not in checked:
+            raise ScheduleError(
+                f"after this step, loop '{mark.loop}' of '{mark.instruction}' is not around loop "
+                f"'{loop.name}' any more; tensorize after this step"
             )
 
 
@@ -129,11 +134,9 @@ def _nest(outermost: Loop, reference: str, form: Instruction) -> list[Loop]:
     wanted = ", ".join(f"{name} in 0..{extent}" for name, extent in form.extents.items())
     if len(nest) != len(form.extents):
         names = ", ".join(f"'{loop.name}'" for loop in nest)
-        raise LoopReferenceError(
-            reference,
-            f"the nest of loop '{reference}' has {len(nest)} loops, {names}; {form.name} computes "
-            f"a nest of {len(form.extents)}: {wanted}",
-            "; reorder the loops so that only these are inside",
+        raise ScheduleError(
+            f"the nest of loop '{reference}' is {names}; {form.name} computes a nest of "
+            f"{len(form.extents)} loops, {wanted}: reorder the loops so that only these are inside"
         )
     vectors = [loop for loop in nest if loop.kind is LoopKind.VECTOR]
     for loop in nest:

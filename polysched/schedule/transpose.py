@@ -5,8 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from polysched.errors import LoopReferenceError, ScheduleError, suggestion
-from polysched.ir.tree import Loop, LoopKind, Node, TransposeStrategy, path, rewrite
-from polysched.schedule.program import Program, find_loop
+from polysched.ir.tree import (
+    Loop,
+    LoopKind,
+    Node,
+    TransposeDirective,
+    TransposeStrategy,
+    path,
+    rewrite,
+)
+from polysched.schedule.program import Program, find_loop, require_positive
 
 _NAMES = tuple(strategy.value for strategy in TransposeStrategy)
 
@@ -18,6 +26,7 @@ class Transpose:
     loop: str
     across: str
     strategy: str = TransposeStrategy.NETWORK.value
+    fewest: int = 2
 
 
 def transpose(program: Program, step: Transpose) -> Program:
@@ -34,6 +43,8 @@ def transpose(program: Program, step: Transpose) -> Program:
         strategy (str): ``"network"`` (stages of two-input shuffles), ``"shuffle_1d"`` (one shuffle
             of the whole tile), ``"eltwise"`` (extract and insert each element) or ``"gather"`` (no
             tile: gather and scatter).
+        fewest (int): the smallest number of columns of a tile. Where fewer are left, at the end of
+            a row, they are gathered or scattered.
 
     before::
 
@@ -47,8 +58,8 @@ def transpose(program: Program, step: Transpose) -> Program:
     Checks:
         - ``loop`` is a vector loop, ``across`` an unrolled loop, else ``StepError``.
         - Every statement in the vector loop is in the unrolled loop too, else ``StepError``.
-        - ``strategy`` is one of the four, else ``StepError``; the accesses of the compiled loops
-          have tiles for it, else ``LoweringError``.
+        - ``strategy`` is one of the four and ``fewest`` is positive, else ``StepError``; the
+          accesses of the compiled loops have tiles, else ``LoweringError``.
         - Legality: always legal; the iterations keep their order.
     """
     if step.strategy not in _NAMES:
@@ -56,7 +67,13 @@ def transpose(program: Program, step: Transpose) -> Program:
             f"unknown strategy {step.strategy!r} of transpose('{step.loop}')"
             f"{suggestion(step.strategy, _NAMES)}"
         )
+    require_positive(f"the fewest columns of transpose('{step.loop}')", step.fewest)
     loop = find_loop(program, step.loop)
+    if loop.instruction is not None:
+        raise ScheduleError(
+            f"loop '{step.loop}' is computed by '{loop.instruction.instruction}'; take one of the "
+            "two steps away"
+        )
     _require_kind(loop, step.loop, LoopKind.VECTOR, "vectorize it first")
     across = find_loop(program, step.across)
     _require_kind(across, step.across, LoopKind.UNROLLED, "unroll it first")
@@ -70,7 +87,8 @@ def transpose(program: Program, step: Transpose) -> Program:
 
     def marked(node: Node) -> Node:
         assert isinstance(node, Loop)
-        return replace(node, transposition=TransposeStrategy(step.strategy))
+        directive = TransposeDirective(TransposeStrategy(step.strategy), step.fewest)
+        return replace(node, transposition=directive)
 
     return program.with_tree(rewrite(program.tree, loop, marked))
 

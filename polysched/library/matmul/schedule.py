@@ -184,8 +184,9 @@ def _in_vnni_layout(schedule: Schedule, at_loop: str, lanes: int, machine: Machi
         schedule = schedule.vectorize("vnni_b.n", lanes)
     schedule = schedule.unroll("vnni_b.member")
     if "n" in around:
-        # Groups are contiguous, so that vectors of them are interleaved: that pays for two columns.
-        schedule = transposed_in_registers(schedule, "vnni_b.nv", "vnni_b.member", fewest=2)
+        # Whole groups are contiguous and interleaved by few shuffles, even groups of two.
+        group, member = _group_size(schedule), "vnni_b.member"
+        schedule = transposed_in_registers(schedule, "vnni_b.nv", member, fewest=group)
     if "copy_a" in schedule.program.statements:
         if schedule.kernel.arrays["a"].dimensions[-1] == "m":
             schedule = transpose_tiles(schedule, "copy_a", ("m", "k"), lanes)
