@@ -176,6 +176,23 @@ def test_an_instruction_of_the_user() -> None:
         assert_agrees(schedule, {}, machine="zen4")
 
 
+@pytest.mark.parametrize(
+    ("intrinsic", "reason"),
+    [
+        (FULL, "LLVM ERROR: "),
+        ("llvm.x86.avx512.nonsense.512", "LLVM knows no such intrinsic"),
+    ],
+)
+def test_a_wrong_declaration_does_not_abort_the_process(intrinsic: str, reason: str) -> None:
+    wrong = ps.Instruction(nest(), intrinsic, ("sums", "a", "b"), (), ("a", "b"))
+    with pytest.raises(LoweringError) as caught:
+        ready().tensorize("nv", wrong).show("llvm", "haswell-avx2")
+    assert str(caught.value).startswith(
+        f"tensorize('nv', 'mine'): LLVM cannot compile '{intrinsic}' for machine 'haswell-avx2': "
+        f"{reason}"
+    )
+
+
 def test_an_instruction_without_terms() -> None:
     """The rounded mean of bytes."""
     build = ps.KernelBuilder("vpavgb")
