@@ -12,7 +12,7 @@ TYPES := build/types
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint format-check types lint-fix bench fuzz clean
+.PHONY: help demo test check lint format-check types lint-fix bench fuzz mutants clean
 
 help:
 	@echo "make demo      run the main example: a convolution, proved, compiled, checked, timed"
@@ -21,6 +21,7 @@ help:
 	@echo "make lint      ruff and mypy alone ('make -k lint' does not stop at the first failure)"
 	@echo "make lint-fix  format the code and apply the safe fixes of ruff"
 	@echo "make fuzz      random kernels and schedules, judged without the checker (SECONDS=60 SEED=0)"
+	@echo "make mutants   deliberate mistakes, one at a time: which test notices each (ARGS='NAME --markdown')"
 	@echo "make bench     race the convolution against numpy, oneDNN and Halide"
 	@echo "make clean     remove the virtual environment and everything built"
 
@@ -56,6 +57,10 @@ bench: $(VENV)/.installed-bench
 
 fuzz: $(VENV)/.installed-dev
 	$(BIN)/python -m polysched.fuzz --seconds $(SECONDS) --seed $(SEED) $(ARGS)
+
+# Takes more than half an hour for all; not a part of `make test`, which only checks that each mutant still fits the code.
+mutants: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.mutants.run $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist polysched.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -57,12 +57,12 @@ from polysched.codegen.values import (
 )
 from polysched.codegen.windows import fits, lane_places, load_window, store_single, store_window
 from polysched.errors import LoweringError
-from polysched.ir.dtypes import DType, NumberKind
-from polysched.ir.expressions import Expression
-from polysched.ir.kernel import Access
-from polysched.ir.linear import LinearForm
-from polysched.ir.traversal import loads
-from polysched.loops.nodes import Assign
+from polysched.ir.core.kernel import Access
+from polysched.ir.expr.dtypes import DType, NumberKind
+from polysched.ir.expr.expressions import Expression
+from polysched.ir.expr.linear import LinearForm
+from polysched.ir.expr.traversal import loads
+from polysched.loops.ir.nodes import Assign
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,7 +378,7 @@ def _whole_vector(
 
 def from_memory(builder: ir.IRBuilder, loaded: Any, dtype: DType) -> Any:
     """A loaded element as a value: a boolean's byte becomes a bit, a container what it holds."""
-    if dtype.is_odd:
+    if dtype.is_odd_width:
         count = loaded.type.count if isinstance(loaded.type, ir.VectorType) else None
         return builder.trunc(loaded, vector_of(element_type(dtype), count))
     if dtype.kind is not NumberKind.BOOLEAN:
@@ -389,10 +389,10 @@ def from_memory(builder: ir.IRBuilder, loaded: Any, dtype: DType) -> Any:
 
 def to_memory(builder: ir.IRBuilder, value: Any, dtype: DType) -> Any:
     """A value as it is stored: a boolean's bit becomes a byte, an odd integer its container."""
-    if dtype.kind is not NumberKind.BOOLEAN and not dtype.is_odd:
+    if dtype.kind is not NumberKind.BOOLEAN and not dtype.is_odd_width:
         return value
     count = value.type.count if isinstance(value.type, ir.VectorType) else None
-    if dtype.is_odd:
+    if dtype.is_odd_width:
         extend = builder.sext if dtype.is_signed else builder.zext
         return extend(value, vector_of(memory_type(dtype), count))
     return builder.zext(value, vector_of(BYTE, count))

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from polysched.ir.expressions import Expression, Index, Load
-from polysched.ir.kernel import Access, Array
-from polysched.ir.linear import LinearForm, linear_form
-from polysched.ir.traversal import loads
-from polysched.ir.tree import LoopKind, TransposeDirective, TransposeStrategy
-from polysched.loops.nodes import Assign, For, If, LoopNode
+from polysched.ir.core.kernel import Access, Array
+from polysched.ir.core.tree import LoopKind, TransposeDirective, TransposeStrategy
+from polysched.ir.expr.expressions import Expression, Index, Load
+from polysched.ir.expr.linear import LinearForm, linear_form
+from polysched.ir.expr.traversal import loads
+from polysched.loops.ir.nodes import Assign, For, If, LoopNode
 
 
 @dataclass(frozen=True)

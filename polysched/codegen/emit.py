@@ -23,13 +23,14 @@ from polysched.codegen.memory import element_offset
 from polysched.codegen.transposition import emit_transposition
 from polysched.codegen.values import INDEX, Value, splat, widened
 from polysched.errors import LoweringError
-from polysched.ir.cache_lines import line_offsets
-from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Constant, Expression, Load
-from polysched.ir.kernel import Access
-from polysched.ir.linear import interval, linear_form, simplify
-from polysched.ir.tree import LoopKind
-from polysched.loops.nodes import (
+from polysched.ir.core.cache_lines import line_offsets
+from polysched.ir.core.kernel import Access
+from polysched.ir.core.tree import LoopKind
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Constant, Expression, Load
+from polysched.ir.expr.linear import interval, linear_form, simplify
+from polysched.loops.analysis.usage import accessed_arrays
+from polysched.loops.ir.nodes import (
     Allocate,
     Assign,
     Block,
@@ -41,7 +42,6 @@ from polysched.loops.nodes import (
     Transposition,
     variable_interval,
 )
-from polysched.loops.usage import accessed_arrays
 
 
 class RunsParallel(Protocol):

@@ -16,8 +16,9 @@ from polysched.codegen.narrowing import narrowed
 from polysched.codegen.register_slots import RegisterSlots
 from polysched.codegen.values import INDEX, Value, element_type, emit_cast, emit_operator, widened
 from polysched.errors import LoweringError
-from polysched.ir.dtypes import DType, boolean, i64
-from polysched.ir.expressions import (
+from polysched.ir.core.kernel import Array
+from polysched.ir.expr.dtypes import DType, boolean, i64
+from polysched.ir.expr.expressions import (
     Cast,
     Constant,
     Expression,
@@ -26,8 +27,7 @@ from polysched.ir.expressions import (
     Operation,
     Parameter,
 )
-from polysched.ir.kernel import Array
-from polysched.ir.linear import Interval, Intervals, linear_form
+from polysched.ir.expr.linear import Interval, Intervals, linear_form
 
 
 class Evaluator:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from typing import TypeAlias
 
-from polysched.ir.expressions import Constant
-from polysched.ir.traversal import loads
-from polysched.ir.tree import LoopKind
-from polysched.loops.nodes import Assign, For, If, LoopNode, children
+from polysched.ir.core.tree import LoopKind
+from polysched.ir.expr.expressions import Constant
+from polysched.ir.expr.traversal import loads
+from polysched.loops.ir.nodes import Assign, For, If, LoopNode, children
 
 Range: TypeAlias = tuple[int, int, int, int]
 """Lower and upper end, step, and the number of lanes."""

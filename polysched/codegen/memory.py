@@ -15,10 +15,10 @@ from llvmlite import ir
 
 from polysched.codegen.pacing import Pace
 from polysched.codegen.values import INDEX
-from polysched.ir.data_dependent import is_data_dependent
-from polysched.ir.expressions import Constant, Expression, Index
-from polysched.ir.kernel import Array
-from polysched.ir.linear import LinearForm, linear_form
+from polysched.ir.core.data_dependent import is_data_dependent
+from polysched.ir.core.kernel import Array
+from polysched.ir.expr.expressions import Constant, Expression, Index
+from polysched.ir.expr.linear import LinearForm, linear_form
 
 BYTE = ir.IntType(8)
 CACHE_LINE = 64

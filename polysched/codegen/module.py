@@ -21,11 +21,11 @@ from polysched.codegen.streamed_arrays import require_streams
 from polysched.codegen.streaming import emit_fence
 from polysched.codegen.values import INDEX
 from polysched.errors import LoweringError
-from polysched.ir.kernel import Role
-from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY
-from polysched.loops.nodes import LoopProgram
-from polysched.loops.parallel import parallel_loops, without_parallel_loops
-from polysched.loops.usage import accessed_arrays
+from polysched.ir.core.kernel import Role
+from polysched.ir.expr.operators import LIBRARY_BINARY, LIBRARY_UNARY
+from polysched.loops.analysis.parallel import parallel_loops, without_parallel_loops
+from polysched.loops.analysis.usage import accessed_arrays
+from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
 
 _LIBRARY = [operator.value for operator in LIBRARY_UNARY | LIBRARY_BINARY]

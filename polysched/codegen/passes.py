@@ -12,7 +12,7 @@ from polysched.codegen.expand import unroll_loops
 from polysched.codegen.registers import promote_registers
 from polysched.codegen.tensorize import select_instructions
 from polysched.codegen.tiles import form_tiles
-from polysched.loops.nodes import LoopProgram
+from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
 
 

@@ -13,9 +13,9 @@ from polysched.codegen.intrinsics import declared
 from polysched.codegen.memory import BYTE, CACHE_LINE, Storage, row_major
 from polysched.codegen.subbyte.layout import bit_strides
 from polysched.codegen.values import INDEX, element_type, stack_slot, vector_of
-from polysched.ir.expressions import Constant, Expression
-from polysched.ir.kernel import Array
-from polysched.ir.linear import Intervals, linear_form
+from polysched.ir.core.kernel import Array
+from polysched.ir.expr.expressions import Constant, Expression
+from polysched.ir.expr.linear import Intervals, linear_form
 
 LARGEST_ON_STACK = 16 * 1024
 """Bytes of an array up to which it is placed on the stack."""

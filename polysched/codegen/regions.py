@@ -36,11 +36,11 @@ from polysched.codegen.memory import BYTE, Storage
 from polysched.codegen.placement import Placement
 from polysched.codegen.streaming import emit_fence
 from polysched.codegen.values import INDEX
-from polysched.ir.kernel import Array, Role
-from polysched.ir.linear import Intervals
-from polysched.loops.nodes import For, LoopProgram
-from polysched.loops.parallel import parallel_loops, private_arrays, without_parallel_loops
-from polysched.loops.usage import accessed_arrays
+from polysched.ir.core.kernel import Array, Role
+from polysched.ir.expr.linear import Intervals
+from polysched.loops.analysis.parallel import parallel_loops, private_arrays, without_parallel_loops
+from polysched.loops.analysis.usage import accessed_arrays
+from polysched.loops.ir.nodes import For, LoopProgram
 
 _INT32 = ir.IntType(32)
 _POINTER = ir.PointerType()

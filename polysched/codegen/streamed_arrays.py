@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from polysched.codegen.streaming import LEAST_BYTES
 from polysched.errors import LoweringError
-from polysched.ir.expressions import Index
-from polysched.ir.linear import linear_form
-from polysched.ir.tree import LoopKind
-from polysched.loops.nodes import Assign, For, LoopProgram, walk
+from polysched.ir.core.tree import LoopKind
+from polysched.ir.expr.expressions import Index
+from polysched.ir.expr.linear import linear_form
+from polysched.loops.ir.nodes import Assign, For, LoopProgram, walk
 
 
 def require_streams(program: LoopProgram) -> None:

@@ -21,12 +21,12 @@ from polysched.instructions.declaration import Instruction
 from polysched.instructions.lookup import is_available
 from polysched.instructions.matching import Binding, Mismatch, match_statement
 from polysched.instructions.x86 import x86_instructions
-from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Constant, Expression, Index, Load
-from polysched.ir.linear import LinearForm, linear_form
-from polysched.ir.traversal import loads, transform
-from polysched.ir.tree import InstructionMark, LoopKind
-from polysched.loops.nodes import (
+from polysched.ir.core.tree import InstructionMark, LoopKind
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load
+from polysched.ir.expr.linear import LinearForm, linear_form
+from polysched.ir.expr.traversal import loads, transform
+from polysched.loops.ir.nodes import (
     Assign,
     For,
     InstructionCall,

@@ -29,9 +29,9 @@ from polysched.codegen.columns import Column, Strided, column_of
 from polysched.codegen.shuffles import BLOCK_BITS
 from polysched.codegen.tile_writing import TileWriter
 from polysched.errors import LoweringError
-from polysched.ir.expressions import Constant
-from polysched.ir.tree import LoopKind, TransposeDirective, TransposeStrategy
-from polysched.loops.nodes import Block, For, LoopNode, LoopProgram, block, map_children
+from polysched.ir.core.tree import LoopKind, TransposeDirective, TransposeStrategy
+from polysched.ir.expr.expressions import Constant
+from polysched.loops.ir.nodes import Block, For, LoopNode, LoopProgram, block, map_children
 
 
 def form_tiles(program: LoopProgram, vector_registers: int) -> LoopProgram:

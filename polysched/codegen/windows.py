@@ -26,8 +26,8 @@ from polysched.codegen.intrinsics import (
 )
 from polysched.codegen.memory import BYTE, Addresses, Offset, Storage
 from polysched.codegen.values import INDEX, memory_type
-from polysched.ir.expressions import Expression
-from polysched.ir.linear import LinearForm, linear_form
+from polysched.ir.expr.expressions import Expression
+from polysched.ir.expr.linear import LinearForm, linear_form
 
 MOST = 4
 """Vectors that a window may have; more than four loads and three shuffles are no better."""

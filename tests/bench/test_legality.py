@@ -14,9 +14,9 @@ from polysched.errors import BenchError
 from polysched.fuzz.campaign import Plan
 from polysched.legality import check as checker
 from polysched.legality.check import check, find_violation
-from polysched.legality.verdict import Violation
-from polysched.schedule.program import Program
-from polysched.schedule.split import Split
+from polysched.legality.verdicts.verdict import Violation
+from polysched.schedule.core.program import Program
+from polysched.schedule.primitives.split import Split
 
 
 @pytest.mark.parametrize("name", SCHEDULES)

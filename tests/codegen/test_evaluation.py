@@ -5,9 +5,9 @@ from llvmlite import ir
 from polysched.codegen.accesses import Lanes
 from polysched.codegen.evaluation import Evaluator, lanes_of
 from polysched.codegen.values import INDEX
-from polysched.ir.dtypes import f32
-from polysched.ir.expressions import Constant, Index, Load, Parameter
-from polysched.ir.kernel import Array, Role
+from polysched.ir.core.kernel import Array, Role
+from polysched.ir.expr.dtypes import f32
+from polysched.ir.expr.expressions import Constant, Index, Load, Parameter
 
 AT, N = Index("i"), Parameter("N")
 

@@ -7,12 +7,12 @@ import pytest
 
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.codegen.lane_ranges import of_one_range
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import f32
-from polysched.ir.expressions import Constant, Expression, Index, Load
-from polysched.ir.kernel import Access, Kernel
-from polysched.ir.tree import LoopKind
-from polysched.loops.nodes import Assign, Block, For, If, LoopNode
+from polysched.ir.core.kernel import Access, Kernel
+from polysched.ir.core.tree import LoopKind
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import f32
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load
+from polysched.loops.ir.nodes import Assign, Block, For, If, LoopNode
 from polysched.lower import compile
 from polysched.user import Schedule
 from tests.support.differential import NO_CACHE

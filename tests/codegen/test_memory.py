@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from polysched.codegen.memory import Storage, element_offset, known_alignment, row_major
-from polysched.ir.dtypes import f32, i8
-from polysched.ir.expressions import Index, Operand, as_expression
-from polysched.ir.kernel import Role
-from polysched.ir.linear import LinearForm
+from polysched.ir.core.kernel import Role
+from polysched.ir.expr.dtypes import f32, i8
+from polysched.ir.expr.expressions import Index, Operand, as_expression
+from polysched.ir.expr.linear import LinearForm
 from tests.loops.programs import array
 
 i, v = Index("i"), Index("v")
@@ -76,9 +76,9 @@ def test_forms_without_the_lane() -> None:
 PAGES = '''
 import ctypes, mmap
 import numpy as np
-from polysched.ir.kernel import Role
-from polysched.ir.memory import concrete_shape
-from polysched.ir.reference import run_reference
+from polysched.ir.core.kernel import Role
+from polysched.ir.semantics.memory import concrete_shape
+from polysched.ir.semantics.reference import run_reference
 from polysched.lower import compile
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels, packed_kernels

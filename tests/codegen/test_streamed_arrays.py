@@ -6,9 +6,9 @@ import pytest
 
 from polysched.codegen.streamed_arrays import require_streams
 from polysched.errors import LoweringError
-from polysched.ir.expressions import Index
-from polysched.ir.kernel import Role
-from polysched.loops.nodes import For, LoopNode, LoopProgram
+from polysched.ir.core.kernel import Role
+from polysched.ir.expr.expressions import Index
+from polysched.loops.ir.nodes import For, LoopNode, LoopProgram
 from tests.loops.programs import array, assign, load, loop, program, vector
 
 v, j = Index("v"), Index("j")

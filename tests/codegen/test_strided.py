@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polysched.codegen.module import emit_module
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import ALL_DTYPES, DType, boolean, f32
-from polysched.ir.expressions import Operand
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import ALL_DTYPES, DType, boolean, f32
+from polysched.ir.expr.expressions import Operand
 from polysched.lower import lower, show
 from polysched.machine.load import load_machine
 from polysched.schedule.schedule import Schedule

@@ -9,12 +9,12 @@ import pytest
 
 from polysched.codegen.tiles import form_tiles
 from polysched.errors import LoweringError
-from polysched.ir.dtypes import boolean, i32
-from polysched.ir.expressions import Expression, Index, Load, Operand, Parameter
-from polysched.ir.kernel import Role
-from polysched.ir.tree import TransposeDirective, TransposeStrategy
-from polysched.loops.interpreter import interpret
-from polysched.loops.nodes import (
+from polysched.ir.core.kernel import Role
+from polysched.ir.core.tree import TransposeDirective, TransposeStrategy
+from polysched.ir.expr.dtypes import boolean, i32
+from polysched.ir.expr.expressions import Expression, Index, Load, Operand, Parameter
+from polysched.loops.interpret.interpreter import interpret
+from polysched.loops.ir.nodes import (
     Assign,
     For,
     If,

@@ -7,17 +7,17 @@ import islpy as isl
 import numpy as np
 import pytest
 
-from polysched.dependence.alike import Numbering, distinct, pair_classes
+from polysched.dependence.equivalence import EquivalenceClasses, distinct, pair_classes
 from polysched.dependence.memory import memory_dependences
 from polysched.dependence.relations import Dependence, DependenceKind, Reference
 from polysched.dependence.table import DependenceTable, representatives, where, with_sink
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import f64
-from polysched.ir.kernel import Kernel
-from polysched.ir.tree import executed
-from polysched.legality.bounds import undefined_violation
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.core.tree import executed
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import f64
 from polysched.legality.check import find_violation
-from polysched.legality.order import breaks, demanded, keeps, pairs_of
+from polysched.legality.checks.bounds import undefined_violation
+from polysched.legality.checks.order import breaks, demanded, keeps, pairs_of
 from polysched.schedule.schedule import Schedule
 from tests.support.alike import pairwise_dependences, random_kernel, random_schedule
 
@@ -109,7 +109,7 @@ def test_what_breaks_in_one_loop_only(schedule: Schedule) -> None:
 
 
 def test_numbers_up_to_names() -> None:
-    numbers = Numbering()
+    numbers = EquivalenceClasses()
     first = numbers.up_to_names(isl.Set("[n] -> { S[i] : 0 <= i < n }"))
     assert numbers.up_to_names(isl.Set("[n] -> { T[j] : 0 <= j < n }")) == first
     assert numbers.up_to_names(isl.Set("[m] -> { S[i] : 0 <= i < m }")) != first
@@ -132,7 +132,7 @@ def test_distinct_combinations(scale: int) -> None:
 
 def test_classes_of_pairs() -> None:
     tree = Schedule(many(3)).distribute("i", after="x_2").program.tree
-    classes = pair_classes(tree, ("x", "x_2", "x_3"), Numbering())
+    classes = pair_classes(tree, ("x", "x_2", "x_3"), EquivalenceClasses())
     assert classes[0, 2] == classes[1, 2] != classes[0, 1]
     assert classes[0, 1] != classes[1, 0]
     assert classes[0, 0] == classes[1, 1] == classes[2, 2]

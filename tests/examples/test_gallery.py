@@ -12,7 +12,7 @@ import pytest
 from polysched.errors import ScheduleError
 from polysched.frontends.scop import CProgram, load_c
 from polysched.legality.check import check
-from polysched.schedule.file import apply_file
+from polysched.schedule.notation.file import apply_file
 from polysched.schedule.schedule import Schedule
 from tests.frontends.scop.calling import (
     assert_same_bits,

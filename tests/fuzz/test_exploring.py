@@ -14,8 +14,8 @@ from polysched.fuzz.exploring import Explored, Found, explore, explore_in, is_me
 from polysched.fuzz.judgment import Finding, Mode
 from polysched.fuzz.python_text import script
 from polysched.fuzz.randomness import Integers
-from polysched.legality.verdict import Verdict
-from polysched.schedule.reverse import Reverse
+from polysched.legality.verdicts.verdict import Verdict
+from polysched.schedule.primitives.reverse import Reverse
 from polysched.schedule.schedule import Schedule
 from tests.fuzz.judging import APART, JUDGES, PREFIX, accepts_all, case
 

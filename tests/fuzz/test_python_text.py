@@ -13,13 +13,13 @@ from polysched.fuzz.limits import Limits, machine_limits
 from polysched.fuzz.python_text import python_expression, script
 from polysched.fuzz.randomness import Integers
 from polysched.fuzz.sketch import declare
-from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Expression, Load
-from polysched.ir.functions import absolute, cast, equal, maximum, not_equal, select
-from polysched.ir.kernel import Kernel, access_relation
-from polysched.ir.traversal import transform
-from polysched.schedule.reverse import Reverse
-from polysched.schedule.split import Split
+from polysched.ir.core.kernel import Kernel, access_relation
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.expr.expressions import Expression, Load
+from polysched.ir.expr.functions import absolute, cast, equal, maximum, not_equal, select
+from polysched.ir.expr.traversal import transform
+from polysched.schedule.primitives.reverse import Reverse
+from polysched.schedule.primitives.split import Split
 from tests.fuzz.judging import APART, INDEX, PREFIX, N, element
 
 

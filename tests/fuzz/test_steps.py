@@ -5,12 +5,12 @@ from polysched.errors import KernelError, ScheduleError
 from polysched.fuzz.kernels import random_sketch
 from polysched.fuzz.sketch import declare
 from polysched.fuzz.steps import ORDER_MAKERS, PROGRAM_MAKERS, only_reorders, random_step
-from polysched.ir.tree import TransposeStrategy
-from polysched.schedule.compute_at import ComputeAt
-from polysched.schedule.primitives import PRIMITIVES
+from polysched.ir.core.tree import TransposeStrategy
+from polysched.schedule.primitives.compute_at import ComputeAt
+from polysched.schedule.primitives.tensorize import Tensorize
+from polysched.schedule.primitives.transpose import Transpose
 from polysched.schedule.schedule import Schedule
-from polysched.schedule.tensorize import Tensorize
-from polysched.schedule.transpose import Transpose
+from polysched.schedule.table import PRIMITIVES
 from tests.support.kernels import chain
 
 

@@ -5,7 +5,7 @@ import pytest
 import polysched as ps
 from polysched.errors import InstructionError
 from polysched.instructions.lookup import instruction_forms, sum_of_products
-from polysched.ir.dtypes import DType
+from polysched.ir.expr.dtypes import DType
 from polysched.machine.load import load_machine
 from tests.instructions.test_declaration import nest
 

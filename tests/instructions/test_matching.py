@@ -7,8 +7,8 @@ import pytest
 import polysched as ps
 from polysched.instructions.matching import Mismatch, fits, match_statement
 from polysched.instructions.x86 import x86_instructions
-from polysched.ir.dtypes import DType, NumberKind
-from polysched.ir.expressions import Expression, Load
+from polysched.ir.expr.dtypes import DType, NumberKind
+from polysched.ir.expr.expressions import Expression, Load
 
 FULL = x86_instructions()["vpdpbusd"][0]
 PAIRS = x86_instructions()["vpdpwssd"][0]

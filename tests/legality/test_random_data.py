@@ -7,15 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polysched.errors import ScheduleError
-from polysched.ir.builder import ArrayHandle, KernelBuilder
-from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Expression
-from polysched.ir.kernel import Kernel, Role
-from polysched.ir.reference import run_reference
-from polysched.ir.tree import loops
+from polysched.ir.core.kernel import Kernel, Role
+from polysched.ir.core.tree import loops
+from polysched.ir.declare.builder import ArrayHandle, KernelBuilder
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.expr.expressions import Expression
+from polysched.ir.semantics.reference import run_reference
 from polysched.legality.check import check
-from polysched.loops.execution import shuffled
-from polysched.loops.interpreter import interpret
+from polysched.loops.interpret.execution import shuffled
+from polysched.loops.interpret.interpreter import interpret
 from polysched.lower import lower
 from polysched.schedule.schedule import Schedule
 from tests.support.differential import in_registers

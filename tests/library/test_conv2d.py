@@ -8,8 +8,8 @@ import pytest
 from polysched.bench.convolution_kernel import conv2d_relu
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import KernelError, ScheduleError
-from polysched.ir.dtypes import DType, f32, f64
-from polysched.ir.memory import AnyArray
+from polysched.ir.expr.dtypes import DType, f32, f64
+from polysched.ir.semantics.memory import AnyArray
 from polysched.legality.check import check
 from polysched.library.conv2d import Convolution, Tile, conv2d, conv2d_schedule, tile_for
 from polysched.lower import compile, show

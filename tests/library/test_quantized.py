@@ -5,8 +5,8 @@ import pytest
 
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import KernelError, ScheduleError
-from polysched.ir.bit_packing import pack_bits
-from polysched.ir.dtypes import as_dtype
+from polysched.ir.expr.dtypes import as_dtype
+from polysched.ir.semantics.bit_packing import pack_bits
 from polysched.library.gemv import gemv_kernel
 from polysched.library.quantized import quantized_gemv_kernel, quantized_gemv_schedule
 from polysched.lower import compile, show

@@ -5,8 +5,8 @@ import pytest
 
 from polysched.codegen.assembly import parse
 from polysched.errors import KernelError, ScheduleError
-from polysched.ir.dtypes import DType, f32, f64, i32
-from polysched.ir.memory import AnyArray
+from polysched.ir.expr.dtypes import DType, f32, f64, i32
+from polysched.ir.semantics.memory import AnyArray
 from polysched.legality.check import check
 from polysched.library.gemv import gemv_kernel
 from polysched.library.softmax import softmax_kernel, softmax_schedule

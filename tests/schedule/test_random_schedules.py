@@ -4,7 +4,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from polysched.errors import LoweringError
-from polysched.ir.dtypes import f32, i32, i64
+from polysched.ir.expr.dtypes import f32, i32, i64
 from polysched.legality.check import check
 from polysched.loops.generate import generate_loops
 from polysched.schedule.schedule import Schedule

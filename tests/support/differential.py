@@ -15,15 +15,15 @@ import numpy as np
 
 from polysched.codegen.passes import run_passes
 from polysched.fuzz.placement import placed
-from polysched.ir.dtypes import DType, boolean
-from polysched.ir.evaluate import evaluate
-from polysched.ir.kernel import Array, Kernel, Role
-from polysched.ir.memory import AnyArray, concrete_shape
-from polysched.ir.packing import byte_shape
-from polysched.ir.reference import run_reference
-from polysched.ir.strides import concrete_strides
-from polysched.loops.interpreter import interpreter
-from polysched.loops.nodes import LoopProgram
+from polysched.ir.core.kernel import Array, Kernel, Role
+from polysched.ir.core.packing import byte_shape
+from polysched.ir.core.strides import concrete_strides
+from polysched.ir.expr.dtypes import DType, boolean
+from polysched.ir.expr.evaluate import evaluate
+from polysched.ir.semantics.memory import AnyArray, concrete_shape
+from polysched.ir.semantics.reference import run_reference
+from polysched.loops.interpret.interpreter import interpreter
+from polysched.loops.ir.nodes import LoopProgram
 from polysched.lower import compile, lower
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine

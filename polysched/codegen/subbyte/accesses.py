@@ -2,7 +2,7 @@
 
 Every access touches exactly the bytes that its elements lie in. A store that fills only a part of a
 byte reads the byte first and writes it back: elements in one byte are one place in memory for
-threads, which :mod:`polysched.legality.shared_bytes` looks after.
+threads, which :mod:`polysched.legality.checks.shared_bytes` looks after.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from polysched.codegen.subbyte.layout import Place, known_place
 from polysched.codegen.subbyte.single import SingleAccesses
 from polysched.codegen.subbyte.transfer import load_bytes, masked_load, masked_store, store_bytes
 from polysched.codegen.values import INDEX, Value, splat, widened
-from polysched.ir.expressions import Expression
+from polysched.ir.expr.expressions import Expression
 
 
 class Lanes(Protocol):

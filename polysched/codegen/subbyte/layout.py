@@ -14,10 +14,10 @@ from llvmlite import ir
 
 from polysched.codegen.memory import Offset, Storage, row_major
 from polysched.codegen.values import INDEX
-from polysched.ir.dtypes import u8
-from polysched.ir.kernel import Array
-from polysched.ir.linear import LinearForm
-from polysched.ir.packing import Rows
+from polysched.ir.core.kernel import Array
+from polysched.ir.core.packing import Rows
+from polysched.ir.expr.dtypes import u8
+from polysched.ir.expr.linear import LinearForm
 
 
 @dataclass(frozen=True, eq=False)

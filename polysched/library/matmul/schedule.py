@@ -18,10 +18,10 @@ from itertools import takewhile
 
 from polysched.errors import ScheduleError
 from polysched.instructions.lookup import sum_of_products
-from polysched.ir.cache_lines import LINE_BYTES
-from polysched.ir.expressions import Index
-from polysched.ir.kernel import Kernel
-from polysched.ir.linear import linear_form
+from polysched.ir.core.cache_lines import LINE_BYTES
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.expr.expressions import Index
+from polysched.ir.expr.linear import linear_form
 from polysched.library.folding import in_vectors, vectors_for
 from polysched.library.matmul.config import Config, fitted, require_registers, unit_of
 from polysched.library.matmul.dot import dot_schedule
@@ -38,7 +38,7 @@ from polysched.library.matmul.tiling import (
 )
 from polysched.library.register_transpose import FEWEST, transposed_in_registers
 from polysched.machine.description import Machine
-from polysched.schedule.program import find_loop, largest_extent
+from polysched.schedule.core.program import find_loop, largest_extent
 from polysched.user import Schedule
 
 LANES_OF_ROW = 4
@@ -276,7 +276,7 @@ def _reads_bits_by_columns(schedule: Schedule) -> bool:
     Unpacking a whole vector of them at once is cheap, unpacking single ones is not.
     """
     arrays = schedule.program.arrays
-    return any(arrays[name].dtype.is_odd for name in _read_by_columns(schedule))
+    return any(arrays[name].dtype.is_odd_width for name in _read_by_columns(schedule))
 
 
 def _read_by_columns(schedule: Schedule) -> list[str]:

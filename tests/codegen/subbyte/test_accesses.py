@@ -2,8 +2,8 @@
 
 import pytest
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import f32, f64, i8, i64
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import f32, f64, i8, i64
 from polysched.schedule.schedule import Schedule
 from tests.support import packed_kernels
 from tests.support.differential import assert_agrees, spread

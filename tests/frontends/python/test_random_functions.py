@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from polysched.errors import FrontendError
 from polysched.frontends.python.decorator import read_kernel
-from polysched.ir.reference import run_reference
+from polysched.ir.semantics.reference import run_reference
 from tests.frontends.python.random_functions import Text
 
 SIZE = 12

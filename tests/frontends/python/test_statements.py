@@ -4,9 +4,9 @@ import numpy as np
 
 import polysched as ps
 from polysched.frontends.python.decorator import read_kernel
-from polysched.ir.dtypes import boolean, f32
-from polysched.ir.kernel import Role
-from polysched.ir.reference import run_reference
+from polysched.ir.core.kernel import Role
+from polysched.ir.expr.dtypes import boolean, f32
+from polysched.ir.semantics.reference import run_reference
 
 # ruff: noqa: F821
 

@@ -14,9 +14,9 @@ import pytest
 
 from polysched.codegen.c_function import CFunction
 from polysched.frontends.scop import CProgram
-from polysched.ir.dtypes import DType
-from polysched.ir.kernel import Kernel
-from polysched.ir.memory import AnyArray, concrete_shape
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.semantics.memory import AnyArray, concrete_shape
 from polysched.lower import export
 from polysched.schedule.schedule import Schedule
 

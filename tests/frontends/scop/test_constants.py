@@ -7,8 +7,8 @@ import pytest
 from polysched.errors import FrontendError
 from polysched.frontends.scop import load_c, parse_c
 from polysched.frontends.scop.constants import CONSTANTS, header_of
-from polysched.ir.expressions import Constant, Expression
-from polysched.ir.scalar import compile_expression
+from polysched.ir.expr.expressions import Constant, Expression
+from polysched.ir.semantics.scalar import compile_expression
 from tests.frontends.scop.calling import needs_gcc
 
 NAMES = [name for names in CONSTANTS.values() for name in names]

@@ -1,4 +1,4 @@
-"""Products of a kind that came before: by the door, what the long way gives."""
+"""Repeated products of one kind, which run from the call cache."""
 
 from typing import Any
 
@@ -8,18 +8,14 @@ import pytest
 import polysched as ps
 from polysched.errors import CallError
 from polysched.library.matmul import call
-from polysched.runtime.door import Door, _code
+from polysched.runtime.call_cache import CallCache
 
 NumpyArray = np.ndarray[Any, Any]
 
 
 @pytest.fixture(autouse=True)
-def door(monkeypatch: pytest.MonkeyPatch) -> Door:
-    if _code() is None:
-        pytest.skip("this Python has no doors")
-    door = Door(64)
-    monkeypatch.setattr(call, "_CALL_CACHE", door)
-    return door
+def _own_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(call, "_CALL_CACHE", CallCache(64))
 
 
 def numbers(seed: int, shape: tuple[int, ...], dtype: str) -> NumpyArray:
@@ -86,7 +82,7 @@ def test_threads(threads: int | None) -> None:
         assert np.array_equal(ps.matmul(a, b, threads=threads), a @ b)
 
 
-def test_the_second_call_of_a_kind_does_not_go_through_python(
+def test_the_second_call_of_a_kind_is_not_dispatched(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     a, b = KINDS["part"](0, "f4")
@@ -145,7 +141,7 @@ def test_a_finish_again(kind: str, epilogue: str) -> None:
 
 
 @pytest.mark.parametrize("epilogue", FINISHES)
-def test_the_second_finish_of_a_kind_does_not_go_through_python(
+def test_the_second_finish_of_a_kind_is_not_dispatched(
     epilogue: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a, b = KINDS["part"](0, "f4")

@@ -6,9 +6,9 @@ import pytest
 
 import polysched
 from polysched.errors import CallError
-from polysched.ir.bit_packing import pack_bits
-from polysched.ir.expressions import Expression, Index
-from polysched.ir.functions import cast, maximum
+from polysched.ir.expr.expressions import Expression, Index
+from polysched.ir.expr.functions import cast, maximum
+from polysched.ir.semantics.bit_packing import pack_bits
 from polysched.library.matmul.call import matmul
 from polysched.library.matmul.computed import Computed, Input, computed
 

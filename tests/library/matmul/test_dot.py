@@ -5,14 +5,14 @@ import pytest
 
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import ScheduleError
-from polysched.ir.dtypes import DType, f32, f64, i8
-from polysched.ir.tree import path
+from polysched.ir.core.tree import path
+from polysched.ir.expr.dtypes import DType, f32, f64, i8
 from polysched.library.matmul.config import Config
 from polysched.library.matmul.dot import FEW_LANES
 from polysched.library.matmul.kernel import matmul_kernel
 from polysched.library.matmul.operands import ComputedOperand, Stored
 from polysched.machine.load import load_machine
-from polysched.schedule.parallel import Parallel
+from polysched.schedule.primitives.parallel import Parallel
 from tests.library.matmul.products import (
     TRANSPOSED,
     assert_product,

@@ -1,6 +1,6 @@
 import pytest
 
-from polysched.ir.dtypes import DType, f32, f64, i8
+from polysched.ir.expr.dtypes import DType, f32, f64, i8
 from polysched.legality.check import check
 from polysched.library.matmul.config import fitted, require_registers
 from polysched.library.matmul.kernel import Sizes, matmul_kernel

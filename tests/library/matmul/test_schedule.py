@@ -8,22 +8,22 @@ import pytest
 
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import ScheduleError
-from polysched.ir.bit_packing import pack_bits
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, f32, f64, i8, i16
-from polysched.ir.functions import cast
-from polysched.ir.kernel import Statement
-from polysched.ir.tree import path
+from polysched.ir.core.kernel import Statement
+from polysched.ir.core.tree import path
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, f32, f64, i8, i16
+from polysched.ir.expr.functions import cast
+from polysched.ir.semantics.bit_packing import pack_bits
 from polysched.library.matmul.config import Config, fitted, part_of, unit_of
 from polysched.library.matmul.kernel import Sizes, Stack, matmul_kernel
 from polysched.library.matmul.operands import ComputedOperand, Element, Stored
 from polysched.library.matmul.plan import plan
 from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.schedule import matmul_schedule
-from polysched.loops.last_writer import last_writer_errors
+from polysched.loops.verify.last_writer import last_writer_errors
 from polysched.lower import show
 from polysched.machine.load import load_machine
-from polysched.schedule.parallel import Parallel
+from polysched.schedule.primitives.parallel import Parallel
 from tests.library.matmul.products import (
     HOST,
     TRANSPOSED,

@@ -9,7 +9,7 @@ import pytest
 import polysched as ps
 from polysched.errors import CallError
 from polysched.library.transpose import call, compiled
-from polysched.runtime.door import Door
+from polysched.runtime.call_cache import CallCache
 
 TYPES = ("u1", "f2", "f4", "c8", "?", "M8[s]", "c16", "S3")
 
@@ -19,8 +19,8 @@ def numbers(shape: tuple[int, ...], dtype: str = "f4") -> np.ndarray[Any, Any]:
 
 
 @pytest.fixture(autouse=True)
-def _own_door(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(call, "_CALL_CACHE", Door(64))
+def _own_cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(call, "_CALL_CACHE", CallCache(64))
     call.dispatch.cache_clear()
     yield
     call.dispatch.cache_clear()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from polysched.errors import KernelError
-from polysched.ir.dtypes import DType, f32, u8, u64
+from polysched.ir.expr.dtypes import DType, f32, u8, u64
 from polysched.library.transpose.rows import rows_kernel, rows_schedule
 from polysched.lower import compile
 from polysched.machine.load import load_machine

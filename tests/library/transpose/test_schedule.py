@@ -6,8 +6,8 @@ from functools import partial
 import pytest
 
 from polysched.codegen.assembly import parse
-from polysched.ir.dtypes import DType, u8, u16, u32, u64
-from polysched.ir.tree import TransposeStrategy
+from polysched.ir.core.tree import TransposeStrategy
+from polysched.ir.expr.dtypes import DType, u8, u16, u32, u64
 from polysched.library.transpose.kernel import transpose_kernel
 from polysched.library.transpose.schedule import (
     CROWDED,
