@@ -60,9 +60,9 @@ def show_command(
     properties       loops that could be parallel, vectorized or permuted
     loops            the loops in pseudo-code
     c                the loops in C99
-    unroll           the loops after unrolling
+    tensorize        the loops after replacing tensorized nests by instructions
+    unroll           ... after unrolling
     promote          ... after promoting accumulators and small buffers to registers
-    dot-product      ... after selecting dot-product instructions for small integers
     transpose-tiles  ... after turning strided accesses into in-register transposes
     llvm             the LLVM IR
     asm              the assembly

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from polysched.codegen.dot_products import DotProduct
 from polysched.ir.core.kernel import Access, Array
-from polysched.ir.core.tree import LoopKind, TransposeStrategy
+from polysched.ir.core.tree import LoopKind, TransposeDirective, TransposeStrategy
 from polysched.ir.expr.expressions import Expression, Index, Load
 from polysched.ir.expr.linear import LinearForm, linear_form
 from polysched.ir.expr.traversal import loads
@@ -80,9 +79,11 @@ class Column:
         return (self.assign.statement, lanes, loop.transposition)
 
     @property
-    def strategy(self) -> TransposeStrategy | None:
-        """What the schedule says."""
-        return self.loop.transposition
+    def directive(self) -> TransposeDirective | None:
+        """The schedule's directive for the loop; None to gather and scatter."""
+        directive = self.loop.transposition
+        is_gather = directive is None or directive.strategy is TransposeStrategy.GATHER
+        return None if is_gather else directive
 
     @cached_property
     def loads(self) -> list[Strided]:
@@ -141,6 +142,6 @@ def column_of(node: LoopNode, arrays: Mapping[str, Array]) -> Column | None:
         node = node.then
     if not (isinstance(node, For) and node.kind is LoopKind.VECTOR):
         return None
-    if not isinstance(node.body, Assign) or isinstance(node.body, DotProduct):
+    if not isinstance(node.body, Assign):
         return None
     return Column(guard, node, node.body, arrays)

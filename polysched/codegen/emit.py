@@ -16,28 +16,30 @@ from typing import Any, Protocol
 from llvmlite import ir
 
 from polysched.codegen.accesses import Lanes
-from polysched.codegen.dot_instructions import Factor, emit_dot_product
-from polysched.codegen.dot_products import DotProduct
 from polysched.codegen.evaluation import Evaluator, lanes_of
+from polysched.codegen.instruction_calls import emit_call, lane_width
 from polysched.codegen.intrinsics import active_lanes, emit_prefetch, lane_numbers, mask_of
 from polysched.codegen.memory import element_offset
-from polysched.codegen.transposition import Transposition, emit_transposition
+from polysched.codegen.transposition import emit_transposition
 from polysched.codegen.values import INDEX, Value, splat, widened
 from polysched.errors import LoweringError
 from polysched.ir.core.cache_lines import line_offsets
 from polysched.ir.core.kernel import Access
 from polysched.ir.core.tree import LoopKind
-from polysched.ir.expr.dtypes import i32
+from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Constant, Expression, Load
 from polysched.ir.expr.linear import interval, linear_form, simplify
+from polysched.loops.analysis.usage import accessed_arrays
 from polysched.loops.ir.nodes import (
     Allocate,
     Assign,
     Block,
     For,
     If,
+    InstructionCall,
     LoopNode,
     Prefetch,
+    Transposition,
     variable_interval,
 )
 
@@ -87,7 +89,7 @@ class Emitter:
                 self._vector(node)
             case For():
                 self._for(node)
-            case Assign():
+            case Assign() | InstructionCall():
                 self._assign(node, None)
 
     def _if(self, condition: Expression, then: LoopNode, otherwise: LoopNode | None) -> None:
@@ -156,7 +158,7 @@ class Emitter:
         lower, upper = (linear_form(end, self.values.known) for end in (node.lower, node.upper))
         extent = upper.plus(lower, -1)
         one_lane = extent.is_constant and extent.constant == 1 and condition is None
-        if one_lane and body.arrays.isdisjoint(self.values.registers):
+        if one_lane and accessed_arrays(body).isdisjoint(self.values.registers):
             with self.values.inside(node.variable, self.values.index(node.lower)):
                 self._assign(body, None)
             return
@@ -232,32 +234,35 @@ class Emitter:
             mask = builder.and_(mask, on_step)
         return mask
 
-    def _assign(self, node: Assign, lanes: Lanes | None) -> None:
+    def _assign(self, node: Assign | InstructionCall, lanes: Lanes | None) -> None:
         values = self.values
-        if lanes is not None and isinstance(node, DotProduct):
-            value = self._dot_product(node, lanes)
+        assign = node.meaning if isinstance(node, InstructionCall) else node
+        if lanes is not None and isinstance(node, InstructionCall):
+            value = self._instruction_call(node, lanes)
         else:
             if lanes is not None:
-                lanes = values.accesses.with_neighbors(values.storages, node, lanes)
-            value = values.value(node.value, lanes)
-        self._store(node, value, lanes)
+                lanes = values.accesses.with_neighbors(values.storages, assign, lanes)
+            value = values.value(assign.value, lanes)
+        self._store(assign, value, lanes)
         values.addresses.pace.rest()
 
-    def _dot_product(self, node: DotProduct, lanes: Lanes) -> Value:
-        """The sums with all terms added at one go."""
-        values, target = self.values, node.target
-
-        def factor(load: Load) -> Factor:
-            storage = values.storages[load.array]
-            terms = values.accesses.load_terms(storage, load.subscripts, lanes, node.terms)
-            return Factor(terms, storage.array.dtype)
-
-        first, *others = map(factor, node.factors.loads)
-        second = others[0] if others else Factor.ones(first, node.terms)
-        before = values.value(Load(target.array, target.subscripts, i32), lanes)
-        sums = widened(self.builder, before, lanes.count)
-        added = emit_dot_product(self.builder, sums, first, second, values.features)
-        return Value(added, i32, lanes.count)
+    def _instruction_call(self, node: InstructionCall, lanes: Lanes) -> Value:
+        """The value of the whole nest, by one instruction."""
+        values, target, called = self.values, node.meaning.target, node.instruction
+        operands: dict[str, tuple[Any, DType] | Constant] = {}
+        for name, operand in node.operands:
+            if isinstance(operand, Constant):
+                operands[name] = operand
+                continue
+            storage, width = values.storages[operand.array], lane_width(called, name)
+            terms = values.accesses.load_terms(storage, operand.subscripts, lanes, width)
+            operands[name] = terms, storage.array.dtype
+        before, dtype = None, called.kernel.arrays[called.statement.target.array].dtype
+        if called.updates:
+            read = values.value(Load(target.array, target.subscripts, dtype), lanes)
+            before = widened(self.builder, read, lanes.count)
+        result = emit_call(self.builder, called, before, operands)
+        return Value(result, dtype, lanes.count)
 
     def _transposition(self, node: Transposition) -> None:
         registers, slots = self.values.registers, self.values.slots
@@ -293,13 +298,13 @@ def _is_whole(node: For) -> bool:
     return lower.value <= 0 and upper.value >= node.lanes and node.step == 1
 
 
-def _mask_condition(node: For) -> tuple[Expression | None, Assign]:
+def _mask_condition(node: For) -> tuple[Expression | None, Assign | InstructionCall]:
     """The condition inside a vector loop, if any, and its assignment."""
     condition: Expression | None = None
     body: LoopNode = node.body
     while isinstance(body, If) and body.otherwise is None:
         condition = body.condition if condition is None else condition & body.condition
         body = body.then
-    if not isinstance(body, Assign):
+    if not isinstance(body, Assign | InstructionCall):
         raise LoweringError(f"vector loop '{node.loop}' holds more than one assignment")
     return condition, body

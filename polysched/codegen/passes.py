@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from polysched.codegen.dot_products import form_dot_products
 from polysched.codegen.expand import unroll_loops
 from polysched.codegen.registers import promote_registers
+from polysched.codegen.tensorize import select_instructions
 from polysched.codegen.tiles import form_tiles
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
@@ -32,9 +32,14 @@ class Pass:
     run: Callable[[LoopProgram, Machine], LoopProgram]
 
 
-# Register promotion needs literal subscripts, so unrolling comes first. Dot products come before
-# tiles: a tile would transpose the operand that a dot product reads as it lies in memory.
+# Instructions are selected while the loops of a nest are there, so before unrolling. Register
+# promotion needs literal subscripts, so it comes after unrolling.
 PASSES = (
+    Pass(
+        "tensorize",
+        "replace each tensorized nest by a call of its instruction",
+        select_instructions,
+    ),
     Pass(
         "unroll",
         "replace each unrolled loop by copies of its body",
@@ -44,11 +49,6 @@ PASSES = (
         "promote",
         "keep accumulators and small buffers in registers",
         lambda program, machine: promote_registers(program, machine.vector_registers),
-    ),
-    Pass(
-        "dot-product",
-        "join consecutive terms of sums of small integers",
-        lambda program, machine: form_dot_products(program, machine.enabled_features),
     ),
     Pass(
         "transpose-tiles",

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from polysched.codegen.columns import Column, Strided
-from polysched.codegen.interleaving import Interleaving, is_cheapest
+from polysched.codegen.interleaving import is_cheapest
 from polysched.codegen.memory import literal_strides
 from polysched.codegen.tile_masks import active_lanes, column_mask
 from polysched.codegen.transposition import LANE, interleaving, transposition
@@ -24,7 +24,7 @@ from polysched.ir.core.tree import LoopKind, TransposeStrategy
 from polysched.ir.expr.expressions import Constant, Expression, Index, Load
 from polysched.ir.expr.linear import linear_form
 from polysched.ir.expr.traversal import transform
-from polysched.loops.ir.nodes import Allocate, Assign, Block, For, If, LoopNode
+from polysched.loops.ir.nodes import Allocate, Assign, For, If, Interleaving, LoopNode, block
 
 
 class TileWriter:
@@ -76,8 +76,7 @@ class TileWriter:
         for column, assign in zip(columns, made, strict=True):
             copy: LoopNode = replace(column.loop, body=assign)
             copies.append(copy if column.guard is None else If(column.guard, copy))
-        # Not `block()`, which would take transpositions apart.
-        whole: LoopNode = Block((*before, *copies, *after))
+        whole = block([*before, *copies, *after])
         for name in reversed([*self.tiles][others:]):
             whole = Allocate(name, whole)
         return whole

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn, Self
 import islpy as isl
 
 from polysched.errors import KernelError, LoopReferenceError, ScheduleError, StepError
+from polysched.instructions.declaration import Instruction
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.source import SourceLocation, caller_location
 from polysched.ir.isl.quota import QuotaExceededError, in_proportion, operation_quota
@@ -33,6 +34,7 @@ from polysched.schedule.primitives.shift import Shift
 from polysched.schedule.primitives.skew import Skew
 from polysched.schedule.primitives.split import Split
 from polysched.schedule.primitives.stream import Stream
+from polysched.schedule.primitives.tensorize import Tensorize
 from polysched.schedule.primitives.tile import Tile
 from polysched.schedule.primitives.transpose import Transpose
 from polysched.schedule.primitives.unroll import Unroll
@@ -227,9 +229,13 @@ class Schedule:
         """Run iterations as vector lanes: see :func:`.vectorize`."""
         return self.then(Vectorize(loop, lanes, into))
 
-    def transpose(self, loop: str, across: str, strategy: str = "network") -> Self:
+    def transpose(self, loop: str, across: str, strategy: str = "network", fewest: int = 2) -> Self:
         """Transpose tiles in registers: see :func:`.transpose`."""
-        return self.then(Transpose(loop, across, strategy))
+        return self.then(Transpose(loop, across, strategy, fewest))
+
+    def tensorize(self, loop: str, instruction: str | Instruction) -> Self:
+        """Use one instruction for a nest: see :func:`.tensorize`."""
+        return self.then(Tensorize(loop, instruction))
 
     def prefetch(
         self, array: str, at: str, ahead: int = 1, level: int = 1, of: str | None = None

@@ -29,8 +29,9 @@ def loops() -> LoopProgram:
         total[i] += ps.cast(x[q, t], ps.i32) * ps.cast(y[q, i, t], ps.i32)
     with build.loops(r=N, c=N) as (r, c), build.statement("turn"):
         turned[r, c] = given[c, r]
-    schedule = ps.Schedule(build.kernel()).reorder("q", "t", "i").vectorize("i", N).unroll("t")
-    return lower(schedule.vectorize("c", N).unroll("r"))
+    schedule = ps.Schedule(build.kernel()).vectorize("i", N).unroll("t")
+    schedule = schedule.tensorize("iv", "vpdpbusd")
+    return lower(schedule.vectorize("c", N).unroll("r").transpose("cv", "r"))
 
 
 def given() -> dict[str, np.ndarray]:

@@ -1,14 +1,12 @@
 """The loops that a tile is written down as."""
 
 from polysched.codegen.columns import Column
-from polysched.codegen.interleaving import Interleaving
 from polysched.codegen.tile_writing import TileWriter
-from polysched.codegen.transposition import Transposition
 from polysched.ir.core.kernel import Access, Array, Role
 from polysched.ir.core.tree import LoopKind, TransposeStrategy
 from polysched.ir.expr.dtypes import f32
 from polysched.ir.expr.expressions import Constant, Index, Load
-from polysched.loops.ir.nodes import Allocate, Assign, For, walk
+from polysched.loops.ir.nodes import Allocate, Assign, For, Interleaving, Transposition, walk
 
 LANES = 8
 LANE = Index("lane")

@@ -48,6 +48,19 @@ class TransposeStrategy(Enum):
 
 
 @dataclass(frozen=True)
+class TransposeDirective:
+    """The directive to transpose tiles of a vector loop and an unrolled loop in registers.
+
+    Attributes:
+        strategy: how to transpose a tile.
+        fewest: the smallest number of columns of a tile; fewer columns are gathered or scattered.
+    """
+
+    strategy: TransposeStrategy
+    fewest: int = 2
+
+
+@dataclass(frozen=True)
 class PrefetchDirective:
     """A prefetch directive of a loop: fetch the elements of an array that a later iteration reads.
 
@@ -64,6 +77,21 @@ class PrefetchDirective:
     of: str
 
 
+@dataclass(frozen=True)
+class InstructionMark:
+    """The directive to compute a nest by one machine instruction; each loop of the nest has it.
+
+    Attributes:
+        instruction: the name of the instruction.
+        loop: the outermost loop of the nest.
+        reassociates: whether the instruction adds the terms of a sum in an order of its own.
+    """
+
+    instruction: str
+    loop: str
+    reassociates: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class Loop:
     """A named loop.
@@ -71,9 +99,10 @@ class Loop:
     Attributes:
         values: for each statement below, the loop's value as a function of the instance. For a
             vector loop the value is the lane number, from 0 to ``lanes`` - 1.
-        transposition: the strategy for vector accesses whose lanes are a row apart; None to let the
-            code generator choose.
+        transposition: the directive for vector accesses whose lanes are a row apart; None to gather
+            and scatter.
         prefetches: the prefetch directives of a sequential loop.
+        instruction: the instruction that computes a nest with this loop; None for ordinary code.
     """
 
     name: str
@@ -81,8 +110,9 @@ class Loop:
     body: Node
     kind: LoopKind = LoopKind.SEQUENTIAL
     lanes: int = 1
-    transposition: TransposeStrategy | None = None
+    transposition: TransposeDirective | None = None
     prefetches: tuple[PrefetchDirective, ...] = ()
+    instruction: InstructionMark | None = None
 
     @cached_property
     def statements(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from polysched.ir.expr.dtypes import boolean
 from polysched.ir.expr.expressions import Expression, Operation
 from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import loads
-from polysched.loops.ir.nodes import Assign, Block, For, If, LoopNode
+from polysched.loops.ir.nodes import Assign, Block, For, If, InstructionCall, LoopNode
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ def _collected(loop: For, node: LoopNode, mask: tuple[Expression, ...]) -> list[
     match node:
         case Assign():
             return [MaskedAssign(mask, node)]
+        case InstructionCall(meaning=meaning):
+            return [MaskedAssign(mask, meaning)]
         case Block(children=children):
             return [found for child in children for found in _collected(loop, child, mask)]
         case If(condition=condition, then=then, otherwise=otherwise):

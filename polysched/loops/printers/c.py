@@ -21,7 +21,18 @@ from polysched.ir.expr.traversal import loads
 from polysched.ir.expr.traversal import walk as walk_expression
 from polysched.loops.analysis.lanes import MaskedAssign, masked_assigns
 from polysched.loops.analysis.usage import accessed_arrays, lasting_temporaries
-from polysched.loops.ir.nodes import Allocate, Assign, Block, For, If, LoopNode, LoopProgram, walk
+from polysched.loops.ir.nodes import (
+    Allocate,
+    Assign,
+    Block,
+    For,
+    If,
+    InstructionCall,
+    LoopNode,
+    LoopProgram,
+    Transposition,
+    walk,
+)
 from polysched.loops.printers.c_expressions import CExpressions
 from polysched.loops.printers.c_helpers import WORKSPACE, Helper, c_type, helper_for, helper_text
 from polysched.loops.printers.c_names import c_names
@@ -242,6 +253,8 @@ class _Printer:
                 if _stack_elements(array) is None or name not in accessed_arrays(body):
                     return inner
                 return ["{", *_indented([self.stack_array(array), *inner]), "}"]
+            case InstructionCall(meaning=meaning) | Transposition(meaning=meaning):
+                return self.lines(meaning)
             case Assign(target=target, value=value):
                 element = self.expressions.element(target.array, target.subscripts)
                 return [f"{element} = {self.expressions.value(value)};"]

@@ -9,6 +9,7 @@ from polysched.dependence.relations import DependenceKind, Reference
 from polysched.fuzz.exploring import Judges, judged
 from polysched.fuzz.judgment import Finding, Mode
 from polysched.fuzz.subject import Subject
+from polysched.instructions.declaration import Instruction
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.core.tree import Sequence, executed
 from polysched.ir.declare.builder import KernelBuilder
@@ -32,6 +33,7 @@ from polysched.legality.verdicts.witness_check import unconfirmed
 from polysched.machine.load import load_machine
 from polysched.schedule.core.program import Program, initial_program
 from polysched.schedule.schedule import Schedule
+from tests.instructions.test_declaration import nest
 from tests.legality.checks.test_once import with_domain, with_value
 from tests.legality.kernels import (
     copy_shifted,
@@ -40,6 +42,7 @@ from tests.legality.kernels import (
     producer_consumer,
     windows,
 )
+from tests.schedule.primitives.test_tensorize import dots
 from tests.support import packed_kernels
 from tests.support.indirect import histogram, permutation
 from tests.support.kernels import prefix
@@ -111,6 +114,13 @@ def added() -> Program:
     return with_domain(initial_program(producer_consumer()), "P", domain)
 
 
+def reassociated() -> Program:
+    options = ("llvm.x86.avx512.vpdpbusd.512", ("sums", "a", "b"))
+    instruction = Instruction(nest(), *options, broadcast=("a", "b"), reassociates=True)
+    schedule = Schedule(dots(order="exact")).vectorize("n", 16).unroll("r")
+    return schedule.tensorize("nv", instruction).program
+
+
 def of_storage(program: Program) -> Violation | None:
     return storage_violation(program, executed(program.tree))
 
@@ -150,6 +160,7 @@ CASES: dict[str, tuple[Cause, Program, Finder]] = {
         Schedule(matmul("any")).parallel("k").program,
         find_violation,
     ),
+    "terms of one instruction": (Cause.INSTRUCTION, reassociated(), find_violation),
     "bytes": (
         Cause.SHARED_BYTE,
         Schedule(packed_kernels.pack("i3")).parallel("i").program,

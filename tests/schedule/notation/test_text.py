@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polysched.instructions.declaration import Instruction
 from polysched.ir.expr.source import SourceLocation
 from polysched.schedule.notation.text import ScheduleTextError, apply_text, parse_steps
 from polysched.schedule.primitives.reorder import Reorder
@@ -34,6 +35,7 @@ def arguments_of(hint: Any) -> st.SearchStrategy[Any]:
         int: st.integers(-(2**70), 2**70),
         bool: st.booleans(),
         types.NoneType: st.none(),
+        Instruction: st.nothing(),
     }
     return simple[hint]
 
