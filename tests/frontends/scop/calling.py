@@ -38,7 +38,8 @@ def compiled_by_gcc(source: Path, folder: Path, *options: str) -> ctypes.CDLL:
 def compiled_by_polysched(schedule: Schedule, function: CFunction, folder: Path) -> ctypes.CDLL:
     """A schedule as a shared library that defines the C function."""
     library = folder / f"{function.name}.polysched.so"
-    export(schedule, library, c_function=function)
+    # No limit in seconds: a busy machine must not decide whether a schedule compiles.
+    export(schedule, library, c_function=function, seconds=0)
     return ctypes.CDLL(str(library))
 
 
