@@ -133,8 +133,9 @@ def _coefficient(form: LinearForm, index: str) -> int:
 
 
 def column_of(node: LoopNode, arrays: Mapping[str, Array]) -> Column | None:
-    """A node as a column; None if it is no vector loop around one assignment, at most guarded, or
-    reads what it reads in the way that its instruction wants.
+    """A node as a column; None unless it is a vector loop around one plain assignment.
+
+    Conditions around the loop that do not read arrays become the guard of the column.
     """
     guard: Expression | None = None
     while isinstance(node, If) and node.otherwise is None and not loads(node.condition):
