@@ -343,29 +343,40 @@ table_run(CallTable *self, PyObject *const *objects, Py_ssize_t count)
 
 /* Adding calls */
 
-/* Whether all positions are in range and no written array is reported as read-only. */
+/* Whether there is an array at each of these positions, once the outputs are allocated. */
+static int
+are_arrays(const int64_t *positions, Py_ssize_t count, const Arguments *given, Py_ssize_t passed)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
+        int64_t at = positions[i];
+        if (at < 0 || at >= passed || (at < given->held && given->views[at].obj == NULL)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 static int
 is_runnable(const Call *call, const Arguments *given, unsigned long long written)
 {
-    Py_ssize_t passed = given->held + PyTuple_Size(call->allocations);
-    int good = passed <= MAX_ARGUMENTS;
-    good = good && call->source_count + call->parameter_count <= MAX_ARGUMENTS;
-    for (Py_ssize_t i = 0; good && i < call->source_count; i++) {
-        int64_t source = call->sources[i];
-        good = 0 <= source && source < passed && (source >= given->held || given->views[source].obj);
+    Py_ssize_t passed = given->held + PyTuple_Size(call->allocations), count = call->source_count;
+    if (passed > MAX_ARGUMENTS || count + call->parameter_count > MAX_ARGUMENTS ||
+        !are_arrays(call->sources, count, given, passed) ||
+        !are_arrays(call->results, call->result_count, given, passed)) {
+        return 0;
     }
-    for (Py_ssize_t i = 0; good && i < call->result_count; i++) {
-        int64_t result = call->results[i];
-        good = 0 <= result && result < passed && (result >= given->held || given->views[result].obj);
+    for (Py_ssize_t i = 0; i < call->pair_count; i++) {
+        const Overlap *pair = &call->pairs[i];
+        if (pair->first < 0 || pair->first >= count || pair->second < 0 || pair->second >= count) {
+            return 0;
+        }
     }
-    for (Py_ssize_t i = 0; good && i < call->pair_count; i++) {
-        good = 0 <= call->pairs[i].first && call->pairs[i].first < call->source_count &&
-               0 <= call->pairs[i].second && call->pairs[i].second < call->source_count;
+    for (Py_ssize_t i = 0; i < given->held; i++) {
+        if (written >> i & 1 && given->views[i].readonly) {
+            return 0; /* so numpy reports writable arrays that give a warning when written */
+        }
     }
-    for (Py_ssize_t i = 0; good && i < given->held; i++) {
-        good = !(written >> i & 1 && given->views[i].readonly);
-    }
-    return good;
+    return 1;
 }
 
 /* Describe a planned call by `planned`: 1, 0 if the table cannot run it, -1 with an exception. */
