@@ -131,7 +131,7 @@ def _planned_call(
         sources = tuple(source + (source == result) for source in plan.sources)
         plan, result = replace(plan, sources=sources), result + 1
     call = planned_call(kernel.native, kernel.signature, plan, [result], allocations)
-    return on_team(call, plan, target.threads) if kernel.is_threaded else call
+    return on_team(call, kernel.native, plan, target.threads) if kernel.is_threaded else call
 
 
 def _is_plain(array: NumpyArray) -> bool:

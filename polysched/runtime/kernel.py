@@ -156,7 +156,7 @@ class CompiledKernel:
         results = [moved.sources[output] for output in self.signature.outputs]
         allocations = [partial(_allocated, self.name, output) for output in plan.allocations]
         call = planned_call(self.native, self.signature, moved, results, allocations)
-        return on_team(call, plan, threads) if self.is_threaded else call
+        return on_team(call, self.native, plan, threads) if self.is_threaded else call
 
     @cached_property
     def _repeated_calls(self) -> CallTable | None:

@@ -106,9 +106,11 @@ def planned_call(
     )
 
 
-def on_team(call: PlannedCall, plan: Plan, threads: int | None) -> PlannedCall:
+def on_team(
+    call: PlannedCall, native: NativeFunction, plan: Plan, threads: int | None
+) -> PlannedCall:
     """The call run by a team of threads; None for the call's share of the usable cores."""
-    run = partial(run_on_team, call.owner, parameters=plan.parameters, threads=threads)
+    run = partial(run_on_team, native.call, parameters=plan.parameters, threads=threads)
     return call._replace(runner=run)
 
 
