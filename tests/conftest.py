@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from polysched.runtime import call_cache, kernel, native_calls
 from tests.golden import compare_with_golden
 
 settings.register_profile("polysched", deadline=None, print_blob=True)
@@ -41,6 +42,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="rewrite tests/golden_files with the texts that the tests produce",
     )
+
+
+@pytest.fixture(params=["Python", "extension"])
+def call_table(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> object:
+    """Run the calls of new kernels and new call caches by Python, then by the C extension."""
+    table = None if request.param == "Python" else native_calls.CALL_TABLE
+    if table is None and request.param == "extension":
+        pytest.skip("the C extension is not built or not used")
+    for module in (kernel, call_cache):
+        monkeypatch.setattr(module, "CALL_TABLE", table)
+    return table
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ outcome to the cache. Later calls of this kind run the kernel on their arrays di
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from polysched.errors import CallError
 from polysched.ir.core.strides import elements_spanned
 from polysched.runtime.kernel import CompiledKernel
+from polysched.runtime.native_calls import CALL_TABLE, PlannedCall, on_team, planned_call
 from polysched.runtime.numpy_memory import ALIGNED, is_simple, layout_of
 from polysched.runtime.overlap import overlaps
 from polysched.runtime.plan import Plan
@@ -46,25 +48,27 @@ class CallTarget:
 class CallCache:
     """Cache of the kinds of calls of one library function.
 
+    ``run(options, *arrays)`` runs a call of a known kind and returns its last array, the result.
+    ``options`` is everything that the kind depends on apart from the arrays; it is hashable. The
+    last array is None for a result to be allocated. ``run`` returns None, with nothing written, if
+    no such call has been added or if the result overlaps an operand.
+
     Args:
         size: the number of kinds that are kept. A full cache is emptied.
+
+    Attributes:
+        run: the function described above: the C extension's if that has been built.
     """
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._entries: dict[Any, tuple[CallTarget, Plan]] = {}
+        self.run: Callable[..., NumpyArray | None] = self._run
+        self._repeated_calls = None if CALL_TABLE is None else CALL_TABLE(size, self._run)
+        if self._repeated_calls is not None:
+            self.run = self._repeated_calls.run
 
-    def run(self, options: Any, *arrays: Any) -> NumpyArray | None:
-        """Run a call of a known kind and return its last array, the result.
-
-        Args:
-            options: everything that the kind depends on apart from arrays; hashable.
-            arrays: the arrays, the result last; None for a result to be allocated.
-
-        Returns:
-            None, with nothing written, if no such call has been added or if the result overlaps an
-            operand.
-        """
+    def _run(self, options: Any, *arrays: Any) -> NumpyArray | None:
         given = arrays if arrays[-1] is not None else arrays[:-1]
         for array in given:
             if type(array) is not np.ndarray:
@@ -107,7 +111,27 @@ class CallCache:
         plan = Plan(target.sources, simple, target.parameters, overlaps(signature, sizes))
         if len(self._entries) >= self._size:
             self._entries.clear()
+            if self._repeated_calls is not None:
+                self._repeated_calls.clear()
         self._entries[options, len(arrays), *layouts] = target, plan
+        if self._repeated_calls is not None:
+            planned = partial(_planned_call, target, plan, arrays)
+            self._repeated_calls.add(options, tuple(arrays), planned)
+
+
+def _planned_call(
+    target: CallTarget, plan: Plan, arrays: Sequence[NumpyArray | None]
+) -> PlannedCall:
+    kernel, allocations = target.kernel, []
+    result = len(arrays) - 1
+    if arrays[result] is None and target.allocate is not None:
+        allocate, arguments = target.allocate
+        allocations.append(partial(allocate, *arguments))
+        # Allocated arrays come after the arguments, of which the last one is None.
+        sources = tuple(source + (source == result) for source in plan.sources)
+        plan, result = replace(plan, sources=sources), result + 1
+    call = planned_call(kernel.native, kernel.signature, plan, [result], allocations)
+    return on_team(call, kernel.native, plan, target.threads) if kernel.is_threaded else call
 
 
 def _is_plain(array: NumpyArray) -> bool:

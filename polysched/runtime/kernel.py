@@ -5,10 +5,10 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from operator import index
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,12 +19,16 @@ from polysched.runtime.bound_call import BoundCall, no_workspace
 from polysched.runtime.cache import ObjectCache, default_cache
 from polysched.runtime.jit import Entry, NativeFunction, compile_once, emit_assembly
 from polysched.runtime.memory import address, aligned_zeros, share_memory, simple_addresses
+from polysched.runtime.native_calls import CALL_TABLE, PlannedCall, on_team, planned_call
 from polysched.runtime.numpy_memory import layout_of
 from polysched.runtime.pipeline import CompileOptions
 from polysched.runtime.plan import Allocation, Plan, bind_names, make_plan
 from polysched.runtime.signature import Declaration, Signature, signature_of
 from polysched.runtime.threads import number_of_threads, run_on_team
 from polysched.runtime.views import as_array
+
+if TYPE_CHECKING:
+    from polysched.runtime._fastcall import CallTable
 
 NumpyArray = np.ndarray[Any, Any]
 
@@ -91,6 +95,19 @@ class CompiledKernel:
 
     def __call__(self, /, *arrays: Any, **named: Any) -> Any:
         """Run the kernel; see the class."""
+        if self._repeated_calls is None:
+            return self._run(arrays, named)
+        names, given = tuple(named), (*arrays, *named.values()) if named else arrays
+        result = self._repeated_calls.run(names, *given)
+        return self._run(arrays, named, (names, given)) if result is NotImplemented else result
+
+    def _run(
+        self,
+        arrays: tuple[Any, ...],
+        named: dict[str, Any],
+        repeated: tuple[tuple[str, ...], tuple[Any, ...]] | None = None,
+    ) -> Any:
+        """Run the kernel by Python; ``repeated`` are names and arguments for the C extension."""
         if not named:
             for value in arrays:
                 if type(value) is not np.ndarray:
@@ -99,12 +116,51 @@ class CompiledKernel:
                 plan = self._plan(tuple(map(layout_of, arrays)), (), ())
                 if plan.is_direct:
                     self.run_plan(plan, arrays)
+                    if repeated is not None:
+                        self._add_call(plan, arrays, None, *repeated)
                     return self.signature.result_of(arrays)
         plan, passed, views, threads = self._plan_call(arrays, named)
         self.run_plan(plan, views, threads)
+        if repeated is not None:
+            self._add_call(plan, views, threads, *repeated)
         if not plan.in_order:
             passed = tuple([passed[source] for source in plan.sources])
         return self.signature.result_of(passed)
+
+    def _add_call(
+        self,
+        plan: Plan,
+        views: Sequence[NumpyArray],
+        threads: int | None,
+        names: tuple[str, ...],
+        given: tuple[Any, ...],
+    ) -> None:
+        """Have the C extension run calls with such arguments, if it can.
+
+        The values of index arrays are checked in Python, so calls with them are not added.
+        """
+        if self._repeated_calls is None or plan.ranges:
+            return
+        for array, source in zip(self.signature.arrays, plan.sources, strict=True):
+            # Buffers of numpy do not tell the strides of dimensions with one element.
+            if array.strides is not None and min(views[source].shape, default=2) < 2:
+                return
+        planned = partial(self._planned_call, plan, threads, given)
+        self._repeated_calls.add(names, given, planned)
+
+    def _planned_call(self, plan: Plan, threads: int | None, given: tuple[Any, ...]) -> PlannedCall:
+        # The plan counts the arrays, `given` has parameters and the number of threads among them.
+        positions = [i for i, value in enumerate(given) if isinstance(value, np.ndarray)]
+        positions.extend(range(len(given), len(given) + len(plan.allocations)))
+        moved = replace(plan, sources=tuple([positions[source] for source in plan.sources]))
+        results = [moved.sources[output] for output in self.signature.outputs]
+        allocations = [partial(_allocated, self.name, output) for output in plan.allocations]
+        call = planned_call(self.native, self.signature, moved, results, allocations)
+        return on_team(call, self.native, plan, threads) if self.is_threaded else call
+
+    @cached_property
+    def _repeated_calls(self) -> CallTable | None:
+        return None if CALL_TABLE is None else CALL_TABLE(_PLANS, _unknown_call)
 
     def bind(self, /, *arrays: Any, **named: Any) -> BoundCall:
         """Check the arguments of a call once; calling the returned object runs the kernel.
@@ -190,7 +246,7 @@ class CompiledKernel:
         if plan.ranges:
             self._check_values(plan, views)
         if plan.allocations:
-            outputs = [self._allocated(allocation) for allocation in plan.allocations]
+            outputs = [_allocated(self.name, allocation) for allocation in plan.allocations]
             arrays, views = (*arrays, *outputs), (*views, *outputs)
         return plan, arrays, views, threads
 
@@ -243,15 +299,6 @@ class CompiledKernel:
             subject = f"kernel '{self.name}': array '{name}'"
             require_values(subject, views[source], lower, upper, declared)
 
-    def _allocated(self, output: Allocation) -> NumpyArray:
-        try:
-            return aligned_zeros(output.shape, output.dtype, strides=output.strides)
-        except (MemoryError, ValueError) as error:
-            raise OutOfMemoryError(
-                f"kernel '{self.name}': output '{output.name}' of shape {output.shape} does not "
-                f"fit into memory: {error}"
-            ) from error
-
 
 def compile_kernel(
     declaration: Declaration,
@@ -287,6 +334,20 @@ def compile_kernel(
     stored = default_cache() if cache is None else cache
     native = compile_once(llvm, entry, machine, chosen, stored)
     return CompiledKernel(signature, llvm, machine, chosen, native, threaded)
+
+
+def _unknown_call(*_: Any) -> Any:
+    return NotImplemented
+
+
+def _allocated(kernel: str, output: Allocation) -> NumpyArray:
+    try:
+        return aligned_zeros(output.shape, output.dtype, strides=output.strides)
+    except (MemoryError, ValueError) as error:
+        raise OutOfMemoryError(
+            f"kernel '{kernel}': output '{output.name}' of shape {output.shape} does not "
+            f"fit into memory: {error}"
+        ) from error
 
 
 def _integer(signature: Signature, name: str, value: Any) -> int:

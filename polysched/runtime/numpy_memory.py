@@ -22,6 +22,13 @@ layout_of: Callable[[np.ndarray[Any, Any]], Layout] = attrgetter(
 """The layout of an array. ``attrgetter`` is faster than a function with four attributes."""
 
 
+_WARN_ON_WRITE = -1 << 31
+"""Sign bit of ``flags.num``: set in results of ``numpy.broadcast_arrays``.
+
+They count as writable, but their buffers are read-only.
+"""
+
+
 def is_simple(layout: Layout) -> bool:
-    """Whether an array is writable and contiguous in row-major order."""
-    return layout[2] & _SIMPLE == _SIMPLE
+    """Whether an array and its buffer are writable and contiguous in row-major order."""
+    return layout[2] & (_SIMPLE | _WARN_ON_WRITE) == _SIMPLE

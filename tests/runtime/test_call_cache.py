@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.errors import OutOfMemoryError
+from polysched.runtime.cache import ObjectCache
 from polysched.runtime.call_cache import CallCache, CallTarget
-from polysched.runtime.kernel import CompiledKernel
-from polysched.runtime.plan import Plan
+from polysched.runtime.kernel import CompiledKernel, compile_kernel
 from tests.support.children import holds_in_child
 
 Array = np.ndarray[Any, Any]
+
+pytestmark = pytest.mark.usefixtures("call_table")
 
 
 @pytest.fixture(scope="module")
@@ -185,15 +186,16 @@ def test_arrays_are_not_kept_alive(kernel: CompiledKernel) -> None:
     assert [one() for one in watched] == [None, None]
 
 
-def test_no_memory_for_a_workspace_is_left_to_the_caller(
-    kernel: CompiledKernel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def failing(self: CompiledKernel, plan: Plan, views: Any, threads: Any = None) -> None:
-        raise OutOfMemoryError("none")
-
-    cache = filled(kernel, some(), some(), some())
-    monkeypatch.setattr(CompiledKernel, "run_plan", failing)
-    assert cache.run(None, some(), some(), some()) is None
+def test_no_memory_for_a_workspace_is_left_to_the_caller(host: ps.Machine) -> None:
+    build = ps.KernelBuilder("constant")
+    out = build.output("out", ps.f32, [12])
+    with build.loops(i=12) as i:
+        out[i] = 1.0
+    failing = "define i32 @constant(ptr %out) {\n  ret i32 1\n}"
+    kernel = compile_kernel(build.kernel(), failing, host, cache=ObjectCache(None))
+    cache = CallCache(2)
+    cache.add(None, (some(),), CallTarget(kernel, (0,)))
+    assert cache.run(None, some()) is None
 
 
 def test_threads_add_and_run_at_the_same_time(kernel: CompiledKernel) -> None:

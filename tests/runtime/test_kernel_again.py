@@ -14,6 +14,8 @@ from polysched.runtime.kernel import CompiledKernel
 
 Check = Callable[[], None]
 
+pytestmark = pytest.mark.usefixtures("call_table")
+
 
 def two_outputs() -> CompiledKernel:
     """``low = x // 2``, ``high = x + k`` and, in place, ``count += 1``."""

@@ -42,3 +42,10 @@ def test_layouts_differ_where_calls_differ() -> None:
         False,
         False,
     ]
+
+
+def test_an_array_that_warns_when_written_is_not_simple() -> None:
+    array = np.broadcast_arrays(np.float32(3), np.zeros(1))[0]
+    assert array.flags.num & C_CONTIGUOUS
+    assert array.flags.num & WRITEABLE
+    assert not is_simple(layout_of(array))

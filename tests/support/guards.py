@@ -1,6 +1,6 @@
 """Guard pages around the arrays of every compiled call, as a plugin of pytest.
 
-    python -m pytest -p tests.support.guards --guards=end tests/library
+    POLYSCHED_NO_EXTENSION=1 python -m pytest -p tests.support.guards --guards=end tests/library
 
 Each array of a call is copied into memory of its own, directly before a page that may not be
 touched (``end``) or directly after one (``start``). The rest of that memory, the gaps of arrays
@@ -9,10 +9,10 @@ canaries and the arrays that the kernel only reads must be as they were, and wha
 back. Workspaces, which kernels allocate themselves, get the same treatment at their end.
 
 Calls of kernels and cached calls of the library are guarded alike, because both end in
-``CompiledKernel.run_plan``. Not guarded are bound calls, arrays that share memory with another
-argument of the call, arrays with zero or negative strides, and misaligned ones. A test that looks
-at addresses, or that has two calls share an array, cannot run like this; it
-is marked ``unguarded`` and left out.
+``CompiledKernel.run_plan`` when the C extension is not used. Not guarded are bound calls, arrays
+that share memory with another argument of the call, arrays with zero or negative strides, and
+misaligned ones. A test that looks at addresses, or that has two calls share an array, cannot run
+like this; it is marked ``unguarded`` and left out.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import pytest
 from polysched.ir.core.strides import elements_spanned
 from polysched.runtime import jit as jit_module
 from polysched.runtime.kernel import CompiledKernel
+from polysched.runtime.native_calls import CALL_TABLE, NO_EXTENSION
 from polysched.runtime.plan import Plan
 from tests.library.transpose.fenced import PAGE, Fenced
 
@@ -103,6 +104,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Guard compiled calls."""
+    if CALL_TABLE is not None:
+        raise pytest.UsageError(f"the C extension's calls cannot be guarded: set {NO_EXTENSION}=1")
     at_end = config.getoption("--guards") == "end"
     _guard_calls(at_end)
     _guard_workspaces()

@@ -15,7 +15,7 @@ NumpyArray = np.ndarray[Any, Any]
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_cache(call_table: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call, "_CALL_CACHE", CallCache(64))
 
 

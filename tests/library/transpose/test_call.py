@@ -20,7 +20,7 @@ def numbers(shape: tuple[int, ...], dtype: str = "f4") -> np.ndarray[Any, Any]:
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _own_cache(call_table: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(call, "_CALL_CACHE", CallCache(64))
     call.dispatch.cache_clear()
     yield
