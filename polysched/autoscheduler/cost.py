@@ -116,7 +116,7 @@ class _Body:
         self.copies = math.prod(max(1.0, loop.trip) for loop in copied)
         self.registers = sum(
             math.ceil(self.distinct(access) * self.vectors_of(access))
-            for access in _unique(facts.accesses)
+            for access in _elements(facts.accesses)
             if self.is_held(access)
         )
 
@@ -180,7 +180,7 @@ class _Body:
     def is_transposed(self, access: AccessFacts) -> bool:
         """Whether the copies of an unrolled loop make whole rows, to be transposed in registers."""
         return any(
-            abs(access.stride(loop.name) or 0) == access.bytes and loop.trip >= 4
+            abs(access.stride(loop.name) or 0) == access.bytes and loop.trip >= self.lanes
             for loop in self.copied
         )
 
@@ -213,6 +213,15 @@ def _unique(accesses: Sequence[AccessFacts]) -> list[AccessFacts]:
         key = (access.array, access.is_write, access.offset, tuple(sorted(access.strides.items())))
         seen.setdefault(key, access)
     return list(seen.values())
+
+
+def _elements(accesses: Sequence[AccessFacts]) -> list[AccessFacts]:
+    """Drop accesses to the same elements as another, whether they read or write."""
+    kept: list[AccessFacts] = []
+    for access in accesses:
+        if not any(access.runs_with(other) and access.offset == other.offset for other in kept):
+            kept.append(access)
+    return kept
 
 
 def memory_cycles(facts: StatementFacts, machine: Machine) -> tuple[str, float]:
@@ -264,7 +273,8 @@ def _traffic(
     access: AccessFacts, streams: Sequence[AccessFacts], loops: Sequence[LoopFacts], cache: Cache
 ) -> float:
     """Return the lines that an access brings into a cache, weighted by how they are fetched."""
-    # The outermost loops whose iterations together fit the cache.
+    # The outermost loops whose iterations together fit the cache. What fits as a whole is expected
+    # to be there before the program runs, since its caller has just computed it.
     first = len(loops)
     while first > 0:
         inside = loops[first - 1 :]
@@ -272,6 +282,8 @@ def _traffic(
         if held * cache.line > cache.bytes:
             break
         first -= 1
+    if first == 0:
+        return 0.0
     lines, in_sequence = footprint(access, loops[first:], cache.line)
     outside = list(loops[:first])
     while outside and access.stride(outside[-1].name) == 0:

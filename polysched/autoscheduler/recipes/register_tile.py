@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations, product
 
 from polysched.autoscheduler.candidate import Proposal, Situation
@@ -16,6 +18,12 @@ FACTORS = (2, 4, 8)
 """Iterations of a loop that may be unrolled and jammed."""
 VECTORS = (1, 2, 3, 4)
 """Vectors that may stand side by side."""
+COPY_COST = 0.03
+"""A plan with twice the code must save this part of the cycles.
+
+Code takes time to compile, and its remainders run slower than the model assumes. A stencil of 100
+cubed floats with 32 copies took as long as with 4, and ten times as long to compile.
+"""
 LARGEST_TILE = 32
 """Copies of a statement in one tile: more do not fit the registers, and compile slowly."""
 REFINED_PLANS = 6
@@ -72,16 +80,17 @@ def _lanes(situation: Situation, facts: StatementFacts) -> int:
 
 def _simple_plans(chain: list[str], lanes: int, facts: StatementFacts) -> Iterator[Plan]:
     """Yield the plans without unrolling: each vector loop, each innermost loop."""
+    starts = tuple((loop.name, loop.start) for loop in facts.loops if loop.start)
     for vector in chain:
         if facts.reads_target and facts.target.stride(vector) == 0:
             continue  # lanes would update one element; partial sums are another recipe
         for innermost in reversed(chain):
             rest = [name for name in chain if name != innermost]
-            yield Plan((*rest, innermost), vector, lanes)
+            yield Plan((*rest, innermost), vector, lanes, starts=starts)
             if len(chain) <= LARGEST_NEST:
                 by_stride = sorted(rest, key=lambda name: -_reach(facts, name))
                 if by_stride != rest:
-                    yield Plan((*by_stride, innermost), vector, lanes)
+                    yield Plan((*by_stride, innermost), vector, lanes, starts=starts)
 
 
 def _reach(facts: StatementFacts, loop: str) -> int:
@@ -104,7 +113,7 @@ def _tiled_plans(plan: Plan, facts: StatementFacts) -> Iterator[Plan]:
                     )
                     if copies <= LARGEST_TILE and fits:
                         jammed = tuple(zip(loops, factors, strict=True))
-                        yield Plan(plan.order, plan.vector, plan.lanes, vectors, jammed)
+                        yield replace(plan, vectors=vectors, jammed=jammed)
 
 
 def _ranked(
@@ -112,7 +121,12 @@ def _ranked(
 ) -> list[tuple[Cost, Plan]]:
     """Return plans with their costs, the cheapest first; the first of equals stays first."""
     costs = [(statement_cost(plan.facts(facts), situation.machine), plan) for plan in plans]
-    return sorted(costs, key=lambda pair: pair[0].cycles)
+    return sorted(costs, key=lambda pair: pair[0].cycles * _weight(pair[1]))
+
+
+def _weight(plan: Plan) -> float:
+    copies = plan.vectors * math.prod(factor for _, factor in plan.jammed)
+    return 1.0 + COPY_COST * math.log2(copies)
 
 
 def _reason(plan: Plan, cost: Cost) -> str:
