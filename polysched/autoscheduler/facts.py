@@ -47,6 +47,10 @@ _SIMPLE = frozenset(
 )
 
 
+NEAR_ITERATIONS = 4
+"""Iterations after which a carried value is not waited for any more."""
+
+
 @dataclass(frozen=True)
 class LoopFacts:
     """One loop around a statement.
@@ -136,6 +140,21 @@ class StatementFacts:
     def loop(self, name: str) -> LoopFacts:
         """The loop of a name."""
         return next(loop for loop in self.loops if loop.name == name)
+
+    def distances(self, loop: str) -> list[int]:
+        """Return after how many iterations of a loop reads see what the statement wrote."""
+        step = self.target.stride(loop)
+        found = []
+        for access in self.accesses[1:]:
+            if step and access.runs_with(self.target):
+                distance, rest = divmod(self.target.offset - access.offset, step)
+                if distance >= 1 and rest == 0:
+                    found.append(distance)
+        return found
+
+    def is_recurrence(self, loop: str) -> bool:
+        """Whether an iteration of a loop reads what one of the few before it has written."""
+        return any(distance <= NEAR_ITERATIONS for distance in self.distances(loop))
 
     def split(self, name: str, factor: int, outer: str, inner: str) -> StatementFacts:
         """The facts after ``split(name, factor, (outer, inner))``."""

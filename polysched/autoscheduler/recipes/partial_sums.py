@@ -135,8 +135,11 @@ def _short_loops(
     program = schedule.program
     for statement in statements:
         copies = 1
-        for loop in path(program.tree, statement)[depth:]:
-            if loop.kind is not LoopKind.SEQUENTIAL or len(loop.statements) > 1:
+        inside = path(program.tree, statement)[depth:]
+        names = [loop.name for loop in inside]
+        for loop in inside:
+            is_own = len(loop.statements) == 1 and names.count(loop.name) == 1
+            if loop.kind is not LoopKind.SEQUENTIAL or not is_own:
                 continue
             extent = largest_extent(program, loop)
             if extent is not None and copies * extent <= LARGEST_UNROLLED_COPY:
