@@ -192,9 +192,15 @@ class _Body:
         return self.lanes * GATHER_CYCLES * (2.0 if access.is_write else 1.0)
 
     def is_transposed(self, access: AccessFacts) -> bool:
-        """Whether the copies of an unrolled loop make whole rows, to be transposed in registers."""
+        """Whether the copies of an unrolled loop make tiles, to be transposed in registers.
+
+        The code generator transposes tiles of at least half as many elements as lanes, if nothing
+        else is unrolled.
+        """
         return any(
-            abs(access.stride(loop.name) or 0) == access.bytes and loop.trip >= self.lanes
+            abs(access.stride(loop.name) or 0) == access.bytes
+            and 2 * loop.trip >= self.lanes
+            and self.copies == loop.trip
             for loop in self.copied
         )
 
@@ -273,7 +279,7 @@ def footprint(access: AccessFacts, loops: Sequence[LoopFacts], line: int) -> tup
     )
     span, pieces = float(access.bytes), 1.0
     for stride, count in moves:
-        if stride <= max(span, line):
+        if stride <= span + line:  # a gap of less than a line is fetched too
             span += stride * (count - 1)
         else:
             pieces *= count

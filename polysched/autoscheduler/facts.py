@@ -381,17 +381,22 @@ def _computed(value: Expression) -> list[Operation | Cast]:
 
     What does not depend on loads is computed once for many instances.
     """
+    varies: dict[int, bool] = {}
     found: list[Operation | Cast] = []
-
-    def visit(node: Expression) -> bool:
-        if isinstance(node, Load):
-            return True
-        varies = any([visit(operand) for operand in children(node)])
-        if varies and isinstance(node, Operation | Cast):
+    open_nodes = [value]  # no recursion: expressions may be deep, and share subtrees
+    while open_nodes:
+        node = open_nodes[-1]
+        operands = () if isinstance(node, Load) else children(node)
+        missing = [operand for operand in operands if id(operand) not in varies]
+        if missing and id(node) not in varies:
+            open_nodes += missing
+            continue
+        open_nodes.pop()
+        if id(node) in varies:
+            continue
+        varies[id(node)] = isinstance(node, Load) or any(varies[id(one)] for one in operands)
+        if varies[id(node)] and isinstance(node, Operation | Cast):
             found.append(node)
-        return varies
-
-    visit(value)
     return found
 
 

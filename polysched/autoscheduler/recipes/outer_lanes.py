@@ -74,9 +74,7 @@ def _temporaries(program: Program, below: set[str]) -> Iterator[str]:
             yield name
 
 
-def _privatized(
-    schedule: Schedule, loop: str, reference: str, below: set[str]
-) -> tuple[Step, ...]:
+def _privatized(schedule: Schedule, loop: str, reference: str, below: set[str]) -> tuple[Step, ...]:
     steps: list[Step] = []
     for name in tuple(_temporaries(schedule.program, below)):
         array = schedule.program.arrays[name]
