@@ -59,6 +59,8 @@ class LoopFacts:
         trip: the average trip count.
         lanes: of a vector loop.
         start: the least value that the loop takes in any program run; None if there is none.
+        bounded_by: loops whose values decide where this loop starts or ends, or the reverse, as in
+            a triangle.
     """
 
     name: str
@@ -66,6 +68,7 @@ class LoopFacts:
     kind: LoopKind = LoopKind.SEQUENTIAL
     lanes: int = 1
     start: int | None = 0
+    bounded_by: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -164,8 +167,8 @@ class StatementFacts:
                 inside = min(float(factor), loop.trip)
                 outside = max(1.0, math.ceil(loop.trip / factor - 1e-9))
                 loops += [
-                    LoopFacts(outer, outside, start=None),
-                    LoopFacts(inner, inside, start=0),
+                    LoopFacts(outer, outside, start=None, bounded_by=loop.bounded_by),
+                    LoopFacts(inner, inside, start=0, bounded_by=loop.bounded_by),
                 ]
             else:
                 loops.append(loop)
@@ -208,12 +211,15 @@ def statement_facts(program: Program, name: str, sizes: Mapping[str, int]) -> St
     times = prefix_map(statement, around, [])
     trips = _trips(times, sizes)
     reached = times.range()
-    loops = tuple(
-        LoopFacts(loop.name, trip, loop.kind, loop.lanes, least(reached, position))
-        for position, (loop, trip) in enumerate(zip(around, trips, strict=True))
-    )
     names = tuple(loop.name for loop in around)
     indices = _indices_by_loop(statement, times, names)
+    linked = _linked(reached, names, indices)
+    loops = tuple(
+        LoopFacts(
+            loop.name, trip, loop.kind, loop.lanes, least(reached, position), linked[loop.name]
+        )
+        for position, (loop, trip) in enumerate(zip(around, trips, strict=True))
+    )
     accesses = tuple(
         _access_facts(
             program.arrays[access.array],
@@ -261,6 +267,28 @@ def _trips(times: isl.Map, sizes: Mapping[str, int]) -> list[float]:
         if not middle.is_empty():
             reached = middle
     return trips
+
+
+def _linked(
+    reached: isl.Set,
+    loops: tuple[str, ...],
+    indices: Mapping[str, tuple[dict[str, int] | None, int]],
+) -> dict[str, frozenset[str]]:
+    """Return the loops that share a bound with each loop, except the parts of one split."""
+    together = [set(form[0]) for form in indices.values() if form[0] is not None]
+    found: dict[str, set[str]] = {name: set() for name in loops}
+    for part in reached.get_basic_sets():
+        for constraint in part.get_constraints():
+            inside = [
+                name
+                for position, name in enumerate(loops)
+                if constraint.involves_dims(isl.dim_type.set, position, 1)
+            ]
+            for first in inside:
+                for second in inside:
+                    if first != second and not any({first, second} <= one for one in together):
+                        found[first].add(second)
+    return {name: frozenset(others) for name, others in found.items()}
 
 
 def _indices_by_loop(
