@@ -42,6 +42,12 @@ STORE_FORWARDING_CYCLES = 5.0
 """Cycles from a store to a load of the same element in the next iteration."""
 SCALAR_LOADS = 2.0
 """Scalar loads, or broadcasts to a vector, started per cycle."""
+CHAINS_AT_ONCE = 2.0
+"""Chains of updates to targets in memory that overlap.
+
+Measured on Zen 4 with products of 128 by 128 doubles: tiles that update each element eight times
+per visit take 2.1 to 2.6 times as long as tiles that hold it in a register.
+"""
 LINE_CYCLES = {1: 2.0, 2: 5.0, 3: 12.0}
 """Cycles to bring a line into the cache of a level, from the level behind it, in a stream."""
 LEAP_FACTOR = 2.0
@@ -236,6 +242,11 @@ class _Body:
             longest = latency * self.copies / max(1.0, self.distinct(target))
         if self.inner is None:
             return longest
+        if facts.reads_target and not self.is_held(target):
+            again = self.copies / max(1.0, self.distinct(target))
+            if again > 1:
+                rows = self.distinct(target) * self.vectors_of(target)
+                longest = latency * again * max(1.0, rows / CHAINS_AT_ONCE)
         depth = latency * max(1, min(operations.arithmetic, 2)) + operations.slow * 13.0
         for distance in facts.distances(self.inner.name):
             longest = max(longest, (depth + STORE_FORWARDING_CYCLES) / distance)
