@@ -1,6 +1,7 @@
 """Facts of statements, and what the cost model makes of them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -62,7 +63,8 @@ def test_lanes_far_apart_cost_more_than_neighbors() -> None:
 def test_strict_order_gives_the_same_bits_as_the_program_as_written(
     make: Callable[..., Kernel],
 ) -> None:
-    kernel, machine = make(dtype=f64), load_machine()
+    # Contracted to FMAs, a product may be rounded or not, depending on the code around it.
+    kernel, machine = replace(make(dtype=f64), fp_contract=False), load_machine()
     sizes = dict.fromkeys(kernel.parameters, 37)
     generator = np.random.default_rng(1)
     arrays = {
