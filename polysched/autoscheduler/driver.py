@@ -12,6 +12,7 @@ from polysched.autoscheduler.proof import Proved, proved
 from polysched.autoscheduler.recipes import FALLBACK, RECIPES
 from polysched.autoscheduler.search import LEAST_GAIN, Context, searched, start
 from polysched.autoscheduler.sizes import model_sizes
+from polysched.autoscheduler.threads import with_threads
 from polysched.autoscheduler.time_tiles import time_tiled
 from polysched.errors import ScheduleError
 from polysched.integers import as_integer
@@ -21,7 +22,7 @@ from polysched.legality.verdicts.verdict import Verdict
 from polysched.machine.description import Machine
 from polysched.schedule.schedule import Schedule
 
-DEFAULT_SECONDS = 20.0
+DEFAULT_SECONDS = 120.0
 """Wall time of the search; far more than it takes, so that the result does not depend on it."""
 
 
@@ -79,14 +80,15 @@ def optimize_schedule(
     with time_budget(DEFAULT_SECONDS if seconds is None else seconds):
         candidates = _candidates(written, context, seconds, tell)
         tell("proving")
-        found = proved(schedule, candidates, machine, chosen)
-    if found is None:
-        found = Proved(written, verdict, ())
-    best = found.candidate
+        found = proved(schedule, candidates, machine, chosen, LEAST_GAIN * written.cycles)
+        if found is None:
+            found = Proved(written, verdict, ())
+        best = with_threads(found.candidate, context)
+        verdict = found.verdict if best is found.candidate else check(best.schedule)
     return Optimized(
         schedule,
         best.schedule,
-        found.verdict,
+        verdict,
         best.decisions,
         found.dropped,
         written,

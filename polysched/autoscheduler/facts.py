@@ -15,13 +15,13 @@ import islpy as isl
 
 from polysched.autoscheduler.sizes import with_parameters
 from polysched.errors import PolyschedError
-from polysched.ir.core.kernel import Access, Array, Role, Statement
+from polysched.ir.core.kernel import Access, Array, Role, Statement, access_relation
 from polysched.ir.core.strides import concrete_strides
 from polysched.ir.core.tree import LoopKind, path
-from polysched.ir.expr.expressions import Index, Operation
+from polysched.ir.expr.expressions import Cast, Expression, Index, Load, Operation
 from polysched.ir.expr.linear import linear_form
 from polysched.ir.expr.operators import COMPARISONS, LOGICAL, Operator
-from polysched.ir.expr.traversal import loads, walk
+from polysched.ir.expr.traversal import children, walk
 from polysched.ir.isl.extrema import greatest, least
 from polysched.ir.semantics.memory import concrete_shape
 from polysched.schedule.core.program import Program, prefix_map
@@ -47,14 +47,28 @@ _SIMPLE = frozenset(
 )
 
 
+NEAR_ITERATIONS = 4
+"""Iterations after which a carried value is not waited for any more."""
+
+
 @dataclass(frozen=True)
 class LoopFacts:
-    """One loop around a statement: its name, kind, lanes and average trip count."""
+    """One loop around a statement.
+
+    Attributes:
+        trip: the average trip count.
+        lanes: of a vector loop.
+        start: the least value that the loop takes in any program run; None if there is none.
+        bounded_by: loops whose values decide where this loop starts or ends, or the reverse, as in
+            a triangle.
+    """
 
     name: str
     trip: float
     kind: LoopKind = LoopKind.SEQUENTIAL
     lanes: int = 1
+    start: int | None = 0
+    bounded_by: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -130,6 +144,21 @@ class StatementFacts:
         """The loop of a name."""
         return next(loop for loop in self.loops if loop.name == name)
 
+    def distances(self, loop: str) -> list[int]:
+        """Return after how many iterations of a loop reads see what the statement wrote."""
+        step = self.target.stride(loop)
+        found = []
+        for access in self.accesses[1:]:
+            if step and access.runs_with(self.target):
+                distance, rest = divmod(self.target.offset - access.offset, step)
+                if distance >= 1 and rest == 0:
+                    found.append(distance)
+        return found
+
+    def is_recurrence(self, loop: str) -> bool:
+        """Whether an iteration of a loop reads what one of the few before it has written."""
+        return any(distance <= NEAR_ITERATIONS for distance in self.distances(loop))
+
     def split(self, name: str, factor: int, outer: str, inner: str) -> StatementFacts:
         """The facts after ``split(name, factor, (outer, inner))``."""
         loops: list[LoopFacts] = []
@@ -137,7 +166,10 @@ class StatementFacts:
             if loop.name == name:
                 inside = min(float(factor), loop.trip)
                 outside = max(1.0, math.ceil(loop.trip / factor - 1e-9))
-                loops += [LoopFacts(outer, outside), LoopFacts(inner, inside)]
+                loops += [
+                    LoopFacts(outer, outside, start=None, bounded_by=loop.bounded_by),
+                    LoopFacts(inner, inside, start=0, bounded_by=loop.bounded_by),
+                ]
             else:
                 loops.append(loop)
         return replace(
@@ -178,14 +210,27 @@ def statement_facts(program: Program, name: str, sizes: Mapping[str, int]) -> St
     around = path(program.tree, name)
     times = prefix_map(statement, around, [])
     trips = _trips(times, sizes)
-    loops = tuple(
-        LoopFacts(loop.name, trip, loop.kind, loop.lanes)
-        for loop, trip in zip(around, trips, strict=True)
-    )
+    reached = times.range()
     names = tuple(loop.name for loop in around)
     indices = _indices_by_loop(statement, times, names)
+    linked = _linked(reached, names, indices)
+    loops = tuple(
+        LoopFacts(
+            loop.name, trip, loop.kind, loop.lanes, least(reached, position), linked[loop.name]
+        )
+        for position, (loop, trip) in enumerate(zip(around, trips, strict=True))
+    )
     accesses = tuple(
-        _access_facts(program.arrays[access.array], access, names, indices, sizes, position == 0)
+        _access_facts(
+            program.arrays[access.array],
+            access,
+            [
+                _subscript_by_loop(statement, access, dimension, times, indices, names)
+                for dimension in range(len(access.subscripts))
+            ],
+            sizes,
+            position == 0,
+        )
         for position, access in enumerate(statement.accesses)
     )
     return StatementFacts(
@@ -199,8 +244,10 @@ def statement_facts(program: Program, name: str, sizes: Mapping[str, int]) -> St
 
 
 def _element_bits(program: Program, statement: Statement) -> int:
-    arrays = {access.array for access in statement.accesses}
-    return max(max(8, program.arrays[name].dtype.bits) for name in arrays)
+    """Return the width of the widest value that an instance loads, computes or stores."""
+    types = [program.arrays[access.array].dtype for access in statement.accesses]
+    types += [node.dtype for node in _computed(statement.value) if node.dtype is not None]
+    return max(max(8, dtype.bits) for dtype in types)
 
 
 def _trips(times: isl.Map, sizes: Mapping[str, int]) -> list[float]:
@@ -220,6 +267,28 @@ def _trips(times: isl.Map, sizes: Mapping[str, int]) -> list[float]:
         if not middle.is_empty():
             reached = middle
     return trips
+
+
+def _linked(
+    reached: isl.Set,
+    loops: tuple[str, ...],
+    indices: Mapping[str, tuple[dict[str, int] | None, int]],
+) -> dict[str, frozenset[str]]:
+    """Return the loops that share a bound with each loop, except the parts of one split."""
+    together = [set(form[0]) for form in indices.values() if form[0] is not None]
+    found: dict[str, set[str]] = {name: set() for name in loops}
+    for part in reached.get_basic_sets():
+        for constraint in part.get_constraints():
+            inside = [
+                name
+                for position, name in enumerate(loops)
+                if constraint.involves_dims(isl.dim_type.set, position, 1)
+            ]
+            for first in inside:
+                for second in inside:
+                    if first != second and not any({first, second} <= one for one in together):
+                        found[first].add(second)
+    return {name: frozenset(others) for name, others in found.items()}
 
 
 def _indices_by_loop(
@@ -253,37 +322,60 @@ def _linear(function: isl.Aff, loops: tuple[str, ...]) -> tuple[dict[str, int], 
     return coefficients, int(constant.to_python()) if constant.is_int() else 0
 
 
+def _subscript_by_loop(
+    statement: Statement,
+    access: Access,
+    dimension: int,
+    times: isl.Map,
+    indices: Mapping[str, tuple[dict[str, int] | None, int]],
+    loops: tuple[str, ...],
+) -> tuple[dict[str, int | None], int]:
+    """Return a subscript as a linear function of the loops' values: coefficients and constant.
+
+    The coefficient of a loop is None if the subscript is not linear in it.
+    """
+    form = linear_form(access.subscripts[dimension], {})
+    if not form.is_affine and not access.is_data_dependent:
+        # Splitting makes remainders such as i mod 16, which are loops of their own: isl sees that.
+        moved = access_relation(statement, access).apply_domain(times).detect_equalities()
+        function = isl.PwMultiAff.from_map(moved).get_pw_aff(dimension)
+        for _, piece in function.get_pieces():
+            if (linear := _linear(piece, loops)) is not None:
+                return dict(linear[0]), linear[1]
+    changes: dict[str, int | None] = {}
+    constant = form.constant
+    for atom, coefficient in form.terms:
+        if isinstance(atom, Index):
+            by_loop, start = indices[atom.name]
+            constant += coefficient * start
+            for loop, change in (dict.fromkeys(loops) if by_loop is None else by_loop).items():
+                _add(changes, loop, None if change is None else coefficient * change)
+        elif not form.is_affine:
+            names = {node.name for node in walk(atom) if isinstance(node, Index)}
+            for loop in loops:
+                if any(_depends(indices[name], loop) for name in names):
+                    changes[loop] = None
+    return changes, constant
+
+
 def _access_facts(
     array: Array,
     access: Access,
-    loops: tuple[str, ...],
-    indices: Mapping[str, tuple[dict[str, int] | None, int]],
+    subscripts: Sequence[tuple[dict[str, int | None], int]],
     sizes: Mapping[str, int],
     is_write: bool,
 ) -> AccessFacts:
-    width = max(1, array.dtype.bits // 8)
     strides: dict[str, int | None] = {}
     offset = 0
-    for subscript, step in zip(access.subscripts, _steps(array, sizes), strict=True):
-        form = linear_form(subscript, {})
-        offset += form.constant * step
-        for atom, coefficient in form.terms:
-            if isinstance(atom, Index):
-                by_loop, constant = indices[atom.name]
-                offset += coefficient * constant * step
-                changes = dict.fromkeys(loops, None) if by_loop is None else by_loop
-                for loop, change in changes.items():
-                    _add(strides, loop, None if change is None else coefficient * change * step)
-            elif not form.is_affine:
-                names = {node.name for node in walk(atom) if isinstance(node, Index)}
-                for loop in loops:
-                    if any(_depends(indices[name], loop) for name in names):
-                        strides[loop] = None
+    for (changes, constant), step in zip(subscripts, _steps(array, sizes), strict=True):
+        offset += constant * step
+        for loop, change in changes.items():
+            _add(strides, loop, None if change is None else change * step)
     return AccessFacts(
         array.name,
         is_write,
-        width,
-        {loop: strides[loop] for loop in loops if strides.get(loop, 0) != 0},
+        max(1, array.dtype.bits // 8),
+        {loop: stride for loop, stride in strides.items() if stride != 0},
         offset,
         array.role is not Role.TEMPORARY,
     )
@@ -312,18 +404,35 @@ def _steps(array: Array, sizes: Mapping[str, int]) -> list[int]:
     return [*[0] * array.tile, *(step * width for step in steps)]
 
 
+def _computed(value: Expression) -> list[Operation | Cast]:
+    """Return the operations of one instance on loaded values, without those of subscripts.
+
+    What does not depend on loads is computed once for many instances.
+    """
+    varies: dict[int, bool] = {}
+    found: list[Operation | Cast] = []
+    open_nodes = [value]  # no recursion: expressions may be deep, and share subtrees
+    while open_nodes:
+        node = open_nodes[-1]
+        operands = () if isinstance(node, Load) else children(node)
+        missing = [operand for operand in operands if id(operand) not in varies]
+        if missing and id(node) not in varies:
+            open_nodes += missing
+            continue
+        open_nodes.pop()
+        if id(node) in varies:
+            continue
+        varies[id(node)] = isinstance(node, Load) or any(varies[id(one)] for one in operands)
+        if varies[id(node)] and isinstance(node, Operation | Cast):
+            found.append(node)
+    return found
+
+
 def count_operations(statement: Statement, *, fp_contract: bool) -> Operations:
     """Count the arithmetic of one instance of a statement."""
     sums = products = simple = slow = calls = 0
-    subscripts = {
-        id(node)
-        for load in loads(statement.value)
-        for subscript in load.subscripts
-        for node in walk(subscript)
-    }
-    for node in walk(statement.value):
-        # The arithmetic of addresses is left to the loops around and to addressing modes.
-        if not isinstance(node, Operation) or id(node) in subscripts:
+    for node in _computed(statement.value):
+        if not isinstance(node, Operation):
             continue
         operator = node.operator
         if operator in _SUMS:

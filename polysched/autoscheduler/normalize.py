@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from polysched.autoscheduler.candidate import Decision
-from polysched.autoscheduler.legal import applied, keeps_order
+from polysched.autoscheduler.legal import applied, keeps_buffers, keeps_order
 from polysched.errors import PolyschedError
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.core.tree import Loop, LoopKind, Node, Sequence, loops
@@ -36,7 +36,11 @@ def normalized(
         done.add(_key(loop))
         for decision in _attempts(schedule, loop, sizes):
             changed = applied(schedule, decision.steps)
-            if changed is not None and keeps_order(changed.program, loop.statements):
+            if (
+                changed is not None
+                and keeps_order(changed.program, loop.statements)
+                and keeps_buffers(changed.program)
+            ):
                 schedule = changed
                 decisions.append(decision)
                 break

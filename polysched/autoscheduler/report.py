@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from polysched.autoscheduler.candidate import Decision
-from polysched.autoscheduler.cost import Cost, statement_cost
+from polysched.autoscheduler.cost import Cost, program_costs
 from polysched.autoscheduler.driver import Optimized
 from polysched.autoscheduler.facts import statement_facts
 from polysched.ir.core.tree import Loop, LoopKind, loops
@@ -126,7 +126,7 @@ def report_of(
     """
     program = schedule.program
     facts = {name: statement_facts(program, name, sizes) for name in program.tree.statements}
-    costs = {name: statement_cost(one, machine) for name, one in facts.items()}
+    costs = program_costs(program, facts, machine, sizes)
     trips = {(name, loop.name): loop.trip for name, one in facts.items() for loop in one.loops}
     entries = tuple(
         _entry(properties, loop, trips[loop.statements[0], loop.name])
@@ -184,7 +184,7 @@ def _why_serial(properties: LoopReport) -> str | None:
         more = len(properties.serial) - 1
         rest = f" and {more} more" if more else ""
         return f"{format_obstacle(properties.serial[0])}{rest}"
-    return "threads are legal, but one thread is used"
+    return "threads are legal, but not requested or not predicted to gain"
 
 
 def _lines(report: Report) -> Iterator[str]:

@@ -17,7 +17,7 @@ TRIED_PROPOSALS = 24
 KEPT_PROPOSALS = 2
 """Legal proposals of one recipe for one nest whose cost is predicted."""
 LEAST_GAIN = 0.97
-"""A proposal replaces another only if it takes at most this part of its predicted cycles.
+"""A proposal replaces another only if its nest then takes at most this part of its cycles.
 
 Smaller differences are within the error of the model; the simpler schedule wins.
 """
@@ -53,9 +53,10 @@ def _improved(candidate: Candidate, nest: Nest, context: Context) -> Candidate:
         # An earlier decision may have rebuilt the tree; the nest keeps its statement and depth.
         again = nest_at(best.schedule.program, inner.statements[0], len(inner.around))
         best = _improved(best, again, context)
+    least_gain = (1 - LEAST_GAIN) * sum(candidate.costs[name].cycles for name in nest.statements)
     for recipe in context.recipes:
         for proposed in _proposed(candidate, nest, recipe, context):
-            if proposed.cycles < LEAST_GAIN * best.cycles:
+            if proposed.cycles < best.cycles - least_gain:
                 best = proposed
     return best
 

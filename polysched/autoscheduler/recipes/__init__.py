@@ -7,11 +7,19 @@ the most promising first. See the package :mod:`polysched.autoscheduler`.
 from polysched.autoscheduler.candidate import Recipe
 from polysched.autoscheduler.recipes.outer_lanes import outer_lanes
 from polysched.autoscheduler.recipes.partial_sums import partial_sums
+from polysched.autoscheduler.recipes.recurrence import recurrence
 from polysched.autoscheduler.recipes.register_tile import innermost_lanes, register_tile
 from polysched.autoscheduler.recipes.skewed_lanes import skewed_lanes
 from polysched.autoscheduler.recipes.wavefront import wavefront
 
-RECIPES: tuple[Recipe, ...] = (register_tile, partial_sums, outer_lanes, wavefront, skewed_lanes)
+RECIPES: tuple[Recipe, ...] = (
+    register_tile,
+    partial_sums,
+    outer_lanes,
+    recurrence,
+    wavefront,
+    skewed_lanes,
+)
 """All recipes, in the order in which ties are broken: the simplest first."""
 
 FALLBACK: tuple[Recipe, ...] = (innermost_lanes,)
