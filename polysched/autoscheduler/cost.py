@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts, statement_facts
 from polysched.ir.core.tree import LoopKind
@@ -33,6 +33,10 @@ SCALAR_LOADS = 2.0
 """Scalar loads, or broadcasts to a vector, started per cycle."""
 LINE_CYCLES = {1: 2.0, 2: 5.0, 3: 12.0}
 """Cycles to bring a line into the cache of a level, from the level behind it, in a stream."""
+NEAR_PAGES = 64
+"""Pages whose addresses the first-level TLB holds."""
+PAGE_CYCLES = 8.0
+"""Cycles to look an address up in the second-level TLB."""
 LEAP_FACTOR = 2.0
 """A line that is not fetched in sequence costs this many times the cycles of one in a stream."""
 
@@ -116,7 +120,7 @@ class _Body:
         self.copies = math.prod(max(1.0, loop.trip) for loop in copied)
         self.registers = sum(
             math.ceil(self.distinct(access) * self.vectors_of(access))
-            for access in _unique(facts.accesses)
+            for access in _elements(facts.accesses)
             if self.is_held(access)
         )
 
@@ -154,7 +158,7 @@ class _Body:
                 stores += cycles
             else:
                 loads += cycles
-        spilled = max(0, self.registers + 2 - self.machine.vector_registers)
+        spilled = max(0, self.registers + self.passing() - self.machine.vector_registers)
         loads += 2.0 * spilled
         return {
             "arithmetic": arithmetic,
@@ -163,6 +167,13 @@ class _Body:
             "chain": self.chain(),
             "issue": (loads * units + stores + arithmetic * units) / 4,
         }
+
+    def passing(self) -> int:
+        """Registers of one iteration beside the held ones: sums that it loads, and an operand."""
+        target = self.facts.target
+        if self.is_held(target):
+            return 2
+        return 1 + math.ceil(self.distinct(target) * self.vectors_of(target))
 
     def cycles_of(self, access: AccessFacts) -> float:
         """Cycles of a port for one copy of an access."""
@@ -180,7 +191,7 @@ class _Body:
     def is_transposed(self, access: AccessFacts) -> bool:
         """Whether the copies of an unrolled loop make whole rows, to be transposed in registers."""
         return any(
-            abs(access.stride(loop.name) or 0) == access.bytes and loop.trip >= 4
+            abs(access.stride(loop.name) or 0) == access.bytes and loop.trip >= self.lanes
             for loop in self.copied
         )
 
@@ -215,17 +226,27 @@ def _unique(accesses: Sequence[AccessFacts]) -> list[AccessFacts]:
     return list(seen.values())
 
 
+def _elements(accesses: Sequence[AccessFacts]) -> list[AccessFacts]:
+    """Drop accesses that repeat the elements of another one, be it a read or the write."""
+    return _unique([replace(access, is_write=False) for access in accesses])
+
+
 def memory_cycles(facts: StatementFacts, machine: Machine) -> tuple[str, float]:
     """Return the cycles of traffic into the busiest cache, and the name of the level behind it."""
     busiest, name = 0.0, "L1"
     streams = _streams(facts.accesses)
     for cache in machine.caches:
-        cycles = sum(_traffic(stream, streams, facts.loops, cache) for stream in streams)
+        cycles = sum(
+            _traffic(stream, streams, facts.loops, cache) * (2 if stream.runs_with(facts.target) else 1)
+            for stream in streams
+        )
         cycles *= LINE_CYCLES.get(cache.level, LINE_CYCLES[3])
         if cycles > busiest:
             busiest = cycles
             name = "memory" if cache is machine.caches[-1] else f"L{cache.level + 1}"
-    return name, busiest
+    pages = Cache(1, NEAR_PAGES * machine.page_bytes, machine.page_bytes, NEAR_PAGES, 1)
+    misses = sum(_traffic(stream, streams, facts.loops, pages) for stream in streams)
+    return name, busiest + PAGE_CYCLES * misses / LEAP_FACTOR
 
 
 def _streams(accesses: Sequence[AccessFacts]) -> list[AccessFacts]:
@@ -272,13 +293,12 @@ def _traffic(
         if held * cache.line > cache.bytes:
             break
         first -= 1
+    # Neighboring iterations of the loop around them share lines, which stay in the cache.
+    first = max(0, first - 1)
     lines, in_sequence = footprint(access, loops[first:], cache.line)
     outside = list(loops[:first])
-    while outside and access.stride(outside[-1].name) == 0:
-        outside.pop()
-    if outside and first == len(loops):
-        # Not even one iteration of the innermost loop shares lines: neighbors still do.
-        stride = access.stride(outside[-1].name)
-        lines *= min(1.0, (abs(stride) if stride is not None else cache.line) / cache.line)
+    if first < len(loops) and access.stride(loops[first].name) == 0:
+        while outside and access.stride(outside[-1].name) == 0:
+            outside.pop()
     weight = 1.0 if in_sequence else LEAP_FACTOR
     return lines * weight * math.prod(_count(loop) for loop in outside)

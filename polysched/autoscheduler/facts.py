@@ -7,7 +7,7 @@ changes facts by arithmetic, so a recipe can compare hundreds of plans without c
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,13 +15,13 @@ import islpy as isl
 
 from polysched.autoscheduler.sizes import with_parameters
 from polysched.errors import PolyschedError
-from polysched.ir.core.kernel import Access, Array, Role, Statement
+from polysched.ir.core.kernel import Access, Array, Role, Statement, access_relation
 from polysched.ir.core.strides import concrete_strides
 from polysched.ir.core.tree import LoopKind, path
-from polysched.ir.expr.expressions import Index, Operation
+from polysched.ir.expr.expressions import Cast, Expression, Index, Load, Operation
 from polysched.ir.expr.linear import linear_form
 from polysched.ir.expr.operators import COMPARISONS, LOGICAL, Operator
-from polysched.ir.expr.traversal import walk
+from polysched.ir.expr.traversal import children, walk
 from polysched.ir.isl.extrema import greatest, least
 from polysched.ir.semantics.memory import concrete_shape
 from polysched.schedule.core.program import Program, prefix_map
@@ -185,7 +185,16 @@ def statement_facts(program: Program, name: str, sizes: Mapping[str, int]) -> St
     names = tuple(loop.name for loop in around)
     indices = _indices_by_loop(statement, times, names)
     accesses = tuple(
-        _access_facts(program.arrays[access.array], access, names, indices, sizes, position == 0)
+        _access_facts(
+            program.arrays[access.array],
+            access,
+            [
+                _subscript_by_loop(statement, access, dimension, times, indices, names)
+                for dimension in range(len(access.subscripts))
+            ],
+            sizes,
+            position == 0,
+        )
         for position, access in enumerate(statement.accesses)
     )
     return StatementFacts(
@@ -199,8 +208,14 @@ def statement_facts(program: Program, name: str, sizes: Mapping[str, int]) -> St
 
 
 def _element_bits(program: Program, statement: Statement) -> int:
-    arrays = {access.array for access in statement.accesses}
-    return max(max(8, program.arrays[name].dtype.bits) for name in arrays)
+    """Return the width of the widest value that an instance loads, computes or stores."""
+    types = [program.arrays[access.array].dtype for access in statement.accesses]
+    types += [
+        node.dtype
+        for node in walk(statement.value)
+        if isinstance(node, Operation | Cast) and node.dtype is not None
+    ]
+    return max(max(8, dtype.bits) for dtype in types)
 
 
 def _trips(times: isl.Map, sizes: Mapping[str, int]) -> list[float]:
@@ -253,37 +268,60 @@ def _linear(function: isl.Aff, loops: tuple[str, ...]) -> tuple[dict[str, int], 
     return coefficients, int(constant.to_python()) if constant.is_int() else 0
 
 
+def _subscript_by_loop(
+    statement: Statement,
+    access: Access,
+    dimension: int,
+    times: isl.Map,
+    indices: Mapping[str, tuple[dict[str, int] | None, int]],
+    loops: tuple[str, ...],
+) -> tuple[dict[str, int | None], int]:
+    """Return a subscript as a linear function of the loops' values: coefficients and constant.
+
+    The coefficient of a loop is None if the subscript is not linear in it.
+    """
+    form = linear_form(access.subscripts[dimension], {})
+    if not form.is_affine and not access.is_data_dependent:
+        # Splitting makes remainders such as i mod 16, which are loops of their own: isl sees that.
+        moved = access_relation(statement, access).apply_domain(times).detect_equalities()
+        function = isl.PwMultiAff.from_map(moved).get_pw_aff(dimension)
+        for _, piece in function.get_pieces():
+            if (linear := _linear(piece, loops)) is not None:
+                return dict(linear[0]), linear[1]
+    changes: dict[str, int | None] = {}
+    constant = form.constant
+    for atom, coefficient in form.terms:
+        if isinstance(atom, Index):
+            by_loop, start = indices[atom.name]
+            constant += coefficient * start
+            for loop, change in (dict.fromkeys(loops) if by_loop is None else by_loop).items():
+                _add(changes, loop, None if change is None else coefficient * change)
+        elif not form.is_affine:
+            names = {node.name for node in walk(atom) if isinstance(node, Index)}
+            for loop in loops:
+                if any(_depends(indices[name], loop) for name in names):
+                    changes[loop] = None
+    return changes, constant
+
+
 def _access_facts(
     array: Array,
     access: Access,
-    loops: tuple[str, ...],
-    indices: Mapping[str, tuple[dict[str, int] | None, int]],
+    subscripts: Sequence[tuple[dict[str, int | None], int]],
     sizes: Mapping[str, int],
     is_write: bool,
 ) -> AccessFacts:
-    width = max(1, array.dtype.bits // 8)
     strides: dict[str, int | None] = {}
     offset = 0
-    for subscript, step in zip(access.subscripts, _steps(array, sizes), strict=True):
-        form = linear_form(subscript, {})
-        offset += form.constant * step
-        for atom, coefficient in form.terms:
-            if isinstance(atom, Index):
-                by_loop, constant = indices[atom.name]
-                offset += coefficient * constant * step
-                changes = dict.fromkeys(loops, None) if by_loop is None else by_loop
-                for loop, change in changes.items():
-                    _add(strides, loop, None if change is None else coefficient * change * step)
-            elif not form.is_affine:
-                names = {node.name for node in walk(atom) if isinstance(node, Index)}
-                for loop in loops:
-                    if any(_depends(indices[name], loop) for name in names):
-                        strides[loop] = None
+    for (changes, constant), step in zip(subscripts, _steps(array, sizes), strict=True):
+        offset += constant * step
+        for loop, change in changes.items():
+            _add(strides, loop, None if change is None else change * step)
     return AccessFacts(
         array.name,
         is_write,
-        width,
-        {loop: strides[loop] for loop in loops if strides.get(loop, 0) != 0},
+        max(1, array.dtype.bits // 8),
+        {loop: stride for loop, stride in strides.items() if stride != 0},
         offset,
         array.role is not Role.TEMPORARY,
     )
@@ -312,10 +350,18 @@ def _steps(array: Array, sizes: Mapping[str, int]) -> list[int]:
     return [*[0] * array.tile, *(step * width for step in steps)]
 
 
+def _evaluated(value: Expression) -> Iterator[Expression]:
+    """Yield the nodes of a value without those of subscripts, which become addresses."""
+    yield value
+    if not isinstance(value, Load):
+        for operand in children(value):
+            yield from _evaluated(operand)
+
+
 def count_operations(statement: Statement, *, fp_contract: bool) -> Operations:
     """Count the arithmetic of one instance of a statement."""
     sums = products = simple = slow = calls = 0
-    for node in walk(statement.value):
+    for node in _evaluated(statement.value):
         if not isinstance(node, Operation):
             continue
         operator = node.operator

@@ -5,11 +5,12 @@ the most promising first. See the package :mod:`polysched.autoscheduler`.
 """
 
 from polysched.autoscheduler.candidate import Recipe
+from polysched.autoscheduler.recipes.contraction import contraction
 from polysched.autoscheduler.recipes.outer_lanes import outer_lanes
 from polysched.autoscheduler.recipes.partial_sums import partial_sums
 from polysched.autoscheduler.recipes.register_tile import innermost_lanes, register_tile
 
-RECIPES: tuple[Recipe, ...] = (register_tile, partial_sums, outer_lanes)
+RECIPES: tuple[Recipe, ...] = (register_tile, contraction, partial_sums, outer_lanes)
 """All recipes, in the order in which ties are broken: the simplest first."""
 
 FALLBACK: tuple[Recipe, ...] = (innermost_lanes,)
