@@ -13,8 +13,9 @@ from polysched.autoscheduler.candidate import Decision
 from polysched.autoscheduler.legal import applied, keeps_order
 from polysched.errors import PolyschedError
 from polysched.ir.core.kernel import Array, Role
-from polysched.ir.core.tree import Loop, LoopKind, Node, Sequence, loops
+from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, loops
 from polysched.ir.semantics.memory import concrete_shape
+from polysched.legality.check import check
 from polysched.schedule.buffers.lifetime import references_to
 from polysched.schedule.core.program import Program
 from polysched.schedule.primitives.distribute import Distribute
@@ -34,13 +35,28 @@ def normalized(
     done: set[tuple[str, ...]] = set()
     while (loop := _next(schedule.program.tree, done)) is not None:
         done.add(_key(loop))
+        if _is_shared_sum(schedule.program, loop):
+            continue
         for decision in _attempts(schedule, loop, sizes):
             changed = applied(schedule, decision.steps)
-            if changed is not None and keeps_order(changed.program, loop.statements):
+            if changed is not None and _is_legal(changed, loop.statements):
                 schedule = changed
                 decisions.append(decision)
                 break
     return schedule, tuple(decisions)
+
+
+def _is_legal(schedule: Schedule, statements: tuple[str, ...]) -> bool:
+    """Whether dependences keep their order, and buffers of the statements their values."""
+    program = schedule.program
+    buffers = any(
+        program.arrays[access.array].tile
+        for name in statements
+        for access in program.statements[name].accesses
+    )
+    if not keeps_order(program, statements):
+        return False
+    return not buffers or check(schedule).is_legal
 
 
 def _key(loop: Loop) -> tuple[str, ...]:
@@ -77,6 +93,21 @@ def _attempts(schedule: Schedule, loop: Loop, sizes: Mapping[str, int]) -> Itera
     for extra, own in (((), ()), (privatized, names)) if privatized else (((), ()),):
         for cut in cuts:
             yield Decision((*extra, cut), loop.statements, _reason(loop, own))
+
+
+def _is_shared_sum(program: Program, loop: Loop) -> bool:
+    """Whether all parts of a loop's body update one element, which then stays in a register."""
+    assert isinstance(loop.body, Sequence)
+    targets = [program.statements[name] for name in loop.statements]
+    if not all(isinstance(child, Leaf) for child in loop.body.children):
+        return False
+    first = targets[0].target
+    return all(
+        one.target.array == first.array
+        and [str(x) for x in one.target.subscripts] == [str(x) for x in first.subscripts]
+        and any(read == one.target for read in one.reads)
+        for one in targets
+    )
 
 
 def _reason(loop: Loop, privatized: tuple[str, ...]) -> str:

@@ -10,8 +10,8 @@ from polysched.autoscheduler.recipes.outer_lanes import outer_lanes
 from polysched.autoscheduler.recipes.partial_sums import partial_sums
 from polysched.autoscheduler.recipes.register_tile import innermost_lanes, register_tile
 
-RECIPES: tuple[Recipe, ...] = (register_tile, contraction, partial_sums, outer_lanes)
-"""All recipes, in the order in which ties are broken: the simplest first."""
+RECIPES: tuple[Recipe, ...] = (contraction, register_tile, partial_sums, outer_lanes)
+"""All recipes, in the order in which ties are broken."""
 
 FALLBACK: tuple[Recipe, ...] = (innermost_lanes,)
 """The recipes for a program whose better candidates cannot be proved."""
