@@ -77,7 +77,7 @@ def optimize_schedule(
     with time_budget(DEFAULT_SECONDS if seconds is None else seconds):
         candidates = _candidates(written, context, seconds, tell)
         tell("proving")
-        found = proved(schedule, candidates, machine, chosen)
+        found = proved(schedule, candidates, machine, chosen, LEAST_GAIN * written.cycles)
     if found is None:
         found = Proved(written, verdict, ())
     best = found.candidate

@@ -7,7 +7,7 @@ changes facts by arithmetic, so a recipe can compare hundreds of plans without c
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -47,14 +47,25 @@ _SIMPLE = frozenset(
 )
 
 
+NEAR_ITERATIONS = 4
+"""Iterations after which a carried value is not waited for any more."""
+
+
 @dataclass(frozen=True)
 class LoopFacts:
-    """One loop around a statement: its name, kind, lanes and average trip count."""
+    """One loop around a statement.
+
+    Attributes:
+        trip: the average trip count.
+        lanes: of a vector loop.
+        start: the least value that the loop takes in any program run; None if there is none.
+    """
 
     name: str
     trip: float
     kind: LoopKind = LoopKind.SEQUENTIAL
     lanes: int = 1
+    start: int | None = 0
 
 
 @dataclass(frozen=True)
@@ -130,6 +141,21 @@ class StatementFacts:
         """The loop of a name."""
         return next(loop for loop in self.loops if loop.name == name)
 
+    def distances(self, loop: str) -> list[int]:
+        """Return after how many iterations of a loop reads see what the statement wrote."""
+        step = self.target.stride(loop)
+        found = []
+        for access in self.accesses[1:]:
+            if step and access.runs_with(self.target):
+                distance, rest = divmod(self.target.offset - access.offset, step)
+                if distance >= 1 and rest == 0:
+                    found.append(distance)
+        return found
+
+    def is_recurrence(self, loop: str) -> bool:
+        """Whether an iteration of a loop reads what one of the few before it has written."""
+        return any(distance <= NEAR_ITERATIONS for distance in self.distances(loop))
+
     def split(self, name: str, factor: int, outer: str, inner: str) -> StatementFacts:
         """The facts after ``split(name, factor, (outer, inner))``."""
         loops: list[LoopFacts] = []
@@ -137,7 +163,10 @@ class StatementFacts:
             if loop.name == name:
                 inside = min(float(factor), loop.trip)
                 outside = max(1.0, math.ceil(loop.trip / factor - 1e-9))
-                loops += [LoopFacts(outer, outside), LoopFacts(inner, inside)]
+                loops += [
+                    LoopFacts(outer, outside, start=None),
+                    LoopFacts(inner, inside, start=0),
+                ]
             else:
                 loops.append(loop)
         return replace(
@@ -178,9 +207,10 @@ def statement_facts(program: Program, name: str, sizes: Mapping[str, int]) -> St
     around = path(program.tree, name)
     times = prefix_map(statement, around, [])
     trips = _trips(times, sizes)
+    reached = times.range()
     loops = tuple(
-        LoopFacts(loop.name, trip, loop.kind, loop.lanes)
-        for loop, trip in zip(around, trips, strict=True)
+        LoopFacts(loop.name, trip, loop.kind, loop.lanes, least(reached, position))
+        for position, (loop, trip) in enumerate(zip(around, trips, strict=True))
     )
     names = tuple(loop.name for loop in around)
     indices = _indices_by_loop(statement, times, names)
@@ -210,11 +240,7 @@ def statement_facts(program: Program, name: str, sizes: Mapping[str, int]) -> St
 def _element_bits(program: Program, statement: Statement) -> int:
     """Return the width of the widest value that an instance loads, computes or stores."""
     types = [program.arrays[access.array].dtype for access in statement.accesses]
-    types += [
-        node.dtype
-        for node in walk(statement.value)
-        if isinstance(node, Operation | Cast) and node.dtype is not None
-    ]
+    types += [node.dtype for node in _computed(statement.value) if node.dtype is not None]
     return max(max(8, dtype.bits) for dtype in types)
 
 
@@ -350,18 +376,29 @@ def _steps(array: Array, sizes: Mapping[str, int]) -> list[int]:
     return [*[0] * array.tile, *(step * width for step in steps)]
 
 
-def _evaluated(value: Expression) -> Iterator[Expression]:
-    """Yield the nodes of a value without those of subscripts, which become addresses."""
-    yield value
-    if not isinstance(value, Load):
-        for operand in children(value):
-            yield from _evaluated(operand)
+def _computed(value: Expression) -> list[Operation | Cast]:
+    """Return the operations of one instance on loaded values, without those of subscripts.
+
+    What does not depend on loads is computed once for many instances.
+    """
+    found: list[Operation | Cast] = []
+
+    def visit(node: Expression) -> bool:
+        if isinstance(node, Load):
+            return True
+        varies = any([visit(operand) for operand in children(node)])  # noqa: C419  (visit all)
+        if varies and isinstance(node, Operation | Cast):
+            found.append(node)
+        return varies
+
+    visit(value)
+    return found
 
 
 def count_operations(statement: Statement, *, fp_contract: bool) -> Operations:
     """Count the arithmetic of one instance of a statement."""
     sums = products = simple = slow = calls = 0
-    for node in _evaluated(statement.value):
+    for node in _computed(statement.value):
         if not isinstance(node, Operation):
             continue
         operator = node.operator

@@ -1,7 +1,7 @@
 """The cheap test of a schedule under construction: steps fit, and dependences keep their order.
 
-It is necessary, not sufficient: storage, bounds and threads are left to the checker, which judges
-the finished schedule.
+It is necessary, not sufficient: bounds and threads are left to the checker, which judges the
+finished schedule.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from polysched.errors import ScheduleError
 from polysched.ir.core.tree import executed
 from polysched.ir.isl.quota import QuotaExceededError, operation_quota
 from polysched.legality.checks.order import demanded, keeps
+from polysched.legality.checks.storage import UndecidedError, storage_violation
 from polysched.schedule.core.program import Program
 from polysched.schedule.schedule import Schedule
 from polysched.schedule.table import Step
@@ -33,6 +34,17 @@ def applied(schedule: _Schedule, steps: Iterable[Step]) -> _Schedule | None:
     except ScheduleError:
         return None
     return schedule
+
+
+def keeps_buffers(program: Program) -> bool:
+    """Whether the tiles of each buffer keep their values apart in the memory that they share."""
+    if not any(array.tile for array in program.arrays.values()):
+        return True
+    try:
+        with operation_quota(ORDER_QUOTA):
+            return storage_violation(program, executed(program.tree)) is None
+    except (QuotaExceededError, UndecidedError, isl.Error):
+        return False
 
 
 def keeps_order(program: Program, statements: Iterable[str]) -> bool:

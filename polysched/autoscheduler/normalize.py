@@ -10,12 +10,11 @@ import math
 from collections.abc import Iterator, Mapping
 
 from polysched.autoscheduler.candidate import Decision
-from polysched.autoscheduler.legal import applied, keeps_order
+from polysched.autoscheduler.legal import applied, keeps_buffers, keeps_order
 from polysched.errors import PolyschedError
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, loops
 from polysched.ir.semantics.memory import concrete_shape
-from polysched.legality.check import check
 from polysched.schedule.buffers.lifetime import references_to
 from polysched.schedule.core.program import Program
 from polysched.schedule.primitives.distribute import Distribute
@@ -39,24 +38,15 @@ def normalized(
             continue
         for decision in _attempts(schedule, loop, sizes):
             changed = applied(schedule, decision.steps)
-            if changed is not None and _is_legal(changed, loop.statements):
+            if (
+                changed is not None
+                and keeps_order(changed.program, loop.statements)
+                and keeps_buffers(changed.program)
+            ):
                 schedule = changed
                 decisions.append(decision)
                 break
     return schedule, tuple(decisions)
-
-
-def _is_legal(schedule: Schedule, statements: tuple[str, ...]) -> bool:
-    """Whether dependences keep their order, and buffers of the statements their values."""
-    program = schedule.program
-    buffers = any(
-        program.arrays[access.array].tile
-        for name in statements
-        for access in program.statements[name].accesses
-    )
-    if not keeps_order(program, statements):
-        return False
-    return not buffers or check(schedule).is_legal
 
 
 def _key(loop: Loop) -> tuple[str, ...]:

@@ -28,17 +28,21 @@ def proved(
     candidates: Iterable[Candidate],
     machine: Machine,
     sizes: Mapping[str, int],
+    most_cycles: float,
 ) -> Proved | None:
     """Return the first candidate that is proved; None if not even the start is.
 
-    A candidate that is refused loses the decisions that the checker refuses, one by one.
+    A candidate that is refused loses the decisions that the checker refuses, one by one. It is
+    dropped if it is then predicted to take ``most_cycles`` or more.
     """
     for candidate in candidates:
         verdict = check(candidate.schedule)
         if verdict.is_legal:
             return Proved(candidate, verdict, ())
         mended = _mended(start, candidate, machine, sizes)
-        if mended is not None and mended.candidate.decisions:
+        if mended is None or not mended.candidate.decisions:
+            continue
+        if mended.candidate.cycles < most_cycles:
             return mended
     return None
 

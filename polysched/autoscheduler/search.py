@@ -17,7 +17,7 @@ TRIED_PROPOSALS = 24
 KEPT_PROPOSALS = 2
 """Legal proposals of one recipe for one nest whose cost is predicted."""
 LEAST_GAIN = 0.97
-"""A proposal replaces another only if it takes at most this part of its predicted cycles.
+"""A proposal replaces another only if its nest then takes at most this part of its cycles.
 
 Smaller differences are within the error of the model; the simpler schedule wins.
 """

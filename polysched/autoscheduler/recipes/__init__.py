@@ -10,7 +10,12 @@ from polysched.autoscheduler.recipes.outer_lanes import outer_lanes
 from polysched.autoscheduler.recipes.partial_sums import partial_sums
 from polysched.autoscheduler.recipes.register_tile import innermost_lanes, register_tile
 
-RECIPES: tuple[Recipe, ...] = (contraction, register_tile, partial_sums, outer_lanes)
+RECIPES: tuple[Recipe, ...] = (
+    contraction,
+    register_tile,
+    partial_sums,
+    outer_lanes,
+)
 """All recipes, in the order in which ties are broken."""
 
 FALLBACK: tuple[Recipe, ...] = (innermost_lanes,)

@@ -99,9 +99,7 @@ class Contraction:
 
     def lane_loops(self) -> tuple[str, ...]:
         """The loops along which adjacent iterations update adjacent elements."""
-        return tuple(
-            loop for loop in self.free if self.target.stride(loop) == self.target.bytes
-        )
+        return tuple(loop for loop in self.free if self.target.stride(loop) == self.target.bytes)
 
     def reused_along(self, loop: str) -> bool:
         """Whether some operand is the same for all iterations of a loop."""

@@ -167,9 +167,7 @@ def _packing_steps(
     inner = inner[inner.index(min((along, column), key=inner.index)) :]
     outer_name, inner_name = (f"{along}_tile", f"{along}_across")
     steps.append(Split(f"{into}.{along}", tile.lanes, (outer_name, inner_name)))
-    steps.append(
-        Reorder((f"{into}.{outer_name}", f"{into}.{column}", f"{into}.{inner_name}"))
-    )
+    steps.append(Reorder((f"{into}.{outer_name}", f"{into}.{column}", f"{into}.{inner_name}")))
     steps.append(Vectorize(f"{into}.{column}", tile.lanes))
     if not packing.is_whole:
         steps.append(Unroll(f"{into}.{column}"))

@@ -155,9 +155,7 @@ def tile_cycles(contraction: Contraction, tile: RegisterTile, machine: Machine) 
     return others * total
 
 
-def _cycles(
-    contraction: Contraction, tile: RegisterTile, distant: int, machine: Machine
-) -> float:
+def _cycles(contraction: Contraction, tile: RegisterTile, distant: int, machine: Machine) -> float:
     vectors = sum(
         tile.vectors * math.prod(f for loop, f in tile.rows if operand.depends_on(loop))
         for operand in contraction.operands

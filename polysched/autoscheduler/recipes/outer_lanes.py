@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polysched.autoscheduler.candidate import Proposal, Situation
+from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied
 from polysched.autoscheduler.nests import fresh_names
 from polysched.ir.core.kernel import Role
@@ -12,7 +13,10 @@ from polysched.ir.core.tree import LoopKind, loops
 from polysched.schedule.buffers.lifetime import references_to
 from polysched.schedule.core.program import Program
 from polysched.schedule.primitives.privatize import Privatize
+from polysched.schedule.primitives.shift import Shift
+from polysched.schedule.primitives.split import Split
 from polysched.schedule.primitives.vectorize import LARGEST_LANES, Vectorize
+from polysched.schedule.schedule import Schedule
 from polysched.schedule.table import Step
 
 
@@ -33,8 +37,20 @@ def outer_lanes(situation: Situation) -> Iterator[Proposal]:
     lanes = min(LARGEST_LANES, situation.machine.vector_bits // bits)
     for loop in reversed(nest.chain):
         reference = nest.reference(loop.name)
-        into = fresh_names(program, nest.chain[0], f"{loop.name}v")[0]
-        own = _privatized(situation, loop.name, reference, set(loop.statements))
+        outer, inner, into = fresh_names(
+            program, nest.chain[0], f"{loop.name}o", f"{loop.name}i", f"{loop.name}v"
+        )
+        own: tuple[Step, ...] = ()
+        if any(True for _ in _temporaries(program, set(loop.statements))):
+            # Temporaries of one vector of iterations stay in registers.
+            inside = nest.reference(inner)
+            own = (*_from_zero(situation, loop.name), Split(reference, lanes, (outer, inner)))
+            split = applied(situation.schedule, own)
+            if split is not None:
+                own = (*own, *_privatized(split, inner, inside, set(loop.statements)))
+                reference, into = inside, f"{inner}v"
+            else:
+                own = ()
         vectorize = Vectorize(reference, lanes, None if into == f"{loop.name}v" else into)
         reason = (
             f"{lanes} lanes run whole iterations of {loop.name}: the loops inside carry "
@@ -43,22 +59,33 @@ def outer_lanes(situation: Situation) -> Iterator[Proposal]:
         yield Proposal((*own, vectorize), reason)
 
 
-def _privatized(
-    situation: Situation, loop: str, reference: str, below: set[str]
-) -> tuple[Step, ...]:
-    schedule = situation.schedule
-    steps: list[Step] = []
-    for name, array in situation.schedule.program.arrays.items():
-        users = {use.statement for use in references_to(schedule.program, array)}
+def _from_zero(situation: Situation, loop: str) -> tuple[Step, ...]:
+    """Return the step that makes a loop start at 0, so that its first vector is full."""
+    nest = situation.nest
+    facts = statement_facts(situation.schedule.program, nest.statements[0], situation.sizes)
+    start = facts.loop(loop).start
+    return (Shift(nest.reference(loop), -start),) if start else ()
+
+
+def _temporaries(program: Program, below: set[str]) -> Iterator[str]:
+    for name, array in program.arrays.items():
+        users = {use.statement for use in references_to(program, array)}
         if array.role is Role.TEMPORARY and users and users <= below:
-            stored = array.dimensions[array.tile :]
-            own = f"each_{loop}"
-            order = (*(d for d in stored), own) if own not in stored else None
-            step = Privatize(name, reference, _free(schedule.program, name), order)
-            changed = applied(schedule, [step])
-            if changed is not None:
-                schedule = changed
-                steps.append(step)
+            yield name
+
+
+def _privatized(schedule: Schedule, loop: str, reference: str, below: set[str]) -> tuple[Step, ...]:
+    steps: list[Step] = []
+    for name in tuple(_temporaries(schedule.program, below)):
+        array = schedule.program.arrays[name]
+        stored = array.dimensions[array.tile :]
+        own = f"each_{loop}"
+        order = (*stored, own) if own not in stored else None
+        step = Privatize(name, reference, _free(schedule.program, name), order)
+        changed = applied(schedule, [step])
+        if changed is not None:
+            schedule = changed
+            steps.append(step)
     return tuple(steps)
 
 

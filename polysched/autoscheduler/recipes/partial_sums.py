@@ -10,7 +10,8 @@ from polysched.autoscheduler.legal import applied
 from polysched.autoscheduler.nests import fresh_names
 from polysched.ir.core.kernel import Order
 from polysched.ir.core.tree import LoopKind, path
-from polysched.schedule.core.program import largest_extent
+from polysched.schedule.core.program import Program, largest_extent
+from polysched.schedule.primitives.distribute import Distribute
 from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.rfactor import Rfactor
 from polysched.schedule.primitives.split import Split
@@ -19,10 +20,12 @@ from polysched.schedule.primitives.vectorize import LARGEST_LANES, Vectorize
 from polysched.schedule.schedule import Schedule
 from polysched.schedule.table import Step
 
-ROWS = (8, 4, 1)
-"""Sums that advance together: they share what they read, and their chains overlap."""
-CHAINS = 4
-"""Vectors of parts for one sum alone, so that its chain of additions does not wait."""
+SHAPES = ((4, 2), (8, 1), (4, 1), (1, 8), (1, 4), (1, 1))
+"""Sums that advance together, and vectors of parts for each.
+
+Sums that advance together share what they read; both overlap the chains of additions. Measured on
+Zen 4 with a dot product of 4000 floats: eight or four vectors take 0.17 us, one takes 0.25 us.
+"""
 LARGEST_UNROLLED_COPY = 64
 """Trip count up to which the loops that start and combine the parts are written out."""
 
@@ -42,8 +45,8 @@ def partial_sums(situation: Situation) -> Iterator[Proposal]:
     lanes = min(LARGEST_LANES, situation.machine.vector_bits // facts.element_bits)
     for loop in reversed(nest.chain):
         if facts.target.stride(loop.name) == 0 and _is_contiguous(facts, loop.name):
-            for rows in ROWS:
-                proposal = _proposal(situation, facts, loop.name, lanes, rows)
+            for rows, vectors in SHAPES:
+                proposal = _proposal(situation, facts, loop.name, lanes, (rows, vectors))
                 if proposal is not None:
                     yield proposal
 
@@ -54,43 +57,75 @@ def _is_contiguous(facts: StatementFacts, loop: str) -> bool:
 
 
 def _proposal(
-    situation: Situation, facts: StatementFacts, along: str, lanes: int, rows: int
+    situation: Situation, facts: StatementFacts, along: str, lanes: int, shape: tuple[int, int]
 ) -> Proposal | None:
-    nest, schedule = situation.nest, situation.schedule
-    name = nest.statements[0]
+    """Return the proposal for a loop; None if the nest is too small for the shape.
+
+    After splitting and :class:`Rfactor`, a loop over the lanes stands around a start of the parts
+    and the sum. It is distributed, and moved inside the sum, where lanes and rows are written out.
+    """
+    nest, program = situation.nest, situation.schedule.program
+    name, (rows, vectors) = nest.statements[0], shape
     chain = [loop.name for loop in nest.chain]
     others = [loop for loop in chain if loop != along and facts.target.stride(loop) != 0]
     row = others[-1] if others else None
-    if rows > 1 and row is None:
+    if rows > 1 and (row is None or facts.loop(row).trip < rows):
         return None
-    vectors = 1 if rows > 1 else CHAINS
+    if facts.loop(along).trip < lanes * vectors:
+        return None
     wanted = [f"{along}o", "lane", *([f"{row}o", f"{row}i"] if rows > 1 else [])]
-    outer, lane, *row_names = fresh_names(schedule.program, nest.chain[0], *wanted)
+    outer, lane, *row_names = fresh_names(program, nest.chain[0], *wanted)
     steps: list[Step] = [Split(f"{name}.{along}", lanes * vectors, (outer, lane))]
     order = [loop for loop in chain if loop != along]
-    inside: list[str] = [outer]
+    inside: list[str] = []
     if row_names:
         steps.append(Split(f"{name}.{row}", rows, (row_names[0], row_names[1])))
         order[order.index(row or "")] = row_names[0]
         inside.append(row_names[1])
-    steps.append(Reorder(tuple(f"{name}.{loop}" for loop in (*order, lane, *inside))))
-    array = schedule.program.arrays[facts.target.array]
-    stored = array.dimensions[array.tile :]
-    steps.append(Rfactor(name, lane, None, (*stored, f"each_{lane}")))
-    steps.append(Vectorize(f"{name}_init.{lane}", lanes))
-    after = applied(schedule, steps)
+    first, combine = f"{name}_init", f"{name}_combine"
+    steps += [
+        _reordered(name, (*order, lane, outer, *inside)),
+        Rfactor(name, lane, None, (*_dimensions(program, facts), f"each_{lane}")),
+        Distribute(f"{name}.{lane}", first),
+        _reordered(name, (outer, *inside, lane)),
+        Vectorize(f"{first}.{lane}", lanes),
+        Vectorize(f"{name}.{lane}", lanes),
+    ]
+    unrolled = [f"{name}.{loop}" for loop in (*inside, lane)] + [f"{first}.{lane}"]
+    steps += map(Unroll, unrolled)
+    copies = [first, combine]
+    if vectors > 1:
+        last, number = fresh_names(program, nest.chain[0], "last", "vector")
+        folded = (*_dimensions(program, facts), f"each_{last}")
+        steps += [
+            Split(f"{combine}.each_{lane}", lanes, (number, last)),
+            _reordered(combine, (last, number)),
+            Rfactor(combine, last, f"{name}_folded", folded),
+            Vectorize(f"{combine}.{last}", lanes),
+            Unroll(f"{combine}.{number}"),
+        ]
+        unrolled.append(f"{combine}.{number}")
+        copies.append(f"{name}_folded_combine")
+    after = applied(situation.schedule, steps)
     if after is None:
         return None
-    unrolled = [f"{name}.{loop}" for loop in inside[1:]]
-    if vectors > 1:
-        unrolled.append(f"{name}.{lane}")
-    steps += map(Unroll, unrolled)
-    steps += _short_loops(after, (f"{name}_init", f"{name}_combine"), len(nest.around), unrolled)
-    together = f"{rows} sums at a time" if rows > 1 else f"{vectors} vectors of parts"
+    steps += _short_loops(after, tuple(copies), len(nest.around), unrolled)
+    together = f"{rows} sums at a time, " if rows > 1 else ""
+    parts = f"{vectors} vectors" if vectors > 1 else "a vector"
     return Proposal(
         tuple(steps),
-        f"the sum along {along} is added up in {lanes} lanes, {together}, since its order is free",
+        f"the sum along {along} is added up in {parts} of {lanes} lanes, {together}since its "
+        "order is free",
     )
+
+
+def _reordered(statement: str, order: tuple[str, ...]) -> Reorder:
+    return Reorder(tuple(f"{statement}.{loop}" for loop in order))
+
+
+def _dimensions(program: Program, facts: StatementFacts) -> tuple[str, ...]:
+    array = program.arrays[facts.target.array]
+    return array.dimensions[array.tile :]
 
 
 def _short_loops(
@@ -100,8 +135,11 @@ def _short_loops(
     program = schedule.program
     for statement in statements:
         copies = 1
-        for loop in path(program.tree, statement)[depth:]:
-            if loop.kind is not LoopKind.SEQUENTIAL or len(loop.statements) > 1:
+        inside = path(program.tree, statement)[depth:]
+        names = [loop.name for loop in inside]
+        for loop in inside:
+            is_own = len(loop.statements) == 1 and names.count(loop.name) == 1
+            if loop.kind is not LoopKind.SEQUENTIAL or not is_own:
                 continue
             extent = largest_extent(program, loop)
             if extent is not None and copies * extent <= LARGEST_UNROLLED_COPY:

@@ -13,6 +13,7 @@ from polysched.autoscheduler.facts import StatementFacts
 from polysched.autoscheduler.nests import fresh_names
 from polysched.ir.core.tree import LoopKind
 from polysched.schedule.primitives.reorder import Reorder
+from polysched.schedule.primitives.shift import Shift
 from polysched.schedule.primitives.split import Split
 from polysched.schedule.primitives.unroll import Unroll
 from polysched.schedule.primitives.vectorize import Vectorize
@@ -28,6 +29,7 @@ class Plan:
         vector: the loop whose iterations become lanes.
         lanes: lanes of one vector.
         vectors: vectors side by side.
+        starts: the least values of loops that are not 0; tiles then begin with the first iteration.
         jammed: the loops of which some iterations are written out inside all others, with their
             number, in the order of ``order``.
     """
@@ -37,6 +39,7 @@ class Plan:
     lanes: int
     vectors: int = 1
     jammed: tuple[tuple[str, int], ...] = ()
+    starts: tuple[tuple[str, int], ...] = ()
 
     def facts(self, before: StatementFacts) -> StatementFacts:
         """The facts of the statement in this plan; names of new loops are made up."""
@@ -58,12 +61,15 @@ class Plan:
         """The steps that make the plan of the situation's nest."""
         nest, program = situation.nest, situation.schedule.program
         statement = nest.statements[0]
+        tiled = {self.vector, *(loop for loop, _ in self.jammed)}
+        steps: list[Step] = [
+            Shift(f"{statement}.{loop}", -start) for loop, start in self.starts if loop in tiled
+        ]
         split = [*self.jammed]
         if self.vectors > 1:
             split.append((self.vector, self.lanes * self.vectors))
         wanted = [name for loop, _ in split for name in (f"{loop}o", f"{loop}i")]
         names = fresh_names(program, nest.chain[0], *wanted)
-        steps: list[Step] = []
         order, inside = [*self.order], list[str]()
         vector = self.vector
         for at, (loop, factor) in enumerate(split):

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations, product
 
 from polysched.autoscheduler.candidate import Proposal, Situation
 from polysched.autoscheduler.cost import Cost, statement_cost
-from polysched.autoscheduler.facts import StatementFacts, statement_facts
+from polysched.autoscheduler.facts import LoopFacts, StatementFacts, statement_facts
 from polysched.autoscheduler.recipes.plan import Plan
 from polysched.ir.core.tree import LoopKind
 from polysched.schedule.primitives.vectorize import LARGEST_LANES
 
 FACTORS = (2, 4, 8)
 """Iterations of a loop that may be unrolled and jammed."""
+LARGEST_WRITTEN_OUT = 16
+"""Iterations of a loop that may be written out without a loop around them."""
 VECTORS = (1, 2, 3, 4)
 """Vectors that may stand side by side."""
+COPY_COST = 0.03
+"""A plan with twice the code must save this part of the cycles.
+
+Code takes time to compile, and its remainders run slower than the model assumes. A stencil of 100
+cubed floats with 32 copies took as long as with 4, and ten times as long to compile.
+"""
 LARGEST_TILE = 32
 """Copies of a statement in one tile: more do not fit the registers, and compile slowly."""
 REFINED_PLANS = 6
@@ -70,18 +80,27 @@ def _lanes(situation: Situation, facts: StatementFacts) -> int:
     return min(LARGEST_LANES, situation.machine.vector_bits // facts.element_bits)
 
 
+def _fitting(lanes: int, trip: float) -> int:
+    """Return fewer lanes for a loop that is shorter than a vector, so that none stays idle."""
+    while lanes >= 2 * trip and lanes > 2:
+        lanes //= 2
+    return lanes
+
+
 def _simple_plans(chain: list[str], lanes: int, facts: StatementFacts) -> Iterator[Plan]:
     """Yield the plans without unrolling: each vector loop, each innermost loop."""
+    starts = tuple((loop.name, loop.start) for loop in facts.loops if loop.start)
     for vector in chain:
         if facts.reads_target and facts.target.stride(vector) == 0:
             continue  # lanes would update one element; partial sums are another recipe
+        width = _fitting(lanes, facts.loop(vector).trip)
         for innermost in reversed(chain):
             rest = [name for name in chain if name != innermost]
-            yield Plan((*rest, innermost), vector, lanes)
+            yield Plan((*rest, innermost), vector, width, starts=starts)
             if len(chain) <= LARGEST_NEST:
                 by_stride = sorted(rest, key=lambda name: -_reach(facts, name))
                 if by_stride != rest:
-                    yield Plan((*by_stride, innermost), vector, lanes)
+                    yield Plan((*by_stride, innermost), vector, width, starts=starts)
 
 
 def _reach(facts: StatementFacts, loop: str) -> int:
@@ -94,7 +113,7 @@ def _tiled_plans(plan: Plan, facts: StatementFacts) -> Iterator[Plan]:
     for vectors in VECTORS:
         for count in range(min(2, len(others)) + 1):
             for loops in combinations(others, count):
-                for factors in product(FACTORS, repeat=count):
+                for factors in product(*(_factors(facts.loop(loop)) for loop in loops)):
                     copies = vectors
                     for factor in factors:
                         copies *= factor
@@ -104,7 +123,14 @@ def _tiled_plans(plan: Plan, facts: StatementFacts) -> Iterator[Plan]:
                     )
                     if copies <= LARGEST_TILE and fits:
                         jammed = tuple(zip(loops, factors, strict=True))
-                        yield Plan(plan.order, plan.vector, plan.lanes, vectors, jammed)
+                        yield replace(plan, vectors=vectors, jammed=jammed)
+
+
+def _factors(loop: LoopFacts) -> tuple[int, ...]:
+    """Return how many iterations of a loop may be jammed: all of them if there are few."""
+    if loop.trip <= LARGEST_WRITTEN_OUT and loop.trip not in FACTORS and loop.trip > 1:
+        return (*FACTORS, int(loop.trip))
+    return FACTORS
 
 
 def _ranked(
@@ -112,7 +138,12 @@ def _ranked(
 ) -> list[tuple[Cost, Plan]]:
     """Return plans with their costs, the cheapest first; the first of equals stays first."""
     costs = [(statement_cost(plan.facts(facts), situation.machine), plan) for plan in plans]
-    return sorted(costs, key=lambda pair: pair[0].cycles)
+    return sorted(costs, key=lambda pair: pair[0].cycles * _weight(pair[1]))
+
+
+def _weight(plan: Plan) -> float:
+    copies = plan.vectors * math.prod(factor for _, factor in plan.jammed)
+    return 1.0 + COPY_COST * math.log2(copies)
 
 
 def _reason(plan: Plan, cost: Cost) -> str:
