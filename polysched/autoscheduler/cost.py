@@ -44,6 +44,12 @@ SCALAR_LOADS = 2.0
 """Scalar loads, or broadcasts to a vector, started per cycle."""
 LINE_CYCLES = {1: 2.0, 2: 5.0, 3: 12.0}
 """Cycles to bring a line into the cache of a level, from the level behind it, in a stream."""
+SPILL_CYCLES = 8.0
+"""Cycles of an iteration for each register that it lacks: a spilled sum is a chain through memory.
+
+Measured: a register tile of 8 rows by 4 vectors, which has 32 sums and lacks 5 registers, takes 7
+times as long as 6 rows by 4 vectors for each product.
+"""
 NEAR_PAGES = 64
 """Pages whose addresses the first-level TLB holds."""
 PAGE_CYCLES = 8.0
@@ -171,7 +177,7 @@ class _Body:
             else:
                 loads += cycles
         spilled = max(0, self.registers + self.passing() - self.machine.vector_registers)
-        loads += 2.0 * spilled
+        loads += SPILL_CYCLES * spilled
         return {
             "arithmetic": arithmetic,
             "loads": loads,
@@ -184,7 +190,14 @@ class _Body:
         """Registers of one iteration beside the held ones: sums that it loads, and an operand."""
         target = self.facts.target
         if self.is_held(target):
-            return 2
+            shared = [
+                self.distinct(access) * self.vectors_of(access)
+                for access in _elements(self.facts.accesses)
+                if not self.is_held(access)
+                and self.along_lanes(access) != 0
+                and self.distinct(access) < self.copies
+            ]
+            return 1 + math.ceil(max(shared, default=1.0))
         return 1 + math.ceil(self.distinct(target) * self.vectors_of(target))
 
     def cycles_of(self, access: AccessFacts) -> float:
