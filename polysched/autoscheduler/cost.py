@@ -44,6 +44,8 @@ SCALAR_LOADS = 2.0
 """Scalar loads, or broadcasts to a vector, started per cycle."""
 LINE_CYCLES = {1: 2.0, 2: 5.0, 3: 12.0}
 """Cycles to bring a line into the cache of a level, from the level behind it, in a stream."""
+STORE_FACTOR = 2.0
+"""A vector is stored in this many times the cycles in which one is loaded."""
 SPILL_CYCLES = 8.0
 """Cycles of an iteration for each register that it lacks: a spilled sum is a chain through memory.
 
@@ -173,7 +175,9 @@ class _Body:
                 assert self.inner is not None
                 cycles /= max(1.0, self.inner.trip)
             if access.is_write:
-                stores += cycles
+                # Each copy stores: the code generator keeps the stores of a sum that is not held.
+                again = 1.0 if self.is_held(access) else self.copies / self.distinct(access)
+                stores += cycles * again * STORE_FACTOR
             else:
                 loads += cycles
         spilled = max(0, self.registers + self.passing() - self.machine.vector_registers)
