@@ -42,6 +42,12 @@ STORE_FORWARDING_CYCLES = 5.0
 """Cycles from a store to a load of the same element in the next iteration."""
 SCALAR_LOADS = 2.0
 """Scalar loads, or broadcasts to a vector, started per cycle."""
+CHAINS_AT_ONCE = 2.0
+"""Chains of updates to targets in memory that overlap.
+
+Measured on Zen 4 with products of 128 by 128 doubles: tiles that update each element eight times
+per visit take 2.1 to 2.6 times as long as tiles that hold it in a register.
+"""
 LINE_CYCLES = {1: 2.0, 2: 5.0, 3: 12.0}
 """Cycles to bring a line into the cache of a level, from the level behind it, in a stream."""
 STORE_FACTOR = 2.0
@@ -58,6 +64,13 @@ PAGE_CYCLES = 8.0
 """Cycles to look an address up in the second-level TLB."""
 LEAP_FACTOR = 2.0
 """A line that is not fetched in sequence costs this many times the cycles of one in a stream."""
+
+PARTIAL_TILE_FACTOR = 4.0
+"""A tile at the edge of a triangle takes this many times longer than a whole one.
+
+Measured on Zen 4 with a triangular product of 150 rows: tiles of 32 by 8 make it 0.7 times as fast
+as scalar code, rows of one vector make it twice as fast.
+"""
 
 
 @dataclass(frozen=True)
@@ -106,10 +119,25 @@ def statement_cost(facts: StatementFacts, machine: Machine) -> Cost:
         overhead += runs * ENTRY_CYCLES
         runs *= loop.trip
         overhead += runs * LOOP_CYCLES
-    compute = iterations * resources[bound] + overhead
+    compute = iterations * resources[bound] * _raggedness(facts) + overhead
     level, memory = memory_cycles(facts, machine)
     cycles = max(compute, memory) + 0.2 * min(compute, memory)
     return Cost(cycles, compute, memory, bound if compute >= memory else level, body.registers)
+
+
+def _raggedness(facts: StatementFacts) -> float:
+    """Return the factor by which partial tiles slow a statement down.
+
+    Where a tile crosses the edge of a triangle, its copies have conditions and its vectors masks.
+    """
+    whole = 1.0
+    for loop in facts.loops:
+        if loop.kind.is_loop_in_code:
+            continue
+        for other in facts.loops:
+            if other.name in loop.bounded_by and other.kind.is_loop_in_code:
+                whole *= 1.0 - min(0.9, _count(loop) / max(1.0, 2 * other.trip))
+    return 1.0 + PARTIAL_TILE_FACTOR * (1.0 - whole)
 
 
 def _innermost(loops: Sequence[LoopFacts]) -> int:
@@ -220,9 +248,15 @@ class _Body:
         return self.lanes * GATHER_CYCLES * (2.0 if access.is_write else 1.0)
 
     def is_transposed(self, access: AccessFacts) -> bool:
-        """Whether the copies of an unrolled loop make whole rows, to be transposed in registers."""
+        """Whether the copies of an unrolled loop make tiles, to be transposed in registers.
+
+        The code generator transposes tiles of at least half as many elements as lanes, if nothing
+        else is unrolled.
+        """
         return any(
-            abs(access.stride(loop.name) or 0) == access.bytes and loop.trip >= self.lanes
+            abs(access.stride(loop.name) or 0) == access.bytes
+            and 2 * loop.trip >= self.lanes
+            and self.copies == loop.trip
             for loop in self.copied
         )
 
@@ -236,6 +270,11 @@ class _Body:
             longest = latency * self.copies / max(1.0, self.distinct(target))
         if self.inner is None:
             return longest
+        if facts.reads_target and not self.is_held(target):
+            again = self.copies / max(1.0, self.distinct(target))
+            if again > 1:
+                rows = self.distinct(target) * self.vectors_of(target)
+                longest = latency * again * max(1.0, rows / CHAINS_AT_ONCE)
         depth = latency * max(1, min(operations.arithmetic, 2)) + operations.slow * 13.0
         for distance in facts.distances(self.inner.name):
             longest = max(longest, (depth + STORE_FORWARDING_CYCLES) / distance)
@@ -307,7 +346,7 @@ def footprint(access: AccessFacts, loops: Sequence[LoopFacts], line: int) -> tup
     )
     span, pieces = float(access.bytes), 1.0
     for stride, count in moves:
-        if stride <= max(span, line):
+        if stride <= span + line:  # a gap of less than a line is fetched too
             span += stride * (count - 1)
         else:
             pieces *= count

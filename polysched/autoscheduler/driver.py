@@ -19,7 +19,7 @@ from polysched.legality.verdicts.verdict import Verdict
 from polysched.machine.description import Machine
 from polysched.schedule.schedule import Schedule
 
-DEFAULT_SECONDS = 20.0
+DEFAULT_SECONDS = 120.0
 """Wall time of the search; far more than it takes, so that the result does not depend on it."""
 
 

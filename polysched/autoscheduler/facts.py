@@ -59,6 +59,8 @@ class LoopFacts:
         trip: the average trip count.
         lanes: of a vector loop.
         start: the least value that the loop takes in any program run; None if there is none.
+        bounded_by: loops whose values decide where this loop starts or ends, or the reverse, as in
+            a triangle.
     """
 
     name: str
@@ -66,6 +68,7 @@ class LoopFacts:
     kind: LoopKind = LoopKind.SEQUENTIAL
     lanes: int = 1
     start: int | None = 0
+    bounded_by: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -164,8 +167,8 @@ class StatementFacts:
                 inside = min(float(factor), loop.trip)
                 outside = max(1.0, math.ceil(loop.trip / factor - 1e-9))
                 loops += [
-                    LoopFacts(outer, outside, start=None),
-                    LoopFacts(inner, inside, start=0),
+                    LoopFacts(outer, outside, start=None, bounded_by=loop.bounded_by),
+                    LoopFacts(inner, inside, start=0, bounded_by=loop.bounded_by),
                 ]
             else:
                 loops.append(loop)
@@ -208,12 +211,15 @@ def statement_facts(program: Program, name: str, sizes: Mapping[str, int]) -> St
     times = prefix_map(statement, around, [])
     trips = _trips(times, sizes)
     reached = times.range()
-    loops = tuple(
-        LoopFacts(loop.name, trip, loop.kind, loop.lanes, least(reached, position))
-        for position, (loop, trip) in enumerate(zip(around, trips, strict=True))
-    )
     names = tuple(loop.name for loop in around)
     indices = _indices_by_loop(statement, times, names)
+    linked = _linked(reached, names, indices)
+    loops = tuple(
+        LoopFacts(
+            loop.name, trip, loop.kind, loop.lanes, least(reached, position), linked[loop.name]
+        )
+        for position, (loop, trip) in enumerate(zip(around, trips, strict=True))
+    )
     accesses = tuple(
         _access_facts(
             program.arrays[access.array],
@@ -261,6 +267,28 @@ def _trips(times: isl.Map, sizes: Mapping[str, int]) -> list[float]:
         if not middle.is_empty():
             reached = middle
     return trips
+
+
+def _linked(
+    reached: isl.Set,
+    loops: tuple[str, ...],
+    indices: Mapping[str, tuple[dict[str, int] | None, int]],
+) -> dict[str, frozenset[str]]:
+    """Return the loops that share a bound with each loop, except the parts of one split."""
+    together = [set(form[0]) for form in indices.values() if form[0] is not None]
+    found: dict[str, set[str]] = {name: set() for name in loops}
+    for part in reached.get_basic_sets():
+        for constraint in part.get_constraints():
+            inside = [
+                name
+                for position, name in enumerate(loops)
+                if constraint.involves_dims(isl.dim_type.set, position, 1)
+            ]
+            for first in inside:
+                for second in inside:
+                    if first != second and not any({first, second} <= one for one in together):
+                        found[first].add(second)
+    return {name: frozenset(others) for name, others in found.items()}
 
 
 def _indices_by_loop(
@@ -381,17 +409,22 @@ def _computed(value: Expression) -> list[Operation | Cast]:
 
     What does not depend on loads is computed once for many instances.
     """
+    varies: dict[int, bool] = {}
     found: list[Operation | Cast] = []
-
-    def visit(node: Expression) -> bool:
-        if isinstance(node, Load):
-            return True
-        varies = any([visit(operand) for operand in children(node)])  # noqa: C419  (visit all)
-        if varies and isinstance(node, Operation | Cast):
+    open_nodes = [value]  # no recursion: expressions may be deep, and share subtrees
+    while open_nodes:
+        node = open_nodes[-1]
+        operands = () if isinstance(node, Load) else children(node)
+        missing = [operand for operand in operands if id(operand) not in varies]
+        if missing and id(node) not in varies:
+            open_nodes += missing
+            continue
+        open_nodes.pop()
+        if id(node) in varies:
+            continue
+        varies[id(node)] = isinstance(node, Load) or any(varies[id(one)] for one in operands)
+        if varies[id(node)] and isinstance(node, Operation | Cast):
             found.append(node)
-        return varies
-
-    visit(value)
     return found
 
 
