@@ -311,8 +311,9 @@ def memory_cycles(facts: StatementFacts, machine: Machine) -> tuple[str, float]:
     busiest, name = 0.0, "L1"
     streams = _streams(facts.accesses)
     for cache in machine.caches:
+        fitting = _fitting(streams, facts.loops, cache)
         cycles = sum(
-            _traffic(stream, streams, facts.loops, cache)
+            _traffic(stream, facts.loops, fitting, cache.line)
             * (2 if stream.runs_with(facts.target) else 1)
             for stream in streams
         )
@@ -321,7 +322,8 @@ def memory_cycles(facts: StatementFacts, machine: Machine) -> tuple[str, float]:
             busiest = cycles
             name = "memory" if cache is machine.caches[-1] else f"L{cache.level + 1}"
     pages = Cache(1, NEAR_PAGES * machine.page_bytes, machine.page_bytes, NEAR_PAGES, 1)
-    misses = sum(_traffic(stream, streams, facts.loops, pages) for stream in streams)
+    fitting = _fitting(streams, facts.loops, pages)
+    misses = sum(_traffic(stream, facts.loops, fitting, pages.line) for stream in streams)
     return name, busiest + PAGE_CYCLES * misses / LEAP_FACTOR
 
 
@@ -357,12 +359,8 @@ def _count(loop: LoopFacts) -> float:
     return float(loop.lanes) if loop.kind is LoopKind.VECTOR else max(1.0, loop.trip)
 
 
-def _traffic(
-    access: AccessFacts, streams: Sequence[AccessFacts], loops: Sequence[LoopFacts], cache: Cache
-) -> float:
-    """Return the lines that an access brings into a cache, weighted by how they are fetched."""
-    # The outermost loops whose iterations together fit the cache. What fits as a whole is expected
-    # to be there before the program runs, since its caller has just computed it.
+def _fitting(streams: Sequence[AccessFacts], loops: Sequence[LoopFacts], cache: Cache) -> int:
+    """Return the position of the outermost loop whose iterations together fit a cache."""
     first = len(loops)
     while first > 0:
         inside = loops[first - 1 :]
@@ -370,13 +368,21 @@ def _traffic(
         if held * cache.line > cache.bytes:
             break
         first -= 1
+    return first
+
+
+def _traffic(access: AccessFacts, loops: Sequence[LoopFacts], first: int, line: int) -> float:
+    """Return the lines that an access brings into a cache, weighted by how they are fetched.
+
+    The iterations of the loops from position ``first`` on fit the cache together.
+    """
     if first == 0:
         return 0.0
     # Neighboring iterations of the loop around them share lines, which stay in the cache.
-    first = max(0, first - 1)
-    lines, in_sequence = footprint(access, loops[first:], cache.line)
+    first -= 1
+    lines, in_sequence = footprint(access, loops[first:], line)
     outside = list(loops[:first])
-    if first < len(loops) and access.stride(loops[first].name) == 0:
+    if access.stride(loops[first].name) == 0:
         while outside and access.stride(outside[-1].name) == 0:
             outside.pop()
     weight = 1.0 if in_sequence else LEAP_FACTOR
