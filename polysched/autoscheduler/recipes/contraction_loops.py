@@ -61,7 +61,6 @@ class Contraction:
         free: the loops that the target depends on, outermost first.
         reductions: the loops that the target does not depend on, outermost first.
         operands: the reads of other elements than the target.
-        reads_result: whether an operand is the array of the target.
     """
 
     statements: tuple[str, ...]
@@ -75,11 +74,6 @@ class Contraction:
     def target(self) -> AccessFacts:
         """The access of the result."""
         return self.facts.target
-
-    @property
-    def reads_result(self) -> bool:
-        """Whether an operand lies in the array of the result."""
-        return any(operand.array == self.target.array for operand in self.operands)
 
     @property
     def terms(self) -> float:

@@ -1,4 +1,4 @@
-"""The steps that tile a contraction: split, reorder, promote, pack, vectorize, unroll."""
+"""The steps that tile a contraction: split, reorder, pack, vectorize, unroll."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from polysched.autoscheduler.recipes.contraction_tile import RegisterTile
 from polysched.ir.core.tree import path
 from polysched.schedule.core.program import Program
 from polysched.schedule.primitives.pack import Pack
-from polysched.schedule.primitives.promote import Promote
 from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.split import Split
 from polysched.schedule.primitives.unroll import Unroll
@@ -30,7 +29,6 @@ class TiledLoops:
         order: all loops, outermost first.
         inside: the loops of the register tile, that of the lanes last.
         panel: the innermost loop that selects a panel of the operands with lanes.
-        tile: the innermost loop around the reduction.
         block: the loop over blocks of terms; None if there are none.
         splits: the loops that are split, with the factor and the new names.
     """
@@ -38,7 +36,6 @@ class TiledLoops:
     order: tuple[str, ...]
     inside: tuple[str, ...]
     panel: str
-    tile: str
     block: str | None
     splits: tuple[tuple[str, int, str, str], ...]
 
@@ -81,8 +78,7 @@ def tiled_loops(
         *(inner.get(loop, loop) for loop in contraction.reductions),
         *inside,
     )
-    innermost = row_tiles[-1] if row_tiles else (rows or [outer[tile.lanes_loop]])[-1]
-    return TiledLoops(order, inside, outer[tile.lanes_loop], innermost, block, splits)
+    return TiledLoops(order, inside, outer[tile.lanes_loop], block, splits)
 
 
 def tiling_steps(
@@ -90,8 +86,6 @@ def tiling_steps(
     contraction: Contraction,
     tile: RegisterTile,
     blocks: Blocks,
-    *,
-    promoted: bool,
 ) -> tuple[Step, ...] | None:
     """Return the steps; None if one of them does not fit the program."""
     loops = tiled_loops(situation, contraction, tile, blocks)
@@ -111,10 +105,6 @@ def tiling_steps(
             return None
         schedule = after
         steps += more
-    if promoted:
-        array = contraction.target.array
-        into = _free_name(schedule.program, f"{array}_local")
-        steps.append(Promote(array, f"{statement}.{loops.tile}", tile.lanes, into))
     steps.append(Vectorize(f"{statement}.{loops.inside[-1]}", tile.lanes))
     steps += (Unroll(f"{statement}.{loop}") for loop in loops.inside)
     return tuple(steps)
