@@ -15,6 +15,7 @@ Stages, one file each; every stage is a pure function:
 :mod:`.legal`             the cheap necessary test: does the program keep the order of dependences?
 :mod:`.search`            proposals of all recipes for all nests -> candidates, the best first
 :mod:`.proof`             candidates -> the first that the checker proves
+:mod:`.threads`           the outermost independent loops with enough work become parallel
 :mod:`.report`            what was done to each loop and why, or what stands in the way
 :mod:`.driver`            all stages in order
 ========================= ========================================================================

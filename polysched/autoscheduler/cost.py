@@ -186,8 +186,14 @@ class _Body:
         return None if None in strides else sum(stride or 0 for stride in strides)
 
     def is_held(self, access: AccessFacts) -> bool:
-        """Whether registers hold the elements of an access across the innermost loop."""
-        return self.inner is not None and access.stride(self.inner.name) == 0
+        """Whether registers hold the elements of an access across the innermost loop.
+
+        Lanes that lie apart in memory are gathered and scattered each time.
+        """
+        if self.inner is None or access.stride(self.inner.name) != 0:
+            return False
+        stride = self.along_lanes(access)
+        return stride is not None and abs(stride) in (0, access.bytes)
 
     def resources(self) -> dict[str, float]:
         """Cycles of each resource."""

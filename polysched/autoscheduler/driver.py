@@ -11,6 +11,7 @@ from polysched.autoscheduler.proof import Proved, proved
 from polysched.autoscheduler.recipes import FALLBACK, RECIPES
 from polysched.autoscheduler.search import LEAST_GAIN, Context, searched, start
 from polysched.autoscheduler.sizes import model_sizes
+from polysched.autoscheduler.threads import with_threads
 from polysched.errors import ScheduleError
 from polysched.integers import as_integer
 from polysched.ir.isl.budget import time_budget, time_left
@@ -78,13 +79,14 @@ def optimize_schedule(
         candidates = _candidates(written, context, seconds, tell)
         tell("proving")
         found = proved(schedule, candidates, machine, chosen, LEAST_GAIN * written.cycles)
-    if found is None:
-        found = Proved(written, verdict, ())
-    best = found.candidate
+        if found is None:
+            found = Proved(written, verdict, ())
+        best = with_threads(found.candidate, context)
+        verdict = found.verdict if best is found.candidate else check(best.schedule)
     return Optimized(
         schedule,
         best.schedule,
-        found.verdict,
+        verdict,
         best.decisions,
         found.dropped,
         written,

@@ -184,7 +184,7 @@ def _why_serial(properties: LoopReport) -> str | None:
         more = len(properties.serial) - 1
         rest = f" and {more} more" if more else ""
         return f"{format_obstacle(properties.serial[0])}{rest}"
-    return "threads are legal, but one thread is used"
+    return "threads are legal, but not requested or not predicted to gain"
 
 
 def _lines(report: Report) -> Iterator[str]:

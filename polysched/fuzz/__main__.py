@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from polysched.fuzz.automatic import explore_automatic
 from polysched.fuzz.campaign import Plan, run
 from polysched.fuzz.exploring import Case, Found, Judges, explore
 from polysched.fuzz.judgment import Mode
@@ -30,6 +31,9 @@ MODES = {"order": Mode.ORDER, "run": Mode.RUN, "machine": Mode.MACHINE}
     "--only", is_flag=True, help="Run the given seed only, in this process, and print each case."
 )
 @click.option("--mode", type=click.Choice(list(MODES)), help="Judge all schedules in this mode.")
+@click.option(
+    "--auto", "automatic", is_flag=True, help="Judge the autoscheduler's schedules, one a kernel."
+)
 @click.option("--json", "as_record", is_flag=True, help="Print the counts as JSON.")
 def main(
     seconds: float | None,
@@ -38,6 +42,7 @@ def main(
     jobs: int | None,
     only: bool,
     mode: str | None,
+    automatic: bool,
     as_record: bool,
 ) -> None:
     """Judge random schedules of random kernels by the checker and by independent judges.
@@ -47,11 +52,14 @@ def main(
     as Python scripts; the exit code is then 1.
     """
     only_mode = None if mode is None else MODES[mode]
-    if only:
+    if only and automatic:
+        failures = explore_automatic(seed, Judges(load_machine())).found
+    elif only:
         failures = explore(seed, Judges(load_machine()), _announce, only=only_mode).found
     else:
         limit = 60.0 if seconds is None and pairs is None else seconds
-        plan = Plan(seed, jobs or detect_host().cores_usable, limit, pairs, mode=only_mode)
+        workers = jobs or detect_host().cores_usable
+        plan = Plan(seed, workers, limit, pairs, mode=only_mode, automatic=automatic)
         outcome = run(plan, on_finding=_tell)
         failures = outcome.explored.found
         click.echo(json.dumps(record(outcome)) if as_record else "\n".join(lines(outcome)))

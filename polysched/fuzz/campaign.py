@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
+from polysched.fuzz.automatic import explore_automatic
 from polysched.fuzz.exploring import Explored, Found, Judges, explore
 from polysched.fuzz.judgment import Finding, Mode
 from polysched.machine.description import Machine
@@ -34,6 +35,7 @@ class Plan:
         patience: time limit for one seed, in seconds.
         mode: the mode of all seeds; None: each seed draws its mode.
         machine: the target of machine code; None: the host.
+        automatic: whether the autoscheduler makes the schedules, one for each seed.
     """
 
     seed: int = 0
@@ -44,6 +46,7 @@ class Plan:
     patience: float = PATIENCE
     mode: Mode | None = None
     machine: Machine | None = None
+    automatic: bool = False
 
 
 @dataclass(frozen=True)
@@ -180,4 +183,7 @@ def _work(connection: Connection, plan: Plan) -> None:
             seed: int = connection.recv()
         except EOFError:
             return
-        connection.send(explore(seed, judges, only=plan.mode))
+        if plan.automatic:
+            connection.send(explore_automatic(seed, judges))
+        else:
+            connection.send(explore(seed, judges, only=plan.mode))

@@ -1,0 +1,61 @@
+"""Explore one seed with the autoscheduler: judge the schedule that it finds for a random kernel.
+
+The judge of orders demands that all pairs of the declared kernel keep their order. The schedules
+here have partial sums and private buffers, which move pairs apart in memory; so their loops are
+interpreted, with the source of each read checked, and some run as machine code.
+"""
+
+from __future__ import annotations
+
+import random
+
+import islpy as isl
+
+from polysched.autoscheduler.driver import optimize_schedule
+from polysched.errors import KernelError, PolyschedError
+from polysched.fuzz.exploring import CRASHES, Case, Explored, Found, Judges, judged, shown
+from polysched.fuzz.judgment import Finding, Mode
+from polysched.fuzz.kernels import random_sketch
+from polysched.fuzz.limits import machine_limits, plain_limits
+from polysched.fuzz.sketch import declare
+from polysched.fuzz.subject import Subject
+from polysched.schedule.schedule import Schedule
+
+
+def explore_automatic(seed: int, judges: Judges) -> Explored:
+    """Optimize a random kernel of the seed and judge the schedule by independent judges.
+
+    One seed of three runs machine code, the others interpret loops.
+    """
+    integers = random.Random(seed).randint
+    mode = Mode.MACHINE if seed % 3 == 0 else Mode.RUN
+    limits = machine_limits if mode is Mode.MACHINE else plain_limits
+    sketch = random_sketch(integers, limits(integers))
+    explored = Explored()
+    explored.counts["kernels"] += 1
+    try:
+        start = Schedule(declare(sketch))
+    except KernelError:
+        explored.counts["kernels refused"] += 1
+        return explored
+    if not judges.checker(start).is_legal:
+        explored.counts["kernels not proved"] += 1
+        return explored
+    try:
+        schedule = optimize_schedule(start, judges.machine).schedule
+    except (isl.Error, PolyschedError, *CRASHES) as error:
+        explored.counts[Finding.CRASH.value] += 1
+        explored.found.append(Found(seed, Case(sketch, (), mode), Finding.CRASH, shown(error)))
+        return explored
+    explored.counts["schedules with steps" if schedule.steps else "schedules as written"] += 1
+    judgment = judged(Subject(start.kernel), schedule, mode, judges)
+    verdict = "none" if judgment.verdict is None else judgment.verdict.value
+    explored.counts["pairs"] += 1
+    explored.counts[f"{mode.value}: {verdict}"] += 1
+    if judgment.remark:
+        explored.counts[f"{mode.value}: {judgment.remark}"] += 1
+    if judgment.finding is not None:
+        explored.counts[judgment.finding.value] += 1
+        case = Case(sketch, schedule.steps, mode)
+        explored.found.append(Found(seed, case, judgment.finding, judgment.detail))
+    return explored
