@@ -8,6 +8,7 @@ from polysched.autoscheduler.candidate import Recipe
 from polysched.autoscheduler.recipes.contraction import contraction
 from polysched.autoscheduler.recipes.outer_lanes import outer_lanes
 from polysched.autoscheduler.recipes.partial_sums import partial_sums
+from polysched.autoscheduler.recipes.recurrence import recurrence
 from polysched.autoscheduler.recipes.register_tile import innermost_lanes, register_tile
 
 RECIPES: tuple[Recipe, ...] = (
@@ -15,6 +16,7 @@ RECIPES: tuple[Recipe, ...] = (
     register_tile,
     partial_sums,
     outer_lanes,
+    recurrence,
 )
 """All recipes, in the order in which ties are broken."""
 

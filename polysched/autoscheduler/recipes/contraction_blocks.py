@@ -19,6 +19,8 @@ NEAR_PAGES = 64
 """Pages that a panel may touch before the first-level TLB, which has so many entries, misses."""
 SHORTEST_BLOCK = 64
 """Terms of a block, at least: each block loads and stores all the sums."""
+STREAMED_ROWS = 8
+"""Terms of a block, at least, if an operand comes from memory and few rows reuse it."""
 DEFAULT_NEAR = 256 * 1024
 """Bytes of the second-level cache of a machine without a known one."""
 
@@ -92,6 +94,10 @@ def _near(machine: Machine) -> int:
     return cache.bytes if cache else DEFAULT_NEAR
 
 
+def _far(machine: Machine) -> int:
+    return machine.caches[-1].bytes if machine.caches else DEFAULT_NEAR
+
+
 def _block_of_terms(
     contraction: Contraction, tile: RegisterTile, machine: Machine
 ) -> tuple[str, int] | None:
@@ -103,11 +109,14 @@ def _block_of_terms(
     near, element = _near(machine), contraction.target.bytes
     panels = max(1, len(lane_operands(contraction, tile)))
     longest = max(SHORTEST_BLOCK, near // (3 * panels * tile.columns * element))
+    lanes = contraction.trip(tile.lanes_loop)
+    others = contraction.extent(contraction.free) / lanes
+    if contraction.terms * lanes * element > _far(machine) // 2 and others < FEWEST_ROWS:
+        # The operand is streamed from memory: read a few of its rows side by side, to their ends.
+        return _even_block(contraction, int(max(STREAMED_ROWS, others)), element)
     if contraction.terms <= longest:
         return None
     if contraction.extent(contraction.free) * element <= near // 4:
-        lanes = contraction.trip(tile.lanes_loop)
-        others = contraction.extent(contraction.free) / lanes
         longest = max(SHORTEST_BLOCK, int(near // 8 // ((lanes + others) * element)))
     return _even_block(contraction, longest, element)
 
