@@ -55,6 +55,18 @@ per visit take 2.1 to 2.6 times as long as tiles that hold it in a register.
 """
 LINE_CYCLES = {1: 2.0, 2: 5.0, 3: 12.0}
 """Cycles to bring a line into the cache of a level, from the level behind it, in a stream."""
+STORE_FACTOR = 2.0
+"""A vector is stored in this many times the cycles in which one is loaded."""
+SPILL_CYCLES = 8.0
+"""Cycles of an iteration for each register that it lacks: a spilled sum is a chain through memory.
+
+Measured: a register tile of 8 rows by 4 vectors, which has 32 sums and lacks 5 registers, takes 7
+times as long as 6 rows by 4 vectors for each product.
+"""
+NEAR_PAGES = 64
+"""Pages whose addresses the first-level TLB holds."""
+PAGE_CYCLES = 8.0
+"""Cycles to look an address up in the second-level TLB."""
 LEAP_FACTOR = 2.0
 """A line that is not fetched in sequence costs this many times the cycles of one in a stream."""
 
@@ -217,11 +229,13 @@ class _Body:
                 assert self.inner is not None
                 cycles /= max(1.0, self.inner.trip)
             if access.is_write:
-                stores += cycles
+                # Each copy stores: the code generator keeps the stores of a sum that is not held.
+                again = 1.0 if self.is_held(access) else self.copies / self.distinct(access)
+                stores += cycles * again * STORE_FACTOR
             else:
                 loads += cycles
-        spilled = max(0, self.registers + 2 - self.machine.vector_registers)
-        loads += 2.0 * spilled
+        spilled = max(0, self.registers + self.passing() - self.machine.vector_registers)
+        loads += SPILL_CYCLES * spilled
         return {
             "arithmetic": arithmetic,
             "loads": loads,
@@ -229,6 +243,20 @@ class _Body:
             "chain": self.chain(),
             "issue": (loads * units + stores + arithmetic * units) / 4,
         }
+
+    def passing(self) -> int:
+        """Registers of one iteration beside the held ones: sums that it loads, and an operand."""
+        target = self.facts.target
+        if self.is_held(target):
+            shared = [
+                self.distinct(access) * self.vectors_of(access)
+                for access in _elements(self.facts.accesses)
+                if not self.is_held(access)
+                and self.along_lanes(access) != 0
+                and self.distinct(access) < self.copies
+            ]
+            return 1 + math.ceil(max(shared, default=1.0))
+        return 1 + math.ceil(self.distinct(target) * self.vectors_of(target))
 
     def cycles_of(self, access: AccessFacts) -> float:
         """Cycles of a port for one copy of an access."""
@@ -309,12 +337,20 @@ def memory_cycles(facts: StatementFacts, machine: Machine) -> tuple[str, float]:
     busiest, name = 0.0, "L1"
     streams = _streams(facts.accesses)
     for cache in machine.caches:
-        cycles = sum(_traffic(stream, streams, facts.loops, cache) for stream in streams)
+        fitting = _fitting(streams, facts.loops, cache)
+        cycles = sum(
+            _traffic(stream, facts.loops, fitting, cache.line)
+            * (2 if stream.runs_with(facts.target) else 1)
+            for stream in streams
+        )
         cycles *= LINE_CYCLES.get(cache.level, LINE_CYCLES[3])
         if cycles > busiest:
             busiest = cycles
             name = "memory" if cache is machine.caches[-1] else f"L{cache.level + 1}"
-    return name, busiest
+    pages = Cache(1, NEAR_PAGES * machine.page_bytes, machine.page_bytes, NEAR_PAGES, 1)
+    fitting = _fitting(streams, facts.loops, pages)
+    misses = sum(_traffic(stream, facts.loops, fitting, pages.line) for stream in streams)
+    return name, busiest + PAGE_CYCLES * misses / LEAP_FACTOR
 
 
 def _streams(accesses: Sequence[AccessFacts]) -> list[AccessFacts]:
@@ -349,12 +385,8 @@ def _count(loop: LoopFacts) -> float:
     return float(loop.lanes) if loop.kind is LoopKind.VECTOR else max(1.0, loop.trip)
 
 
-def _traffic(
-    access: AccessFacts, streams: Sequence[AccessFacts], loops: Sequence[LoopFacts], cache: Cache
-) -> float:
-    """Return the lines that an access brings into a cache, weighted by how they are fetched."""
-    # The outermost loops whose iterations together fit the cache. What fits as a whole is expected
-    # to be there before the program runs, since its caller has just computed it.
+def _fitting(streams: Sequence[AccessFacts], loops: Sequence[LoopFacts], cache: Cache) -> int:
+    """Return the position of the outermost loop whose iterations together fit a cache."""
     first = len(loops)
     while first > 0:
         inside = loops[first - 1 :]
@@ -362,15 +394,22 @@ def _traffic(
         if held * cache.line > cache.bytes:
             break
         first -= 1
+    return first
+
+
+def _traffic(access: AccessFacts, loops: Sequence[LoopFacts], first: int, line: int) -> float:
+    """Return the lines that an access brings into a cache, weighted by how they are fetched.
+
+    The iterations of the loops from position ``first`` on fit the cache together.
+    """
     if first == 0:
         return 0.0
-    lines, in_sequence = footprint(access, loops[first:], cache.line)
+    # Neighboring iterations of the loop around them share lines, which stay in the cache.
+    first -= 1
+    lines, in_sequence = footprint(access, loops[first:], line)
     outside = list(loops[:first])
-    while outside and access.stride(outside[-1].name) == 0:
-        outside.pop()
-    if outside and first == len(loops):
-        # Not even one iteration of the innermost loop shares lines: neighbors still do.
-        stride = access.stride(outside[-1].name)
-        lines *= min(1.0, (abs(stride) if stride is not None else cache.line) / cache.line)
+    if access.stride(loops[first].name) == 0:
+        while outside and access.stride(outside[-1].name) == 0:
+            outside.pop()
     weight = 1.0 if in_sequence else LEAP_FACTOR
     return lines * weight * math.prod(_count(loop) for loop in outside)

@@ -13,7 +13,7 @@ from polysched.autoscheduler.candidate import Decision
 from polysched.autoscheduler.legal import applied, keeps_buffers, keeps_order
 from polysched.errors import PolyschedError
 from polysched.ir.core.kernel import Array, Role
-from polysched.ir.core.tree import Loop, LoopKind, Node, Sequence, loops
+from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, loops
 from polysched.ir.semantics.memory import concrete_shape
 from polysched.schedule.buffers.lifetime import references_to
 from polysched.schedule.core.program import Program
@@ -34,6 +34,8 @@ def normalized(
     done: set[tuple[str, ...]] = set()
     while (loop := _next(schedule.program.tree, done)) is not None:
         done.add(_key(loop))
+        if _is_shared_sum(schedule.program, loop):
+            continue
         for decision in _attempts(schedule, loop, sizes):
             changed = applied(schedule, decision.steps)
             if (
@@ -81,6 +83,21 @@ def _attempts(schedule: Schedule, loop: Loop, sizes: Mapping[str, int]) -> Itera
     for extra, own in (((), ()), (privatized, names)) if privatized else (((), ()),):
         for cut in cuts:
             yield Decision((*extra, cut), loop.statements, _reason(loop, own))
+
+
+def _is_shared_sum(program: Program, loop: Loop) -> bool:
+    """Whether all parts of a loop's body update one element, which then stays in a register."""
+    assert isinstance(loop.body, Sequence)
+    targets = [program.statements[name] for name in loop.statements]
+    if not all(isinstance(child, Leaf) for child in loop.body.children):
+        return False
+    first = targets[0].target
+    return all(
+        one.target.array == first.array
+        and [str(x) for x in one.target.subscripts] == [str(x) for x in first.subscripts]
+        and any(read == one.target for read in one.reads)
+        for one in targets
+    )
 
 
 def _reason(loop: Loop, privatized: tuple[str, ...]) -> str:

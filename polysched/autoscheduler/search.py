@@ -53,10 +53,11 @@ def _improved(candidate: Candidate, nest: Nest, context: Context) -> Candidate:
         # An earlier decision may have rebuilt the tree; the nest keeps its statement and depth.
         again = nest_at(best.schedule.program, inner.statements[0], len(inner.around))
         best = _improved(best, again, context)
-    least_gain = (1 - LEAST_GAIN) * sum(candidate.costs[name].cycles for name in nest.statements)
+    own = sum(candidate.costs[name].cycles for name in nest.statements)
+    elsewhere = candidate.cycles - own
     for recipe in context.recipes:
         for proposed in _proposed(candidate, nest, recipe, context):
-            if proposed.cycles < best.cycles - least_gain:
+            if proposed.cycles - elsewhere < LEAST_GAIN * (best.cycles - elsewhere):
                 best = proposed
     return best
 

@@ -5,6 +5,7 @@ the most promising first. See the package :mod:`polysched.autoscheduler`.
 """
 
 from polysched.autoscheduler.candidate import Recipe
+from polysched.autoscheduler.recipes.contraction import contraction
 from polysched.autoscheduler.recipes.outer_lanes import outer_lanes
 from polysched.autoscheduler.recipes.partial_sums import partial_sums
 from polysched.autoscheduler.recipes.recurrence import recurrence
@@ -13,6 +14,7 @@ from polysched.autoscheduler.recipes.skewed_lanes import skewed_lanes
 from polysched.autoscheduler.recipes.wavefront import wavefront
 
 RECIPES: tuple[Recipe, ...] = (
+    contraction,
     register_tile,
     partial_sums,
     outer_lanes,
@@ -20,7 +22,7 @@ RECIPES: tuple[Recipe, ...] = (
     wavefront,
     skewed_lanes,
 )
-"""All recipes, in the order in which ties are broken: the simplest first."""
+"""All recipes, in the order in which ties are broken."""
 
 FALLBACK: tuple[Recipe, ...] = (innermost_lanes,)
 """The recipes for a program whose better candidates cannot be proved."""
