@@ -24,13 +24,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from polysched.codegen.dot_instructions import has_dot_product, type_of_ones
-from polysched.codegen.memory import Offset, Storage, element_offset, literal_strides
 from polysched.ir.dtypes import i32
 from polysched.ir.expressions import Cast, Expression, Load, Operation
 from polysched.ir.operators import Operator
 from polysched.ir.traversal import loads
 from polysched.ir.tree import LoopKind
 from polysched.loops.nodes import Assign, Block, For, LoopNode, LoopProgram, block, map_children
+from polysched.vector.classify import Offset, element_offset, literal_strides
 
 
 class Factors(NamedTuple):
@@ -167,9 +167,8 @@ class _Former:
         # By identity, which copies share where they read the same; they outlive this walk.
         key = (load.array, lane, *map(id, load.subscripts))
         if key not in self.places:
-            array = self.arrays[load.array]
-            storage = Storage(array, None, literal_strides(array), 1)
-            self.places[key] = element_offset(storage, load.subscripts, lane)
+            strides = literal_strides(self.arrays[load.array])
+            self.places[key] = element_offset(strides, load.subscripts, lane)
         return self.places[key]
 
 

@@ -10,22 +10,12 @@ the mirror image.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import Enum
 from typing import Any
 
 from llvmlite import ir
 
 from polysched.codegen.intrinsics import shuffled
-
-
-class Interleaving(Enum):
-    """What becomes of n vectors of equal length."""
-
-    SPLIT = "split"
-    """Element ``n * lane + number`` of all of them is a lane of vector ``number``."""
-
-    JOIN = "join"
-    """The other way round."""
+from polysched.vector.ir import Interleaving as Interleaving
 
 
 Origin = Callable[[int, int], tuple[int, int]]

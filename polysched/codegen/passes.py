@@ -14,6 +14,11 @@ from polysched.codegen.registers import promote_registers
 from polysched.codegen.tiles import form_tiles
 from polysched.loops.nodes import LoopProgram
 from polysched.machine.description import Machine
+from polysched.vector.ir import VectorProgram
+from polysched.vector.vectorize import vectorize
+from polysched.vector.windows import form_windows
+from polysched.vector.neighbors import form_neighbors
+from polysched.vector.unmask import unmask_registers
 
 
 @dataclass(frozen=True)
@@ -75,3 +80,10 @@ def run_passes(program: LoopProgram, machine: Machine, *, last: str | None = Non
         if one.name == last:
             break
     return program
+
+
+def run_vector_passes(program: LoopProgram, machine: Machine) -> VectorProgram:
+    made = vectorize(run_passes(program, machine), machine)
+    made = form_windows(made)
+    made = form_neighbors(made, machine.enabled_features)
+    return unmask_registers(made)

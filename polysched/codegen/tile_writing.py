@@ -16,7 +16,6 @@ from dataclasses import replace
 
 from polysched.codegen.columns import Column, Strided
 from polysched.codegen.interleaving import Interleaving, is_cheapest
-from polysched.codegen.memory import literal_strides
 from polysched.codegen.tile_masks import active_lanes, column_mask
 from polysched.codegen.transposition import LANE, interleaving, transposition
 from polysched.ir.expressions import Constant, Expression, Index, Load
@@ -25,6 +24,7 @@ from polysched.ir.linear import linear_form
 from polysched.ir.traversal import transform
 from polysched.ir.tree import LoopKind, TransposeStrategy
 from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode
+from polysched.vector.classify import literal_strides
 
 
 class TileWriter:

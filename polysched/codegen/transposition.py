@@ -21,6 +21,7 @@ from polysched.ir.expressions import Constant, Index, Load
 from polysched.ir.kernel import Access
 from polysched.ir.tree import LoopKind, TransposeStrategy
 from polysched.loops.nodes import Assign, Block, For
+from polysched.vector.ir import Transpose
 
 INT32 = ir.IntType(32)
 LANE = "tile.lane"
@@ -82,7 +83,7 @@ def interleaving(
 
 
 def emit_transposition(
-    builder: ir.IRBuilder, rows: list[Any], node: Transposition, features: Set[str] = frozenset()
+    builder: ir.IRBuilder, rows: list[Any], node: Transpose, features: Set[str] = frozenset()
 ) -> list[Any]:
     """The columns of a tile from its rows, by the instruction sets of these names."""
     if node.interleaving is not None:

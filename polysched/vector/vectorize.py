@@ -1,0 +1,465 @@
+"""Make the vector program of a loop program: classify every access and every mask.
+
+This is the only step between the loops and LLVM that uses what is known of the loops' variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from polysched.codegen.dot_products import DotProduct as JoinedTerms
+from polysched.codegen.transposition import Transposition
+from polysched.errors import LoweringError
+from polysched.ir.cache_lines import line_offsets
+from polysched.ir.dtypes import DType, NumberKind, boolean, i32
+from polysched.ir.expressions import (
+    Cast,
+    Constant,
+    Expression,
+    Index,
+    Load,
+    Operation,
+    Parameter,
+)
+from polysched.ir.kernel import Access as ElementAccess
+from polysched.ir.kernel import Array, Role
+from polysched.ir.linear import Intervals, LinearForm, linear_form
+from polysched.ir.packing import Rows
+from polysched.ir.traversal import transform
+from polysched.ir.tree import LoopKind
+from polysched.loops import nodes as loop
+from polysched.loops.parallel import parallel_loops, private_arrays, without_parallel_loops
+from polysched.loops.usage import accessed_arrays
+from polysched.machine.description import Machine
+from polysched.vector import ir
+from polysched.vector.classify import (
+    CACHE_LINE,
+    Offset,
+    element_offset,
+    extent,
+    lane_distances,
+    lanes_where,
+    literal_lanes,
+    literal_strides,
+    surely_runs,
+)
+from polysched.vector.latency import Contraction, contraction
+
+LARGEST_ON_STACK = 16 * 1024
+"""Bytes of an array up to which it is placed on the stack."""
+
+LEAST_STREAMED = 16
+"""Bytes of the narrowest vector that is streamed."""
+
+_Lanes: TypeAlias = ir.Lanes | None
+
+
+def vectorize(program: loop.LoopProgram, machine: Machine) -> ir.VectorProgram:
+    """Make vector statements of vector loops, with classified accesses and masks.
+
+    Raises:
+        LoweringError: a vector loop holds more than one assignment, or all its lanes write the same
+            element.
+    """
+    lowering = _Vectorizer(program, machine)
+    return ir.VectorProgram(
+        program.name,
+        program.parameters,
+        program.context,
+        program.arrays,
+        lowering.layouts,
+        lowering.frame,
+        lowering.node(program.body),
+    )
+
+
+class _Vectorizer:
+    """One walk over a program.
+
+    Attributes:
+        known: intervals of the variables in scope.
+        frame: of the function that the walk is in.
+        lane: the variable of the vector loop that the walk is in.
+    """
+
+    def __init__(self, program: loop.LoopProgram, machine: Machine) -> None:
+        self.program = program
+        self.arrays = program.arrays
+        self.registers = frozenset(program.registers)
+        self.known: Intervals = program.ranges
+        self.lane: str | None = None
+        self.in_region = False
+        self.fp_contract: Contraction = contraction(program, self.registers, machine.fma_latency)
+        self.strides = {
+            name: literal_strides(array, program.ranges)
+            for name, array in program.arrays.items()
+            if name not in self.registers
+        }
+        self.layouts = {name: self._layout(self.arrays[name]) for name in self.strides}
+        self.frame = self._function_frame()
+
+    # -- functions -------------------------------------------------------------------------------
+
+    def _layout(self, array: Array) -> ir.Layout:
+        strides = array.strides
+        return ir.Layout(
+            tuple(map(self.index, array.stored_shape)),
+            None if strides is None else tuple(map(self.index, strides)),
+        )
+
+    def _literal_size(self, name: str) -> int | None:
+        """The elements of an array if they are known and fit the stack."""
+        array, elements = self.arrays[name], 1
+        for length in self.layouts[name].extents:
+            if length.terms:
+                return None
+            elements *= max(length.constant, 0)
+        return elements if elements * array.dtype.bytes <= LARGEST_ON_STACK else None
+
+    def _function_frame(self) -> ir.Frame:
+        body = self.program.body
+        outside = [a.name for a in self.arrays.values() if a.role is not Role.TEMPORARY]
+        serial = accessed_arrays(without_parallel_loops(body))
+        accessed = serial
+        for region in parallel_loops(body):
+            private = {array.name for array in private_arrays(self.program, region)}
+            accessed |= accessed_arrays(region.body) - private
+        own = [
+            name
+            for name, array in self.arrays.items()
+            if array.role is Role.TEMPORARY and name not in self.registers and name in accessed
+        ]
+        return self._frame(outside, own, serial)
+
+    def _region_frame(self, node: loop.For) -> ir.Frame:
+        accessed = accessed_arrays(node.body)
+        private = [array.name for array in private_arrays(self.program, node)]
+        around = (*self.frame.outside, *self.frame.stack, *self.frame.heap)
+        outside = [name for name in around if name in accessed and name not in private]
+        own = [name for name in private if name not in self.registers]
+        return self._frame(outside, own, accessed)
+
+    def _frame(
+        self, outside: Sequence[str], own: Sequence[str], accessed: frozenset[str]
+    ) -> ir.Frame:
+        stack = tuple(name for name in own if self._literal_size(name) is not None)
+        heap = tuple(name for name in own if name not in stack)
+        registers = tuple(name for name in self.program.registers if name in accessed)
+        return ir.Frame(tuple(outside), stack, heap, registers)
+
+    # -- control flow ----------------------------------------------------------------------------
+
+    def node(self, node: loop.LoopNode) -> ir.Node:
+        """A node and all below."""
+        match node:
+            case Transposition():
+                return ir.Transpose(node.rows, node.columns, node.strategy, node.interleaving)
+            case loop.Block(children=children):
+                return _sequence([self.node(child) for child in children])
+            case loop.Allocate(body=body):
+                return self.node(body)
+            case loop.If(condition=condition, then=then, otherwise=otherwise):
+                other = None if otherwise is None else self.node(otherwise)
+                return ir.Branch(self.value(condition, None), self.node(then), other)
+            case loop.For(kind=LoopKind.VECTOR):
+                return self._vector(node)
+            case loop.For():
+                return self._loop(node)
+            case loop.Assign():
+                return self._assign(node, None)
+
+    def _loop(self, node: loop.For) -> ir.Loop:
+        frame, known = self.frame, self.known
+        runs = surely_runs(node, known)
+        lower, upper = self.index(node.lower), self.index(node.upper)
+        region = None
+        if node.kind is LoopKind.PARALLEL and not self.in_region:
+            region = self.frame = self._region_frame(node)
+            self.in_region = True
+        reached = loop.variable_interval(node.lower, node.upper, known)
+        self.known = {**known, node.variable: reached}
+        body = [line for request in node.prefetches for line in self._prefetches(request)]
+        body.append(self.node(node.body))
+        self.frame, self.known = frame, known
+        if region is not None:
+            self.in_region = False
+        return ir.Loop(
+            node.variable, node.loop, lower, upper, node.step, runs, _sequence(body), region
+        )
+
+    def _prefetches(self, request: loop.Prefetch) -> list[ir.Node]:
+        """A prefetch of each cache line of a box."""
+        array = self.arrays[request.array]
+        made: list[ir.Node] = []
+        for place in line_offsets(request.extents, array.dtype.bytes):
+            at = [start + offset for start, offset in zip(request.start, place, strict=True)]
+            offset = element_offset(self.strides[array.name], at, None)
+            made.append(ir.Prefetch(self._address(array.name, offset), request.level))
+        return made
+
+    # -- statements ------------------------------------------------------------------------------
+
+    def _vector(self, node: loop.For) -> ir.Node:
+        """One assignment in all lanes."""
+        condition, body = _mask_condition(node)
+        if condition is None and self.registers.isdisjoint(body.arrays):
+            length = extent(node, self.known)
+            if length.is_constant and length.constant == 1 and node.lanes > 1:
+                return self._assign(_at(body, node.variable, node.lower), None)
+        active = self._active(node, condition)
+        if active is None:
+            return ir.Sequence(())
+        some = not isinstance(active, ir.Range | ir.Predicate)
+        some = some or (condition is None and surely_runs(node, self.known))
+        self.lane = node.variable
+        made = self._assign(body, ir.Lanes(node.lanes, active, some))
+        self.lane = None
+        return made
+
+    def _active(self, node: loop.For, condition: Expression | None) -> ir.Active | None:
+        """The lanes that run; None if no lane runs."""
+        literal = literal_lanes(node, self.known)
+        lanes: tuple[int, ...] | None = None if literal is None else tuple(literal)
+        if lanes is not None and condition is not None:
+            lanes = lanes_where(condition, lanes, node.variable, self.known)
+        if lanes is not None:
+            if len(lanes) == node.lanes:
+                return ir.All()
+            return ir.Only(lanes) if lanes else None
+        within: ir.All | ir.Only | ir.Range
+        if literal is None:
+            lower, upper = self.index(node.lower), self.index(node.upper)
+            is_first = not lower.terms and lower.constant <= 0
+            within = ir.Range(None if is_first else lower, upper, node.step)
+        else:
+            within = ir.All() if len(literal) == node.lanes else ir.Only(tuple(literal))
+        if condition is None:
+            assert not isinstance(within, ir.All | ir.Only)
+            return within
+        self.lane = node.variable
+        holds = self.value(condition, ir.Lanes(node.lanes, ir.All()))
+        self.lane = None
+        return ir.Predicate(holds, within)
+
+    def _assign(self, node: loop.Assign, lanes: _Lanes) -> ir.Node:
+        if isinstance(node, JoinedTerms):
+            return self._dot_product(node, lanes)
+        value = self.value(node.value, lanes)
+        return ir.Assign(node.statement, self._target(node, lanes), value, lanes)
+
+    def _target(self, node: loop.Assign, lanes: _Lanes) -> ir.Target:
+        target, array = node.target, self.arrays[node.target.array]
+        if array.name in self.registers:
+            return ir.Keep(self._register(array.name, target.subscripts, array.dtype))
+        access = self._access(array.name, target.subscripts, lanes)
+        if lanes is None:
+            return ir.Store(access)
+        is_all = isinstance(lanes.active, ir.All)
+        if access.movement is ir.Uniform.BROADCAST and is_all:
+            raise LoweringError(
+                f"statement '{node.statement}': all lanes of vector loop '{self.lane}' write the "
+                f"one element {target}; vectorize another loop"
+            )
+        if access.movement is ir.Uniform.BROADCAST:
+            # In a legal schedule at most one lane is active.
+            return ir.Store(self._gather(array.name, target.subscripts, lanes))
+        is_contiguous = access.movement is ir.Uniform.CONTIGUOUS and not array.is_packed
+        if array.streamed and is_contiguous and is_all and can_stream(lanes.count, array):
+            return ir.Stream(access)
+        return ir.Store(access)
+
+    def _dot_product(self, node: JoinedTerms, lanes: _Lanes) -> ir.DotProduct:
+        assert lanes is not None
+        target, terms = node.target, node.terms
+        factors = []
+        for load in node.factors.loads:
+            array = self.arrays[load.array]
+            offset = element_offset(self.strides[array.name], load.subscripts, self.lane)
+            assert offset.lane in (0, terms)
+            uniform = ir.Uniform.CONTIGUOUS if offset.lane else ir.Uniform.BROADCAST
+            access = self._whole(array, offset, uniform, terms * lanes.count)
+            factors.append(ir.Load(access, array.dtype))
+        sums = self.value(Load(target.array, target.subscripts, i32), lanes)
+        return ir.DotProduct(
+            node.statement, self._target(node, lanes), sums, tuple(factors), terms, lanes
+        )
+
+    # -- values ----------------------------------------------------------------------------------
+
+    def index(self, expression: Expression) -> ir.Sum:
+        """An integer expression over loop variables and parameters."""
+        return self._sum(linear_form(expression, self.known))
+
+    def _sum(self, form: LinearForm) -> ir.Sum:
+        terms = [(self.value(atom, None), coefficient) for atom, coefficient in form.terms]
+        return ir.Sum(tuple(terms), form.constant)
+
+    def value(self, expression: Expression, lanes: _Lanes) -> ir.Value:
+        """An expression in the lanes of a statement."""
+        match expression:
+            case Constant():
+                return expression
+            case Index(name=name):
+                return ir.Lane() if lanes is not None and name == self.lane else expression
+            case Parameter():
+                return expression
+            case Load(array=array) if array in self.registers:
+                return self._register(array, expression.subscripts, expression.type)
+            case Load(array=array, subscripts=subscripts):
+                dtype = self.arrays[array].dtype
+                access = self._access(array, subscripts, lanes)
+                if not self.arrays[array].is_packed:
+                    return ir.Load(access, dtype)
+                return ir.Convert(ir.Unpack(access, _lane_type(dtype.container.bits)), dtype)
+            case Cast(operand=operand, type=dtype):
+                return ir.Convert(self._converted(operand, dtype, lanes), dtype)
+            case Operation(operator=operator, operands=operands):
+                values = tuple([self.value(operand, lanes) for operand in operands])
+                contract = self.fp_contract.joins(expression)
+                return ir.Apply(operator, values, expression.dtype, contract)
+        raise LoweringError(f"expression {expression} has no machine code")
+
+    def _converted(self, operand: Expression, target: DType, lanes: _Lanes) -> ir.Value:
+        """The operand of a conversion; packed elements are unpacked to the bits of the result."""
+        if isinstance(operand, Load) and operand.array not in self.registers:
+            if self.arrays[operand.array].is_packed:
+                wanted = min(target.container.bits, 32) if target != boolean else 8
+                bits = max(operand.type.container.bits, wanted)
+                access = self._access(operand.array, operand.subscripts, lanes)
+                return ir.Unpack(access, _lane_type(bits))
+        return self.value(operand, lanes)
+
+    def _register(
+        self, name: str, subscripts: tuple[Expression, ...], dtype: DType
+    ) -> ir.Register:
+        shape, number = self.arrays[name].shape, 0
+        if len(shape) == 2:
+            assert isinstance(subscripts[0], Constant)
+            number = int(subscripts[0].value)
+        return ir.Register(name, number, dtype, bool(shape))
+
+    # -- accesses --------------------------------------------------------------------------------
+
+    def _access(
+        self, name: str, subscripts: tuple[Expression, ...], lanes: _Lanes
+    ) -> ir.Access:
+        """The access of a statement to an array in memory."""
+        array, lane = self.arrays[name], None if lanes is None else self.lane
+        offset = element_offset(self.strides[name], subscripts, lane)
+        if array.is_packed:
+            return self._packed(array, offset, subscripts, lanes)
+        size = array.dtype.bytes
+        if lanes is None or lane is None or offset.lane == 0:
+            return ir.Access(self._address(name, offset), ir.Uniform.BROADCAST, size)
+        if offset.lane == 1:
+            return self._whole(array, offset, ir.Uniform.CONTIGUOUS, lanes.count)
+        if offset.lane == -1:
+            last = offset.literal.plus(LinearForm((), 1 - lanes.count))
+            reversed_ = replace(offset, literal=last)
+            return self._whole(array, reversed_, ir.Uniform.REVERSED, lanes.count)
+        found = lane_distances(self.strides[name], subscripts, lane, lanes.count)
+        if found is None:
+            return self._gather(name, subscripts, lanes)
+        least, distances = found
+        return ir.Access(self._address(name, least), ir.Offsets(distances), size)
+
+    def _packed(
+        self,
+        array: Array,
+        offset: Offset,
+        subscripts: tuple[Expression, ...],
+        lanes: _Lanes,
+    ) -> ir.Access:
+        """The access of a statement to a packed array."""
+        address, bits = self._packed_address(array, offset), array.dtype.bits
+        if lanes is None or offset.lane == 0:
+            return ir.Access(address, ir.Uniform.BROADCAST, 1)
+        if offset.lane == bits and address.unit is ir.Unit.BYTE and address.phase % bits == 0:
+            return ir.Access(address, ir.Uniform.CONTIGUOUS, 1)
+        return self._gather(array.name, subscripts, lanes)
+
+    def _whole(
+        self, array: Array, offset: Offset, movement: ir.Movement, elements: int
+    ) -> ir.Access:
+        """An access to consecutive elements."""
+        base = CACHE_LINE if array.role is Role.TEMPORARY else array.dtype.bytes
+        alignment = offset.alignment(base, array.dtype.bytes)
+        is_private = (
+            array.name in self.frame.stack
+            and not offset.scaled
+            and offset.literal.is_constant
+            and 0 <= offset.literal.constant <= (self._literal_size(array.name) or 0) - elements
+        )
+        return ir.Access(self._address(array.name, offset), movement, alignment, is_private)
+
+    def _gather(
+        self, name: str, subscripts: tuple[Expression, ...], lanes: _Lanes
+    ) -> ir.Access:
+        places = tuple([self.value(subscript, lanes) for subscript in subscripts])
+        start = ir.Address(name, (), 0)
+        return ir.Access(start, ir.Gather(places), self.arrays[name].dtype.bytes)
+
+    def _packed_address(self, array: Array, offset: Offset) -> ir.Address:
+        """An address in bytes if it always begins at the same bit of its byte, else in bits."""
+        address = self._address(array.name, offset)
+        in_bytes = not any(coefficient % 8 for _, coefficient in address.terms)
+        if not in_bytes or (offset.scaled and array.rows is not Rows.PADDED):
+            return replace(address, unit=ir.Unit.BIT)
+        terms = tuple([(value, coefficient // 8) for value, coefficient in address.terms])
+        whole, phase = divmod(address.constant, 8)
+        return replace(address, terms=terms, constant=whole, unit=ir.Unit.BYTE, phase=phase)
+
+    def _address(self, name: str, offset: Offset) -> ir.Address:
+        terms = tuple([(self._atom(atom), factor) for atom, factor in offset.literal.terms])
+        scaled = tuple([(dimension, self._sum(form)) for dimension, form in offset.scaled])
+        depends = offset.is_data_dependent
+        return ir.Address(name, terms, offset.literal.constant, scaled, depends)
+
+    def _atom(self, atom: Expression) -> ir.Value:
+        """A term of an address, simplified."""
+        form = self.index(atom)
+        is_atom = form.constant == 0 and [factor for _, factor in form.terms] == [1]
+        return form.terms[0][0] if is_atom else form
+
+
+def can_stream(lanes: int, array: Array) -> bool:
+    """Whether a vector of elements of an array is one that a streaming store writes."""
+    size = lanes * array.dtype.bytes
+    return size >= LEAST_STREAMED and not size & (size - 1)
+
+
+def _sequence(nodes: list[ir.Node]) -> ir.Node:
+    return nodes[0] if len(nodes) == 1 else ir.Sequence(tuple(nodes))
+
+
+def _lane_type(bits: int) -> DType:
+    return DType(NumberKind.SIGNED, bits)
+
+
+def _at(node: loop.Assign, variable: str, value: Expression) -> loop.Assign:
+    """The assignment of one lane."""
+
+    def rule(expression: Expression) -> Expression | None:
+        return value if expression == Index(variable) else None
+
+    target = node.target
+    subscripts = tuple([transform(subscript, rule) for subscript in target.subscripts])
+    return replace(
+        node,
+        target=ElementAccess(target.array, subscripts, target.location),
+        value=transform(node.value, rule),
+    )
+
+
+def _mask_condition(node: loop.For) -> tuple[Expression | None, loop.Assign]:
+    """The condition inside a vector loop, if any, and its assignment."""
+    condition: Expression | None = None
+    body: loop.LoopNode = node.body
+    while isinstance(body, loop.If) and body.otherwise is None:
+        condition = body.condition if condition is None else condition & body.condition
+        body = body.then
+    if not isinstance(body, loop.Assign):
+        raise LoweringError(f"vector loop '{node.loop}' holds more than one assignment")
+    return condition, body
