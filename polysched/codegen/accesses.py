@@ -34,8 +34,8 @@ from polysched.codegen.values import (
 )
 from polysched.codegen.windows import load_window, store_single, store_window
 from polysched.ir.dtypes import DType, NumberKind
-from polysched.vector.ir import Access, Address, Gather, Offsets, Uniform, Window
-from polysched.vector.ir import Load as VectorLoad
+from polysched.vector.values import Access, Address, Gather, Offsets, Uniform, Window
+from polysched.vector.values import Load as VectorLoad
 
 
 class Accesses:

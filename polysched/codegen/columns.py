@@ -8,12 +8,14 @@ from functools import cached_property
 from typing import Any
 
 from polysched.codegen.dot_products import DotProduct
-from polysched.ir.expressions import Expression, Index, Load
+from polysched.ir.data_dependent import is_data_dependent
+from polysched.ir.expressions import Expression, Load
 from polysched.ir.kernel import Access, Array
-from polysched.ir.linear import LinearForm, linear_form
+from polysched.ir.linear import LinearForm
 from polysched.ir.traversal import loads
 from polysched.ir.tree import LoopKind, TransposeStrategy
 from polysched.loops.nodes import Assign, For, If, LoopNode
+from polysched.vector.classify import lane_steps
 
 
 @dataclass(frozen=True)
@@ -107,28 +109,13 @@ class Column:
 
     def strided(self, access: Access | Load) -> Strided | None:
         """An access whose lanes lie rows apart; None if they are one element or neighbors."""
-        lane = self.loop.variable
-        forms = [linear_form(subscript, {}) for subscript in access.subscripts]
-        for form, subscript in zip(forms, access.subscripts, strict=True):
-            if not form.is_affine and (loads(subscript) or form.without(lane)[0].uses({lane})):
-                return None
-        steps = [_coefficient(form, lane) for form in forms]
-        if not any(steps):
+        place = lane_steps(access.subscripts, self.loop.variable)
+        if not place.is_linear or place.is_broadcast or is_data_dependent(access.subscripts):
             return None
         along = self.arrays[access.array].lane_dimension
-        across = [step for at, step in enumerate(steps, -len(steps)) if at != along]
-        if not any(across) and abs(steps[along]) == 1:
+        if place.are_along(along) or place.are_along(along, step=-1):
             return None
-        place = [form.without(lane)[0] for form in forms]
-        return Strided(access.array, tuple(place), tuple(steps), along)
-
-
-def _coefficient(form: LinearForm, index: str) -> int:
-    """The coefficient of the index of a name."""
-    for atom, coefficient in form.terms:
-        if isinstance(atom, Index) and atom.name == index:
-            return coefficient
-    return 0
+        return Strided(access.array, place.first, place.steps, along)
 
 
 def column_of(node: LoopNode, arrays: Mapping[str, Array]) -> Column | None:

@@ -16,7 +16,7 @@ from polysched.codegen.register_slots import RegisterSlots
 from polysched.codegen.values import INDEX, Value, element_type, emit_cast, emit_operator, widened
 from polysched.ir.dtypes import boolean, i64
 from polysched.ir.expressions import Constant, Index, Parameter
-from polysched.vector import ir as vector
+from polysched.vector import values as vector
 
 Slots: TypeAlias = tuple[ir.Value, ...]
 """The stack slots of a register array, one for each vector; LLVM turns them into SSA values."""
@@ -99,6 +99,17 @@ class Evaluator:
                 inner = self.value(operand, lanes)
                 converted = emit_cast(self.builder, inner.ir, inner.dtype, dtype)
                 return Value(converted, dtype, inner.lanes)
+            case vector.Unpack(access=access, dtype=dtype):
+                return self.accesses.unpack(access, dtype, lanes)
+            case vector.First() | vector.Shuffle():
+                return self._shuffled(value, lanes)
+            case vector.Lane():
+                assert lanes is not None
+                return Value(lane_numbers(lanes.count), i64, lanes.count)
+        return self._scalar(value)
+
+    def _scalar(self, value: Constant | Index | Parameter | vector.Sum) -> Value:
+        match value:
             case Constant(value=number, type=constant_type):
                 dtype = constant_type or (boolean if isinstance(number, bool) else i64)
                 return Value(ir.Constant(element_type(dtype), number), dtype)
@@ -108,21 +119,17 @@ class Evaluator:
                 return Value(self.parameters[name], i64)
             case vector.Sum():
                 return Value(self._sum(value), i64)
-            case vector.Lane():
-                assert lanes is not None
-                return Value(lane_numbers(lanes.count), i64, lanes.count)
-            case vector.Unpack(access=access, dtype=dtype):
-                return self.accesses.unpack(access, dtype, lanes)
-            case vector.First(element=element):
-                assert lanes is not None
-                scalar = self.value(element, None)
-                undefined = free(vector_type(scalar.ir.type, lanes.count))
-                only = self.builder.insert_element(undefined, scalar.ir, ir.IntType(32)(0))
-                return Value(only, scalar.dtype, lanes.count)
-            case vector.Shuffle(first=first, second=second, lanes=numbers):
-                left, right = self.value(first, lanes), self.value(second, lanes)
-                moved = shuffled(self.builder, left.ir, right.ir, numbers)
-                return Value(moved, left.dtype, len(numbers))
+
+    def _shuffled(self, value: vector.First | vector.Shuffle, lanes: Mask | None) -> Value:
+        if isinstance(value, vector.First):
+            assert lanes is not None
+            scalar = self.value(value.element, None)
+            undefined = free(vector_type(scalar.ir.type, lanes.count))
+            only = self.builder.insert_element(undefined, scalar.ir, ir.IntType(32)(0))
+            return Value(only, scalar.dtype, lanes.count)
+        left, right = self.value(value.first, lanes), self.value(value.second, lanes)
+        moved = shuffled(self.builder, left.ir, right.ir, value.lanes)
+        return Value(moved, left.dtype, len(value.lanes))
 
     def _sum(self, value: vector.Sum) -> ir.Value:
         total: ir.Value | None = None

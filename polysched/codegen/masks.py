@@ -10,7 +10,7 @@ from llvmlite import ir
 
 from polysched.codegen.intrinsics import all_lanes, lane_numbers, mask_of, shuffled
 from polysched.codegen.values import INDEX, Value, splat, widened
-from polysched.vector import ir as vector
+from polysched.vector import values as vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +77,7 @@ def only_lanes(count: int, lanes: tuple[int, ...]) -> Mask:
     return Mask(count, mask_of(lane in lanes for lane in range(count)), lanes)
 
 
-def _range(
-    builder: ir.IRBuilder, count: int, active: vector.Range, value_of: ValueOf
-) -> ir.Value:
+def _range(builder: ir.IRBuilder, count: int, active: vector.Range, value_of: ValueOf) -> ir.Value:
     numbers = lane_numbers(count)
     low = INDEX(0) if active.lower is None else value_of(active.lower, None).ir
     lower = splat(builder, low, count)

@@ -15,7 +15,7 @@ from llvmlite import ir
 from polysched.codegen.pacing import Pace
 from polysched.codegen.values import INDEX
 from polysched.ir.kernel import Array
-from polysched.vector.ir import Address, Unit, Value
+from polysched.vector.values import Address, Unit, Value
 
 BYTE = ir.IntType(8)
 

@@ -11,7 +11,7 @@ from polysched.codegen.evaluation import Evaluator
 from polysched.codegen.functions import new_function
 from polysched.codegen.intrinsics import declared
 from polysched.codegen.memory import Storage
-from polysched.codegen.passes import run_vector_passes
+from polysched.codegen.passes import vector_program
 from polysched.codegen.placement import PAGE, Placement
 from polysched.codegen.regions import Regions, Team, private_bytes
 from polysched.codegen.streaming import emit_fence
@@ -54,18 +54,16 @@ def build_module(program: LoopProgram, machine: Machine) -> ir.Module:
             f"a kernel cannot be named '{program.name}': its code may call the C library's "
             "function of that name; choose another name"
         )
-    vector_program = run_vector_passes(program, machine)
+    vectors = vector_program(program, machine)
     module = ir.Module(name=program.name)
     module.triple = machine.triple
-    _emit_function(module, vector_program, machine)
+    _emit_function(module, vectors, machine)
     return module
 
 
 def _emit_function(module: ir.Module, program: VectorProgram, machine: Machine) -> None:
     frame, arguments = program.frame, program.frame.outside
-    regions = [
-        node.region for node in walk(program.body) if isinstance(node, Loop) and node.region
-    ]
+    regions = [node.region for node in walk(program.body) if isinstance(node, Loop) and node.region]
     is_threaded = bool(regions)
     types = [_POINTER] * (len(arguments) + is_threaded)
     types += [INDEX] * (len(program.parameters) + is_threaded)

@@ -1,24 +1,29 @@
-"""The list of passes between the loops and LLVM: each is a pure function, program to program.
+"""The passes between the loops and LLVM: each is a pure function from program to program.
 
-The interpreter runs the program after each pass, and ``polysched show --stage NAME`` prints it.
+Passes rewrite a loop program until ``vectorize`` makes a vector program of it. ``polysched show
+--stage NAME`` prints the program after a pass; the tests run an interpreter after each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from polysched.codegen.dot_products import form_dot_products
 from polysched.codegen.expand import unroll_loops
+from polysched.codegen.narrowing import narrow_extrema
 from polysched.codegen.registers import promote_registers
 from polysched.codegen.tiles import form_tiles
 from polysched.loops.nodes import LoopProgram
 from polysched.machine.description import Machine
 from polysched.vector.ir import VectorProgram
-from polysched.vector.vectorize import vectorize
-from polysched.vector.windows import form_windows
 from polysched.vector.neighbors import form_neighbors
 from polysched.vector.unmask import unmask_registers
+from polysched.vector.vectorize import vectorize
+from polysched.vector.windows import form_windows
+
+AnyProgram: TypeAlias = LoopProgram | VectorProgram
 
 
 @dataclass(frozen=True)
@@ -34,12 +39,19 @@ class Pass:
 
     name: str
     summary: str
-    run: Callable[[LoopProgram, Machine], LoopProgram]
+    run: Callable[[Any, Machine], AnyProgram]
 
 
-# Register promotion needs literal subscripts, so unrolling comes first. Dot products come before
-# tiles: a tile would transpose the operand that a dot product reads as it lies in memory.
+# Narrowing does not depend on the loops, so it comes first, before unrolling copies statements.
+# Register promotion needs literal subscripts, so unrolling precedes it. Dot products precede tiles:
+# a tile would transpose the operand that a dot product reads as it lies in memory. Masks of
+# registers depend on all accesses to a register, so `unmask` is the last pass.
 PASSES = (
+    Pass(
+        "narrow",
+        "compute minima and maxima of widened integers before they are widened",
+        lambda program, machine: narrow_extrema(program),
+    ),
     Pass(
         "unroll",
         "replace each unrolled loop by copies of its body",
@@ -60,11 +72,31 @@ PASSES = (
         "replace strided accesses by transpositions in registers",
         lambda program, machine: form_tiles(program, machine.vector_registers),
     ),
+    Pass(
+        "vectorize",
+        "replace vector loops by vector statements, with classified accesses and masks",
+        vectorize,
+    ),
+    Pass(
+        "windows",
+        "load and store elements at literal distances as whole vectors and shuffles",
+        lambda program, machine: form_windows(program),
+    ),
+    Pass(
+        "neighbors",
+        "make overlapping vectors of one load, single elements and shuffles",
+        lambda program, machine: form_neighbors(program, machine.enabled_features),
+    ),
+    Pass(
+        "unmask",
+        "write registers without masks if their inactive lanes are dead",
+        lambda program, machine: unmask_registers(program),
+    ),
 )
 """The passes in order."""
 
 
-def run_passes(program: LoopProgram, machine: Machine, *, last: str | None = None) -> LoopProgram:
+def run_passes(program: LoopProgram, machine: Machine, *, last: str | None = None) -> AnyProgram:
     """Apply the passes in order.
 
     Args:
@@ -75,15 +107,23 @@ def run_passes(program: LoopProgram, machine: Machine, *, last: str | None = Non
     Raises:
         LoweringError: a directive of the schedule cannot be applied.
     """
+    current: AnyProgram = program
     for one in PASSES:
-        program = one.run(program, machine)
+        current = one.run(current, machine)
         if one.name == last:
             break
-    return program
+    return current
 
 
-def run_vector_passes(program: LoopProgram, machine: Machine) -> VectorProgram:
-    made = vectorize(run_passes(program, machine), machine)
-    made = form_windows(made)
-    made = form_neighbors(made, machine.enabled_features)
-    return unmask_registers(made)
+def loops_after(program: LoopProgram, machine: Machine, last: str) -> LoopProgram:
+    """The loop program after a pass that precedes ``vectorize``. Raises as `run_passes`."""
+    loops = run_passes(program, machine, last=last)
+    assert isinstance(loops, LoopProgram), f"pass '{last}' makes no loop program"
+    return loops
+
+
+def vector_program(program: LoopProgram, machine: Machine) -> VectorProgram:
+    """The vector program after all passes. Raises as `run_passes`."""
+    vectors = run_passes(program, machine)
+    assert isinstance(vectors, VectorProgram)
+    return vectors

@@ -1,4 +1,4 @@
-"""The memory of arrays: arguments, register slots, the stack, or parts of an allocated workspace."""
+"""The memory of arrays: arguments, registers, the stack, or parts of an allocated workspace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from polysched.codegen.values import INDEX, element_type, stack_slot, vector_of
 from polysched.ir.expressions import Constant, Expression
 from polysched.ir.kernel import Array
 from polysched.vector.classify import CACHE_LINE, row_major
-from polysched.vector.ir import Frame, Sum, VectorProgram
+from polysched.vector.ir import Frame, VectorProgram
+from polysched.vector.values import Sum
 
 PAGE = 4096
 """Bytes to which each array of the workspace is aligned."""

@@ -159,9 +159,7 @@ class Regions:
         values.slots.drop_needless()
         return function
 
-    def _work(
-        self, name: str, body: ir.Function, node: Loop, types: list[ir.Type]
-    ) -> ir.Function:
+    def _work(self, name: str, body: ir.Function, node: Loop, types: list[ir.Type]) -> ir.Function:
         """The function that every thread runs: it takes the next chunk until there is none.
 
         The task begins with the number of the next chunk and that of the next thread.

@@ -14,7 +14,6 @@ from polysched.codegen.slots import (
     Slot,
     find_slots,
     slot_of,
-    surely_runs,
 )
 from polysched.errors import LoweringError
 from polysched.ir.expressions import Constant, Expression, Index, Load
@@ -34,6 +33,7 @@ from polysched.loops.nodes import (
     variable_interval,
 )
 from polysched.loops.nodes import walk as walk_nodes
+from polysched.vector.classify import surely_runs
 
 
 def promote_registers(program: LoopProgram, budget: int) -> LoopProgram:

@@ -8,14 +8,14 @@ from polysched.ir.functions import equal
 from polysched.ir.linear import LinearForm, linear_form
 from polysched.ir.operators import Operator
 from polysched.loops.nodes import For
+from polysched.vector.classify import literal_lanes
 
 
 def active_lanes(loop: For) -> list[tuple[int, Expression | None]]:
     """The lanes that may run, each with the condition that it does (None: it surely does)."""
-    lower, upper = linear_form(loop.lower, {}), linear_form(loop.upper, {})
-    if lower.is_constant and upper.is_constant:
-        lanes = range(lower.constant, min(upper.constant, loop.lanes), loop.step)
-        return [(lane, None) for lane in lanes]
+    literal = literal_lanes(loop, {})
+    if literal is not None:
+        return [(lane, None) for lane in literal]
     active: list[tuple[int, Expression | None]] = []
     for lane in range(loop.lanes):
         at = Constant(lane)

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from polysched.codegen.columns import Column, Strided
-from polysched.codegen.interleaving import Interleaving, is_cheapest
+from polysched.codegen.interleaving import is_cheapest
 from polysched.codegen.tile_masks import active_lanes, column_mask
 from polysched.codegen.transposition import LANE, interleaving, transposition
 from polysched.ir.expressions import Constant, Expression, Index, Load
@@ -25,6 +25,7 @@ from polysched.ir.traversal import transform
 from polysched.ir.tree import LoopKind, TransposeStrategy
 from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode
 from polysched.vector.classify import literal_strides
+from polysched.vector.ir import Interleaving
 
 
 class TileWriter:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from llvmlite import ir
 
-from polysched.codegen.interleaving import Interleaving, emit_interleaving, origin
+from polysched.codegen.interleaving import emit_interleaving, origin
 from polysched.codegen.intrinsics import element_bits, fenced, shuffled
 from polysched.codegen.shuffles import run_network, transpose_network
 from polysched.ir.dtypes import DType
@@ -21,7 +21,7 @@ from polysched.ir.expressions import Constant, Index, Load
 from polysched.ir.kernel import Access
 from polysched.ir.tree import LoopKind, TransposeStrategy
 from polysched.loops.nodes import Assign, Block, For
-from polysched.vector.ir import Transpose
+from polysched.vector.ir import Interleaving, Transpose
 
 INT32 = ir.IntType(32)
 LANE = "tile.lane"

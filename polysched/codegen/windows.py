@@ -17,7 +17,7 @@ from polysched.codegen.intrinsics import shuffled
 from polysched.codegen.masks import Mask, only_lanes
 from polysched.codegen.memory import BYTE
 from polysched.codegen.values import INDEX
-from polysched.vector.ir import Address
+from polysched.vector.values import Address
 
 
 class Vectors(Protocol):
@@ -68,10 +68,8 @@ def _within_one(
 ) -> ir.Value:
     """The lanes from one vector, which reads nothing behind the last element."""
     size, count = max(distances) + 1, len(distances)
-    if size & (size - 1) == 0:
-        lanes = Mask(size)
-    else:
-        lanes = only_lanes(count, tuple(range(size)))
+    is_power = size & (size - 1) == 0
+    lanes = Mask(size) if is_power else only_lanes(count, tuple(range(size)))
     loaded = memory.vector(address, 0, element, lanes)
     return shuffled(memory.builder, loaded, loaded, distances)
 

@@ -97,9 +97,7 @@ def lane_steps(subscripts: Sequence[Expression], lane: str | None) -> LaneSteps:
     """Split subscripts at the lane variable; without one there are no steps."""
     parts = [linear_form(subscript, {}).without(lane) for subscript in subscripts]
     first = tuple([form for form, _ in parts])
-    is_linear = lane is None or not any(
-        not form.is_affine and form.uses({lane}) for form in first
-    )
+    is_linear = lane is None or not any(not form.is_affine and form.uses({lane}) for form in first)
     return LaneSteps(first, tuple([step for _, step in parts]), is_linear)
 
 
@@ -174,9 +172,7 @@ class Offset:
         return min(common & -common, CACHE_LINE)
 
 
-def element_offset(
-    strides: Strides, subscripts: Sequence[Expression], lane: str | None
-) -> Offset:
+def element_offset(strides: Strides, subscripts: Sequence[Expression], lane: str | None) -> Offset:
     """The distance of the element that lane 0 accesses, and the distance between lanes."""
     literal, scaled = _distance(strides, subscripts, {})
     is_straight = True

@@ -1,8 +1,9 @@
 """Pass: make overlapping vectors of one load, single elements and shuffles.
 
 A load of a whole vector that crosses a cache line costs several times as much as a load within a
-line, and at least two of the vectors ``x[i - 1]``, ``x[i]`` and ``x[i + 1]`` of a stencil cross one.
-A statement that reads a vector and the vector one element further gets the second from the first::
+line, and of the vectors ``x[i - 1]``, ``x[i]`` and ``x[i + 1]`` of a stencil at least two cross
+one. A statement that reads a vector and the vector one element further gets the second from the
+first::
 
     x[i + 1..i + 9] = rotated(x[i..i + 8]) with x[i + 8] in its last lane
 
@@ -17,20 +18,9 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from polysched.ir.kernel import Array
-from polysched.vector.ir import (
-    Access,
-    Address,
-    All,
-    Assign,
-    First,
-    Load,
-    Shuffle,
-    Statement,
-    Uniform,
-    Value,
-    VectorProgram,
-)
+from polysched.vector.ir import Assign, Statement, VectorProgram
 from polysched.vector.rewrite import map_statements, map_value, target_access, walk_value
+from polysched.vector.values import Access, Address, All, First, Load, Shuffle, Uniform, Value
 
 REGISTER_BYTES = 64
 """Only vectors of whole cache lines are shuffled: shorter ones cross a line less often."""
@@ -151,7 +141,7 @@ def _runs(places: list[int]) -> list[list[int]]:
 
 def _shuffled(load: Load, steps: Steps, count: int) -> Value:
     """A vector from the one that lies a step further, and one element."""
-    access, address = load.access, load.access.address
+    address = load.access.address
     step = steps.get(_row(address), {}).get(address.constant)
     if step is None:
         return load

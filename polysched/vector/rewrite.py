@@ -7,26 +7,27 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from polysched.vector.ir import (
-    Access,
-    Apply,
     Assign,
     Branch,
-    Convert,
     DotProduct,
-    First,
-    Gather,
-    Keep,
-    Load,
     Loop,
     Node,
-    Predicate,
     Sequence,
-    Shuffle,
     Statement,
     Store,
     Stream,
-    Sum,
     Target,
+)
+from polysched.vector.values import (
+    Access,
+    Apply,
+    Convert,
+    First,
+    Gather,
+    Load,
+    Predicate,
+    Shuffle,
+    Sum,
     Unpack,
     Value,
 )

@@ -11,20 +11,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from polysched.vector.ir import (
-    All,
     Assign,
     Branch,
     DotProduct,
     Keep,
     Node,
-    Only,
-    Register,
     Statement,
     Transpose,
     VectorProgram,
     walk,
 )
 from polysched.vector.rewrite import map_statements, statement_values, walk_value
+from polysched.vector.values import All, Only, Register
 
 _Active = All | Only | None
 
@@ -38,10 +36,11 @@ def unmask_registers(program: VectorProgram) -> VectorProgram:
     dead = {name for name, kinds in found.items() if len(kinds) == 1 and None not in kinds}
 
     def rewritten(node: Statement) -> Statement:
-        if isinstance(node, Assign | DotProduct) and isinstance(node.target, Keep):
-            if node.target.masked and node.target.register.array in dead:
-                return replace(node, target=replace(node.target, masked=False))
-        return node
+        if not (isinstance(node, Assign | DotProduct) and isinstance(node.target, Keep)):
+            return node
+        if node.target.register.array not in dead:
+            return node
+        return replace(node, target=replace(node.target, masked=False))
 
     return replace(program, body=map_statements(program.body, rewritten)) if dead else program
 

@@ -5,7 +5,6 @@ This is the only step between the loops and LLVM that uses what is known of the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -30,10 +29,9 @@ from polysched.ir.packing import Rows
 from polysched.ir.traversal import transform
 from polysched.ir.tree import LoopKind
 from polysched.loops import nodes as loop
-from polysched.loops.parallel import parallel_loops, private_arrays, without_parallel_loops
-from polysched.loops.usage import accessed_arrays
 from polysched.machine.description import Machine
 from polysched.vector import ir
+from polysched.vector import values as vector
 from polysched.vector.classify import (
     CACHE_LINE,
     Offset,
@@ -45,26 +43,24 @@ from polysched.vector.classify import (
     literal_strides,
     surely_runs,
 )
+from polysched.vector.frames import kernel_frame, literal_elements, region_frame
 from polysched.vector.latency import Contraction, contraction
+from polysched.vector.nesting import require_shallow
+from polysched.vector.streams import LEAST_BYTES, require_streams
 
-LARGEST_ON_STACK = 16 * 1024
-"""Bytes of an array up to which it is placed on the stack."""
-
-LEAST_STREAMED = 16
-"""Bytes of the narrowest vector that is streamed."""
-
-_Lanes: TypeAlias = ir.Lanes | None
+_Lanes: TypeAlias = vector.Lanes | None
 
 
 def vectorize(program: loop.LoopProgram, machine: Machine) -> ir.VectorProgram:
     """Make vector statements of vector loops, with classified accesses and masks.
 
     Raises:
-        LoweringError: a vector loop holds more than one assignment, or all its lanes write the same
-            element.
+        LoweringError: a vector loop holds more than one assignment or writes one element in all
+            lanes, loops are nested too deep, or an array cannot be streamed.
     """
+    require_shallow(program)
     lowering = _Vectorizer(program, machine)
-    return ir.VectorProgram(
+    made = ir.VectorProgram(
         program.name,
         program.parameters,
         program.context,
@@ -73,6 +69,8 @@ def vectorize(program: loop.LoopProgram, machine: Machine) -> ir.VectorProgram:
         lowering.frame,
         lowering.node(program.body),
     )
+    require_streams(made)
+    return made
 
 
 class _Vectorizer:
@@ -98,9 +96,7 @@ class _Vectorizer:
             if name not in self.registers
         }
         self.layouts = {name: self._layout(self.arrays[name]) for name in self.strides}
-        self.frame = self._function_frame()
-
-    # -- functions -------------------------------------------------------------------------------
+        self.frame = kernel_frame(program, self.layouts)
 
     def _layout(self, array: Array) -> ir.Layout:
         strides = array.strides
@@ -108,46 +104,6 @@ class _Vectorizer:
             tuple(map(self.index, array.stored_shape)),
             None if strides is None else tuple(map(self.index, strides)),
         )
-
-    def _literal_size(self, name: str) -> int | None:
-        """The elements of an array if they are known and fit the stack."""
-        array, elements = self.arrays[name], 1
-        for length in self.layouts[name].extents:
-            if length.terms:
-                return None
-            elements *= max(length.constant, 0)
-        return elements if elements * array.dtype.bytes <= LARGEST_ON_STACK else None
-
-    def _function_frame(self) -> ir.Frame:
-        body = self.program.body
-        outside = [a.name for a in self.arrays.values() if a.role is not Role.TEMPORARY]
-        serial = accessed_arrays(without_parallel_loops(body))
-        accessed = serial
-        for region in parallel_loops(body):
-            private = {array.name for array in private_arrays(self.program, region)}
-            accessed |= accessed_arrays(region.body) - private
-        own = [
-            name
-            for name, array in self.arrays.items()
-            if array.role is Role.TEMPORARY and name not in self.registers and name in accessed
-        ]
-        return self._frame(outside, own, serial)
-
-    def _region_frame(self, node: loop.For) -> ir.Frame:
-        accessed = accessed_arrays(node.body)
-        private = [array.name for array in private_arrays(self.program, node)]
-        around = (*self.frame.outside, *self.frame.stack, *self.frame.heap)
-        outside = [name for name in around if name in accessed and name not in private]
-        own = [name for name in private if name not in self.registers]
-        return self._frame(outside, own, accessed)
-
-    def _frame(
-        self, outside: Sequence[str], own: Sequence[str], accessed: frozenset[str]
-    ) -> ir.Frame:
-        stack = tuple(name for name in own if self._literal_size(name) is not None)
-        heap = tuple(name for name in own if name not in stack)
-        registers = tuple(name for name in self.program.registers if name in accessed)
-        return ir.Frame(tuple(outside), stack, heap, registers)
 
     # -- control flow ----------------------------------------------------------------------------
 
@@ -176,7 +132,8 @@ class _Vectorizer:
         lower, upper = self.index(node.lower), self.index(node.upper)
         region = None
         if node.kind is LoopKind.PARALLEL and not self.in_region:
-            region = self.frame = self._region_frame(node)
+            region = region_frame(self.program, self.layouts, frame, node)
+            self.frame = region
             self.in_region = True
         reached = loop.variable_interval(node.lower, node.upper, known)
         self.known = {**known, node.variable: reached}
@@ -211,14 +168,14 @@ class _Vectorizer:
         active = self._active(node, condition)
         if active is None:
             return ir.Sequence(())
-        some = not isinstance(active, ir.Range | ir.Predicate)
+        some = not isinstance(active, vector.Range | vector.Predicate)
         some = some or (condition is None and surely_runs(node, self.known))
         self.lane = node.variable
-        made = self._assign(body, ir.Lanes(node.lanes, active, some))
+        made = self._assign(body, vector.Lanes(node.lanes, active, some))
         self.lane = None
         return made
 
-    def _active(self, node: loop.For, condition: Expression | None) -> ir.Active | None:
+    def _active(self, node: loop.For, condition: Expression | None) -> vector.Active | None:
         """The lanes that run; None if no lane runs."""
         literal = literal_lanes(node, self.known)
         lanes: tuple[int, ...] | None = None if literal is None else tuple(literal)
@@ -226,22 +183,22 @@ class _Vectorizer:
             lanes = lanes_where(condition, lanes, node.variable, self.known)
         if lanes is not None:
             if len(lanes) == node.lanes:
-                return ir.All()
-            return ir.Only(lanes) if lanes else None
-        within: ir.All | ir.Only | ir.Range
+                return vector.All()
+            return vector.Only(lanes) if lanes else None
+        within: vector.All | vector.Only | vector.Range
         if literal is None:
             lower, upper = self.index(node.lower), self.index(node.upper)
             is_first = not lower.terms and lower.constant <= 0
-            within = ir.Range(None if is_first else lower, upper, node.step)
+            within = vector.Range(None if is_first else lower, upper, node.step)
         else:
-            within = ir.All() if len(literal) == node.lanes else ir.Only(tuple(literal))
+            within = vector.All() if len(literal) == node.lanes else vector.Only(tuple(literal))
         if condition is None:
-            assert not isinstance(within, ir.All | ir.Only)
+            assert not isinstance(within, vector.All | vector.Only)
             return within
         self.lane = node.variable
-        holds = self.value(condition, ir.Lanes(node.lanes, ir.All()))
+        holds = self.value(condition, vector.Lanes(node.lanes, vector.All()))
         self.lane = None
-        return ir.Predicate(holds, within)
+        return vector.Predicate(holds, within)
 
     def _assign(self, node: loop.Assign, lanes: _Lanes) -> ir.Node:
         if isinstance(node, JoinedTerms):
@@ -256,16 +213,16 @@ class _Vectorizer:
         access = self._access(array.name, target.subscripts, lanes)
         if lanes is None:
             return ir.Store(access)
-        is_all = isinstance(lanes.active, ir.All)
-        if access.movement is ir.Uniform.BROADCAST and is_all:
+        is_all = isinstance(lanes.active, vector.All)
+        if access.movement is vector.Uniform.BROADCAST and is_all:
             raise LoweringError(
                 f"statement '{node.statement}': all lanes of vector loop '{self.lane}' write the "
                 f"one element {target}; vectorize another loop"
             )
-        if access.movement is ir.Uniform.BROADCAST:
+        if access.movement is vector.Uniform.BROADCAST:
             # In a legal schedule at most one lane is active.
             return ir.Store(self._gather(array.name, target.subscripts, lanes))
-        is_contiguous = access.movement is ir.Uniform.CONTIGUOUS and not array.is_packed
+        is_contiguous = access.movement is vector.Uniform.CONTIGUOUS and not array.is_packed
         if array.streamed and is_contiguous and is_all and can_stream(lanes.count, array):
             return ir.Stream(access)
         return ir.Store(access)
@@ -278,9 +235,9 @@ class _Vectorizer:
             array = self.arrays[load.array]
             offset = element_offset(self.strides[array.name], load.subscripts, self.lane)
             assert offset.lane in (0, terms)
-            uniform = ir.Uniform.CONTIGUOUS if offset.lane else ir.Uniform.BROADCAST
+            uniform = vector.Uniform.CONTIGUOUS if offset.lane else vector.Uniform.BROADCAST
             access = self._whole(array, offset, uniform, terms * lanes.count)
-            factors.append(ir.Load(access, array.dtype))
+            factors.append(vector.Load(access, array.dtype))
         sums = self.value(Load(target.array, target.subscripts, i32), lanes)
         return ir.DotProduct(
             node.statement, self._target(node, lanes), sums, tuple(factors), terms, lanes
@@ -288,21 +245,21 @@ class _Vectorizer:
 
     # -- values ----------------------------------------------------------------------------------
 
-    def index(self, expression: Expression) -> ir.Sum:
+    def index(self, expression: Expression) -> vector.Sum:
         """An integer expression over loop variables and parameters."""
         return self._sum(linear_form(expression, self.known))
 
-    def _sum(self, form: LinearForm) -> ir.Sum:
+    def _sum(self, form: LinearForm) -> vector.Sum:
         terms = [(self.value(atom, None), coefficient) for atom, coefficient in form.terms]
-        return ir.Sum(tuple(terms), form.constant)
+        return vector.Sum(tuple(terms), form.constant)
 
-    def value(self, expression: Expression, lanes: _Lanes) -> ir.Value:
+    def value(self, expression: Expression, lanes: _Lanes) -> vector.Value:
         """An expression in the lanes of a statement."""
         match expression:
             case Constant():
                 return expression
             case Index(name=name):
-                return ir.Lane() if lanes is not None and name == self.lane else expression
+                return vector.Lane() if lanes is not None and name == self.lane else expression
             case Parameter():
                 return expression
             case Load(array=array) if array in self.registers:
@@ -311,40 +268,41 @@ class _Vectorizer:
                 dtype = self.arrays[array].dtype
                 access = self._access(array, subscripts, lanes)
                 if not self.arrays[array].is_packed:
-                    return ir.Load(access, dtype)
-                return ir.Convert(ir.Unpack(access, _lane_type(dtype.container.bits)), dtype)
+                    return vector.Load(access, dtype)
+                return vector.Convert(
+                    vector.Unpack(access, _lane_type(dtype.container.bits)), dtype
+                )
             case Cast(operand=operand, type=dtype):
-                return ir.Convert(self._converted(operand, dtype, lanes), dtype)
+                return vector.Convert(self._converted(operand, dtype, lanes), dtype)
             case Operation(operator=operator, operands=operands):
                 values = tuple([self.value(operand, lanes) for operand in operands])
                 contract = self.fp_contract.joins(expression)
-                return ir.Apply(operator, values, expression.dtype, contract)
+                return vector.Apply(operator, values, expression.dtype, contract)
         raise LoweringError(f"expression {expression} has no machine code")
 
-    def _converted(self, operand: Expression, target: DType, lanes: _Lanes) -> ir.Value:
+    def _converted(self, operand: Expression, target: DType, lanes: _Lanes) -> vector.Value:
         """The operand of a conversion; packed elements are unpacked to the bits of the result."""
-        if isinstance(operand, Load) and operand.array not in self.registers:
-            if self.arrays[operand.array].is_packed:
-                wanted = min(target.container.bits, 32) if target != boolean else 8
-                bits = max(operand.type.container.bits, wanted)
-                access = self._access(operand.array, operand.subscripts, lanes)
-                return ir.Unpack(access, _lane_type(bits))
-        return self.value(operand, lanes)
+        if not isinstance(operand, Load) or not self.arrays[operand.array].is_packed:
+            return self.value(operand, lanes)
+        wanted = min(target.container.bits, 32) if target != boolean else 8
+        bits = max(operand.type.container.bits, wanted)
+        access = self._access(operand.array, operand.subscripts, lanes)
+        return vector.Unpack(access, _lane_type(bits))
 
     def _register(
         self, name: str, subscripts: tuple[Expression, ...], dtype: DType
-    ) -> ir.Register:
+    ) -> vector.Register:
         shape, number = self.arrays[name].shape, 0
         if len(shape) == 2:
             assert isinstance(subscripts[0], Constant)
             number = int(subscripts[0].value)
-        return ir.Register(name, number, dtype, bool(shape))
+        return vector.Register(name, number, dtype, bool(shape))
 
     # -- accesses --------------------------------------------------------------------------------
 
     def _access(
         self, name: str, subscripts: tuple[Expression, ...], lanes: _Lanes
-    ) -> ir.Access:
+    ) -> vector.Access:
         """The access of a statement to an array in memory."""
         array, lane = self.arrays[name], None if lanes is None else self.lane
         offset = element_offset(self.strides[name], subscripts, lane)
@@ -352,18 +310,18 @@ class _Vectorizer:
             return self._packed(array, offset, subscripts, lanes)
         size = array.dtype.bytes
         if lanes is None or lane is None or offset.lane == 0:
-            return ir.Access(self._address(name, offset), ir.Uniform.BROADCAST, size)
+            return vector.Access(self._address(name, offset), vector.Uniform.BROADCAST, size)
         if offset.lane == 1:
-            return self._whole(array, offset, ir.Uniform.CONTIGUOUS, lanes.count)
+            return self._whole(array, offset, vector.Uniform.CONTIGUOUS, lanes.count)
         if offset.lane == -1:
             last = offset.literal.plus(LinearForm((), 1 - lanes.count))
             reversed_ = replace(offset, literal=last)
-            return self._whole(array, reversed_, ir.Uniform.REVERSED, lanes.count)
+            return self._whole(array, reversed_, vector.Uniform.REVERSED, lanes.count)
         found = lane_distances(self.strides[name], subscripts, lane, lanes.count)
         if found is None:
             return self._gather(name, subscripts, lanes)
         least, distances = found
-        return ir.Access(self._address(name, least), ir.Offsets(distances), size)
+        return vector.Access(self._address(name, least), vector.Offsets(distances), size)
 
     def _packed(
         self,
@@ -371,18 +329,18 @@ class _Vectorizer:
         offset: Offset,
         subscripts: tuple[Expression, ...],
         lanes: _Lanes,
-    ) -> ir.Access:
+    ) -> vector.Access:
         """The access of a statement to a packed array."""
         address, bits = self._packed_address(array, offset), array.dtype.bits
         if lanes is None or offset.lane == 0:
-            return ir.Access(address, ir.Uniform.BROADCAST, 1)
-        if offset.lane == bits and address.unit is ir.Unit.BYTE and address.phase % bits == 0:
-            return ir.Access(address, ir.Uniform.CONTIGUOUS, 1)
+            return vector.Access(address, vector.Uniform.BROADCAST, 1)
+        if offset.lane == bits and address.unit is vector.Unit.BYTE and address.phase % bits == 0:
+            return vector.Access(address, vector.Uniform.CONTIGUOUS, 1)
         return self._gather(array.name, subscripts, lanes)
 
     def _whole(
-        self, array: Array, offset: Offset, movement: ir.Movement, elements: int
-    ) -> ir.Access:
+        self, array: Array, offset: Offset, movement: vector.Movement, elements: int
+    ) -> vector.Access:
         """An access to consecutive elements."""
         base = CACHE_LINE if array.role is Role.TEMPORARY else array.dtype.bytes
         alignment = offset.alignment(base, array.dtype.bytes)
@@ -390,34 +348,36 @@ class _Vectorizer:
             array.name in self.frame.stack
             and not offset.scaled
             and offset.literal.is_constant
-            and 0 <= offset.literal.constant <= (self._literal_size(array.name) or 0) - elements
+            and 0
+            <= offset.literal.constant
+            <= (literal_elements(array, self.layouts[array.name]) or 0) - elements
         )
-        return ir.Access(self._address(array.name, offset), movement, alignment, is_private)
+        return vector.Access(self._address(array.name, offset), movement, alignment, is_private)
 
     def _gather(
         self, name: str, subscripts: tuple[Expression, ...], lanes: _Lanes
-    ) -> ir.Access:
+    ) -> vector.Access:
         places = tuple([self.value(subscript, lanes) for subscript in subscripts])
-        start = ir.Address(name, (), 0)
-        return ir.Access(start, ir.Gather(places), self.arrays[name].dtype.bytes)
+        start = vector.Address(name, (), 0)
+        return vector.Access(start, vector.Gather(places), self.arrays[name].dtype.bytes)
 
-    def _packed_address(self, array: Array, offset: Offset) -> ir.Address:
+    def _packed_address(self, array: Array, offset: Offset) -> vector.Address:
         """An address in bytes if it always begins at the same bit of its byte, else in bits."""
         address = self._address(array.name, offset)
         in_bytes = not any(coefficient % 8 for _, coefficient in address.terms)
         if not in_bytes or (offset.scaled and array.rows is not Rows.PADDED):
-            return replace(address, unit=ir.Unit.BIT)
+            return replace(address, unit=vector.Unit.BIT)
         terms = tuple([(value, coefficient // 8) for value, coefficient in address.terms])
         whole, phase = divmod(address.constant, 8)
-        return replace(address, terms=terms, constant=whole, unit=ir.Unit.BYTE, phase=phase)
+        return replace(address, terms=terms, constant=whole, unit=vector.Unit.BYTE, phase=phase)
 
-    def _address(self, name: str, offset: Offset) -> ir.Address:
+    def _address(self, name: str, offset: Offset) -> vector.Address:
         terms = tuple([(self._atom(atom), factor) for atom, factor in offset.literal.terms])
         scaled = tuple([(dimension, self._sum(form)) for dimension, form in offset.scaled])
         depends = offset.is_data_dependent
-        return ir.Address(name, terms, offset.literal.constant, scaled, depends)
+        return vector.Address(name, terms, offset.literal.constant, scaled, depends)
 
-    def _atom(self, atom: Expression) -> ir.Value:
+    def _atom(self, atom: Expression) -> vector.Value:
         """A term of an address, simplified."""
         form = self.index(atom)
         is_atom = form.constant == 0 and [factor for _, factor in form.terms] == [1]
@@ -427,7 +387,7 @@ class _Vectorizer:
 def can_stream(lanes: int, array: Array) -> bool:
     """Whether a vector of elements of an array is one that a streaming store writes."""
     size = lanes * array.dtype.bytes
-    return size >= LEAST_STREAMED and not size & (size - 1)
+    return size >= LEAST_BYTES and not size & (size - 1)
 
 
 def _sequence(nodes: list[ir.Node]) -> ir.Node:

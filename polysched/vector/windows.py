@@ -10,19 +10,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polysched.vector.ir import (
-    Access,
-    All,
-    Assign,
-    Load,
-    Offsets,
-    Statement,
-    Store,
-    Value,
-    VectorProgram,
-    Window,
-)
+from polysched.vector.ir import Assign, Statement, Store, VectorProgram
 from polysched.vector.rewrite import map_assigned, map_statements
+from polysched.vector.values import Access, All, Load, Offsets, Value, Window
 
 MOST = 4
 """Vectors of a window; more than four loads and three shuffles are no faster than a gather."""

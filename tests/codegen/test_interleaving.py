@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from llvmlite import ir
 
-from polysched.codegen.interleaving import Interleaving, emit_interleaving, is_cheapest, origin
+from polysched.codegen.interleaving import emit_interleaving, is_cheapest, origin
 from polysched.machine.detect import detect_host
 from polysched.runtime.jit import Entry, compile_once
 from polysched.runtime.pipeline import CompileOptions

@@ -18,7 +18,7 @@ from polysched.codegen.subbyte.costs import cheapest
 from polysched.codegen.subbyte.single import SingleAccesses
 from polysched.codegen.subbyte.transfer import load_bytes, masked_load, masked_store, store_bytes
 from polysched.codegen.values import INDEX
-from polysched.vector.ir import Access, Gather, Uniform
+from polysched.vector.values import Access, Gather, Uniform
 
 _WHOLE = 0xFF
 """All bits of a byte."""
@@ -67,9 +67,7 @@ class PackedAccesses:
         unpacked = self._converted(Direction.UNPACK, packed, conversion)
         return _without(self.builder, unpacked, skipped), lanes.count
 
-    def store(
-        self, storage: Storage, access: Access, value: ir.Value, lanes: Mask | None
-    ) -> None:
+    def store(self, storage: Storage, access: Access, value: ir.Value, lanes: Mask | None) -> None:
         """Write one element for each lane; ``value`` has the element's own LLVM type."""
         builder, dtype, address = self.builder, storage.array.dtype, access.address
         if lanes is None:
@@ -112,7 +110,12 @@ class PackedAccesses:
         builder.store(value, address).align = 1
 
     def _merge(
-        self, packed: ir.Value, active: ir.Value, conversion: Conversion, pointer: ir.Value, alignment: int
+        self,
+        packed: ir.Value,
+        active: ir.Value,
+        conversion: Conversion,
+        pointer: ir.Value,
+        alignment: int,
     ) -> None:
         """Write the bits of the active elements and leave the others as they are."""
         builder = self.builder
@@ -126,7 +129,9 @@ class PackedAccesses:
         merged = builder.or_(kept, builder.and_(packed, chosen))
         masked_store(builder, merged, pointer, mask, alignment)
 
-    def _converted(self, direction: Direction, vector: ir.Value, conversion: Conversion) -> ir.Value:
+    def _converted(
+        self, direction: Direction, vector: ir.Value, conversion: Conversion
+    ) -> ir.Value:
         _, strategy = cheapest(direction, conversion, self.features)
         return strategy.rewrite(self.builder, vector, conversion)
 

@@ -15,7 +15,7 @@ from polysched.codegen.memory import Addresses, Storage
 from polysched.codegen.subbyte.conversion import BYTE
 from polysched.codegen.subbyte.layout import most_bytes
 from polysched.codegen.values import INDEX, vector_of
-from polysched.vector.ir import Address, Sum, Unit
+from polysched.vector.values import Address, Sum, Unit
 
 _INT32 = ir.IntType(32)
 
