@@ -1,4 +1,4 @@
-"""The arrays of each function: which are arguments, on its stack, in allocated memory, registers."""
+"""The arrays of each function: arguments, arrays on the stack, in allocated memory, registers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of the vector IR: accesses, lanes and computation. :mod:`polysched.vector.ir` has the grammar."""
+"""Values of the vector IR (:mod:`polysched.vector.ir`): accesses, lanes, computation."""
 
 from __future__ import annotations
 
