@@ -44,11 +44,18 @@ def surely_runs(loop: For, known: Intervals) -> bool:
 
 def literal_lanes(loop: For, known: Intervals) -> range | None:
     """The lanes of a vector loop, conditions aside; None if they are not literal."""
-    lower, upper = (linear_form(end, known) for end in (loop.lower, loop.upper))
-    if not (lower.is_constant and upper.is_constant):
+    lower, upper = (_literal(end, known) for end in (loop.lower, loop.upper))
+    if lower is None or upper is None:
         return None
-    skipped = max(0, -(lower.constant // loop.step)) * loop.step
-    return range(lower.constant + skipped, min(upper.constant, loop.lanes), loop.step)
+    skipped = max(0, -(lower // loop.step)) * loop.step
+    return range(lower + skipped, min(upper, loop.lanes), loop.step)
+
+
+def _literal(end: Expression, known: Intervals) -> int | None:
+    if isinstance(end, Constant):
+        return int(end.value)
+    form = linear_form(end, known)
+    return form.constant if form.is_constant else None
 
 
 def lanes_where(
@@ -75,12 +82,19 @@ class LaneSteps:
     Attributes:
         first: the subscripts without the lane variable.
         steps: from one lane to the next, in each dimension.
-        is_linear: whether the lane variable occurs nowhere else, as in ``x[lane // 2]``.
+        lane: the lane variable, if any.
     """
 
     first: tuple[LinearForm, ...]
     steps: tuple[int, ...]
-    is_linear: bool
+    lane: str | None
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether no subscript is another function of the lane, such as ``lane // 2``."""
+        return self.lane is None or not any(
+            not form.is_affine and form.uses({self.lane}) for form in self.first
+        )
 
     @property
     def is_broadcast(self) -> bool:
@@ -96,9 +110,7 @@ class LaneSteps:
 def lane_steps(subscripts: Sequence[Expression], lane: str | None) -> LaneSteps:
     """Split subscripts at the lane variable; without one there are no steps."""
     parts = [linear_form(subscript, {}).without(lane) for subscript in subscripts]
-    first = tuple([form for form, _ in parts])
-    is_linear = lane is None or not any(not form.is_affine and form.uses({lane}) for form in first)
-    return LaneSteps(first, tuple([step for _, step in parts]), is_linear)
+    return LaneSteps(tuple([form for form, _ in parts]), tuple([step for _, step in parts]), lane)
 
 
 # -- the distance of an access in memory -------------------------------------------------------
@@ -156,7 +168,10 @@ class Offset:
     def is_data_dependent(self) -> bool:
         """Whether a subscript reads an array element."""
         forms = (self.literal, *(form for _, form in self.scaled))
-        return is_data_dependent([atom for form in forms for atom, _ in form.terms])
+        return any(
+            not form.is_affine and is_data_dependent([atom for atom, _ in form.terms])
+            for form in forms
+        )
 
     def alignment(self, base: int, size: int) -> int:
         """The largest known power of two, up to a cache line, that divides the address in bytes.

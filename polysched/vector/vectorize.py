@@ -24,7 +24,7 @@ from polysched.ir.expressions import (
 )
 from polysched.ir.kernel import Access as ElementAccess
 from polysched.ir.kernel import Array, Role
-from polysched.ir.linear import Intervals, LinearForm, linear_form
+from polysched.ir.linear import UNBOUNDED, Intervals, LinearForm, linear_form
 from polysched.ir.packing import Rows
 from polysched.ir.traversal import transform
 from polysched.ir.tree import LoopKind
@@ -161,19 +161,26 @@ class _Vectorizer:
     def _vector(self, node: loop.For) -> ir.Node:
         """One assignment in all lanes."""
         condition, body = _mask_condition(node)
-        if condition is None and self.registers.isdisjoint(body.arrays):
-            length = extent(node, self.known)
-            if length.is_constant and length.constant == 1 and node.lanes > 1:
-                return self._assign(_at(body, node.variable, node.lower), None)
         active = self._active(node, condition)
         if active is None:
             return ir.Sequence(())
+        only = None if condition is not None else self._single_lane(node, active)
+        if only is not None and self.registers.isdisjoint(body.arrays):
+            return self._assign(_at(body, node.variable, only), None)
         some = not isinstance(active, vector.Range | vector.Predicate)
         some = some or (condition is None and surely_runs(node, self.known))
         self.lane = node.variable
         made = self._assign(body, vector.Lanes(node.lanes, active, some))
         self.lane = None
         return made
+
+    def _single_lane(self, node: loop.For, active: vector.Active) -> Expression | None:
+        """The only lane that runs; None if several lanes run, or perhaps none."""
+        if isinstance(active, vector.Range):
+            length = extent(node, self.known)
+            return node.lower if length.is_constant and length.constant == 1 else None
+        is_one = isinstance(active, vector.Only) and len(active.lanes) == 1
+        return Constant(active.lanes[0]) if is_one else None
 
     def _active(self, node: loop.For, condition: Expression | None) -> vector.Active | None:
         """The lanes that run; None if no lane runs."""
@@ -379,6 +386,10 @@ class _Vectorizer:
 
     def _atom(self, atom: Expression) -> vector.Value:
         """A term of an address, simplified."""
+        if isinstance(atom, Index | Parameter):
+            low, high = self.known.get(atom.name, UNBOUNDED)
+            if low is None or low != high:
+                return atom
         form = self.index(atom)
         is_atom = form.constant == 0 and [factor for _, factor in form.terms] == [1]
         return form.terms[0][0] if is_atom else form
