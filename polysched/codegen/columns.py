@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 from polysched.codegen.dot_products import DotProduct
-from polysched.ir.data_dependent import is_data_dependent
 from polysched.ir.expressions import Expression, Load
 from polysched.ir.kernel import Access, Array
 from polysched.ir.linear import LinearForm
@@ -110,7 +109,7 @@ class Column:
     def strided(self, access: Access | Load) -> Strided | None:
         """An access whose lanes lie rows apart; None if they are one element or neighbors."""
         place = lane_steps(access.subscripts, self.loop.variable)
-        if not place.is_linear or place.is_broadcast or is_data_dependent(access.subscripts):
+        if place.is_broadcast or not place.is_linear or place.is_data_dependent:
             return None
         along = self.arrays[access.array].lane_dimension
         if place.are_along(along) or place.are_along(along, step=-1):

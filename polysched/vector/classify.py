@@ -8,7 +8,7 @@ memory, all of them for the lanes of a vector loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 from typing import TypeVar
 
@@ -72,6 +72,12 @@ def lanes_where(
     return tuple(holding)
 
 
+def _reads(forms: Iterable[LinearForm]) -> bool:
+    return any(
+        not form.is_affine and is_data_dependent([atom for atom, _ in form.terms]) for form in forms
+    )
+
+
 # -- the steps of an access in each dimension --------------------------------------------------
 
 
@@ -95,6 +101,11 @@ class LaneSteps:
         return self.lane is None or not any(
             not form.is_affine and form.uses({self.lane}) for form in self.first
         )
+
+    @property
+    def is_data_dependent(self) -> bool:
+        """Whether a subscript reads an array element."""
+        return _reads(self.first)
 
     @property
     def is_broadcast(self) -> bool:
@@ -167,11 +178,7 @@ class Offset:
     @property
     def is_data_dependent(self) -> bool:
         """Whether a subscript reads an array element."""
-        forms = (self.literal, *(form for _, form in self.scaled))
-        return any(
-            not form.is_affine and is_data_dependent([atom for atom, _ in form.terms])
-            for form in forms
-        )
+        return _reads([self.literal, *[form for _, form in self.scaled]])
 
     def alignment(self, base: int, size: int) -> int:
         """The largest known power of two, up to a cache line, that divides the address in bytes.
@@ -201,23 +208,34 @@ def element_offset(strides: Strides, subscripts: Sequence[Expression], lane: str
 
 
 def lane_distances(
-    strides: Strides, subscripts: Sequence[Expression], lane: str, count: int
+    strides: Strides, subscripts: Sequence[Expression], offset: Offset, lane: str, count: int
 ) -> tuple[Offset, tuple[int, ...]] | None:
     """The offset of the least element that lanes access, and the distance of each lane from it.
+
+    Args:
+        strides: of the array.
+        subscripts: of the access.
+        offset: the `element_offset` of the access.
+        lane: the lane variable.
+        count: the number of lanes.
 
     Returns:
         None if the distances are not literal or depend on data.
     """
-    forms = [_distance(strides, subscripts, {lane: (at, at)}) for at in range(count)]
-    first, scaled = forms[0]
-    for form, others in forms:
-        if dict(form.terms) != dict(first.terms) or others != scaled:
-            return None
-    least = min(form.constant for form, _ in forms)
-    offset = Offset(LinearForm(first.terms, least), scaled, None)
     if offset.is_data_dependent:
         return None
-    return offset, tuple([form.constant - least for form, _ in forms])
+    if offset.lane is not None:
+        first = min(0, offset.lane * (count - 1))
+        least_offset = replace(offset, literal=offset.literal.plus(LinearForm((), first)))
+        return least_offset, tuple([offset.lane * at - first for at in range(count)])
+    forms = [_distance(strides, subscripts, {lane: (at, at)}) for at in range(count)]
+    start, scaled = forms[0]
+    for form, others in forms:
+        if dict(form.terms) != dict(start.terms) or others != scaled:
+            return None
+    least = min(form.constant for form, _ in forms)
+    distances = tuple([form.constant - least for form, _ in forms])
+    return Offset(LinearForm(start.terms, least), scaled, None), distances
 
 
 def _distance(
@@ -229,6 +247,8 @@ def _distance(
         form = linear_form(subscript, known)
         if stride is None:
             scaled.append((dimension, form))
+        elif stride == 1 and not literal.terms and not literal.constant:
+            literal = form
         else:
             literal = literal.plus(form, stride)
     return literal, tuple(scaled)

@@ -8,11 +8,11 @@
     input x: f32[n]
     output y: f32[n]
 
-    for io in 0..(n//16):
-      vector 16: contiguous(y[16*io]) = 2*contiguous(x[16*io])
-    vector 16 lanes 0..(n - 16*(n//16)): contiguous(y[16*(n//16)]) = 2*contiguous(x[16*(n//16)])
+    for i in 0..(n//16):
+      vector 16: contiguous(y[16*i]) = 2*contiguous(x[16*i])
+    vector 16 lanes 0..(n - 16*(n//16)) if any: contiguous(y[16*(n//16)]) = ...
 
-Addresses are linear: ``x[16*io]`` is the element with this distance from the first one. A line
+Addresses are linear: ``x[16*i]`` is the element with this distance from the first one. A line
 without ``vector`` is a scalar statement. ``if any`` marks vectors of which perhaps no lane runs.
 """
 
@@ -152,7 +152,7 @@ def _active(active: Active) -> str:
 
 def _numbers(lanes: tuple[int, ...]) -> str:
     """Literal lanes: a range if they are consecutive."""
-    if lanes == tuple(range(lanes[0], lanes[-1] + 1)):
+    if lanes and lanes == tuple(range(lanes[0], lanes[-1] + 1)):
         return f"{lanes[0]}..{lanes[-1] + 1}"
     return f"{{{', '.join(map(str, lanes))}}}"
 

@@ -29,11 +29,15 @@ _Active = All | Only | None
 
 def unmask_registers(program: VectorProgram) -> VectorProgram:
     """Drop the masks of registers whose accesses all run the same literal lanes."""
-    found: dict[str, set[_Active]] = {}
-    for node in walk(program.body):
+    nodes = list(walk(program.body))
+    found: dict[str, set[_Active]] = {name: set() for node in nodes for name in _masked(node)}
+    if not found:
+        return program
+    for node in nodes:
         for name, active in _accesses(node):
-            found.setdefault(name, set()).add(active)
-    dead = {name for name, kinds in found.items() if len(kinds) == 1 and None not in kinds}
+            if name in found:
+                found[name].add(active)
+    dead = {name for name, kinds in found.items() if len(kinds) == 1}
 
     def rewritten(node: Statement) -> Statement:
         if not (isinstance(node, Assign | DotProduct) and isinstance(node.target, Keep)):
@@ -42,7 +46,15 @@ def unmask_registers(program: VectorProgram) -> VectorProgram:
             return node
         return replace(node, target=replace(node.target, masked=False))
 
-    return replace(program, body=map_statements(program.body, rewritten)) if dead else program
+    return replace(program, body=map_statements(program.body, rewritten))
+
+
+def _masked(node: Node) -> Iterator[str]:
+    """The register array that a statement writes in some literal lanes."""
+    if not (isinstance(node, Assign | DotProduct) and isinstance(node.target, Keep)):
+        return
+    if node.lanes is not None and isinstance(node.lanes.active, Only):
+        yield node.target.register.array
 
 
 def _accesses(node: Node) -> Iterator[tuple[str, _Active]]:

@@ -324,7 +324,7 @@ class _Vectorizer:
             last = offset.literal.plus(LinearForm((), 1 - lanes.count))
             reversed_ = replace(offset, literal=last)
             return self._whole(array, reversed_, vector.Uniform.REVERSED, lanes.count)
-        found = lane_distances(self.strides[name], subscripts, lane, lanes.count)
+        found = lane_distances(self.strides[name], subscripts, offset, lane, lanes.count)
         if found is None:
             return self._gather(name, subscripts, lanes)
         least, distances = found

@@ -74,6 +74,8 @@ class _Verifier:
     def target(self, node: ir.Assign | ir.DotProduct, names: frozenset[str]) -> None:
         """The target of a statement."""
         lanes, access = node.lanes, target_access(node.target)
+        if isinstance(node.target, ir.Keep):
+            self.value(node.target.register, lanes, names)
         if access is None:
             return
         self.access(access, lanes, names)

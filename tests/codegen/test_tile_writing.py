@@ -1,7 +1,6 @@
 """The loops that a tile is written down as."""
 
 from polysched.codegen.columns import Column
-from polysched.codegen.interleaving import Interleaving
 from polysched.codegen.tile_writing import TileWriter
 from polysched.codegen.transposition import Transposition
 from polysched.ir.dtypes import f32
@@ -9,6 +8,7 @@ from polysched.ir.expressions import Constant, Index, Load
 from polysched.ir.kernel import Access, Array, Role
 from polysched.ir.tree import LoopKind, TransposeStrategy
 from polysched.loops.nodes import Allocate, Assign, For, walk
+from polysched.vector.ir import Interleaving
 
 LANES = 8
 LANE = Index("lane")
