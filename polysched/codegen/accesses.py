@@ -217,7 +217,7 @@ class Accesses:
         size = storage.array.dtype.bytes
         match access.movement:
             case Offsets(distances=distances):
-                base = self._address(access.address)
+                base = self.addresses.address(storage, access.address, is_accessed=False)
                 distance = integers(64, tuple([size * one for one in distances]))
             case Gather(subscripts=subscripts):
                 base = storage.base

@@ -56,13 +56,21 @@ class Addresses:
         """Close the innermost scope."""
         self.scopes.pop()
 
-    def address(self, storage: Storage, address: Address, displacement: int = 0) -> ir.Value:
+    def address(
+        self,
+        storage: Storage,
+        address: Address,
+        displacement: int = 0,
+        *,
+        is_accessed: bool = True,
+    ) -> ir.Value:
         """The pointer to an element, or to the first byte of a packed element.
 
         Args:
             storage: of the array.
             address: the element, not in bits.
             displacement: further elements or bytes.
+            is_accessed: whether the next instruction accesses memory there.
         """
         size = storage.array.dtype.bytes if address.unit is Unit.ELEMENT else 1
         key = (address.array, address.terms, address.scaled)
@@ -72,7 +80,8 @@ class Addresses:
             if not address.is_data_dependent:  # the element that it reads may be written meanwhile
                 self.scopes[-1][key] = pointer
         distance = (address.constant + displacement) * size
-        self.pace.touch(pointer, distance)
+        if is_accessed:
+            self.pace.touch(pointer, distance)
         return self._moved(pointer, INDEX(distance)) if distance else pointer
 
     def _variable_part(self, storage: Storage, address: Address, size: int) -> ir.Value:
