@@ -96,9 +96,9 @@ class _Machine:
                 shape = concrete_shape(arrays[name].stored_shape, self.parameters)
                 self.memory[name] = self._linear(name, undefined(shape, arrays[name].dtype))
             for name in frame.registers:
-                *vectors, lanes = (1, 1, *concrete_shape(arrays[name].shape, {}))
+                vectors, lanes = (1, 1, *concrete_shape(arrays[name].shape, {}))[-2:]
                 unknown = _undefined(arrays[name])
-                self.registers[name] = [[unknown] * lanes for _ in range(vectors[-1])]
+                self.registers[name] = [[unknown] * lanes for _ in range(vectors)]
 
         return run
 
@@ -144,8 +144,11 @@ class _Machine:
         self.count = 1 if lanes is None else lanes.count
         active = self._active(lanes)
         write = self._target(node.target)
-        is_assign = isinstance(node, ir.Assign)
-        value = self.value(node.value) if is_assign else self._dot_product(node)
+        match node:
+            case ir.Assign():
+                value = self.value(node.value)
+            case ir.DotProduct():
+                value = self._dot_product(node)
 
         def run(variables: Variables) -> None:
             running = active(variables)
@@ -340,7 +343,7 @@ class _Machine:
                 raise KernelError(f"{address} is not aligned to {access.alignment} bytes")
             if access.is_private and not 0 <= result <= len(memory.elements) - count:
                 raise KernelError(f"{address} and its lanes are not inside the array")
-            return result
+            return int(result)
 
         return distance
 

@@ -132,6 +132,7 @@ class Lowering:
         return Unpack(access, _lane_type(bits))
 
     def register(self, name: str, subscripts: tuple[Expression, ...], dtype: DType) -> Register:
+        """The vector of a register array."""
         shape, number = self.arrays[name].shape, 0
         if len(shape) == 2:
             assert isinstance(subscripts[0], Constant)

@@ -143,8 +143,9 @@ class _Vectorizer:
         if isinstance(active, vector.Range):
             length = extent(node, self.scope.known)
             return node.lower if length.is_constant and length.constant == 1 else None
-        is_one = isinstance(active, vector.Only) and len(active.lanes) == 1
-        return Constant(active.lanes[0]) if is_one else None
+        if isinstance(active, vector.Only) and len(active.lanes) == 1:
+            return Constant(active.lanes[0])
+        return None
 
     def _active(self, node: loop.For, condition: Expression | None) -> vector.Active | None:
         """The lanes that run; None if no lane runs."""
