@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from polysched.frontends.einsum.call import einsum
     from polysched.frontends.python.decorator import kernel
     from polysched.frontends.python.labels import statement
+    from polysched.instructions.declaration import Instruction
     from polysched.legality.check import check
     from polysched.legality.loop_properties import explain_loops
     from polysched.legality.repairs import repairs
@@ -81,6 +82,7 @@ _LAZY = MappingProxyType(
     {
         "CompiledKernel": "polysched.runtime.kernel",
         "Computed": "polysched.library.matmul.computed",
+        "Instruction": "polysched.instructions.declaration",
         "Input": "polysched.library.matmul.computed",
         "Schedule": "polysched.user",
         "check": "polysched.legality.check",
@@ -125,6 +127,7 @@ __all__ = [
     "Computed",
     "DType",
     "Input",
+    "Instruction",
     "Kernel",
     "KernelBuilder",
     "KernelError",

@@ -56,6 +56,10 @@ class StepError(ScheduleError):
         self.reference = reference
 
 
+class InstructionError(PolyschedError):
+    """The declaration of a machine instruction is malformed."""
+
+
 class LoweringError(PolyschedError):
     """The code generator cannot lower a scheduled program to loops or machine code."""
 

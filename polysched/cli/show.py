@@ -60,9 +60,9 @@ def show_command(
     loops            the loops in pseudo-code
     c                the loops in C99
     narrow           the loops after narrowing minima and maxima of widened integers
+    tensorize        ... after replacing tensorized nests by instructions
     unroll           ... after unrolling
     promote          ... after promoting accumulators and small buffers to registers
-    dot-product      ... after selecting dot-product instructions for small integers
     transpose-tiles  ... after turning strided accesses into in-register transposes
     vectorize        the vector program: explicit vectors, masks and memory accesses
     windows          ... after replacing short literal distances by whole vectors and shuffles

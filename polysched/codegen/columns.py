@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from polysched.codegen.dot_products import DotProduct
 from polysched.ir.expressions import Expression, Load
 from polysched.ir.kernel import Access, Array
 from polysched.ir.linear import LinearForm
@@ -127,6 +126,6 @@ def column_of(node: LoopNode, arrays: Mapping[str, Array]) -> Column | None:
         node = node.then
     if not (isinstance(node, For) and node.kind is LoopKind.VECTOR):
         return None
-    if not isinstance(node.body, Assign) or isinstance(node.body, DotProduct):
+    if not isinstance(node.body, Assign):
         return None
     return Column(guard, node, node.body, arrays)

@@ -14,17 +14,18 @@ from typing import Protocol
 
 from llvmlite import ir
 
-from polysched.codegen.dot_instructions import Factor, emit_dot_product
 from polysched.codegen.evaluation import Evaluator, lanes_of
+from polysched.codegen.instruction_calls import emit_call
 from polysched.codegen.intrinsics import emit_prefetch
 from polysched.codegen.masks import Mask, emit_mask
 from polysched.codegen.transposition import emit_transposition
 from polysched.codegen.values import INDEX, Value, widened
-from polysched.ir.dtypes import i32
+from polysched.ir.dtypes import DType
+from polysched.ir.expressions import Constant
 from polysched.vector.ir import (
     Assign,
     Branch,
-    DotProduct,
+    Call,
     Keep,
     Loop,
     Node,
@@ -33,6 +34,7 @@ from polysched.vector.ir import (
     Store,
     Stream,
     Transpose,
+    lane_width,
 )
 
 
@@ -61,7 +63,7 @@ class Emitter:
     def node(self, node: Node) -> None:
         """Emit a node and all below."""
         match node:
-            case Assign() | DotProduct():
+            case Assign() | Call():
                 self._statement(node)
             case Sequence(nodes=nodes):
                 for child in nodes:
@@ -120,7 +122,7 @@ class Emitter:
 
     # -- statements ------------------------------------------------------------------------------
 
-    def _statement(self, node: Assign | DotProduct) -> None:
+    def _statement(self, node: Assign | Call) -> None:
         """All active lanes at once; a vector statement is skipped if no lane is active."""
         if node.lanes is None:
             self._run(node, None)
@@ -134,13 +136,13 @@ class Emitter:
         with self.builder.if_then(some), self.values.scope():
             self._run(node, lanes)
 
-    def _run(self, node: Assign | DotProduct, lanes: Mask | None) -> None:
+    def _run(self, node: Assign | Call, lanes: Mask | None) -> None:
         values = self.values
         if isinstance(node, Assign):
             value = values.value(node.value, lanes)
         else:
             assert lanes is not None
-            value = self._dot_product(node, lanes)
+            value = self._call(node, lanes)
         match node.target:
             case Keep():
                 self._keep(node.target, value, lanes)
@@ -150,17 +152,22 @@ class Emitter:
                 values.accesses.store(access, value, lanes, streamed=True)
         values.addresses.pace.rest()
 
-    def _dot_product(self, node: DotProduct, lanes: Mask) -> Value:
-        """The sums with all terms added at one go."""
-        values = self.values
-        first, *others = [
-            Factor(values.accesses.load_terms(factor, lanes, node.terms), factor.dtype)
-            for factor in node.factors
-        ]
-        second = others[0] if others else Factor.ones(first, node.terms)
-        sums = widened(self.builder, values.value(node.sums, lanes), lanes.count)
-        added = emit_dot_product(self.builder, sums, first, second, values.features)
-        return Value(added, i32, lanes.count)
+    def _call(self, node: Call, lanes: Mask) -> Value:
+        """The results of one machine instruction."""
+        values, called = self.values, node.instruction
+        operands: dict[str, tuple[ir.Value, DType] | Constant] = {}
+        for name, operand in node.operands:
+            if isinstance(operand, Constant):
+                operands[name] = operand
+                continue
+            terms = values.accesses.load_terms(operand, lanes, lane_width(called, name))
+            operands[name] = terms, operand.dtype
+        before = None
+        if node.before is not None:
+            before = widened(self.builder, values.value(node.before, lanes), lanes.count)
+        result = emit_call(self.builder, called, before, operands)
+        dtype = called.kernel.arrays[called.statement.target.array].dtype
+        return Value(result, dtype, lanes.count)
 
     def _transpose(self, node: Transpose) -> None:
         values, slots = self.values, self.values.slots

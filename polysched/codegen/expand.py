@@ -26,8 +26,10 @@ from polysched.loops.nodes import (
     Block,
     For,
     If,
+    InstructionCall,
     LoopNode,
     LoopProgram,
+    Transposition,
     block,
     variable_interval,
 )
@@ -119,6 +121,12 @@ class _Copy:
         """A condition."""
         return simplify(self.value(condition), self.known)
 
+    def operand(self, operand: Load | Constant) -> Load | Constant:
+        """An operand of an instruction."""
+        if isinstance(operand, Constant):
+            return operand
+        return replace(operand, subscripts=self.integers(operand.subscripts))
+
     def value(self, expression: Expression) -> Expression:
         """What a statement computes."""
         match expression:
@@ -154,6 +162,13 @@ def _expand(node: LoopNode, copy: _Copy) -> LoopNode:
             return block([_expand(child, copy) for child in nodes])
         case Allocate(body=body):
             return replace(node, body=_expand(body, copy))
+        case InstructionCall(meaning=meaning):
+            whole = _expand(meaning, copy)
+            assert isinstance(whole, Assign)
+            operands = tuple((name, copy.operand(one)) for name, one in node.operands)
+            return replace(node, meaning=whole, operands=operands)
+        case Transposition():
+            raise AssertionError("loops are unrolled before tiles are transposed")
         case Assign(target=target, value=value, instance=instance):
             place = Access(target.array, copy.integers(target.subscripts), target.location)
             return Assign(node.statement, copy.integers(instance), place, copy.value(value))

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from polysched.codegen.dot_products import form_dot_products
 from polysched.codegen.expand import unroll_loops
 from polysched.codegen.narrowing import narrow_extrema
 from polysched.codegen.registers import promote_registers
+from polysched.codegen.tensorize import select_instructions
 from polysched.codegen.tiles import form_tiles
 from polysched.loops.nodes import LoopProgram
 from polysched.machine.description import Machine
@@ -43,14 +43,19 @@ class Pass:
 
 
 # Narrowing does not depend on the loops, so it comes first, before unrolling copies statements.
-# Register promotion needs literal subscripts, so unrolling precedes it. Dot products precede tiles:
-# a tile would transpose the operand that a dot product reads as it lies in memory. Masks of
-# registers depend on all accesses to a register, so `unmask` is the last pass.
+# Instructions are selected while the loops of a nest are there, so before unrolling. Register
+# promotion needs literal subscripts, so it follows unrolling. Masks of registers depend on all
+# accesses to a register, so `unmask` is the last pass.
 PASSES = (
     Pass(
         "narrow",
         "compute minima and maxima of widened integers before they are widened",
         lambda program, machine: narrow_extrema(program),
+    ),
+    Pass(
+        "tensorize",
+        "replace each tensorized nest by a call of its instruction",
+        select_instructions,
     ),
     Pass(
         "unroll",
@@ -61,11 +66,6 @@ PASSES = (
         "promote",
         "keep accumulators and small buffers in registers",
         lambda program, machine: promote_registers(program, machine.vector_registers),
-    ),
-    Pass(
-        "dot-product",
-        "join consecutive terms of sums of small integers",
-        lambda program, machine: form_dot_products(program, machine.enabled_features),
     ),
     Pass(
         "transpose-tiles",

@@ -24,7 +24,9 @@ from polysched.loops.nodes import (
     Block,
     For,
     If,
+    InstructionCall,
     LoopNode,
+    Transposition,
     variable_interval,
     walk,
 )
@@ -105,6 +107,17 @@ class Region:
         return frozenset(load.array for assign, _ in self._assigns for load in assign.reads)
 
     @cached_property
+    def operands(self) -> frozenset[str]:
+        """The arrays that instruction calls read from memory."""
+        return frozenset(
+            operand.array
+            for node in walk(self.node)
+            if isinstance(node, InstructionCall)
+            for _, operand in node.operands
+            if isinstance(operand, Load)
+        )
+
+    @cached_property
     def born(self) -> frozenset[str]:
         """The buffers whose lifetimes are inside."""
         return frozenset(one.array for one in walk(self.node) if isinstance(one, Allocate))
@@ -138,6 +151,8 @@ def find_slots(
     """
     if any(context.threaded for _, context in region.assigns_to(array)):
         return None  # threads do not share registers
+    if array in region.operands:
+        return None
     found: dict[Slot, None] = {}
     moving: list[_Touch] = []
     for touch in _touches(region, array):
@@ -194,6 +209,8 @@ def _placed(
                 yield from _placed(child, known, context)
         case Allocate(body=body):
             yield from _placed(body, known, context)
+        case InstructionCall(meaning=meaning) | Transposition(meaning=meaning):
+            yield from _placed(meaning, known, context)
         case Assign():
             yield node, context
 

@@ -23,9 +23,8 @@ from polysched.ir.kernel import Access, Array, Role
 from polysched.ir.linear import linear_form
 from polysched.ir.traversal import transform
 from polysched.ir.tree import LoopKind, TransposeStrategy
-from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode
+from polysched.loops.nodes import Allocate, Assign, For, If, Interleaving, LoopNode, block
 from polysched.vector.classify import literal_strides
-from polysched.vector.ir import Interleaving
 
 
 class TileWriter:
@@ -77,8 +76,7 @@ class TileWriter:
         for column, assign in zip(columns, made, strict=True):
             copy: LoopNode = replace(column.loop, body=assign)
             copies.append(copy if column.guard is None else If(column.guard, copy))
-        # Not `block()`, which would take transpositions apart.
-        whole: LoopNode = Block((*before, *copies, *after))
+        whole = block([*before, *copies, *after])
         for name in reversed([*self.tiles][others:]):
             whole = Allocate(name, whole)
         return whole

@@ -1,7 +1,7 @@
-"""Tiles of vectors: strided accesses of neighboring columns become rows and a transposition.
+"""Form tiles: turn strided accesses of unrolled vector statements into rows and a transposition.
 
-A *tile* is a run of copies of one vector statement, as unrolling leaves it, in which an access goes
-to lanes that lie rows apart, and from copy to copy to the next element of each row::
+A *tile* is a run of copies of one vector statement in which an access has lanes that are a row
+apart, and in which each copy accesses the next element of each row::
 
     y[j, i..i+16] = x[i..i+16, j]             tile.rows[0, :]  = x[i, j..j+16]
     y[j + 1, i..i+16] = x[i..i+16, j + 1]     tile.rows[1, :]  = x[i + 1, j..j+16]
@@ -10,18 +10,14 @@ to lanes that lie rows apart, and from copy to copy to the next element of each 
                                               y[j, i..i+16] = tile.columns[0, :]
                                               ...
 
-A scattered store is the mirror image. It is the same program: all elements are read before the
-copies run, or written after them, so no copy may write the array that is read, or read the one that
-is written, and rows that are written may share no element. Elements that no copy accesses are not
-touched: lanes that do not run are rows left out, copies that do not run are lanes masked.
+A scattered store is the mirror image. The loads of the rows come before the copies and the stores
+come after them, so no copy may write an array that is loaded or read an array that is stored, and
+stored rows must not share elements. Elements that no copy accesses are not touched: a lane that
+does not run is a row that is left out, and a copy that does not run is a masked lane.
 
-Here tiles are found; :mod:`polysched.codegen.tile_writing` writes them down.
-
-What the schedule says of a vector loop (``transpose``) is done or an error. Of the others, a tile
-is made by a network where it has at least :data:`LEAST_COLUMNS` copies and as many lanes, and of
-fewer copies where they store whole rows that lie one behind the other. With n
-copies and w lanes it then costs w loads, w - n joins and n log n shuffles instead of n gathers of w
-elements. A tile has as many columns as fit half the registers: wider ones are cut.
+Only vector loops with a ``transpose`` directive have tiles; without tiles the directive is an
+error. This module finds the tiles, and :mod:`polysched.codegen.tile_writing` rewrites them. A tile
+has as many columns as fit half the registers; longer runs make several tiles.
 """
 
 from __future__ import annotations
@@ -31,28 +27,26 @@ from dataclasses import replace
 
 from polysched.codegen.columns import Column, Strided, column_of
 from polysched.codegen.shuffles import BLOCK_BITS
-from polysched.codegen.tile_writing import TileWriter, is_dense
+from polysched.codegen.tile_writing import TileWriter
 from polysched.errors import LoweringError
 from polysched.ir.expressions import Constant
 from polysched.ir.tree import LoopKind, TransposeStrategy
 from polysched.loops.nodes import Block, For, LoopNode, LoopProgram, block, map_children
 
-LEAST_COLUMNS = 4
-"""Copies from which on a tile is made without being asked for."""
-
 
 def form_tiles(program: LoopProgram, vector_registers: int) -> LoopProgram:
-    """Transpose tiles in registers where the schedule says so, or where it surely pays.
+    """Transpose the tiles of vector loops with a ``transpose`` directive in registers.
 
     Args:
-        program: loops without unrolled ones.
-        vector_registers: of the machine.
+        program: loops, after unrolling.
+        vector_registers: the number of vector registers of the machine.
 
     Raises:
-        LoweringError: the schedule asks for tiles where none can be formed.
+        LoweringError: a vector loop with a directive has no tiles.
     """
     former = _Former(program, vector_registers)
     body = former.visit(program.body)
+    former.require_tiles()
     tiles = former.writer.tiles
     return replace(
         program,
@@ -63,12 +57,20 @@ def form_tiles(program: LoopProgram, vector_registers: int) -> LoopProgram:
 
 
 class _Former:
-    """One walk over a program, which finds the tiles."""
+    """One walk over a program that finds and rewrites the tiles."""
 
     def __init__(self, program: LoopProgram, vector_registers: int) -> None:
         self.arrays = program.arrays
         self.vector_registers = vector_registers
         self.writer = TileWriter(self.arrays)
+        self.masked: dict[str, For] = {}
+        self.formed: set[str] = set()
+
+    def require_tiles(self) -> None:
+        """Check that loops whose lanes run under conditions in some places have tiles elsewhere."""
+        for name, loop in self.masked.items():
+            if name not in self.formed:
+                raise _refused(loop, "its lanes run under conditions of their own")
 
     def visit(self, node: LoopNode) -> LoopNode:
         if isinstance(node, Block):
@@ -77,7 +79,7 @@ class _Former:
             return self._block(Block((node,)))
         if isinstance(node, For) and node.kind is LoopKind.VECTOR:
             if node.transposition not in (None, TransposeStrategy.GATHER):
-                raise _refused(node, "its lanes run under conditions of their own")
+                self.masked.setdefault(node.loop, node)
             return node
         return map_children(node, self.visit)
 
@@ -103,8 +105,14 @@ class _Former:
         return block(made) if len(made) != 1 else made[0]
 
     def _run(self, run: list[Column], nodes: list[LoopNode], *, elsewhere: bool) -> list[LoopNode]:
-        """Copies of one statement, cut into tiles; ``elsewhere``: there are others, further on."""
-        if run[0].strategy is None and len(run) == 1:
+        """Cut the copies of one statement into tiles.
+
+        Args:
+            run: the copies.
+            nodes: the nodes of the copies.
+            elsewhere: whether there are copies after other statements.
+        """
+        if run[0].strategy in (None, TransposeStrategy.GATHER):
             return nodes
         made: list[LoopNode] = []
         while run:
@@ -131,7 +139,7 @@ class _Former:
         return None
 
     def _consecutive(self, run: list[Column]) -> int:
-        """How many of the first copies make a tile: as many as fit the registers."""
+        """The number of first copies that make a tile; at most as many as fit the registers."""
         lanes, longest = run[0].loop.lanes, 1
         for position, lead in enumerate(run[0].accesses):
             bits = self.arrays[lead.array].dtype.bits
@@ -146,30 +154,20 @@ class _Former:
         return longest
 
     def _tile(self, columns: list[Column], nodes: list[LoopNode], reason: str | None) -> LoopNode:
-        strategy, lanes = columns[0].strategy, columns[0].loop.lanes
-        if strategy is TransposeStrategy.GATHER:
-            return block(nodes)
-        if strategy is None and reason:
-            return block(nodes)
+        strategy = columns[0].strategy
+        assert strategy is not None
         if reason is None and len(columns) == 1:
             return block(nodes)  # one column has nothing to be exchanged with
         if reason is None:
             found, store = self._loads(columns), self._store(columns)
-            if strategy is None and min(len(columns), lanes) < LEAST_COLUMNS:
-                # Whole vectors that lie one behind the other take a shuffle each.
-                store = self._densely(store, columns)
-                found = found if store else []
             if found or store:
-                return self.writer.tile(
-                    columns, found, store, strategy or TransposeStrategy.NETWORK
-                )
+                self.formed.add(columns[0].loop.loop)
+                return self.writer.tile(columns, found, store, strategy)
             reason = "its statement reads what it writes, or writes an element twice"
-        if strategy is None:
-            return block(nodes)
         raise _refused(columns[0].loop, reason)
 
     def _loads(self, columns: list[Column]) -> list[Strided]:
-        """The strided loads of the first copy that all the others make too, each further on."""
+        """The strided loads of the first copy that every other copy makes at its own column."""
         lists = [column.loads for column in columns]
         written = {column.assign.target.array for column in columns}
         return [
@@ -181,12 +179,6 @@ class _Former:
                 for number, loads in enumerate(lists)
             )
         ]
-
-    def _densely(self, store: Strided | None, columns: list[Column]) -> Strided | None:
-        """A store of few columns, if it is one of whole vectors."""
-        if store is None or columns[0].loop.lanes < LEAST_COLUMNS:
-            return None
-        return store if is_dense(store, columns, self.arrays) else None
 
     def _store(self, columns: list[Column]) -> Strided | None:
         store = columns[0].store

@@ -1,13 +1,8 @@
-"""Tiles in registers that are transposed there: the node that says so, and its code.
-
-A *register tile* is a register array of two dimensions, a vector register for each index of the
-first one.
-"""
+"""Transpositions of register tiles: the nodes and their LLVM code."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -20,41 +15,27 @@ from polysched.ir.dtypes import DType
 from polysched.ir.expressions import Constant, Index, Load
 from polysched.ir.kernel import Access
 from polysched.ir.tree import LoopKind, TransposeStrategy
-from polysched.loops.nodes import Assign, Block, For
-from polysched.vector.ir import Interleaving, Transpose
+from polysched.loops.nodes import Assign, Block, For, Interleaving, Transposition
+from polysched.vector.ir import Transpose
 
 INT32 = ir.IntType(32)
 LANE = "tile.lane"
-"""The variable of a tile's vector loops; no identifier, so no loop of a program has that name."""
+"""The variable of a tile's vector loops. It is not an identifier, so no loop has the same name."""
 
 ROOMY = "avx512f"
-"""The instruction set with 32 vector registers; the others have 16."""
+"""The processor feature that implies 32 vector registers; without it there are 16."""
 
 MOST_FENCED = 16
-"""Registers of a tile up to which its stages are fenced: half of the machine's."""
+"""Fence the stages of tiles with at most this many registers: half of the 32 registers."""
 
 Transposing: TypeAlias = Callable[[ir.IRBuilder, list[Any], Set[str]], list[Any]]
-"""From the rows of a tile to its columns, all of them vectors, by given instruction sets."""
-
-
-@dataclass(frozen=True)
-class Transposition(Block):
-    """``columns[u, l] = rows[l, u]`` for two register tiles, all at once.
-
-    As a block it holds the assignments that mean the same. With ``interleaving`` one of the tiles
-    is the memory in which short rows lie one behind the other, in as many vectors.
-    """
-
-    rows: str
-    columns: str
-    strategy: TransposeStrategy
-    interleaving: Interleaving | None = None
+"""Emits the columns of a tile, given its rows and the processor features."""
 
 
 def transposition(
     rows: str, columns: str, shape: tuple[int, int], dtype: DType, strategy: TransposeStrategy
 ) -> Transposition:
-    """The node for tiles of ``shape`` (number and length of the rows)."""
+    """Make the node that transposes a tile of ``shape`` (number and length of the rows)."""
     row_count, column_count = shape
     lane = Index(LANE)
     ends = Constant(0), Constant(row_count)
@@ -64,13 +45,14 @@ def transposition(
         assign = Assign("transpose", (), Access(columns, (at, lane)), Load(rows, (lane, at), dtype))
         return For(LANE, LANE, *ends, 1, LoopKind.VECTOR, assign, row_count)
 
-    return Transposition(tuple(map(column, range(column_count))), rows, columns, strategy)
+    meaning = Block(tuple(map(column, range(column_count))))
+    return Transposition(meaning, rows, columns, strategy)
 
 
 def interleaving(
     given: str, made: str, count: int, lanes: int, dtype: DType, kind: Interleaving
 ) -> Transposition:
-    """The node for tiles of ``count`` vectors, split or joined."""
+    """Make the node that splits or joins ``count`` vectors."""
     of = origin(kind, count, lanes)
 
     def element(number: int, lane: int) -> Assign:
@@ -79,20 +61,20 @@ def interleaving(
         return Assign("interleave", (), Access(made, at), Load(given, place, dtype))
 
     elements = tuple(element(number, lane) for number in range(count) for lane in range(lanes))
-    return Transposition(elements, given, made, TransposeStrategy.NETWORK, kind)
+    return Transposition(Block(elements), given, made, TransposeStrategy.NETWORK, kind)
 
 
 def emit_transposition(
     builder: ir.IRBuilder, rows: list[Any], node: Transpose, features: Set[str] = frozenset()
 ) -> list[Any]:
-    """The columns of a tile from its rows, by the instruction sets of these names."""
+    """Emit the columns of a tile, given its rows and the processor features."""
     if node.interleaving is not None:
         return emit_interleaving(builder, rows, node.interleaving)
     return _STRATEGIES[node.strategy](builder, rows, features)
 
 
 def _by_elements(builder: ir.IRBuilder, rows: list[Any], features: Set[str]) -> list[Any]:
-    """Every element is extracted and inserted."""
+    """Extract and insert each element."""
     type_ = ir.VectorType(rows[0].type.element, len(rows))
     columns = []
     for column in range(rows[0].type.count):
@@ -105,7 +87,7 @@ def _by_elements(builder: ir.IRBuilder, rows: list[Any], features: Set[str]) -> 
 
 
 def _by_one_shuffle(builder: ir.IRBuilder, rows: list[Any], features: Set[str]) -> list[Any]:
-    """The tile is one vector, which one shuffle permutes."""
+    """Permute the tile, as one vector, by one shuffle."""
     row_count, column_count = len(rows), rows[0].type.count
     mask = [
         row * column_count + column for column in range(column_count) for row in range(row_count)
@@ -116,12 +98,12 @@ def _by_one_shuffle(builder: ir.IRBuilder, rows: list[Any], features: Set[str]) 
 
 
 def _by_network(builder: ir.IRBuilder, rows: list[Any], features: Set[str]) -> list[Any]:
-    """Stages of two-input shuffles.
+    """Transpose by stages of two-input shuffles, each a single instruction.
 
-    They are the processor's own. LLVM would look for better ones through all the stages before each
-    shuffle, which takes twice the time of all the rest, so stages are fenced: every one of bytes,
-    of which vectors have many, else every other one. A fence is no instruction, but what
-    lies between two of them is in registers, which a tile must leave to spare.
+    LLVM would search all earlier stages for a better form of each shuffle, which takes two thirds
+    of the compile time. Fences between the stages prevent that: after every stage for bytes, which
+    have more stages, and after every other stage for wider elements. A fence is no instruction, but
+    keeps the values between two fences in registers, so that only small tiles are fenced.
     """
     type_ = rows[0].type
     bits = element_bits(type_)
@@ -154,7 +136,7 @@ _STRATEGIES: Mapping[TransposeStrategy, Transposing] = MappingProxyType(
 
 
 def _joined(builder: ir.IRBuilder, vectors: Sequence[Any]) -> Any:
-    """Vectors of one length, a power of two of them, one behind the other."""
+    """Concatenate a power of two of vectors of one length."""
     given = list(vectors)
     while len(given) > 1:
         mask = range(2 * given[0].type.count)

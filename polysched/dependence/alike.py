@@ -133,7 +133,10 @@ def pair_classes(tree: Node, names: Sequence[str], numbers: Numbering) -> Number
             if isinstance(step, int):
                 positions[row, level] = step
             else:
-                prefix = (*prefix, step.kind, numbers.up_to_names(step.values[name]))
+                mark = step.instruction
+                reassociates = mark is not None and mark.reassociates
+                value = numbers.up_to_names(step.values[name])
+                prefix = (*prefix, step.kind, reassociates, value)
             around[row, level] = prefixes.setdefault(prefix, len(prefixes))
         around[row, len(paths[name]) :] = around[row, len(paths[name]) - 1]
     return _classes(positions, around, len(prefixes))

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from polysched.fuzz.choosing import FEW_LANES, Choosing
 from polysched.fuzz.randomness import Integers, chance, choose, shuffled
+from polysched.instructions.x86 import x86_instructions
 from polysched.ir.kernel import Role
 from polysched.ir.tree import LoopKind, TransposeStrategy, path
 from polysched.schedule.collapse import Collapse
@@ -30,6 +31,7 @@ from polysched.schedule.shift import Shift
 from polysched.schedule.skew import Skew
 from polysched.schedule.split import Split
 from polysched.schedule.stream import Stream
+from polysched.schedule.tensorize import Tensorize
 from polysched.schedule.tile import Tile
 from polysched.schedule.transpose import Transpose
 from polysched.schedule.unroll import Unroll
@@ -191,6 +193,10 @@ def _transpose(choosing: Choosing) -> Step:
     return Transpose(loop, across, strategy)
 
 
+def _tensorize(choosing: Choosing) -> Step:
+    return Tensorize(choosing.loop(), choose(choosing.integers, list(x86_instructions())))
+
+
 def _unroll(choosing: Choosing) -> Step:
     return Unroll(choosing.loop(), choose(choosing.integers, [2, None, 3]))
 
@@ -219,6 +225,7 @@ ORDER_MAKERS: Mapping[type[Any], Maker] = MappingProxyType(
         Divide: _divide,
         Prefetch: _prefetch,
         Transpose: _transpose,
+        Tensorize: _tensorize,
         ComputeAt: _compute_at,
     }
 )

@@ -64,6 +64,21 @@ class Ahead:
     of: str
 
 
+@dataclass(frozen=True)
+class InstructionMark:
+    """The directive to compute a nest by one machine instruction; each loop of the nest has it.
+
+    Attributes:
+        instruction: the name of the instruction.
+        loop: the outermost loop of the nest.
+        reassociates: whether the instruction adds the terms of a sum in an order of its own.
+    """
+
+    instruction: str
+    loop: str
+    reassociates: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class Loop:
     """A named loop.
@@ -71,9 +86,10 @@ class Loop:
     Attributes:
         values: for each statement below, the loop's value as a function of the instance. For a
             vector loop the value is the lane number, from 0 to ``lanes`` - 1.
-        transposition: the strategy for vector accesses whose lanes are a row apart; None to let the
-            code generator choose.
+        transposition: the strategy for vector accesses whose lanes are a row apart; None to gather
+            and scatter.
         prefetches: the prefetch directives of a sequential loop.
+        instruction: the instruction that computes a nest with this loop; None for ordinary code.
     """
 
     name: str
@@ -83,6 +99,7 @@ class Loop:
     lanes: int = 1
     transposition: TransposeStrategy | None = None
     prefetches: tuple[Ahead, ...] = ()
+    instruction: InstructionMark | None = None
 
     @cached_property
     def statements(self) -> tuple[str, ...]:

@@ -140,6 +140,17 @@ def _when(word: str, time: Timestamp | None) -> str:
     return f"{word} at ({', '.join(f'{name}={value}' for name, value in time)})"
 
 
+_AT_ONCE = frozenset(
+    {
+        Cause.LANES,
+        Cause.REDUCTION_LANES,
+        Cause.THREADS,
+        Cause.REDUCTION_THREADS,
+        Cause.INSTRUCTION,
+    }
+)
+
+
 def sentence(violation: Violation) -> str:
     """Say in one or two sentences why the witness is a violation."""
     source, sink = violation.witness.source, violation.witness.sink
@@ -154,7 +165,7 @@ def sentence(violation: Violation) -> str:
                 f"{_first(source, sink)}: statement {sink.statement} now stands before "
                 f"{source.statement}."
             )
-        case Cause.LANES | Cause.REDUCTION_LANES | Cause.THREADS | Cause.REDUCTION_THREADS:
+        case cause if cause in _AT_ONCE:
             return _together_sentence(violation, source, sink)
         case Cause.SHARED_BYTE:
             first, second = _value(source, violation.loop), _value(sink, violation.loop)
@@ -194,8 +205,14 @@ def _first(source: Occurrence, sink: Occurrence) -> str:
 
 
 def _together_sentence(violation: Violation, source: Occurrence, sink: Occurrence) -> str:
-    """Explain two instances that run at once: in lanes of a vector, or on two threads."""
+    """Explain two instances that run at once: in lanes, on two threads, or in one instruction."""
     first, second = _value(source, violation.loop), _value(sink, violation.loop)
+    if violation.cause is Cause.INSTRUCTION:
+        return (
+            f"One instruction computes iterations {first} and {second} of loop {violation.loop} "
+            "and adds their terms in an order of its own; declare the reduction with "
+            'order="any" to allow that.'
+        )
     are_lanes = violation.what is ViolationKind.VECTOR
     together = (
         f"Lanes {first} and {second} of vector loop {violation.loop} run together"

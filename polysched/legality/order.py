@@ -3,7 +3,7 @@
 The tree is the executed tree (:func:`polysched.ir.tree.executed`), in which vector loops stand
 directly around leaves. The lanes of a vector run together, all reads of a statement before its
 writes. The iterations of a parallel loop run in any order and at once, so none may depend on
-another.
+another. An instruction that reassociates runs the iterations of its unrolled loops in any order.
 """
 
 from __future__ import annotations
@@ -113,6 +113,10 @@ def _loop_breaks(loop: Loop, pairs: Pairs) -> Iterator[Break]:
             if not together.is_empty():
                 yield Break(_AT_ONCE[loop.kind][pairs.reorderable], loop.name, together)
     elif not pairs.reorderable:
+        if loop.instruction is not None and loop.instruction.reassociates:
+            forward = pairs.relation.intersect(source.lt_map(sink))
+            if not forward.is_empty():
+                yield Break(Cause.INSTRUCTION, loop.name, forward)
         backward = pairs.relation.intersect(source.gt_map(sink))
         if not backward.is_empty():
             yield Break(Cause.LOOP, loop.name, backward)

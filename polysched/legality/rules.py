@@ -33,6 +33,9 @@ HELP: Mapping[Cause, str] = MappingProxyType(
         "loop that carries no dependence, distribute() it, or give each iteration its own copy of "
         "a scratch array with privatize().",
         Cause.REDUCTION_THREADS: _REDUCTION,
+        Cause.INSTRUCTION: "An instruction that adds terms in an order of its own needs a "
+        "reduction whose order is free. Declare the reduction with order='any', or take another "
+        "instruction.",
         Cause.SHARED_BYTE: "Threads must not touch one byte of a packed array that is written. "
         "Split the loop by a multiple of 8 and run the outer one in parallel, or declare the array "
         "with rows='padded' and run a loop over rows in parallel.",

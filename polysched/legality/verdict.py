@@ -43,6 +43,7 @@ class Cause(Enum):
     REDUCTION_LANES = "two lanes of one vector update the element of a reduction"
     THREADS = "two iterations of a parallel loop touch the element"
     REDUCTION_THREADS = "two iterations of a parallel loop update the element of a reduction"
+    INSTRUCTION = "one instruction adds the terms in an order of its own"
     SHARED_BYTE = "two iterations of a parallel loop touch elements that lie in one byte"
     SAME_TIME = "both have the same timestamp"
     TWO_TILES = "one piece of memory holds two tiles of the buffer at once"

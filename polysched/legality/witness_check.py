@@ -86,6 +86,16 @@ def _backwards(violation: Violation, source: End, sink: End) -> Iterator[str]:
         yield f"the schedule does not run {sink.shown.name} before {source.shown.name} there"
 
 
+def _reassociated(violation: Violation, source: End, sink: End) -> Iterator[str]:
+    """Claim: an instruction that reassociates computes both iterations of the loop."""
+    yield from _element(violation, source, sink)
+    parted = parting(source.now, sink.now)
+    node = None if parted is None else parted[0]
+    mark = node.instruction if isinstance(node, Loop) else None
+    if node is None or _loop(node) != violation.loop or mark is None or not mark.reassociates:
+        yield f"no instruction reassociates {source.shown.name} and {sink.shown.name}"
+
+
 def _at_once(violation: Violation, source: End, sink: End) -> Iterator[str]:
     yield from _element(violation, source, sink)
     if violation.cause in _IN_ORDER and violation.dependence is not DependenceKind.OUTPUT:
@@ -244,6 +254,7 @@ _PAIR_CLAIMS: Mapping[Cause, Callable[[Violation, End, End], Iterator[str]]] = M
         Cause.REDUCTION_LANES: _at_once,
         Cause.THREADS: _at_once,
         Cause.REDUCTION_THREADS: _at_once,
+        Cause.INSTRUCTION: _reassociated,
         Cause.SHARED_BYTE: _in_one_byte,
         Cause.SAME_TIME: _at_one_time,
         Cause.TWO_TILES: _overwritten,

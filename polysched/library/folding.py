@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polysched.library.register_transpose import transposed_in_registers
 from polysched.user import Schedule
 
 VECTORS = 8
@@ -105,7 +106,7 @@ def folded_together(
     if partial.last != statement:  # both stand in the loops over the array's dimensions
         schedule = schedule.distribute(f"{partial.last}.{dimensions[0]}", after=partial.last)
     rows, packed = f"{partial.array}_private", f"{partial.array}_private_packed"
-    return (
+    schedule = (
         schedule.distribute(f"{combine}.{row}", after=partial.last)
         .split(f"{combine}.{row}", block, into=("rows", "of_rows"))
         .reorder(f"{combine}.rows", f"{combine}.{partial.each}", f"{combine}.of_rows")
@@ -115,6 +116,7 @@ def folded_together(
         .vectorize(f"{combine}.of_rows", block)
         .unroll(f"{combine}.{partial.each}")
     )
+    return transposed_in_registers(schedule, f"{packed}.{each}v", f"{packed}.{partial.each}")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ A short row does not fill a vector, and folding a vector takes longer than addin
 
 from __future__ import annotations
 
+from polysched.library.register_transpose import transposed_in_registers
 from polysched.user import Schedule
 
 
@@ -39,4 +40,5 @@ def rows_as_lanes(schedule: Schedule, arrays: tuple[str, ...], tile: str, block:
             .vectorize(f"{packed}.{rows}", block)
             .unroll(f"{packed}.{terms}")
         )
+        schedule = transposed_in_registers(schedule, f"{packed}.{rows}v", f"{packed}.{terms}")
     return schedule

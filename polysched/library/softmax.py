@@ -16,6 +16,7 @@ from polysched.ir.kernel import Kernel
 from polysched.library.axes import Size, size_of
 from polysched.library.extents import require_sizes
 from polysched.library.folding import folded_together, in_vectors, vectors_for
+from polysched.library.register_transpose import transposed_in_registers
 from polysched.library.row_lanes import rows_as_lanes
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
@@ -137,6 +138,7 @@ def _rows_in_lanes(schedule: Schedule, rows: int) -> Schedule:
     schedule = rows_as_lanes(schedule, ("x",), "tile", rows)
     schedule = schedule.promote("out", at="tile", order=("column", "row"))
     schedule = schedule.vectorize("out_local_out.row", rows).unroll("out_local_out.column")
+    schedule = transposed_in_registers(schedule, "out_local_out.rowv", "out_local_out.column")
     for statement in ("maximum", "sum", "scale"):
         schedule = schedule.reorder(f"{statement}.column", f"{statement}.row_in")
         schedule = schedule.vectorize(f"{statement}.row_in", rows)

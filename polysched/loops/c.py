@@ -23,7 +23,18 @@ from polysched.loops.c_expressions import CExpressions
 from polysched.loops.c_helpers import WORKSPACE, Helper, c_type, helper_for, helper_text
 from polysched.loops.c_names import c_names
 from polysched.loops.lanes import MaskedAssign, masked_assigns
-from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode, LoopProgram, walk
+from polysched.loops.nodes import (
+    Allocate,
+    Assign,
+    Block,
+    For,
+    If,
+    InstructionCall,
+    LoopNode,
+    LoopProgram,
+    Transposition,
+    walk,
+)
 from polysched.loops.pseudo import format_prefetch
 from polysched.loops.usage import accessed_arrays, lasting_temporaries
 
@@ -242,6 +253,8 @@ class _Printer:
                 if _stack_elements(array) is None or name not in accessed_arrays(body):
                     return inner
                 return ["{", *_indented([self.stack_array(array), *inner]), "}"]
+            case InstructionCall(meaning=meaning) | Transposition(meaning=meaning):
+                return self.lines(meaning)
             case Assign(target=target, value=value):
                 element = self.expressions.element(target.array, target.subscripts)
                 return [f"{element} = {self.expressions.value(value)};"]

@@ -15,7 +15,16 @@ from polysched.ir.expressions import Expression
 from polysched.ir.scalar import Compiled, Read, compile_expression
 from polysched.ir.tree import LoopKind
 from polysched.loops.lanes import MaskedAssign, masked_assigns
-from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode
+from polysched.loops.nodes import (
+    Allocate,
+    Assign,
+    Block,
+    For,
+    If,
+    InstructionCall,
+    LoopNode,
+    Transposition,
+)
 
 Variables: TypeAlias = dict[str, int]
 Run: TypeAlias = Callable[[Variables], None]
@@ -102,6 +111,8 @@ class _Compiler:
                 return _in_order([self.node(child, around) for child in children])
             case Allocate():
                 return self.buffer(node, around)
+            case InstructionCall(meaning=meaning) | Transposition(meaning=meaning):
+                return self.node(meaning, around)
             case Assign():
                 return self.assignment(node, around)
 

@@ -98,6 +98,7 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
                 program.arrays,
                 body,
                 kernel.fp_contract,
+                instructions=program.instructions,
             )
         reasons.append(f"statement '{wrong.statement}': the loops {wrong.what}, an error in isl")
     raise LoweringError(

@@ -117,6 +117,7 @@ class _Generator:
             loop.lanes,
             values if loop.kind is LoopKind.UNROLLED else UNBOUNDED,
             loop.transposition,
+            instruction=loop.instruction,
         )
         asked = self.requests.get(id(loop), ())
         outer = dict(zip(self.iterators, map(Index, around), strict=False))

@@ -9,7 +9,7 @@ from polysched.ir.dtypes import boolean
 from polysched.ir.expressions import Expression, Operation
 from polysched.ir.operators import Operator
 from polysched.ir.traversal import loads
-from polysched.loops.nodes import Assign, Block, For, If, LoopNode
+from polysched.loops.nodes import Assign, Block, For, If, InstructionCall, LoopNode
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ def _collected(loop: For, node: LoopNode, mask: tuple[Expression, ...]) -> list[
     match node:
         case Assign():
             return [MaskedAssign(mask, node)]
+        case InstructionCall(meaning=meaning):
+            return [MaskedAssign(mask, meaning)]
         case Block(children=children):
             return [found for child in children for found in _collected(loop, child, mask)]
         case If(condition=condition, then=then, otherwise=otherwise):

@@ -4,27 +4,36 @@
 
     node = For(variable, lower, upper, step, kind, body) | If(condition, then, otherwise)
          | Block(children) | Allocate(array, body) | Assign(statement, instance, target, value)
+         | InstructionCall(meaning, instruction, operands)
+         | Transposition(meaning, rows, columns, strategy)
 
 Expressions are those of :mod:`polysched.ir.expressions`, over parameters and loop variables
 (``Index(variable)``). A vector loop's body holds exactly one assignment (possibly under an ``If``
 whose condition then is a mask): all lanes of it run together, every read before any write.
+
+An instruction call and a transposition have a child ``meaning``: nodes that compute the same with
+plain assignments. Code generation emits the node's own instructions; everything else reads the
+meaning.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import cached_property
 from typing import TypeAlias
 
 import islpy as isl
 
-from polysched.ir.expressions import Expression, Load
+from polysched.instructions.declaration import Instruction
+from polysched.instructions.lookup import Forms
+from polysched.ir.expressions import Constant, Expression, Load
 from polysched.ir.kernel import Access, Array
 from polysched.ir.linear import UNBOUNDED, Interval, Intervals, interval, linear_form
 from polysched.ir.traversal import loads
-from polysched.ir.tree import LoopKind, TransposeStrategy
+from polysched.ir.tree import InstructionMark, LoopKind, TransposeStrategy
 
 
 @dataclass(frozen=True)
@@ -47,7 +56,8 @@ class For:
     literal bounds of the variable outside of which nothing runs, whatever ``lower`` and ``upper``
     say; they are given for unrolled loops. ``transposition`` is what the schedule says of a vector
     loop's accesses whose lanes lie rows apart. ``prefetches`` are made at the start of every
-    iteration; no value depends on them.
+    iteration; no value depends on them. ``instruction`` marks the loops of a nest that one machine
+    instruction computes.
     """
 
     variable: str
@@ -61,6 +71,7 @@ class For:
     values: Interval = UNBOUNDED
     transposition: TransposeStrategy | None = None
     prefetches: tuple[Prefetch, ...] = ()
+    instruction: InstructionMark | None = None
 
     @property
     def bounds(self) -> Interval:
@@ -121,7 +132,56 @@ class Assign:
         return frozenset({self.target.array, *(load.array for load in self.reads)})
 
 
-LoopNode: TypeAlias = For | If | Block | Allocate | Assign
+@dataclass(frozen=True)
+class InstructionCall:
+    """A nest that one machine instruction computes, in all lanes of the vector loop around it.
+
+    Attributes:
+        meaning: the assignment of the whole nest.
+        instruction: the instruction.
+        operands: for each input array of the instruction, the constant or the load of the first
+            element that takes its place; in the order in which the statement reads them.
+    """
+
+    meaning: Assign
+    instruction: Instruction
+    operands: tuple[tuple[str, Load | Constant], ...]
+
+
+class Interleaving(Enum):
+    """A permutation of the elements of n vectors of equal length."""
+
+    SPLIT = "split"
+    """Element ``n * lane + number`` of all vectors becomes a lane of vector ``number``."""
+
+    JOIN = "join"
+    """The inverse of ``SPLIT``."""
+
+
+@dataclass(frozen=True)
+class Transposition:
+    """``columns[u, l] = rows[l, u]`` for two register tiles, all elements at once.
+
+    A register tile is a register array of two dimensions with one vector register for each index
+    of the first dimension.
+
+    Attributes:
+        meaning: the assignments of all elements.
+        rows: the tile that is read.
+        columns: the tile that is written.
+        strategy: how the tile is transposed.
+        interleaving: if given, one of the tiles holds short rows that are contiguous in memory, in
+            whole vectors, and the vectors are split or joined.
+    """
+
+    meaning: Block
+    rows: str
+    columns: str
+    strategy: TransposeStrategy
+    interleaving: Interleaving | None = None
+
+
+LoopNode: TypeAlias = For | If | Block | Allocate | Assign | InstructionCall | Transposition
 
 
 @dataclass(frozen=True)
@@ -134,6 +194,7 @@ class LoopProgram:
     only. ``ranges`` holds the literal bounds that ``context`` puts on each parameter.
     ``fp_contract`` is the kernel's: whether ``a * b + c`` may round once. ``registers`` names the
     arrays that :mod:`polysched.codegen.passes` keep in registers; none before these passes.
+    ``instructions`` holds the forms of each instruction that a loop is marked with.
     """
 
     name: str
@@ -144,6 +205,7 @@ class LoopProgram:
     body: LoopNode
     fp_contract: bool = True
     registers: tuple[str, ...] = ()
+    instructions: Mapping[str, Forms] = field(default_factory=dict)
 
 
 def block(children: Iterator[LoopNode] | list[LoopNode] | tuple[LoopNode, ...]) -> LoopNode:
@@ -163,6 +225,8 @@ def children(node: LoopNode) -> tuple[LoopNode, ...]:
             return (then,) if otherwise is None else (then, otherwise)
         case Block(children=inner):
             return inner
+        case InstructionCall(meaning=meaning) | Transposition(meaning=meaning):
+            return (meaning,)
         case Assign():
             return ()
 
@@ -192,6 +256,12 @@ def map_children(node: LoopNode, function: Callable[[LoopNode], LoopNode]) -> Lo
             return replace(node, then=after[0], otherwise=after[1] if after[1:] else None)
         case Block():
             return block(after)
+        case InstructionCall():
+            assert isinstance(after[0], Assign)
+            return replace(node, meaning=after[0])
+        case Transposition():
+            whole = after[0]
+            return replace(node, meaning=whole if isinstance(whole, Block) else Block((whole,)))
         case Assign():
             return node
 

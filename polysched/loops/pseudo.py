@@ -33,9 +33,11 @@ from polysched.loops.nodes import (
     Block,
     For,
     If,
+    InstructionCall,
     LoopNode,
     LoopProgram,
     Prefetch,
+    Transposition,
 )
 from polysched.loops.usage import lasting_temporaries
 
@@ -70,6 +72,11 @@ def _lines(program: LoopProgram, node: LoopNode) -> list[str]:
             return [line for child in children for line in _lines(program, child)]
         case Allocate(array=name, body=body):
             return [f"allocate {format_array(program.arrays[name])}", *_lines(program, body)]
+        case InstructionCall(meaning=meaning, instruction=instruction):
+            (line,) = _lines(program, meaning)
+            return [f"{line}  # {instruction.name}"]
+        case Transposition(meaning=meaning):
+            return _lines(program, meaning)
         case Assign(target=target, value=value):
             return [f"{format_access(target)} = {format_expression(value)}"]
 

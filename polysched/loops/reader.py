@@ -152,7 +152,19 @@ class _Reader:
         unrolled = loop.kind is LoopKind.UNROLLED
         values = self._values(loop, step) if unrolled else UNBOUNDED
         kind, lanes, strategy = loop.kind, loop.lanes, loop.transposition
-        made = For(variable, loop.name, lower, upper, step, kind, body, lanes, values, strategy)
+        made = For(
+            variable,
+            loop.name,
+            lower,
+            upper,
+            step,
+            kind,
+            body,
+            lanes,
+            values,
+            strategy,
+            instruction=loop.instruction,
+        )
         asked = self.requests.get(id(loop), ())
         requests = tuple(one.made(made, scope.values, scope.steps, known) for one in asked)
         return replace(made, prefetches=requests) if requests else made

@@ -74,7 +74,7 @@ def _kind(
             key = (domain, *(numbers.up_to_names(loop.values[name]) for loop in around))
         case Loop(body=body):
             inner = _kind(body, (*around, node), statements, apart, numbers, found)
-            key = (node.kind, node.lanes, node.transposition, inner)
+            key = (node.kind, node.lanes, node.transposition, node.instruction, inner)
         case Sequence(children=children):
             kinds = {
                 id(child): _kind(child, around, statements, apart, numbers, found)

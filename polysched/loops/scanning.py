@@ -166,6 +166,7 @@ class _Scanner:
             loop.lanes,
             ends if loop.kind is LoopKind.UNROLLED else UNBOUNDED,
             loop.transposition,
+            instruction=loop.instruction,
         )
         asked = self.requests.get(id(loop), ())
         if not asked:

@@ -20,7 +20,17 @@ from polysched.ir.expressions import Cast, Constant, Expression, Index, Load, Op
 from polysched.ir.kernel import Array
 from polysched.ir.operators import COMPARISONS, LOGICAL, Operator
 from polysched.ir.traversal import loads
-from polysched.loops.nodes import Allocate, Assign, Block, For, If, LoopNode, LoopProgram
+from polysched.loops.nodes import (
+    Allocate,
+    Assign,
+    Block,
+    For,
+    If,
+    InstructionCall,
+    LoopNode,
+    LoopProgram,
+    Transposition,
+)
 
 LARGEST = 2**61
 """A quarter of what 64 bits hold: room for the sums and differences that code generation makes."""
@@ -109,6 +119,8 @@ class _Survey:
                     self.node(child, variables)
             case Allocate(body=body):
                 self.node(body, variables)
+            case InstructionCall(meaning=meaning) | Transposition(meaning=meaning):
+                self.node(meaning, variables)
             case Assign(target=target, value=value):
                 self.every(target.subscripts, variables)
                 for load in loads(value):

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from polysched.errors import StepError
+from polysched.instructions.declaration import Instruction
 from polysched.ir.integers import as_integer
 
 _Record = TypeVar("_Record")
@@ -94,6 +95,7 @@ _SIMPLE: Mapping[Any, tuple[str, Callable[[object], bool]]] = MappingProxyType(
         int: ("an integer", _is_integer),
         bool: ("True or False", lambda value: isinstance(value, bool)),
         types.NoneType: ("None", lambda value: value is None),
+        Instruction: ("a ps.Instruction", lambda value: isinstance(value, Instruction)),
     }
 )
 """For each elementary field type: its description in messages, and the test for its values."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
 
 from polysched.errors import ScheduleError
+from polysched.instructions.declaration import Instruction
 from polysched.schedule.schedule import Schedule
 from polysched.schedule.text import apply_text
 
@@ -15,13 +17,20 @@ LARGEST_FILE = 2**20
 """Largest size of a schedule file in bytes."""
 
 
-def apply_file(schedule: _Schedule, path: Path | str) -> _Schedule:
+def apply_file(
+    schedule: _Schedule, path: Path | str, instructions: Iterable[Instruction] = ()
+) -> _Schedule:
     """Apply the steps of a schedule file to a schedule.
+
+    Args:
+        schedule: the schedule.
+        path: the file.
+        instructions: the declared instructions that ``tensorize`` steps may name.
 
     Raises:
         ScheduleError: the file cannot be read, or a line of it is not a step that fits the program.
     """
-    return apply_text(schedule, read_schedule_file(path), str(path))
+    return apply_text(schedule, read_schedule_file(path), str(path), instructions)
 
 
 def read_schedule_file(path: Path | str) -> str:

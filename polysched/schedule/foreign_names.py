@@ -29,7 +29,6 @@ _SEVERAL: Mapping[str, str] = MappingProxyType(
         "partition": "divide(loop, parts)",
         "expand_dim privatise": "privatize(array, at)",
         "decompose_reduction atomic split_reduction": "rfactor(statement, loop)",
-        "tensorize": "vectorize(loop, lanes), for which the compiler chooses the instructions",
         "sequential serial": "no step: a loop is sequential unless a step says otherwise",
         "peel specialize partition_loop": "no step: full and partial tiles get code of their own",
         "gpu gpu_blocks gpu_threads gpu_tile": "parallel(loop) and vectorize(loop, lanes); there "

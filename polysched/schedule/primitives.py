@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from polysched.instructions.declaration import Instruction
 from polysched.schedule.collapse import Collapse, collapse
 from polysched.schedule.compute_at import ComputeAt, compute_at
 from polysched.schedule.distribute import Distribute, distribute
@@ -26,6 +27,7 @@ from polysched.schedule.shift import Shift, shift
 from polysched.schedule.skew import Skew, skew
 from polysched.schedule.split import Split, split
 from polysched.schedule.stream import Stream, stream
+from polysched.schedule.tensorize import Tensorize, require_instructions, tensorize
 from polysched.schedule.tile import Tile, tile
 from polysched.schedule.transpose import Transpose, transpose
 from polysched.schedule.unroll import Unroll, unroll
@@ -50,6 +52,7 @@ Step: TypeAlias = (
     | Skew
     | Split
     | Stream
+    | Tensorize
     | Tile
     | Transpose
     | Unroll
@@ -76,6 +79,7 @@ PRIMITIVES: Mapping[type[Any], Callable[[Program, Any], Program]] = MappingProxy
         Skew: skew,
         Split: split,
         Stream: stream,
+        Tensorize: tensorize,
         Tile: tile,
         Transpose: transpose,
         Unroll: unroll,
@@ -93,6 +97,7 @@ def transform(program: Program, step: Step) -> Program:
     changed = PRIMITIVES[type(step)](program, step)
     require_within_limits(program, changed)
     require_prefetches(changed)
+    require_instructions(changed)
     return changed
 
 
@@ -104,8 +109,12 @@ def primitive_name(step: Step) -> str:
 def format_step(step: Step) -> str:
     """Return the step as the call that makes it: ``split('c', factor=64, into=('co', 'ci'))``."""
     shown = [
-        f"{field}={getattr(step, field)!r}"
+        f"{field}={_text(getattr(step, field))}"
         for field, spec in type(step).__dataclass_fields__.items()
         if getattr(step, field) != spec.default
     ]
     return f"{primitive_name(step)}({', '.join(shown)})"
+
+
+def _text(argument: object) -> str:
+    return repr(argument.name if isinstance(argument, Instruction) else argument)

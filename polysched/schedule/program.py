@@ -17,6 +17,7 @@ import islpy as isl
 from polysched.dependence.memory import memory_dependences
 from polysched.dependence.relations import Dependence, Reference
 from polysched.errors import LoopReferenceError, ScheduleError, suggestion
+from polysched.instructions.lookup import Forms
 from polysched.ir.affine import literal
 from polysched.ir.extrema import greatest, least
 from polysched.ir.kernel import Array, Kernel, Statement
@@ -41,6 +42,7 @@ class Program:
             from instances to elements of the array before folding. A later step that redirects
             references does not update it; :func:`polysched.schedule.elements.meant_elements`
             detects that.
+        instructions: the forms of each instruction that a step has asked for, by name.
     """
 
     kernel: Kernel
@@ -50,6 +52,7 @@ class Program:
     tree: Node
     recomputed: Mapping[str, isl.Map] = field(default_factory=dict)
     folded: Mapping[str, Mapping[Reference, isl.Map]] = field(default_factory=dict)
+    instructions: Mapping[str, Forms] = field(default_factory=dict)
 
     def with_tree(self, tree: Node) -> Program:
         """Return the same program in another order."""

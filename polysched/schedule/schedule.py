@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn, Self
 import islpy as isl
 
 from polysched.errors import KernelError, LoopReferenceError, ScheduleError, StepError
+from polysched.instructions.declaration import Instruction
 from polysched.ir.kernel import Kernel
 from polysched.ir.quota import QuotaExceededError, in_proportion, operation_quota
 from polysched.ir.source import SourceLocation, caller_location
@@ -40,6 +41,7 @@ from polysched.schedule.shift import Shift
 from polysched.schedule.skew import Skew
 from polysched.schedule.split import Split
 from polysched.schedule.stream import Stream
+from polysched.schedule.tensorize import Tensorize
 from polysched.schedule.tile import Tile
 from polysched.schedule.transpose import Transpose
 from polysched.schedule.unroll import Unroll
@@ -230,6 +232,10 @@ class Schedule:
     def transpose(self, loop: str, across: str, strategy: str = "network") -> Self:
         """Transpose tiles in registers: see :func:`polysched.schedule.transpose.transpose`."""
         return self.then(Transpose(loop, across, strategy))
+
+    def tensorize(self, loop: str, instruction: str | Instruction) -> Self:
+        """Use one instruction for a nest: see :func:`polysched.schedule.tensorize.tensorize`."""
+        return self.then(Tensorize(loop, instruction))
 
     def prefetch(
         self, array: str, at: str, ahead: int = 1, level: int = 1, of: str | None = None

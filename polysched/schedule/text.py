@@ -16,17 +16,19 @@ from __future__ import annotations
 import ast
 import inspect
 import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from polysched.errors import ScheduleError, StepError, suggestion
+from polysched.instructions.declaration import Instruction
 from polysched.ir.source import SourceLocation
 from polysched.schedule.excerpt import excerpt
 from polysched.schedule.foreign_names import replacement
 from polysched.schedule.primitives import PRIMITIVES, Step
 from polysched.schedule.schedule import Schedule
+from polysched.schedule.tensorize import Tensorize
 
 _Schedule = TypeVar("_Schedule", bound=Schedule)
 
@@ -116,20 +118,37 @@ def parse_steps(text: str, filename: str) -> tuple[tuple[Step, SourceLocation], 
     )
 
 
-def apply_text(schedule: _Schedule, text: str, filename: str) -> _Schedule:
+def apply_text(
+    schedule: _Schedule, text: str, filename: str, instructions: Iterable[Instruction] = ()
+) -> _Schedule:
     """Apply the steps of a text to a schedule.
+
+    Args:
+        schedule: the schedule.
+        text: one step per line, as for :func:`parse_steps`.
+        filename: for messages.
+        instructions: the declared instructions that ``tensorize`` steps may name.
 
     Raises:
         ScheduleTextError: a line is not a step, or its step does not fit the program.
     """
+    declared = {instruction.name: instruction for instruction in instructions}
     for call in _calls(text, filename):
         for step in call.steps:
             try:
-                schedule = schedule.then(step, call.line.location(call.column))
+                schedule = schedule.then(
+                    _with_instruction(step, declared), call.line.location(call.column)
+                )
             except StepError as error:
                 column = call.columns.get(error.reference or "", call.column)
                 raise call.line.error(column, error.reason) from None
     return schedule
+
+
+def _with_instruction(step: Step, declared: Mapping[str, Instruction]) -> Step:
+    if isinstance(step, Tensorize) and isinstance(step.instruction, str):
+        return replace(step, instruction=declared.get(step.instruction, step.instruction))
+    return step
 
 
 def _calls(text: str, filename: str) -> Iterator[_Call]:

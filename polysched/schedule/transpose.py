@@ -24,9 +24,9 @@ def transpose(program: Program, step: Transpose) -> Program:
     """Transpose tiles of a vector loop and an unrolled loop in registers.
 
     The lanes of the vector loop lie rows apart in memory. Instead of gathers or scatters, whole
-    rows are loaded (or stored), and the tile is transposed by shuffles. Without this step the code
-    generator chooses the strategy. With it, an impossible strategy raises an error when the loops
-    are compiled.
+    rows are loaded (or stored), and the tile is transposed by shuffles. Without this step such
+    accesses are gathers and scatters. A tile has as many columns as fit half the registers; the
+    copies of a longer loop make several tiles.
 
     Args:
         loop (str): the vector loop.

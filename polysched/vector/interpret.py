@@ -8,12 +8,13 @@ the program says that they are dead.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import TypeAlias
 
 import numpy as np
 
 from polysched.errors import KernelError
-from polysched.ir.dtypes import DType, boolean, i32, i64
+from polysched.ir.dtypes import DType, boolean, i64
 from polysched.ir.expressions import Constant, Index, Parameter
 from polysched.ir.kernel import Array, Role
 from polysched.ir.linear import Intervals
@@ -26,7 +27,14 @@ from polysched.ir.memory import (
     results,
     undefined,
 )
-from polysched.ir.scalar import Scalar, as_scalar, converter, scalar_function, wrapper
+from polysched.ir.scalar import (
+    Scalar,
+    as_scalar,
+    compile_expression,
+    converter,
+    scalar_function,
+)
+from polysched.loops.nodes import Interleaving
 from polysched.vector import ir
 from polysched.vector import values as vector
 from polysched.vector.memory import LinearArray
@@ -117,7 +125,7 @@ class _Machine:
                 return lambda variables: self._transpose(node)
             case ir.Prefetch():
                 return lambda variables: None
-            case ir.Assign() | ir.DotProduct():
+            case ir.Assign() | ir.Call():
                 return self._statement(node)
 
     def _loop(self, node: ir.Loop) -> Run:
@@ -139,7 +147,7 @@ class _Machine:
 
     # -- statements ------------------------------------------------------------------------------
 
-    def _statement(self, node: ir.Assign | ir.DotProduct) -> Run:
+    def _statement(self, node: ir.Assign | ir.Call) -> Run:
         lanes = node.lanes
         self.count = 1 if lanes is None else lanes.count
         active = self._active(lanes)
@@ -147,8 +155,8 @@ class _Machine:
         match node:
             case ir.Assign():
                 value = self.value(node.value)
-            case ir.DotProduct():
-                value = self._dot_product(node)
+            case ir.Call():
+                value = self._call(node)
 
         def run(variables: Variables) -> None:
             running = active(variables)
@@ -213,25 +221,49 @@ class _Machine:
 
         return write
 
-    def _dot_product(self, node: ir.DotProduct) -> InLane:
-        sums, terms = self.value(node.sums), node.terms
-        wrap = wrapper(i32)
-        factors = []
-        for factor in node.factors:
-            is_shared = factor.access.movement is vector.Uniform.BROADCAST
-            start = self._distance(factor.access, node.lanes.count * terms)
-            factors.append((factor.access.address.array, start, 0 if is_shared else terms))
+    def _call(self, node: ir.Call) -> InLane:
+        """The instruction's own statement for all terms of a lane."""
+        form = node.instruction
+        target, terms = form.statement.target.array, form.term_dimensions
+        before = None if node.before is None else self.value(node.before)
+        total: list[Scalar] = [0]
+        current: dict[str, Scalar] = {}
+        operands = [self._operand(node, name, operand) for name, operand in node.operands]
+
+        def read(array: str, position: tuple[int, ...]) -> Scalar:
+            value = total[0] if array == target else current[array]
+            return value if isinstance(value, np.generic) else np.int64(value)
+
+        compute = compile_expression(form.statement.value, read)
 
         def value(variables: Variables, lane: int) -> Scalar:
-            total = sums(variables, lane)
-            for term in range(terms):
-                product = 1
-                for array, start, step in factors:
-                    product *= self.memory[array].read(start(variables) + step * lane + term)
-                total += product
-            return wrap(total)
+            total[0] = 0 if before is None else before(variables, lane)
+            for numbers in product(*(range(form.extents[name]) for name in terms)):
+                at = dict(zip(terms, numbers, strict=True))
+                current.update({name: operand(variables, lane, at) for name, operand in operands})
+                total[0] = compute({**dict.fromkeys(form.lane_dimensions, 0), **at})
+            return total[0]
 
         return value
+
+    def _operand(
+        self, node: ir.Call, name: str, operand: vector.Load | Constant
+    ) -> tuple[str, Callable[[Variables, int, Mapping[str, int]], Scalar]]:
+        """The element of an operand for a lane and the numbers of a term."""
+        if isinstance(operand, Constant):
+            literal = self.value(operand)
+            return name, lambda variables, lane, at: literal(variables, lane)
+        form, array = node.instruction, operand.access.address.array
+        (load,) = (load for load in form.loads if load.array == name)
+        strides, width = form.strides(load), ir.lane_width(form, name)
+        step = 0 if operand.access.movement is vector.Uniform.BROADCAST else width
+        start = self._distance(operand.access, node.lanes.count * width)
+
+        def element(variables: Variables, lane: int, at: Mapping[str, int]) -> Scalar:
+            term = sum([(strides[index] or 0) * number for index, number in at.items()])
+            return self.memory[array].read(start(variables) + step * lane + term)
+
+        return name, element
 
     def _transpose(self, node: ir.Transpose) -> None:
         rows = np.array(self.registers[node.rows], dtype=object)
@@ -239,9 +271,9 @@ class _Machine:
         match node.interleaving:
             case None:
                 made = rows.T
-            case ir.Interleaving.SPLIT:
+            case Interleaving.SPLIT:
                 made = rows.reshape(-1, len(rows)).T
-            case ir.Interleaving.JOIN:
+            case Interleaving.JOIN:
                 made = rows.T.reshape(rows.shape)
         columns[:] = [list(vector_) for vector_ in made]
 

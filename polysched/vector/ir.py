@@ -8,7 +8,7 @@ The pass :mod:`polysched.vector.vectorize` makes it from loops, later passes rew
               | Loop(variable, lower, upper, step, runs, region, body)
               | Branch(condition, then, otherwise)
               | Assign(target, value, lanes)               one element, or one for each lane
-              | DotProduct(target, factors, terms, lanes)  target[lane] += sum of products
+              | Call(target, before, instruction, operands, lanes)     a machine instruction
               | Transpose(rows, columns, strategy, interleaving)
               | Prefetch(address, level)
 
@@ -36,13 +36,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from typing import TypeAlias
 
 import islpy as isl
 
+from polysched.instructions.declaration import Instruction
+from polysched.ir.expressions import Constant
 from polysched.ir.kernel import Array
 from polysched.ir.tree import TransposeStrategy
+from polysched.loops.nodes import Interleaving
 from polysched.vector.values import Access, Address, Lanes, Load, Register, Sum, Value
 
 # -- statements --------------------------------------------------------------------------------
@@ -89,36 +91,26 @@ class Assign:
 
 
 @dataclass(frozen=True)
-class DotProduct:
-    """Add ``terms`` products to each lane of 32-bit integers.
+class Call:
+    """Compute a nest by one machine instruction.
 
     Attributes:
         statement: the statement's name.
-        target: the sums.
-        sums: the sums before.
-        factors: one or two accesses with the types of their elements. A lane reads ``terms``
-            consecutive elements; the elements of the next lane follow, or are the same. With one
-            factor its elements are added up.
-        terms: of each lane.
-        lanes: of the sums.
+        target: the results, one for each lane.
+        before: the content of the target before; None if the instruction does not read it.
+        instruction: its declaration says what it computes.
+        operands: for each input array of the instruction, a constant or an access. A lane reads
+            the consecutive elements of its part of the operand; the part of the next lane follows,
+            or is the same.
+        lanes: of the results.
     """
 
     statement: str
     target: Target
-    sums: Value
-    factors: tuple[Load, ...]
-    terms: int
+    before: Value | None
+    instruction: Instruction
+    operands: tuple[tuple[str, Load | Constant], ...]
     lanes: Lanes
-
-
-class Interleaving(Enum):
-    """The relation of vectors in memory order to the vectors of every n-th element."""
-
-    SPLIT = "split"
-    """Element ``count * lane + number`` of ``count`` vectors moves to vector ``number``."""
-
-    JOIN = "join"
-    """The inverse of SPLIT."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +138,7 @@ class Prefetch:
     level: int
 
 
-Statement: TypeAlias = Assign | DotProduct | Transpose | Prefetch
+Statement: TypeAlias = Assign | Call | Transpose | Prefetch
 
 # -- control flow ------------------------------------------------------------------------------
 
@@ -241,6 +233,12 @@ class VectorProgram:
     layouts: Mapping[str, Layout]
     frame: Frame
     body: Node
+
+
+def lane_width(instruction: Instruction, operand: str) -> int:
+    """The number of elements of an operand that belong to one lane; they are consecutive."""
+    (load,) = (load for load in instruction.loads if load.array == operand)
+    return instruction.strides(load)[instruction.lane_dimensions[-1]] or 0
 
 
 def children(node: Node) -> tuple[Node, ...]:

@@ -25,7 +25,7 @@ from polysched.ir.printing import format_declarations, format_expression, format
 from polysched.vector.ir import (
     Assign,
     Branch,
-    DotProduct,
+    Call,
     Keep,
     Loop,
     Node,
@@ -85,10 +85,10 @@ def format_statement(node: Statement) -> str:
     match node:
         case Assign(target=target, value=value, lanes=lanes):
             return f"{_lanes(lanes)}{_target(target, lanes)} = {format_value(value)}"
-        case DotProduct(target=target, factors=factors, terms=terms, lanes=lanes):
-            inner = ", ".join(format_value(factor) for factor in factors)
-            start = f"{_lanes(lanes)}{_target(target, lanes)}"
-            return f"{start} = {format_value(node.sums)} + dot{terms}({inner})"
+        case Call(target=target, instruction=instruction, operands=operands, lanes=lanes):
+            given = [*([] if node.before is None else [node.before]), *(v for _, v in operands)]
+            inner = ", ".join(map(format_value, given))
+            return f"{_lanes(lanes)}{_target(target, lanes)} = {instruction.kernel.name}({inner})"
         case Transpose(rows=rows, columns=columns, strategy=strategy, interleaving=interleaving):
             how = "transpose" if interleaving is None else interleaving.value
             by = f" by {strategy.value}" if interleaving is None else ""

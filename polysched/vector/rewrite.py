@@ -9,7 +9,7 @@ from dataclasses import replace
 from polysched.vector.ir import (
     Assign,
     Branch,
-    DotProduct,
+    Call,
     Loop,
     Node,
     Sequence,
@@ -82,9 +82,10 @@ def statement_values(node: Statement) -> Iterator[Value]:
         case Assign(target=target, value=value):
             yield value
             access = target_access(target)
-        case DotProduct(target=target, sums=sums, factors=factors):
-            yield sums
-            yield from factors
+        case Call(target=target, before=before, operands=given):
+            if before is not None:
+                yield before
+            yield from [operand for _, operand in given]
             access = target_access(target)
         case _:
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polysched.errors import LoweringError
-from polysched.vector.ir import Assign, DotProduct, Store, Stream, VectorProgram, walk
+from polysched.vector.ir import Assign, Call, Store, Stream, VectorProgram, walk
 from polysched.vector.values import Uniform
 
 LEAST_BYTES = 16
@@ -22,7 +22,7 @@ def require_streams(program: VectorProgram) -> None:
     written: set[str] = set()
     contiguous: set[str] = set()
     for node in walk(program.body):
-        if isinstance(node, Assign | DotProduct) and isinstance(node.target, Store | Stream):
+        if isinstance(node, Assign | Call) and isinstance(node.target, Store | Stream):
             access = node.target.access
             name = access.address.array
             written.add(name)

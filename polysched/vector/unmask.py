@@ -13,7 +13,7 @@ from dataclasses import replace
 from polysched.vector.ir import (
     Assign,
     Branch,
-    DotProduct,
+    Call,
     Keep,
     Node,
     Statement,
@@ -40,7 +40,7 @@ def unmask_registers(program: VectorProgram) -> VectorProgram:
     dead = {name for name, kinds in found.items() if len(kinds) == 1}
 
     def rewritten(node: Statement) -> Statement:
-        if not (isinstance(node, Assign | DotProduct) and isinstance(node.target, Keep)):
+        if not (isinstance(node, Assign | Call) and isinstance(node.target, Keep)):
             return node
         if node.target.register.array not in dead:
             return node
@@ -51,7 +51,7 @@ def unmask_registers(program: VectorProgram) -> VectorProgram:
 
 def _masked(node: Node) -> Iterator[str]:
     """The register array that a statement writes in some literal lanes."""
-    if not (isinstance(node, Assign | DotProduct) and isinstance(node.target, Keep)):
+    if not (isinstance(node, Assign | Call) and isinstance(node.target, Keep)):
         return
     if node.lanes is not None and isinstance(node.lanes.active, Only):
         yield node.target.register.array
@@ -66,7 +66,7 @@ def _accesses(node: Node) -> Iterator[tuple[str, _Active]]:
         for value in walk_value(node.condition):
             if isinstance(value, Register):
                 yield value.array, None
-    if not isinstance(node, Assign | DotProduct):
+    if not isinstance(node, Assign | Call):
         return
     active = None if node.lanes is None else node.lanes.active
     literal = active if isinstance(active, All | Only) else None

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polysched.codegen.dot_products import DotProduct as JoinedTerms
-from polysched.codegen.transposition import Transposition
 from polysched.errors import LoweringError
 from polysched.ir.cache_lines import line_offsets
-from polysched.ir.dtypes import i32
 from polysched.ir.expressions import (
     Constant,
     Expression,
@@ -23,6 +20,7 @@ from polysched.ir.kernel import Array
 from polysched.ir.traversal import transform
 from polysched.ir.tree import LoopKind
 from polysched.loops import nodes as loop
+from polysched.loops.usage import accessed_arrays
 from polysched.machine.description import Machine
 from polysched.vector import ir
 from polysched.vector import values as vector
@@ -74,7 +72,7 @@ class _Vectorizer:
     def node(self, node: loop.LoopNode) -> ir.Node:
         """A node and all below."""
         match node:
-            case Transposition():
+            case loop.Transposition():
                 return ir.Transpose(node.rows, node.columns, node.strategy, node.interleaving)
             case loop.Block(children=children):
                 return _sequence([self.node(child) for child in children])
@@ -89,6 +87,8 @@ class _Vectorizer:
                 return self._loop(node)
             case loop.Assign():
                 return self._assign(node, None)
+            case loop.InstructionCall(meaning=meaning):
+                return self._assign(meaning, None)
 
     def _loop(self, node: loop.For) -> ir.Loop:
         frame, known = self.scope.frame, self.scope.known
@@ -129,12 +129,17 @@ class _Vectorizer:
         if active is None:
             return ir.Sequence(())
         only = None if condition is not None else self._single_lane(node, active)
-        if only is not None and self.scope.registers.isdisjoint(body.arrays):
-            return self._assign(_at(body, node.variable, only), None)
+        if only is not None and self.scope.registers.isdisjoint(accessed_arrays(body)):
+            plain = body.meaning if isinstance(body, loop.InstructionCall) else body
+            return self._assign(_at(plain, node.variable, only), None)
         some = not isinstance(active, vector.Range | vector.Predicate)
         some = some or (condition is None and surely_runs(node, self.scope.known))
         self.scope.lane = node.variable
-        made = self._assign(body, vector.Lanes(node.lanes, active, some))
+        lanes = vector.Lanes(node.lanes, active, some)
+        if isinstance(body, loop.InstructionCall):
+            made: ir.Node = self._call(body, lanes)
+        else:
+            made = self._assign(body, lanes)
         self.scope.lane = None
         return made
 
@@ -173,8 +178,6 @@ class _Vectorizer:
         return vector.Predicate(holds, within)
 
     def _assign(self, node: loop.Assign, lanes: LanesOrNone) -> ir.Node:
-        if isinstance(node, JoinedTerms):
-            return self._dot_product(node, lanes)
         value = self.scope.value(node.value, lanes)
         return ir.Assign(node.statement, self._target(node, lanes), value, lanes)
 
@@ -199,23 +202,26 @@ class _Vectorizer:
             return ir.Stream(access)
         return ir.Store(access)
 
-    def _dot_product(self, node: JoinedTerms, lanes: LanesOrNone) -> ir.DotProduct:
-        assert lanes is not None
-        target, terms = node.target, node.terms
-        factors = []
-        for load in node.factors.loads:
-            array = self.scope.arrays[load.array]
-            offset = element_offset(
-                self.scope.strides[array.name], load.subscripts, self.scope.lane
-            )
-            assert offset.lane in (0, terms)
+    def _call(self, node: loop.InstructionCall, lanes: vector.Lanes) -> ir.Call:
+        """A nest that one instruction computes."""
+        scope, target, instruction = self.scope, node.meaning.target, node.instruction
+        operands: list[tuple[str, vector.Load | Constant]] = []
+        for name, operand in node.operands:
+            if isinstance(operand, Constant):
+                operands.append((name, operand))
+                continue
+            array, width = scope.arrays[operand.array], ir.lane_width(instruction, name)
+            offset = element_offset(scope.strides[array.name], operand.subscripts, scope.lane)
+            assert offset.lane in (0, width)
             uniform = vector.Uniform.CONTIGUOUS if offset.lane else vector.Uniform.BROADCAST
-            access = self.scope.whole(array, offset, uniform, terms * lanes.count)
-            factors.append(vector.Load(access, array.dtype))
-        sums = self.scope.value(Load(target.array, target.subscripts, i32), lanes)
-        return ir.DotProduct(
-            node.statement, self._target(node, lanes), sums, tuple(factors), terms, lanes
-        )
+            access = scope.whole(array, offset, uniform, width * lanes.count)
+            operands.append((name, vector.Load(access, array.dtype)))
+        before = None
+        if instruction.updates:
+            dtype = instruction.kernel.arrays[instruction.statement.target.array].dtype
+            before = scope.value(Load(target.array, target.subscripts, dtype), lanes)
+        written, name = self._target(node.meaning, lanes), node.meaning.statement
+        return ir.Call(name, written, before, instruction, tuple(operands), lanes)
 
 
 def can_stream(lanes: int, array: Array) -> bool:
@@ -243,13 +249,15 @@ def _at(node: loop.Assign, variable: str, value: Expression) -> loop.Assign:
     )
 
 
-def _mask_condition(node: loop.For) -> tuple[Expression | None, loop.Assign]:
+def _mask_condition(
+    node: loop.For,
+) -> tuple[Expression | None, loop.Assign | loop.InstructionCall]:
     """The condition inside a vector loop, if any, and its assignment."""
     condition: Expression | None = None
     body: loop.LoopNode = node.body
     while isinstance(body, loop.If) and body.otherwise is None:
         condition = body.condition if condition is None else condition & body.condition
         body = body.then
-    if not isinstance(body, loop.Assign):
+    if not isinstance(body, loop.Assign | loop.InstructionCall):
         raise LoweringError(f"vector loop '{node.loop}' holds more than one assignment")
     return condition, body

@@ -65,13 +65,13 @@ class _Verifier:
                 for name in (rows, columns):
                     is_tile = name in self.registers and len(self.program.arrays[name].shape) == 2
                     _require(is_tile, f"'{name}' is no register tile")
-            case ir.Assign() | ir.DotProduct():
+            case ir.Assign() | ir.Call():
                 self.lanes(node.lanes)
                 for value in statement_values(node):
                     self.value(value, node.lanes, names)
                 self.target(node, names)
 
-    def target(self, node: ir.Assign | ir.DotProduct, names: frozenset[str]) -> None:
+    def target(self, node: ir.Assign | ir.Call, names: frozenset[str]) -> None:
         """The target of a statement."""
         lanes, access = node.lanes, target_access(node.target)
         if isinstance(node.target, ir.Keep):

@@ -5,10 +5,10 @@ import pytest
 from llvmlite import ir
 
 from polysched.codegen.interleaving import emit_interleaving, is_cheapest, origin
+from polysched.loops.nodes import Interleaving
 from polysched.machine.detect import detect_host
 from polysched.runtime.jit import Entry, compile_once
 from polysched.runtime.pipeline import CompileOptions
-from polysched.vector.ir import Interleaving
 from tests.support.differential import NO_CACHE
 
 

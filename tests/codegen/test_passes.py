@@ -41,9 +41,10 @@ def loops() -> LoopProgram:
     rows, columns = build.input("rows", ps.f32, (40, 13)), build.inout("columns", ps.f32, (13,))
     with build.loops(k=40, j=13) as (k, j), build.statement("rows", order="any"):
         columns[j] += rows[k, j]
-    schedule = ps.Schedule(build.kernel()).reorder("q", "t", "i").vectorize("i", N).unroll("t")
-    schedule = schedule.vectorize("c", N).unroll("r").vectorize("s", 8).vectorize("j", 16)
-    return lower(schedule.vectorize("b", N))
+    schedule = ps.Schedule(build.kernel()).vectorize("i", N).unroll("t")
+    schedule = schedule.tensorize("iv", "vpdpbusd").vectorize("s", 8).vectorize("j", 16)
+    schedule = schedule.vectorize("b", N).vectorize("c", N).unroll("r")
+    return lower(schedule.transpose("cv", "r"))
 
 
 def given() -> dict[str, np.ndarray]:

@@ -2,13 +2,11 @@
 
 from polysched.codegen.columns import Column
 from polysched.codegen.tile_writing import TileWriter
-from polysched.codegen.transposition import Transposition
 from polysched.ir.dtypes import f32
 from polysched.ir.expressions import Constant, Index, Load
 from polysched.ir.kernel import Access, Array, Role
 from polysched.ir.tree import LoopKind, TransposeStrategy
-from polysched.loops.nodes import Allocate, Assign, For, walk
-from polysched.vector.ir import Interleaving
+from polysched.loops.nodes import Allocate, Assign, For, Interleaving, Transposition, walk
 
 LANES = 8
 LANE = Index("lane")

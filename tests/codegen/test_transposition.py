@@ -109,4 +109,4 @@ def test_other_strategies_are_what_they_say(strategy: str) -> None:
 
 def test_the_node_means_what_its_assignments_say() -> None:
     node = transposition("r", "c", (4, 2), i32, TransposeStrategy.NETWORK)
-    assert (node.rows, node.columns, len(node.children)) == ("r", "c", 2)
+    assert (node.rows, node.columns, len(node.meaning.children)) == ("r", "c", 2)

@@ -9,6 +9,7 @@ from polysched.ir.tree import TransposeStrategy
 from polysched.schedule.compute_at import ComputeAt
 from polysched.schedule.primitives import PRIMITIVES
 from polysched.schedule.schedule import Schedule
+from polysched.schedule.tensorize import Tensorize
 from polysched.schedule.transpose import Transpose
 from tests.support.kernels import chain
 
@@ -43,7 +44,10 @@ def test_every_primitive_is_tried_and_fits_now_and_then() -> None:
             assert only_reorders(schedule) == reorders, step
     names = {primitive.__name__ for primitive in PRIMITIVES}
     assert {name for name in names if tried[name] < 10} == set()
-    assert {name for name in names if fits[name] < 2} <= {Transpose.__name__}
+    assert {name for name in names if fits[name] < 2} <= {
+        Transpose.__name__,
+        Tensorize.__name__,
+    }
 
 
 def test_transpositions_fit_where_a_vector_is_in_an_unrolled_loop() -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polysched.instructions.declaration import Instruction
 from polysched.ir.source import SourceLocation
 from polysched.schedule.primitives import PRIMITIVES, format_step, primitive_name
 from polysched.schedule.reorder import Reorder
@@ -33,6 +34,7 @@ def arguments_of(hint: Any) -> st.SearchStrategy[Any]:
         int: st.integers(-(2**70), 2**70),
         bool: st.booleans(),
         types.NoneType: st.none(),
+        Instruction: st.nothing(),
     }
     return simple[hint]
 

@@ -25,6 +25,7 @@ from polysched.library.matmul.tiling import (
     tiled,
     transpose_tiles,
 )
+from polysched.library.register_transpose import transposed_in_registers
 from polysched.user import Schedule
 
 FEW_LANES = 4
@@ -87,9 +88,21 @@ def dot_schedule(kernel: Kernel, config: Config, lanes: int) -> Schedule:
             around = loops_around(schedule, statement)
             for loop in (name for name in loops_of_tile if name in around):
                 schedule = schedule.unroll(f"{statement}.{loop}")
+    schedule = _with_transposed_sums(schedule)
     schedule = produced_whole(schedule, config, lanes)
     if "epilogue" in schedule.program.statements:
         schedule = schedule.vectorize("epilogue.n", lanes)
+    return schedule
+
+
+def _with_transposed_sums(schedule: Schedule) -> Schedule:
+    """Transpose the partial sums of a row in registers where columns are lanes."""
+    for statement, parts in (("fewer_combine", "each_few"), ("update_combine", "each_lane")):
+        if statement not in schedule.program.statements:
+            continue
+        around = loops_around(schedule, statement)
+        if "nv" in around and parts in around:
+            return transposed_in_registers(schedule, f"{statement}.nv", f"{statement}.{parts}")
     return schedule
 
 

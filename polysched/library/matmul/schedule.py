@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from polysched.errors import ScheduleError
+from polysched.instructions.lookup import sum_of_products
 from polysched.ir.cache_lines import LINE_BYTES
 from polysched.ir.expressions import Index
 from polysched.ir.kernel import Kernel
@@ -35,6 +36,7 @@ from polysched.library.matmul.tiling import (
     tiled,
     transpose_tiles,
 )
+from polysched.library.register_transpose import transposed_in_registers
 from polysched.machine.description import Machine
 from polysched.user import Schedule
 
@@ -99,8 +101,8 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
     schedule = schedule.promote(total, at=tile, lanes=lanes)
     if config.prefetch_a:
         schedule = _with_prefetch(schedule, config)
-    schedule = produced_whole(_packed(schedule, config, loops, lanes), config, lanes)
-    return _in_vectors(schedule, lanes, tile)
+    schedule = produced_whole(_packed(schedule, config, loops, lanes, machine), config, lanes)
+    return _in_vectors(schedule, lanes, tile, machine)
 
 
 def _require_arrays(kernel: Kernel, config: Config) -> None:
@@ -128,7 +130,9 @@ def _with_partial_sums(kernel: Kernel, config: Config) -> Schedule:
     )
 
 
-def _packed(schedule: Schedule, config: Config, loops: Sequence[str], lanes: int) -> Schedule:
+def _packed(
+    schedule: Schedule, config: Config, loops: Sequence[str], lanes: int, machine: Machine
+) -> Schedule:
     """Pack the operands as the config says: ``b`` for tiles of rows, ``a`` for tiles of columns.
 
     A transposed ``b`` is transposed in registers, in square tiles, because its columns become
@@ -151,7 +155,7 @@ def _packed(schedule: Schedule, config: Config, loops: Sequence[str], lanes: int
         whole = (*(dim for dim in dimensions if dim not in order), *order)
         filling, at_loop = f"produce_{array}", f"update.{at}"
         if array == "b" and "vnni_b" in schedule.program.statements:
-            schedule = _in_vnni_layout(schedule, at_loop, lanes)
+            schedule = _in_vnni_layout(schedule, at_loop, lanes, machine)
             continue
         is_stored = filling not in schedule.program.statements
         is_in_two_steps = array == "b" and not is_stored and _reads_bits_by_columns(schedule)
@@ -172,13 +176,16 @@ def _packed(schedule: Schedule, config: Config, loops: Sequence[str], lanes: int
     return schedule
 
 
-def _in_vnni_layout(schedule: Schedule, at_loop: str, lanes: int) -> Schedule:
+def _in_vnni_layout(schedule: Schedule, at_loop: str, lanes: int, machine: Machine) -> Schedule:
     """Copy ``b`` into the VNNI layout, and schedule the row sums of ``a`` if there are any."""
     schedule = schedule.compute_at("b_vnni", at_loop, recompute=True)
     around = loops_around(schedule, "vnni_b")
     if "n" in around:
         schedule = schedule.vectorize("vnni_b.n", lanes)
     schedule = schedule.unroll("vnni_b.member")
+    if "n" in around:
+        # Groups are contiguous, so that vectors of them are interleaved: that pays for two columns.
+        schedule = transposed_in_registers(schedule, "vnni_b.nv", "vnni_b.member", fewest=2)
     if "copy_a" in schedule.program.statements:
         if schedule.kernel.arrays["a"].dimensions[-1] == "m":
             schedule = transpose_tiles(schedule, "copy_a", ("m", "k"), lanes)
@@ -186,11 +193,29 @@ def _in_vnni_layout(schedule: Schedule, at_loop: str, lanes: int) -> Schedule:
             schedule = schedule.vectorize("copy_a.k", lanes)
     if "rows" not in schedule.program.statements:
         return schedule
-    *_, group_size = schedule.kernel.arrays["b_vnni"].shape
-    terms = linear_form(group_size, {}).constant
+    terms = _group_size(schedule)
     schedule = schedule.split("rows.k", terms, into=("k_group", "k_term"))
     vectors = vectors_for(-(-sizes_of(schedule.kernel).k // terms), LANES_OF_ROW) // 2
-    return in_vectors(schedule, "rows", "k_group", LANES_OF_ROW, max(1, vectors), terms=("k_term",))
+    schedule = in_vectors(
+        schedule, "rows", "k_group", LANES_OF_ROW, max(1, vectors), terms=("k_term",)
+    )
+    instruction = _instruction(schedule, LANES_OF_ROW, machine)
+    if instruction is None:
+        return schedule
+    return schedule.tensorize("rows.k_group_lanev", instruction)
+
+
+def _group_size(schedule: Schedule) -> int:
+    """The number of terms in a group of the VNNI layout."""
+    *_, size = schedule.kernel.arrays["b_vnni"].shape
+    return linear_form(size, {}).constant
+
+
+def _instruction(schedule: Schedule, lanes: int, machine: Machine) -> str | None:
+    """The dot-product instruction for the groups of the VNNI layout, in vectors of ``lanes``."""
+    arrays = schedule.kernel.arrays
+    types = arrays["a"].dtype, arrays["b_vnni"].dtype
+    return sum_of_products(types, _group_size(schedule), lanes, machine.enabled_features)
 
 
 def _with_prefetch(schedule: Schedule, config: Config) -> Schedule:
@@ -253,7 +278,7 @@ _ROWS = ("m", "rm", "m_block")
 _COLUMNS = ("n", "rn", "n_block")
 
 
-def _in_vectors(schedule: Schedule, lanes: int, tile: str) -> Schedule:
+def _in_vectors(schedule: Schedule, lanes: int, tile: str, machine: Machine) -> Schedule:
     """Vectorize the columns, and unroll the loops below ``tile`` so that sums are in registers."""
     for statement in ("init", "update_init", "update", "update_combine", "epilogue"):
         if statement not in schedule.program.statements:
@@ -265,5 +290,21 @@ def _in_vectors(schedule: Schedule, lanes: int, tile: str) -> Schedule:
         for loop in columns:
             schedule = schedule.vectorize(loop, lanes)
         if tile in around and terms + rows + columns:
-            schedule = schedule.unroll(*terms, *rows, *columns)
+            schedule = schedule.unroll(*rows, *columns)
+            is_grouped = statement == "update" and "vnni_b" in schedule.program.statements
+            instruction = _instruction(schedule, lanes, machine) if is_grouped else None
+            if terms and columns and instruction:
+                schedule = _tensorized(schedule, columns[-1], instruction)
+            elif terms:
+                schedule = schedule.unroll(*terms)
     return schedule
+
+
+def _tensorized(schedule: Schedule, column: str, instruction: str) -> Schedule:
+    """Add the terms of each group by one instruction, in vectors of the loop ``column``."""
+    return (
+        schedule.split("update.rk", _group_size(schedule), into=("rk_group", "rk_term"))
+        .reorder("update.rk_group", f"{column}v", "update.rk_term")
+        .unroll("update.rk_group", "update.rk_term")
+        .tensorize(f"{column}v", instruction)
+    )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from polysched.ir.tree import path
 from polysched.library.matmul.config import DIMENSIONS, Config, unit_of
 from polysched.library.matmul.kernel import STACK
+from polysched.library.register_transpose import transposed_in_registers
 from polysched.user import Schedule
 
 
@@ -106,13 +107,14 @@ def transpose_tiles(schedule: Schedule, filling: str, order: Sequence[str], lane
     """
     outer, last = order
     inside = (f"{filling}.{outer}_across", f"{filling}.{last}_lane")
-    return (
+    schedule = (
         schedule.split(f"{filling}.{outer}", lanes, into=(f"{outer}_tile", f"{outer}_across"))
         .split(f"{filling}.{last}", lanes, into=(f"{last}_tile", f"{last}_lane"))
         .reorder(f"{filling}.{last}_tile", f"{filling}.{outer}_tile", *inside)
         .vectorize(f"{filling}.{last}_lane", lanes)
         .unroll(f"{filling}.{outer}_across")
     )
+    return transposed_in_registers(schedule, f"{filling}.{last}_lanev", f"{filling}.{outer}_across")
 
 
 def loops_around(schedule: Schedule, statement: str) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """VNNI layout: products of int8 and int16 by dot-product instructions.
 
 ``b`` is copied into the VNNI layout (:class:`VnniLayout`): 4 or 2 consecutive terms of a column are
-adjacent in memory, as the terms of a row of ``a`` are. :mod:`polysched.codegen.dot_products` then
-selects the instruction that adds all products of such a group to a 32-bit lane.
+adjacent in memory, as the terms of a row of ``a`` are. So the schedule can tensorize the loop over
+a group: one instruction adds all products of the group to a 32-bit lane.
 
 ``vpdpbusd`` multiplies unsigned by signed bytes. Therefore 128 is added to each element of the copy
 of ``b``, and 128 times the sum of the row of ``a`` is subtracted from each sum. Both wrap modulo
@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from polysched.codegen.dot_instructions import has_dot_product
+from polysched.instructions.lookup import sum_of_products
 from polysched.ir.dtypes import DType, i8, i16, i32, u8
 from polysched.library.matmul.operands import DENSE, Stored, VnniLayout
 from polysched.library.matmul.problem import Problem
@@ -51,9 +51,8 @@ def vnni_layout_of(problem: Problem, machine: Machine) -> VnniLayout | None:
             continue
         # The row sums of a shifted layout have no dimension for a stack.
         is_allowed = not layout.shift or sizes.batch == 1
-        if is_allowed and has_dot_product(
-            problem.dtype, layout.type, layout.terms, lanes, features
-        ):
+        types = problem.dtype, layout.type
+        if is_allowed and sum_of_products(types, layout.terms, lanes, features):
             is_scattered = a.is_transposed or a.has_gaps
             return replace(layout, copies_a=is_scattered or sizes.k % layout.terms > 0)
     return None

@@ -1,0 +1,1 @@
+"""Machine instructions, each declared by the loop nest that it computes."""

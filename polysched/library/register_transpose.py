@@ -1,0 +1,71 @@
+"""Transpose tiles in registers where that takes fewer instructions than gathers."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polysched.ir.dtypes import boolean
+from polysched.ir.expressions import Constant
+from polysched.ir.kernel import Access, Array, Statement
+from polysched.ir.linear import linear_form
+from polysched.ir.tree import Loop, statements
+from polysched.schedule.program import find_loop, largest_extent
+from polysched.user import Schedule
+
+FEWEST = 4
+"""Smallest number of lanes, and of columns, of a tile that is transposed in registers.
+
+With n columns and w lanes, a tile takes w loads, w - n joins and n log n shuffles instead of n
+gathers of w elements.
+"""
+
+
+def transposed_in_registers(
+    schedule: Schedule, loop: str, across: str, *, fewest: int = FEWEST
+) -> Schedule:
+    """Transpose the tiles of a vector loop and an unrolled loop, if they are large enough.
+
+    Args:
+        schedule: the schedule.
+        loop: the vector loop.
+        across: the unrolled loop, which runs along the elements of a row.
+        fewest: the smallest number of columns to transpose.
+    """
+    program = schedule.program
+    vector = find_loop(program, loop)
+    columns = largest_extent(program, find_loop(program, across)) or 0
+    if vector.lanes < FEWEST or columns < fewest:
+        return schedule
+    accesses = [
+        (access, program.arrays[access.array], _indices(program.statements[name], vector))
+        for name in statements(vector)
+        for access in program.statements[name].accesses
+    ]
+    if not any(_is_strided(access, array, lanes) for access, array, lanes in accesses):
+        return schedule
+    if any(not _has_rows(array) for _, array, _ in accesses):
+        return schedule
+    return schedule.transpose(loop, across)
+
+
+def _indices(statement: Statement, loop: Loop) -> frozenset[str]:
+    """The indices of a statement on which the value of a loop depends."""
+    value = loop.values[statement.name]
+    return frozenset(
+        name
+        for position, name in enumerate(statement.indices)
+        if value.involves_dims(isl.dim_type.in_, position, 1)
+    )
+
+
+def _is_strided(access: Access, array: Array, indices: frozenset[str]) -> bool:
+    """Whether elements with other values of some indices are not in one row in memory."""
+    uses = [linear_form(subscript, {}).uses(indices) for subscript in access.subscripts]
+    along = uses.pop(array.lane_dimension) if uses else False
+    return any(uses) and not along
+
+
+def _has_rows(array: Array) -> bool:
+    """Whether an array has rows of contiguous elements that take whole bytes."""
+    is_contiguous = array.strides is None or Constant(1) in array.strides
+    return is_contiguous and not array.dtype.is_odd and array.dtype != boolean
