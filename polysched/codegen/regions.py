@@ -54,7 +54,7 @@ TEAM = "GOMP_parallel"
 
 @dataclass(frozen=True, eq=False)
 class Team:
-    """What a kernel's function knows of its threads.
+    """The threads of a kernel's function.
 
     Attributes:
         parallel: the team's function.
@@ -121,7 +121,7 @@ class Regions:
                 builder.call(fork, [work, task, builder.trunc(threads, _INT32), _INT32(0)])
 
     def _task(self, builder: ir.IRBuilder, values: Sequence[Any]) -> Any:
-        """What the threads are told, in the frame of the kernel's function."""
+        """The task that the threads share, on the stack of the kernel's function."""
         with builder.goto_entry_block():
             task = builder.alloca(INDEX, size=len(values))
             task.type = _POINTER

@@ -2,7 +2,7 @@
 
 Each slot of a region (:mod:`polysched.codegen.slots`) becomes a register array of its own. That of
 a sequential loop is read before the loop and written back after it; that of a buffer needs neither.
-LLVM keeps such values in registers; here is where it is decided.
+This pass decides which values stay in registers; LLVM allocates the registers.
 """
 
 from __future__ import annotations

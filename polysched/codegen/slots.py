@@ -1,4 +1,4 @@
-"""Slots: places in an array that all the accesses of a region keep going to.
+"""Slots: elements and vectors of an array that stay the same throughout a region.
 
 A *region* is a sequential loop or a buffer's lifetime. Its accesses to an array go to a fixed set
 of *slots* if each of them touches a single element or a contiguous vector whose place does not
@@ -35,7 +35,7 @@ from polysched.vector.classify import lane_steps, surely_runs
 
 @dataclass(frozen=True)
 class Lanes:
-    """The active lanes of a vector of ``count``: from lower to upper, excluded, by step."""
+    """The active lanes of a vector of ``count`` lanes: from lower to upper, excluded, by step."""
 
     lower: Expression
     upper: Expression
@@ -55,12 +55,12 @@ class Slot:
 
 @dataclass(frozen=True)
 class _Context:
-    """Where in a region an access stands.
+    """The position of an access in a region.
 
     Attributes:
         vector: the vector loop around it.
         guarded: whether a condition is around it.
-        certain: whether each run of the region comes there, conditions aside.
+        certain: whether each run of the region reaches it, conditions aside.
         around: the other loops of the region around it, outermost first.
         threaded: whether one of these is parallel.
     """

@@ -1,4 +1,4 @@
-"""Streaming stores: whole vectors go to memory past the caches, and a fence that they have arrived.
+"""Streaming stores: whole vectors go to memory past the caches; a fence waits for them.
 
 A non-temporal store does not read the cache line first that it overwrites, which saves a third of
 the traffic of a copy, and does not drive other data out of the caches. The instructions take

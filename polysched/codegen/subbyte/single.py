@@ -96,7 +96,7 @@ class SingleAccesses:
             builder.store(merged, pointer).align = 1
 
     def _bytes(self, storage: Storage, address: Address) -> tuple[list[Any], Any]:
-        """The pointers to the bytes of one element, and its first bit in the first of them."""
+        """The pointers to the bytes of an element, and its first bit in the first byte."""
         if address.unit is Unit.BIT:
             position = self._position(storage, address)
             phase = self.builder.and_(position, INDEX(7))
