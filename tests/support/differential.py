@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from polysched.codegen.passes import vector_program
+from polysched.codegen.passes import loops_after, vector_program
 from polysched.fuzz.placement import placed
 from polysched.ir.dtypes import DType, boolean
 from polysched.ir.evaluate import evaluate
@@ -23,6 +23,7 @@ from polysched.ir.packing import byte_shape
 from polysched.ir.reference import run_reference
 from polysched.ir.strides import concrete_strides
 from polysched.loops.interpreter import interpreter
+from polysched.loops.nodes import LoopProgram
 from polysched.lower import compile, lower
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
@@ -109,6 +110,11 @@ def assert_agrees(
         assert_equal(got, {**called, **expected}, f"machine code at {size}", rounding)
         for name, place in places.items():
             assert not place.changed_outside(), f"array '{name}' at {size}: written outside"
+
+
+def in_registers(loops: LoopProgram) -> LoopProgram:
+    """The loops after the passes before ``vectorize``, for a machine with AVX-512."""
+    return loops_after(loops, load_machine("sapphirerapids"), "transpose-tiles")
 
 
 def assert_equal(
