@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The processes of pytest-xdist.
 TEST_PROCESSES ?= 2
+# Factor of the number of random cases; above 1 the tests also try whole products of their parameters.
+EFFORT ?= 1
 # How long `make fuzz` runs, and where its random numbers begin.
 SECONDS ?= 60
 SEED ?= 0
@@ -12,15 +14,16 @@ TYPES := build/types
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint format-check types lint-fix bench fuzz clean
+.PHONY: help demo test check lint format-check types lint-fix bench fuzz mutants clean
 
 help:
 	@echo "make demo      run the main example: a convolution, proved, compiled, checked, timed"
 	@echo "make test      ruff, mypy and all tests"
-	@echo "make check     the tests alone (ARGS='-k name' is passed to pytest)"
+	@echo "make check     the tests alone (ARGS='-k name' is passed to pytest; EFFORT=10: ten times the random cases)"
 	@echo "make lint      ruff and mypy alone ('make -k lint' does not stop at the first failure)"
 	@echo "make lint-fix  format the code and apply the safe fixes of ruff"
 	@echo "make fuzz      random kernels and schedules, judged without the checker (SECONDS=60 SEED=0)"
+	@echo "make mutants   deliberate mistakes, one at a time: which test notices each (ARGS='NAME --markdown')"
 	@echo "make bench     race the convolution against numpy, oneDNN and Halide"
 	@echo "make clean     remove the virtual environment and everything built"
 
@@ -31,7 +34,7 @@ test: lint check
 
 # worksteal: a process keeps the tests of a file, whose kernels it has, until the other has none left.
 check: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist worksteal $(ARGS)
+	TEST_EFFORT=$(EFFORT) $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist worksteal $(ARGS)
 
 lint: format-check types
 	$(BIN)/ruff check .
@@ -56,6 +59,10 @@ bench: $(VENV)/.installed-bench
 
 fuzz: $(VENV)/.installed-dev
 	$(BIN)/python -m polysched.fuzz --seconds $(SECONDS) --seed $(SEED) $(ARGS)
+
+# Takes more than half an hour for all; not a part of `make test`, which only checks that each mutant still fits the code.
+mutants: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.mutants.run $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist polysched.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -6,7 +6,7 @@ from collections.abc import Container
 from dataclasses import replace
 from types import MappingProxyType
 
-from polysched.ir.kernel import Kernel, Order, Statement
+from polysched.ir.core.kernel import Kernel, Order, Statement
 
 
 def with_order(kernel: Kernel, order: Order, kept: Container[str] = ()) -> Kernel:

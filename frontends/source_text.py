@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched.errors import FrontendError
-from polysched.ir.source import SourceLocation
-from polysched.schedule.excerpt import excerpt as shown_line
+from polysched.ir.expr.source import SourceLocation
+from polysched.schedule.notation.excerpt import excerpt as shown_line
 
 
 @dataclass(frozen=True)

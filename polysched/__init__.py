@@ -28,10 +28,9 @@ from polysched.errors import (
     PolyschedError,
     ScheduleError,
 )
-from polysched.ir.bit_packing import pack_bits, unpack_bits
-from polysched.ir.budget import time_budget
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import (
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import (
     DType,
     boolean,
     f32,
@@ -45,7 +44,7 @@ from polysched.ir.dtypes import (
     u32,
     u64,
 )
-from polysched.ir.functions import (
+from polysched.ir.expr.functions import (
     absolute,
     cast,
     equal,
@@ -57,9 +56,10 @@ from polysched.ir.functions import (
     select,
     sqrt,
 )
-from polysched.ir.kernel import Kernel
-from polysched.ir.numpy_functions import OF_NUMPY
-from polysched.ir.saturation import saturate
+from polysched.ir.expr.numpy_functions import NUMPY_FUNCTIONS
+from polysched.ir.expr.saturation import saturate
+from polysched.ir.isl.budget import time_budget
+from polysched.ir.semantics.bit_packing import pack_bits, unpack_bits
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 
@@ -69,14 +69,14 @@ if TYPE_CHECKING:
     from polysched.frontends.python.labels import statement
     from polysched.instructions.declaration import Instruction
     from polysched.legality.check import check
-    from polysched.legality.loop_properties import explain_loops
-    from polysched.legality.repairs import repairs
+    from polysched.legality.repairs.search import repairs
+    from polysched.legality.reports.loop_properties import explain_loops
     from polysched.library.matmul.call import matmul
     from polysched.library.matmul.computed import Computed, Input, computed
     from polysched.library.transpose.call import transpose
     from polysched.lower import compile, export, show
     from polysched.runtime.kernel import CompiledKernel
-    from polysched.user import Schedule
+    from polysched.user import Schedule, optimize
 
 _LAZY = MappingProxyType(
     {
@@ -89,11 +89,12 @@ _LAZY = MappingProxyType(
         "compile": "polysched.lower",
         "computed": "polysched.library.matmul.computed",
         "einsum": "polysched.frontends.einsum.call",
-        "explain_loops": "polysched.legality.loop_properties",
+        "explain_loops": "polysched.legality.reports.loop_properties",
         "export": "polysched.lower",
         "kernel": "polysched.frontends.python.decorator",
         "matmul": "polysched.library.matmul.call",
-        "repairs": "polysched.legality.repairs",
+        "optimize": "polysched.user",
+        "repairs": "polysched.legality.repairs.search",
         "show": "polysched.lower",
         "statement": "polysched.frontends.python.labels",
         "transpose": "polysched.library.transpose.call",
@@ -111,7 +112,7 @@ def __getattr__(name: str) -> Any:
         # Later lookups find the global and skip this function, which takes a microsecond.
         globals()[name] = value
         return value
-    numpy_names = {function.__name__ for function in OF_NUMPY}
+    numpy_names = {function.__name__ for function in NUMPY_FUNCTIONS}
     hint = f"; call numpy's function in a kernel: np.{name}(x[i])" if name in numpy_names else ""
     raise AttributeError(f"module 'polysched' has no attribute '{name}'{hint}")
 
@@ -161,6 +162,7 @@ __all__ = [
     "maximum",
     "minimum",
     "not_equal",
+    "optimize",
     "pack_bits",
     "repairs",
     "saturate",

@@ -105,7 +105,7 @@ class FrontendError(PolyschedError):
 
     Attributes:
         reason: the message without the source location and the quoted source line.
-        location: the `polysched.ir.source.SourceLocation`; None if it is unknown.
+        location: the `polysched.ir.expr.source.SourceLocation`; None if it is unknown.
     """
 
     def __init__(self, message: str, reason: str | None = None, location: object = None) -> None:

@@ -9,7 +9,7 @@ schedule   kernel + steps -> loop tree                     :mod:`polysched.sched
 properties loop tree + dependences -> legal loop kinds     :mod:`polysched.legality`
 (check)    loop tree + dependences -> verdict              :mod:`polysched.legality`
 loops      loop tree -> imperative loops, by isl's AST     :mod:`polysched.loops`
-c          loops -> C99 text                               :mod:`polysched.loops.c`
+c          loops -> C99 text                               :mod:`polysched.loops.printers.c`
 narrow ... loops -> loops, one stage for each pass         :mod:`polysched.codegen.passes`
 vectorize  loops -> explicit vectors, masks and accesses   :mod:`polysched.vector`
 windows .. vectors -> vectors, one stage for each pass     :mod:`polysched.codegen.passes`
@@ -38,19 +38,20 @@ from polysched.codegen.module import emit_module
 from polysched.codegen.passes import PASSES, run_passes
 from polysched.dependence.printing import format_dependences
 from polysched.errors import PolyschedError, suggestion
-from polysched.ir.budget import DEFAULT_SECONDS, time_budget
-from polysched.ir.printing import format_kernel
-from polysched.ir.tree import executed
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.core.printing import format_kernel
+from polysched.ir.core.tree import executed
+from polysched.ir.isl.budget import DEFAULT_SECONDS, time_budget
 from polysched.legality.check import check
 from polysched.legality.condition import Condition, legality_condition
-from polysched.legality.loop_properties import explain_loops
-from polysched.legality.loop_reports import format_loop_reports
-from polysched.loops.c import print_c
+from polysched.legality.reports.loop_properties import explain_loops
+from polysched.legality.reports.loop_reports import format_loop_reports
+from polysched.loops.analysis.parallel import parallel_loops
+from polysched.loops.analysis.size_limits import with_limited_sizes
 from polysched.loops.generate import generate_loops
-from polysched.loops.nodes import If, LoopProgram
-from polysched.loops.parallel import parallel_loops
-from polysched.loops.pseudo import print_loops
-from polysched.loops.size_limits import with_limited_sizes
+from polysched.loops.ir.nodes import If, LoopProgram
+from polysched.loops.printers.c import print_c
+from polysched.loops.printers.pseudo import print_loops
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
 from polysched.runtime.cache import ObjectCache
@@ -58,9 +59,9 @@ from polysched.runtime.collection import collection_paused
 from polysched.runtime.export import export_files, write_export
 from polysched.runtime.jit import emit_assembly
 from polysched.runtime.kernel import CompiledKernel, compile_kernel
-from polysched.schedule.printing import format_schedule
-from polysched.schedule.program import Program
-from polysched.schedule.schedule import Schedule
+from polysched.schedule.core.program import Program
+from polysched.schedule.notation.printing import format_schedule
+from polysched.schedule.schedule import Schedule, as_schedule
 from polysched.vector.printing import print_vectors
 
 DEBUG_VARIABLE = "POLYSCHED_DEBUG"
@@ -87,7 +88,7 @@ def lower(schedule: Schedule) -> LoopProgram:
 
 
 def compile(
-    schedule: Schedule,
+    schedule: Schedule | Kernel,
     machine: Machine | str | None = None,
     *,
     guard: bool = False,
@@ -97,7 +98,7 @@ def compile(
     """Prove a schedule legal, compile it and return the callable kernel.
 
     Args:
-        schedule: the schedule.
+        schedule: the schedule; a kernel is compiled as declared.
         machine: the target: a description, a preset's name or a file; by default this machine.
         guard: if the schedule is legal for some parameter values only, compile it together with the
             unscheduled program and choose between them at each call.
@@ -113,7 +114,7 @@ def compile(
     target = as_machine(machine)
     with collection_paused():
         with time_budget(seconds):
-            loops = _proved(schedule, target, guard=guard)
+            loops = _proved(as_schedule(schedule), target, guard=guard)
         threaded = bool(parallel_loops(loops.body))
         text = emit_module(loops, target)
         return compile_kernel(loops, text, target, threaded=threaded, cache=cache)

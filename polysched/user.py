@@ -6,17 +6,25 @@ calls: ``ps.Schedule(kernel).vectorize("i", 16).check()``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self, cast
 
 from polysched import lower
-from polysched.ir.budget import DEFAULT_SECONDS
+from polysched.autoscheduler.driver import Optimized, optimize_schedule
+from polysched.autoscheduler.report import Report, report_of
+from polysched.autoscheduler.sizes import model_sizes
+from polysched.errors import ScheduleError
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.isl.budget import DEFAULT_SECONDS
 from polysched.legality import check as checker
-from polysched.legality import condition, loop_properties, loop_reports
-from polysched.legality import repairs as repairer
-from polysched.legality.repair import Repair
-from polysched.legality.verdict import Verdict
+from polysched.legality import condition
+from polysched.legality.repairs import search as repairer
+from polysched.legality.repairs.repair import Repair
+from polysched.legality.reports import loop_properties, loop_reports
+from polysched.legality.verdicts.verdict import Verdict
 from polysched.machine.description import Machine
+from polysched.machine.load import as_machine
 from polysched.plot import figure, notebook
 from polysched.plot.view import View
 from polysched.runtime.cache import ObjectCache
@@ -29,7 +37,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Schedule(BareSchedule):
-    """A kernel and the steps applied to it; see :class:`polysched.schedule.schedule.Schedule`."""
+    """A kernel and the steps applied to it; see :class:`polysched.schedule.schedule.Schedule`.
+
+    Attributes:
+        optimized: the result of :func:`optimize` that the schedule comes from; None for others.
+    """
+
+    optimized: Optimized | None = field(default=None, kw_only=True)
 
     def check(
         self, *, quota: int = checker.DEFAULT_QUOTA, seconds: float = DEFAULT_SECONDS
@@ -53,7 +67,7 @@ class Schedule(BareSchedule):
         """Propose changes that make the schedule legal; each is proved.
 
         ``schedule.repair(schedule.repairs()[0])`` is the repaired schedule. See
-        :func:`polysched.legality.repairs.repairs`.
+        :func:`polysched.legality.repairs.search.repairs`.
         """
         return repairer.repairs(self, limit=limit, seconds=seconds)
 
@@ -64,10 +78,26 @@ class Schedule(BareSchedule):
     def explain(self, *, seconds: float = DEFAULT_SECONDS) -> str:
         """Report the legal kinds of every loop and the dependences that rule out the others.
 
-        :func:`polysched.legality.loop_properties.explain_loops` returns the report as records.
+        :func:`polysched.legality.reports.loop_properties.explain_loops` returns the report as
+        records.
         """
         reports = loop_properties.explain_loops(self, seconds=seconds)
         return loop_reports.format_loop_reports(reports)
+
+    def report(
+        self, machine: Machine | str | None = None, *, sizes: Mapping[str, int] | None = None
+    ) -> Report:
+        """Report what each loop does and why, with the costs that the model predicts.
+
+        Args:
+            machine, sizes: as in :func:`optimize`; by default those of the call of it.
+        """
+        made = self.optimized
+        if made is not None and made.schedule.steps != self.steps[: len(made.schedule.steps)]:
+            made = None
+        target = made.machine if made and machine is None else as_machine(machine)
+        chosen = made.sizes if made and sizes is None else model_sizes(self.kernel, sizes)
+        return report_of(self, target, chosen, made)
 
     def show(self, stage: str = "loops", machine: Machine | str | None = None) -> str:
         """Print one stage of the pipeline as text: see :func:`polysched.lower.show`."""
@@ -90,3 +120,55 @@ class Schedule(BareSchedule):
 
     def _repr_html_(self) -> str:
         return notebook.schedule_html(self)
+
+
+def optimize(
+    kernel: Kernel | BareSchedule,
+    machine: Machine | str | None = None,
+    *,
+    threads: int = 1,
+    sizes: Mapping[str, int] | None = None,
+    seconds: float | None = None,
+) -> Schedule:
+    """Find a schedule without a person: public primitives only, proved legal by the checker.
+
+    The same kernel, machine and version of polysched give the same schedule. Nothing is timed: an
+    analytic model predicts costs. If no change is predicted to gain, the schedule stays as it is.
+    ``schedule.report()`` says for every loop what was done, or what stands in the way.
+
+    Args:
+        kernel: a kernel, or a schedule whose steps are kept and continued.
+        machine: the target: a description, a preset's name or a file; by default this machine.
+        threads: the number of threads to use.
+        sizes: values of parameters for which to predict costs; the schedule is legal for all.
+        seconds: limit on the wall time of the search; 0 returns the schedule as it is, proved.
+
+    Raises:
+        IllegalScheduleError, UnknownLegalityError: the given schedule is not proved legal; the
+            message holds the witness.
+        ScheduleError: an argument is invalid, or ``sizes`` contradicts the kernel's context.
+    """
+    start = as_user_schedule(kernel)
+    made = optimize_schedule(
+        start, as_machine(machine), threads=threads, sizes=sizes, seconds=seconds
+    )
+    return replace(cast(Schedule, made.schedule), optimized=made)
+
+
+def as_user_schedule(value: Kernel | BareSchedule) -> Schedule:
+    """Return a kernel or a schedule as the class that users hold.
+
+    Raises:
+        ScheduleError: ``value`` is neither.
+    """
+    match value:
+        case Schedule():
+            return value
+        case BareSchedule(kernel=kernel, steps=steps, locations=locations, programs=programs):
+            return Schedule(kernel, steps, locations, programs)
+        case Kernel():
+            return Schedule(value)
+    raise ScheduleError(
+        f"expected a Kernel or a Schedule; got a {type(value).__name__}: a function becomes a "
+        "kernel by @ps.kernel"
+    )

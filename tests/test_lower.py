@@ -10,7 +10,7 @@ import polysched as ps
 from polysched.codegen.passes import PASSES
 from polysched.errors import ExportError, PolyschedError
 from polysched.legality.check import check
-from polysched.legality.verdict import IllegalScheduleError, UnknownLegalityError, Verdict
+from polysched.legality.verdicts.verdict import IllegalScheduleError, UnknownLegalityError, Verdict
 from polysched.lower import STAGES, compile, lower, show
 from polysched.runtime.cache import ObjectCache
 from polysched.schedule.schedule import Schedule

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import polysched as ps
 from polysched.cli.main import main
-from polysched.schedule.primitives import PRIMITIVES
+from polysched.schedule.table import PRIMITIVES
 from tests.library.matmul.test_activations import expected as activated
 
 ROOT = Path(__file__).parents[1]

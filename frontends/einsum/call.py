@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from sys import intern
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,12 @@ from polysched.errors import CallError, FrontendError
 from polysched.frontends.einsum.operands import NumpyArray, element_type
 from polysched.frontends.einsum.plan import Plan, make_plan
 from polysched.frontends.einsum.short_way import KernelRun, short_way
-from polysched.runtime.door import Door
+from polysched.runtime.call_cache import CallCache
 from polysched.runtime.threads import number_of_threads
 from polysched.runtime.views import as_array
 
 _PLANS = 512
-_DOOR = Door(_PLANS)
+_CALL_CACHE = CallCache(_PLANS)
 
 
 def einsum(
@@ -47,12 +46,10 @@ def einsum(
         FrontendError: ``subscripts`` cannot be read, or does not fit the operands.
         CallError: an operand or ``out`` has an unsuitable type or shape.
     """
-    # The call cache compares `subscripts` by identity, so equal strings must be one object.
-    is_usual = threads is None and type(subscripts) is str
-    if is_usual:
-        subscripts = intern(subscripts)
-        if (cached := _DOOR.enter(subscripts, *operands, out)) is not None:
-            return cached  # type: ignore[no-any-return]
+    if threads is None and type(subscripts) is str:
+        done = _CALL_CACHE.run(subscripts, *operands, out)
+        if done is not None:
+            return done
     if not isinstance(subscripts, str):
         raise FrontendError(
             f"einsum: subscripts are of type {type(subscripts).__name__}; expected a text such as "
@@ -77,10 +74,10 @@ def einsum(
         inner = np.dtype(f"i{dtype.itemsize}") if dtype.kind == "u" else dtype
         result = plan.run([array.astype(dtype, copy=False).view(inner) for array in arrays], runs)
         result = result.view(dtype)
-    if is_usual and (out is None or out.flags.c_contiguous):
+    if threads is None and (out is None or out.flags.c_contiguous):
         target = short_way(arrays, plan.origins, result, runs)
         if target is not None:
-            _DOOR.learn(subscripts, (*operands, out), target)
+            _CALL_CACHE.add(subscripts, (*operands, out), target)
     if out is None:
         return result
     out[...] = result

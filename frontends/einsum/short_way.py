@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from polysched.frontends.einsum.operands import NumpyArray
-from polysched.runtime.door import Target
+from polysched.runtime.call_cache import CallTarget
 from polysched.runtime.kernel import CompiledKernel
-from polysched.runtime.threads import current_team
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class KernelRun:
 
     operands: tuple[NumpyArray, ...]
     result: NumpyArray
-    target: Callable[[], Target | None]
+    target: Callable[[], CallTarget | None]
 
 
 def kernel_run(
@@ -39,18 +38,8 @@ def kernel_run(
 ) -> KernelRun:
     """Record the run, on all usable cores, of a kernel of literal sizes with the result last."""
 
-    def target() -> Target:
-        count = len(operands)
-        return Target(
-            kernel.native.call,
-            sources=tuple(range(count + 1)),
-            values=(current_team().address, 0) if kernel.is_threaded else (),
-            threads_at=1 if kernel.is_threaded else None,
-            written=(count,),
-            result=count,
-        )
-
-    return KernelRun(operands, result, target)
+    target = CallTarget(kernel, tuple(range(len(operands) + 1)))
+    return KernelRun(operands, result, lambda: target)
 
 
 def short_way(
@@ -58,7 +47,7 @@ def short_way(
     origins: Sequence[int],
     result: NumpyArray,
     runs: Sequence[KernelRun],
-) -> Target | None:
+) -> CallTarget | None:
     """The call target for later calls with such operands; None if one kernel call is not enough.
 
     Args:
@@ -78,13 +67,10 @@ def short_way(
     target = run.target()
     if target is None or run.result.nbytes != result.nbytes:
         return None
-    last = len(arguments)
-    places = (*origins, last)
+    places = (*origins, len(arguments))
     return replace(
         target,
         sources=tuple(places[source] for source in target.sources),
-        written=(last,),
-        result=last,
         allocate=(np.empty, (result.shape, result.dtype)),
     )
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from polysched.frontends.einsum.operands import Labels, NumpyArray
 from polysched.frontends.einsum.short_way import KernelRun, kernel_run
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, as_dtype
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, as_dtype
 from polysched.library.fold import fold_kernel, fold_schedule
 from polysched.library.matmul.call import matmul
 from polysched.library.matmul.dispatch import WORTH_A_STACK

@@ -14,9 +14,9 @@ import islpy as isl
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.halide.inlining import Algorithm, Computed
 from polysched.frontends.halide.language import Call, Definition, calls
-from polysched.ir.affine import from_pw_aff, instance_space, to_pw_aff, to_set
-from polysched.ir.expressions import Expression, Index, Parameter
-from polysched.ir.traversal import walk
+from polysched.ir.expr.affine import from_pw_aff, instance_space, to_pw_aff, to_set
+from polysched.ir.expr.expressions import Expression, Index, Parameter
+from polysched.ir.expr.traversal import walk
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import Self
 
 from polysched.errors import FrontendError
 from polysched.frontends.halide.place import user_location
-from polysched.ir.expressions import Index
-from polysched.ir.integers import as_integer
-from polysched.ir.source import SourceLocation
+from polysched.integers import as_integer
+from polysched.ir.expr.expressions import Index
+from polysched.ir.expr.source import SourceLocation
 
 
 @dataclass(frozen=True)

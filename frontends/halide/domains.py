@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from polysched.errors import FrontendError
-from polysched.ir.declarations import require_identifier
-from polysched.ir.expressions import Expression, Index, Parameter, as_expression
-from polysched.ir.integers import as_integer
+from polysched.integers import as_integer
+from polysched.ir.declare.declarations import require_identifier
+from polysched.ir.expr.expressions import Expression, Index, Parameter, as_expression
 
 Extent: TypeAlias = int | str | Expression
 """A number, the name of a size that is known only at the call, or an expression of these."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from polysched.errors import FrontendError
 from polysched.frontends.halide.language import Call, Definition, Func, ImageParam, calls
-from polysched.ir.declarations import bounded
-from polysched.ir.expressions import Expression, Index
-from polysched.ir.traversal import transform
+from polysched.ir.declare.declarations import bounded
+from polysched.ir.expr.expressions import Expression, Index
+from polysched.ir.expr.traversal import transform
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from polysched.errors import FrontendError
 from polysched.frontends.halide.directives import Stage
 from polysched.frontends.halide.domains import Extent, RDom, RVar, as_extent
 from polysched.frontends.halide.place import user_location
-from polysched.ir.declarations import require_identifier
-from polysched.ir.dtypes import DType, as_dtype, f32, i32
-from polysched.ir.expressions import (
+from polysched.ir.declare.declarations import require_identifier
+from polysched.ir.expr.dtypes import DType, as_dtype, f32, i32
+from polysched.ir.expr.expressions import (
     Constant,
     Expression,
     Index,
@@ -32,9 +32,9 @@ from polysched.ir.expressions import (
     as_expression,
     typed,
 )
-from polysched.ir.functions import maximum, minimum
-from polysched.ir.source import SourceLocation
-from polysched.ir.traversal import walk
+from polysched.ir.expr.functions import maximum, minimum
+from polysched.ir.expr.source import SourceLocation
+from polysched.ir.expr.traversal import walk
 
 Var = Index
 """A dimension of a Func: ``Var("x")``."""

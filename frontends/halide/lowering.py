@@ -17,11 +17,11 @@ from polysched.frontends.halide.bounds import Region, pure_variables, regions, s
 from polysched.frontends.halide.inlining import Algorithm, Computed
 from polysched.frontends.halide.language import Call, Definition, ImageParam
 from polysched.frontends.reductions import with_order
-from polysched.ir.affine import instance_space
-from polysched.ir.builder import ArrayHandle, KernelBuilder
-from polysched.ir.expressions import Constant, Expression, Index
-from polysched.ir.kernel import Kernel, Order, Role
-from polysched.ir.traversal import transform
+from polysched.ir.core.kernel import Kernel, Order, Role
+from polysched.ir.declare.builder import ArrayHandle, KernelBuilder
+from polysched.ir.expr.affine import instance_space
+from polysched.ir.expr.expressions import Constant, Expression, Index
+from polysched.ir.expr.traversal import transform
 
 
 def lower(algorithm: Algorithm, extents: Sequence[Expression], order: Order) -> Kernel:

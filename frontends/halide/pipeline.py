@@ -19,7 +19,7 @@ from polysched.frontends.halide.inlining import algorithm
 from polysched.frontends.halide.language import Func
 from polysched.frontends.halide.lowering import lower
 from polysched.frontends.halide.scheduling import scheduled
-from polysched.ir.kernel import Kernel, Order
+from polysched.ir.core.kernel import Kernel, Order
 from polysched.machine.description import Machine
 from polysched.runtime.kernel import CompiledKernel
 from polysched.user import Schedule

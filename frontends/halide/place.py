@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from polysched.ir.source import SourceLocation, caller_location
+from polysched.ir.expr.source import SourceLocation, caller_location
 
 _FOLDER = f"{Path(__file__).resolve().parent}{os.sep}"
 

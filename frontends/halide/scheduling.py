@@ -3,7 +3,7 @@
 As in Halide, the loops of the output are split and reordered first; then each producer is moved to
 its level, and its loops are split and reordered. Directives that set how loops run (vectorize,
 unroll, parallel) come last, because they name the loops that result. ``compute_at`` is
-:func:`polysched.schedule.compute_at.compute_at` with recomputation.
+:func:`polysched.schedule.primitives.compute_at.compute_at` with recomputation.
 
 If ``compute_at`` leaves a producer's loop with a single iteration, the loop no longer exists;
 unrolling or reordering it has no effect.
@@ -20,17 +20,17 @@ from polysched.errors import FrontendError, ScheduleError, StepError, suggestion
 from polysched.frontends.halide import directives
 from polysched.frontends.halide.inlining import Algorithm, Computed
 from polysched.frontends.halide.language import Level
-from polysched.ir.source import SourceLocation
-from polysched.ir.tree import path
-from polysched.schedule.collapse import Collapse
-from polysched.schedule.compute_at import ComputeAt
-from polysched.schedule.parallel import Parallel
-from polysched.schedule.primitives import Step
-from polysched.schedule.program import find_loop, largest_extent
-from polysched.schedule.reorder import Reorder
-from polysched.schedule.split import Split
-from polysched.schedule.unroll import Unroll
-from polysched.schedule.vectorize import Vectorize
+from polysched.ir.core.tree import path
+from polysched.ir.expr.source import SourceLocation
+from polysched.schedule.core.program import find_loop, largest_extent
+from polysched.schedule.primitives.collapse import Collapse
+from polysched.schedule.primitives.compute_at import ComputeAt
+from polysched.schedule.primitives.parallel import Parallel
+from polysched.schedule.primitives.reorder import Reorder
+from polysched.schedule.primitives.split import Split
+from polysched.schedule.primitives.unroll import Unroll
+from polysched.schedule.primitives.vectorize import Vectorize
+from polysched.schedule.table import Step
 from polysched.user import Schedule
 
 

@@ -18,10 +18,12 @@ from typing import Any
 
 from polysched.errors import FrontendError, KernelError, suggestion
 from polysched.frontends.linalg.maps import AffineMap, names_of, parse_map
-from polysched.ir.affine import from_pw_aff, instance_space, to_pw_aff
-from polysched.ir.builder import ArrayHandle, KernelBuilder
-from polysched.ir.dtypes import DType, as_dtype, f32
-from polysched.ir.expressions import (
+from polysched.integers import as_integer
+from polysched.ir.core.kernel import Kernel, Order
+from polysched.ir.declare.builder import ArrayHandle, KernelBuilder
+from polysched.ir.expr.affine import from_pw_aff, instance_space, to_pw_aff
+from polysched.ir.expr.dtypes import DType, as_dtype, f32
+from polysched.ir.expr.expressions import (
     Constant,
     Expression,
     Load,
@@ -29,9 +31,7 @@ from polysched.ir.expressions import (
     Parameter,
     as_expression,
 )
-from polysched.ir.integers import as_integer
-from polysched.ir.kernel import Kernel, Order
-from polysched.ir.traversal import walk
+from polysched.ir.expr.traversal import walk
 
 _TYPES = ("parallel", "reduction", "window")
 """``window`` is MLIR's former name for a reduction over a window."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from polysched.errors import FrontendError
 from polysched.frontends.source_text import Span
-from polysched.ir.expressions import DEEPEST, Constant, Expression, operation
-from polysched.ir.operators import Operator
+from polysched.ir.expr.expressions import DEEPEST, Constant, Expression, operation
+from polysched.ir.expr.operators import Operator
 
 _FORM = re.compile(
     r"\s*(?:affine_map\s*<)?\s*\((?P<dimensions>[^()\[\]]*)\)\s*(?:\[(?P<symbols>[^\]]*)\])?"

@@ -9,10 +9,10 @@ import islpy as isl
 
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.python.values import Value
-from polysched.ir.affine import to_pw_aff
-from polysched.ir.dtypes import DType, i32, i64
-from polysched.ir.expressions import Expression, Operation
-from polysched.ir.traversal import loads, walk
+from polysched.ir.expr.affine import to_pw_aff
+from polysched.ir.expr.dtypes import DType, i32, i64
+from polysched.ir.expr.expressions import Expression, Operation
+from polysched.ir.expr.traversal import loads, walk
 
 
 def is_affine_number(value: Value) -> bool:

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 from polysched.errors import KernelError
 from polysched.frontends.python.source import FunctionSource
-from polysched.ir.dtypes import DType, as_dtype
-from polysched.ir.expressions import Constant, Expression, Parameter
+from polysched.ir.expr.dtypes import DType, as_dtype
+from polysched.ir.expr.expressions import Constant, Expression, Parameter
 
 EXPECTED = 'expected a type and a shape such as "f32[n, m]", or int for a size'
 

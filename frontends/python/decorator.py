@@ -50,11 +50,11 @@ from polysched.frontends.python.source import FunctionSource, function_source
 from polysched.frontends.python.statements import Declarer
 from polysched.frontends.python.values import Value
 from polysched.frontends.reductions import with_order
-from polysched.ir.array_handle import ArrayHandle
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.expressions import Parameter
-from polysched.ir.kernel import Kernel, Order, Role
-from polysched.ir.tree import restrict
+from polysched.ir.core.kernel import Kernel, Order, Role
+from polysched.ir.core.tree import restrict
+from polysched.ir.declare.array_handle import ArrayHandle
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.expressions import Parameter
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -28,13 +28,13 @@ from polysched.frontends.python.scope import (
 )
 from polysched.frontends.python.source import FunctionSource
 from polysched.frontends.python.values import Value, chosen, chosen_of, constant, python_type
-from polysched.ir.affine import instance_space
-from polysched.ir.array_handle import ArrayHandle
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import boolean, i64
-from polysched.ir.expressions import Expression, Index, Parameter
-from polysched.ir.operators import COMPARISONS, Operator
-from polysched.ir.traversal import walk
+from polysched.ir.declare.array_handle import ArrayHandle
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.affine import instance_space
+from polysched.ir.expr.dtypes import boolean, i64
+from polysched.ir.expr.expressions import Expression, Index, Parameter
+from polysched.ir.expr.operators import COMPARISONS, Operator
+from polysched.ir.expr.traversal import walk
 
 BINARY: Mapping[type[ast.operator], Operator] = MappingProxyType(
     {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from polysched.ir.expressions import Constant, Expression, operation
-from polysched.ir.functions import equal, not_equal, select
-from polysched.ir.operators import Operator
+from polysched.ir.expr.expressions import Constant, Expression, operation
+from polysched.ir.expr.functions import equal, not_equal, select
+from polysched.ir.expr.operators import Operator
 
 
 def floor_quotient(left: Expression, right: Expression) -> Expression:

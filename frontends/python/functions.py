@@ -29,11 +29,11 @@ from polysched.frontends.python.values import (
     require_one_meaning,
     united,
 )
-from polysched.ir.dtypes import DType, as_dtype, boolean, f64, i64
-from polysched.ir.expressions import Load, operation
-from polysched.ir.functions import cast
-from polysched.ir.numpy_functions import OF_NUMPY
-from polysched.ir.operators import Operator
+from polysched.ir.expr.dtypes import DType, as_dtype, boolean, f64, i64
+from polysched.ir.expr.expressions import Load, operation
+from polysched.ir.expr.functions import cast
+from polysched.ir.expr.numpy_functions import NUMPY_FUNCTIONS
+from polysched.ir.expr.operators import Operator
 
 _OF_MATH: Mapping[Callable[..., Any], Operator] = MappingProxyType(
     {
@@ -108,7 +108,7 @@ def call(function: Any, arguments: list[Value]) -> Value:
             require_one_meaning(argument, f64)
         operands = (converted(argument, f64) for argument in arguments)
         return Value(operation(in_math, *operands), is_weak=True)
-    if function not in (np.isnan, np.square) and _found(OF_NUMPY, function) is None:
+    if function not in (np.isnan, np.square) and _found(NUMPY_FUNCTIONS, function) is None:
         raise KernelError(f"{_name(function)} cannot be called in a kernel; {SUPPORTED}")
     _require_count(arguments, function.nin)
     return combined(partial(applied, function), *arguments)

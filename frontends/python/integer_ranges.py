@@ -17,14 +17,15 @@ import islpy as isl
 
 from polysched.errors import FrontendError
 from polysched.frontends.python.intervals import INT64, Interval, Ranges
-from polysched.ir.expressions import Expression, Load, Operation, Parameter
-from polysched.ir.extrema import greatest, least
-from polysched.ir.kernel import Kernel
-from polysched.ir.operators import Operator
-from polysched.ir.traversal import walk
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.expr.expressions import Expression, Load, Operation, Parameter
+from polysched.ir.expr.operators import Operator
+from polysched.ir.expr.traversal import walk
+from polysched.ir.isl.extrema import greatest, least
 
 LARGEST_SIZE = 2**57
-"""Bound on the elements of an array and the iterations of a loop: see `loops/size_limits.py`."""
+"""Bound on the elements of an array and the iterations of a loop: see
+`loops/analysis/size_limits.py`."""
 
 SMALLEST_LIMIT = 2**15
 """A function whose integers fit 64 bits only for sizes below this limit is refused."""

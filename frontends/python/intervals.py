@@ -6,9 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from polysched.ir.dtypes import DType, boolean, i64
-from polysched.ir.expressions import Cast, Constant, Expression, Index, Load, Operation, Parameter
-from polysched.ir.operators import COMPARISONS, LOGICAL, Operator
+from polysched.ir.expr.dtypes import DType, boolean, i64
+from polysched.ir.expr.expressions import (
+    Cast,
+    Constant,
+    Expression,
+    Index,
+    Load,
+    Operation,
+    Parameter,
+)
+from polysched.ir.expr.operators import COMPARISONS, LOGICAL, Operator
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from polysched.errors import KernelError
 from polysched.frontends.python.annotations import dtype_named
 from polysched.frontends.python.expressions import Reader
 from polysched.frontends.python.values import Value, number, stored
-from polysched.ir.array_handle import ArrayHandle
-from polysched.ir.dtypes import DType, f64
-from polysched.ir.expressions import Expression
-from polysched.ir.kernel import Role
+from polysched.ir.core.kernel import Role
+from polysched.ir.declare.array_handle import ArrayHandle
+from polysched.ir.expr.dtypes import DType, f64
+from polysched.ir.expr.expressions import Expression
 
 _FILLS: Mapping[Any, int | None] = MappingProxyType({np.empty: None, np.zeros: 0, np.ones: 1})
 _LIKE: Mapping[Any, int | None] = MappingProxyType(

@@ -16,11 +16,11 @@ import numpy as np
 from polysched.errors import KernelError
 from polysched.frontends.python.floor_division import differ, floor_quotient, floor_remainder
 from polysched.frontends.python.values import Value, converted, fits, python_type
-from polysched.ir.dtypes import DType, as_dtype, boolean, f64, i64, u64
-from polysched.ir.expressions import Constant, Expression, operation
-from polysched.ir.functions import cast, not_equal
-from polysched.ir.numpy_functions import OF_NUMPY, OF_NUMPYS_INTEGERS, OF_NUMPYS_OPERATORS
-from polysched.ir.operators import COMPARISONS, SHIFTS, Operator
+from polysched.ir.expr.dtypes import DType, as_dtype, boolean, f64, i64, u64
+from polysched.ir.expr.expressions import Constant, Expression, operation
+from polysched.ir.expr.functions import cast, not_equal
+from polysched.ir.expr.numpy_functions import NUMPY_FUNCTIONS, NUMPY_INTEGERS, NUMPY_OPERATORS
+from polysched.ir.expr.operators import COMPARISONS, SHIFTS, Operator
 
 UFUNCS: Mapping[Operator, np.ufunc] = MappingProxyType(
     {
@@ -77,7 +77,7 @@ def applied(function: np.ufunc, *values: Value, is_operator: bool = False) -> Va
     """Apply a numpy function; the result is a numpy scalar of the type that numpy chooses.
 
     Args:
-        function: a function in `UFUNCS` or `OF_NUMPY`.
+        function: a function in `UFUNCS` or `NUMPY_FUNCTIONS`.
         values: the operands.
         is_operator: whether it implements an operator; operators keep integers of odd widths.
 
@@ -110,8 +110,8 @@ def _computed(function: np.ufunc, dtype: DType, operands: list[Expression]) -> E
             return floor_quotient(*operands)
         if function is np.remainder:
             return floor_remainder(*operands)
-        return operation({**OF_NUMPYS_OPERATORS, **OF_NUMPY}[function], *operands)
-    integer = {**OF_NUMPYS_OPERATORS, **OF_NUMPYS_INTEGERS}
+        return operation({**NUMPY_OPERATORS, **NUMPY_FUNCTIONS}[function], *operands)
+    integer = {**NUMPY_OPERATORS, **NUMPY_INTEGERS}
     if function not in integer:
         if function is np.power:
             raise KernelError(
@@ -127,7 +127,7 @@ def _resolved(
     function: np.ufunc, values: tuple[Value, ...], *, is_operator: bool
 ) -> tuple[list[DType], DType]:
     """The types to which numpy converts the operands of a function, and the type of the result."""
-    if is_operator and any(value.dtype.is_odd for value in values):
+    if is_operator and any(value.dtype.is_odd_width for value in values):
         return _of_odd_width(function, values)
     types: list[Any] = [_numpy_type(value) for value in values]
     names = " and ".join(value.type_name for value in values)

@@ -20,11 +20,11 @@ from polysched.frontends.python.values import (
     number,
     python_type,
 )
-from polysched.ir.dtypes import boolean, f64, i64
-from polysched.ir.expressions import Constant, operation, typed
-from polysched.ir.functions import cast
-from polysched.ir.operators import BITWISE, COMPARISONS, SHIFTS, Operator
-from polysched.ir.scalar import evaluate
+from polysched.ir.expr.dtypes import boolean, f64, i64
+from polysched.ir.expr.expressions import Constant, operation, typed
+from polysched.ir.expr.functions import cast
+from polysched.ir.expr.operators import BITWISE, COMPARISONS, SHIFTS, Operator
+from polysched.ir.semantics.scalar import evaluate
 
 LARGEST_MASK = 2**62
 LARGEST_SHIFT = 62

@@ -11,7 +11,7 @@ import numpy as np
 from polysched.errors import KernelError
 from polysched.frontends.python.expressions import Reader
 from polysched.frontends.python.values import number
-from polysched.ir.expressions import Expression
+from polysched.ir.expr.expressions import Expression
 
 _EXPECTED = "expected range(...), or for several indices np.ndindex(n, m)"
 

@@ -9,10 +9,10 @@ from typing import TypeAlias
 
 from polysched.errors import KernelError
 from polysched.frontends.python.values import Value, united
-from polysched.ir.array_handle import ArrayHandle
-from polysched.ir.dtypes import DType, boolean
-from polysched.ir.expressions import Constant, Expression, Index
-from polysched.ir.traversal import walk
+from polysched.ir.declare.array_handle import ArrayHandle
+from polysched.ir.expr.dtypes import DType, boolean
+from polysched.ir.expr.expressions import Constant, Expression, Index
+from polysched.ir.expr.traversal import walk
 
 
 @dataclass(frozen=True)

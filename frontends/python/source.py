@@ -13,7 +13,7 @@ from typing import Any
 
 from polysched.errors import FrontendError
 from polysched.frontends.source_text import Span
-from polysched.ir.expressions import DEEPEST
+from polysched.ir.expr.expressions import DEEPEST
 
 _ADVICE = "expected a function written with 'def' in a file"
 

@@ -35,13 +35,13 @@ from polysched.frontends.python.scope import (
 )
 from polysched.frontends.python.statement_names import statement_name
 from polysched.frontends.python.values import Value, bare, chosen, number, stored
-from polysched.ir.affine import instance_space, to_set
-from polysched.ir.array_handle import ArrayHandle
-from polysched.ir.dtypes import boolean, i64
-from polysched.ir.expressions import Expression, Index, Load
-from polysched.ir.kernel import Role
-from polysched.ir.operators import Operator
-from polysched.ir.traversal import walk
+from polysched.ir.core.kernel import Role
+from polysched.ir.declare.array_handle import ArrayHandle
+from polysched.ir.expr.affine import instance_space, to_set
+from polysched.ir.expr.dtypes import boolean, i64
+from polysched.ir.expr.expressions import Expression, Index, Load
+from polysched.ir.expr.operators import Operator
+from polysched.ir.expr.traversal import walk
 
 _SUPPORTED = (
     "supported are assignments, 'for' over range(...), 'if', 'assert' on sizes, and at the end "

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import KernelError
-from polysched.ir.dtypes import DType, as_dtype, boolean, f32, f64, i64
-from polysched.ir.expressions import Cast, Constant, Expression, as_expression, operation
-from polysched.ir.functions import cast
-from polysched.ir.operators import Operator
+from polysched.ir.expr.dtypes import DType, as_dtype, boolean, f32, f64, i64
+from polysched.ir.expr.expressions import Cast, Constant, Expression, as_expression, operation
+from polysched.ir.expr.functions import cast
+from polysched.ir.expr.operators import Operator
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def stored(value: Value, dtype: DType) -> Expression:
             width would be converted implicitly.
     """
     is_whole = value.is_weak and python_type(value) is int
-    if value.dtype != dtype and (dtype.is_odd or value.dtype.is_odd) and not is_whole:
+    if value.dtype != dtype and (dtype.is_odd_width or value.dtype.is_odd_width) and not is_whole:
         raise KernelError(
             f"this is {value.dtype} and is stored as {dtype}; convert it, as in "
             f"np.{dtype.numpy().name}(x)"
@@ -165,7 +165,7 @@ def common_type(*values: Value) -> tuple[DType, bool]:
         KernelError: integers of odd width are mixed with another type.
     """
     strong = {value.dtype for value in values if not value.is_weak}
-    if any(dtype.is_odd for dtype in strong):
+    if any(dtype.is_odd_width for dtype in strong):
         if len(strong) > 1 or any(value.is_weak and value.dtype != i64 for value in values):
             names = " and ".join(sorted(value.type_name for value in values))
             raise KernelError(f"this mixes {names}; convert one side, as in np.int32(x)")

@@ -28,11 +28,11 @@ from polysched.frontends.scop.integers import (
 from polysched.frontends.scop.literals import literal
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.frontends.scop.types import c_name, common_type, declared_type, promoted, type_range
-from polysched.ir.dtypes import DType, boolean, i32, i64
-from polysched.ir.expressions import Constant, Expression, Index
-from polysched.ir.functions import equal, maximum, minimum, not_equal, select
-from polysched.ir.operators import Operator
-from polysched.ir.traversal import walk
+from polysched.ir.expr.dtypes import DType, boolean, i32, i64
+from polysched.ir.expr.expressions import Constant, Expression, Index
+from polysched.ir.expr.functions import equal, maximum, minimum, not_equal, select
+from polysched.ir.expr.operators import Operator
+from polysched.ir.expr.traversal import walk
 
 COMPARISONS: Mapping[str, Callable[[Expression, Expression], Expression]] = MappingProxyType(
     {

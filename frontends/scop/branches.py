@@ -11,7 +11,7 @@ from polysched.frontends.scop.affine import condition
 from polysched.frontends.scop.cases import Case
 from polysched.frontends.scop.scope import Scope
 from polysched.frontends.scop.types import c_name
-from polysched.ir.dtypes import DType
+from polysched.ir.expr.dtypes import DType
 
 _JOINING = frozenset({"&&", "||"})
 

@@ -15,7 +15,7 @@ from polysched.errors import FrontendError
 from polysched.frontends.scop.affine import condition
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.frontends.scop.values import Decisions
-from polysched.ir.expressions import Expression
+from polysched.ir.expr.expressions import Expression
 
 MOST_CASES = 16
 """Largest number of kernel statements that one C statement is split into."""

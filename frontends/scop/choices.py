@@ -16,8 +16,8 @@ from polysched.errors import FrontendError
 from polysched.frontends.scop.definitions import summaries_of
 from polysched.frontends.scop.source_map import SourceMap
 from polysched.frontends.scop.types import Typedefs, declared_type
-from polysched.ir.dtypes import DType
-from polysched.ir.operators import Operator
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.operators import Operator
 
 
 @dataclass(frozen=True)

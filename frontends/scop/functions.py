@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from polysched.ir.dtypes import DType, f32, f64, i32, i64
-from polysched.ir.expressions import Constant
-from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
+from polysched.ir.expr.dtypes import DType, f32, f64, i32, i64
+from polysched.ir.expr.expressions import Constant
+from polysched.ir.expr.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from polysched.frontends.scop.scope import Scope
-from polysched.ir.expressions import Constant, Expression, Operation
-from polysched.ir.functions import maximum, minimum, select
-from polysched.ir.operators import Operator
+from polysched.ir.expr.expressions import Constant, Expression, Operation
+from polysched.ir.expr.functions import maximum, minimum, select
+from polysched.ir.expr.operators import Operator
 
 
 def plus(left: Expression, right: Expression) -> Expression:

@@ -20,10 +20,10 @@ from polysched.errors import FrontendError
 from polysched.frontends.scop.affine import affine
 from polysched.frontends.scop.scope import IntegerBinding, Scope
 from polysched.frontends.scop.types import c_name, declared_type, promoted
-from polysched.ir.affine import weighted_sum
-from polysched.ir.expressions import Constant, Expression, Operation
-from polysched.ir.kernel import Array
-from polysched.ir.operators import Operator
+from polysched.ir.core.kernel import Array
+from polysched.ir.expr.affine import weighted_sum
+from polysched.ir.expr.expressions import Constant, Expression, Operation
+from polysched.ir.expr.operators import Operator
 
 Monomial: TypeAlias = tuple[Expression, ...]
 Polynomial: TypeAlias = Mapping[Monomial, int]

@@ -10,8 +10,8 @@ from pycparser import c_ast
 
 from polysched.frontends.scop.source_map import SourceMap
 from polysched.frontends.scop.types import type_range
-from polysched.ir.dtypes import DType, f32, f64, i32, i64, u32, u64
-from polysched.ir.expressions import Constant
+from polysched.ir.expr.dtypes import DType, f32, f64, i32, i64, u32, u64
+from polysched.ir.expr.expressions import Constant
 
 _ESCAPES = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39, '"': 34, "a": 7, "b": 8}
 _INTEGER = re.compile(r"(0[xX][\da-fA-F]+|0[bB][01]+|\d+)([uUlL]*)$")

@@ -18,11 +18,11 @@ from polysched.frontends.scop.integers import floor, minus, plus, with_offset
 from polysched.frontends.scop.scope import EndedBinding, IntegerBinding, Scope
 from polysched.frontends.scop.stepping import with_step_apart
 from polysched.frontends.scop.types import c_name, common_type, declared_type, type_range
-from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Constant, Expression, Index, Operation
-from polysched.ir.functions import maximum, minimum
-from polysched.ir.operators import Operator
-from polysched.ir.traversal import transform, walk
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Constant, Expression, Index, Operation
+from polysched.ir.expr.functions import maximum, minimum
+from polysched.ir.expr.operators import Operator
+from polysched.ir.expr.traversal import transform, walk
 
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!="}
 _EXPECTED = "expected a loop such as for (i = 0; i < n; i++)"

@@ -34,9 +34,9 @@ from polysched.frontends.scop.variables import (
     typedefs_of,
     variables_of,
 )
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import i8, u8
-from polysched.ir.kernel import Kernel, Order
+from polysched.ir.core.kernel import Kernel, Order
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import i8, u8
 
 _RETURN = "return"
 """Name that the storing statement gives the result: a keyword, so no variable can have it."""

@@ -10,11 +10,11 @@ from types import MappingProxyType
 import islpy as isl
 
 from polysched.errors import PolyschedError
-from polysched.ir.budget import time_budget
-from polysched.ir.kernel import Array, Kernel, Role, access_relation, extent_set
-from polysched.ir.quota import QuotaExceededError, operation_quota
-from polysched.legality.bounds import undefined_violation
-from polysched.schedule.program import initial_program
+from polysched.ir.core.kernel import Array, Kernel, Role, access_relation, extent_set
+from polysched.ir.isl.budget import time_budget
+from polysched.ir.isl.quota import QuotaExceededError, operation_quota
+from polysched.legality.checks.bounds import undefined_violation
+from polysched.schedule.core.program import initial_program
 
 _QUOTA = 500_000
 """isl operations for one question; an array stays inout if they do not suffice."""

@@ -10,7 +10,7 @@ from polysched.frontends.scop.affine import affine, require_signed
 from polysched.frontends.scop.integers import plus
 from polysched.frontends.scop.linearized import NO_OFFSET, polynomial_value
 from polysched.frontends.scop.scope import ArrayBinding, Scope
-from polysched.ir.expressions import Expression
+from polysched.ir.expr.expressions import Expression
 
 
 @dataclass(frozen=True)

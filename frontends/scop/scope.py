@@ -16,14 +16,14 @@ from polysched.frontends.scop.choices import Choice
 from polysched.frontends.scop.constants import header_of
 from polysched.frontends.scop.source_map import SourceMap
 from polysched.frontends.scop.types import Typedefs
-from polysched.ir.affine import instance_space, to_set
-from polysched.ir.array_handle import ArrayHandle
-from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Expression, Index, Load, Parameter
-from polysched.ir.functions import equal
-from polysched.ir.kernel import Array
-from polysched.ir.limits import limited
-from polysched.ir.source import SourceLocation
+from polysched.ir.core.kernel import Array
+from polysched.ir.core.limits import limited
+from polysched.ir.declare.array_handle import ArrayHandle
+from polysched.ir.expr.affine import instance_space, to_set
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Expression, Index, Load, Parameter
+from polysched.ir.expr.functions import equal
+from polysched.ir.expr.source import SourceLocation
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.frontends.scop.subscripts import element_of
 from polysched.frontends.scop.usage import Usage, usage_of
 from polysched.frontends.scop.values import Values
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import NumberKind, boolean
-from polysched.ir.expressions import Expression, Load
-from polysched.ir.traversal import walk
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import NumberKind, boolean
+from polysched.ir.expr.expressions import Expression, Load
+from polysched.ir.expr.traversal import walk
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from pycparser import c_ast
 from polysched.errors import FrontendError
 from polysched.frontends.scop.text import SourceText
 from polysched.frontends.source_text import Span
-from polysched.ir.source import SourceLocation
+from polysched.ir.expr.source import SourceLocation
 
 _TOKEN = re.compile(r"\w[\w.]*|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|.", re.DOTALL)
 _NUMBER = re.compile(r"(?:0[xX][\da-fA-F.]+(?:[pP][+-]?\d+)?|[\d.]+(?:[eE][+-]?\d+)?)\w*")

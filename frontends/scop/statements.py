@@ -26,9 +26,9 @@ from polysched.frontends.scop.types import CType, declared_type
 from polysched.frontends.scop.usage import base_name
 from polysched.frontends.scop.values import Decisions, Values, c_type_of
 from polysched.frontends.scop.variables import bind_enumerators, is_table
-from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Expression, Index
-from polysched.ir.kernel import Order
+from polysched.ir.core.kernel import Order
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Expression, Index
 
 _REFUSED: Mapping[type[c_ast.Node], str] = {
     c_ast.While: "a while loop; expected a for loop with affine bounds",

@@ -10,8 +10,8 @@ from pycparser import c_ast
 from polysched.frontends.scop.integers import with_offset
 from polysched.frontends.scop.scope import Scope
 from polysched.frontends.scop.types import c_name, type_range
-from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Expression
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Expression
 
 _STEPS = {"p++": 1, "++": 1, "p--": -1, "--": -1}
 

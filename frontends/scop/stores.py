@@ -10,11 +10,11 @@ from pycparser import c_ast
 
 from polysched.frontends.scop.types import common_type, promoted
 from polysched.frontends.scop.values import SHIFTS, Values, c_type_of, converted, selected
-from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Constant, Expression, Load
-from polysched.ir.kernel import Order
-from polysched.ir.neutral import neutral_element
-from polysched.ir.operators import Operator
+from polysched.ir.core.kernel import Order
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Constant, Expression, Load
+from polysched.ir.expr.neutral import neutral_element
+from polysched.ir.expr.operators import Operator
 
 _WITH_NEUTRAL: Mapping[str, Operator] = MappingProxyType(
     {

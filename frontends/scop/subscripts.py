@@ -10,9 +10,9 @@ from polysched.frontends.scop.integers import plus
 from polysched.frontends.scop.linearized import NO_OFFSET, split_subscript
 from polysched.frontends.scop.rows import RowBinding
 from polysched.frontends.scop.scope import ArrayBinding, Scope
-from polysched.ir.affine import instance_space, to_pw_aff
-from polysched.ir.expressions import Constant, Expression
-from polysched.ir.limits import limited
+from polysched.ir.core.limits import limited
+from polysched.ir.expr.affine import instance_space, to_pw_aff
+from polysched.ir.expr.expressions import Constant, Expression
 
 
 def is_element(node: c_ast.Node) -> bool:

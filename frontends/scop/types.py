@@ -13,7 +13,7 @@ from types import MappingProxyType
 from pycparser import c_ast
 
 from polysched.frontends.scop.source_map import SourceMap
-from polysched.ir.dtypes import (
+from polysched.ir.expr.dtypes import (
     DType,
     NumberKind,
     boolean,

@@ -18,11 +18,11 @@ from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.frontends.scop.source_map import SourceMap
 from polysched.frontends.scop.subscripts import element_of
 from polysched.frontends.scop.types import c_name, common_type, declared_type, promoted
-from polysched.ir.dtypes import DType, NumberKind, boolean, i32, i64, u64
-from polysched.ir.expressions import Cast, Constant, Expression, Operation, operation, typed
-from polysched.ir.functions import absolute, not_equal, select
-from polysched.ir.operators import Operator
-from polysched.ir.scalar import as_scalar, converter
+from polysched.ir.expr.dtypes import DType, NumberKind, boolean, i32, i64, u64
+from polysched.ir.expr.expressions import Cast, Constant, Expression, Operation, operation, typed
+from polysched.ir.expr.functions import absolute, not_equal, select
+from polysched.ir.expr.operators import Operator
+from polysched.ir.semantics.scalar import as_scalar, converter
 
 Decisions = Mapping[c_ast.Node, bool]
 

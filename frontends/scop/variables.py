@@ -25,10 +25,10 @@ from polysched.frontends.scop.scope import (
 from polysched.frontends.scop.subscripts import moved_pointer
 from polysched.frontends.scop.types import CType, Typedefs, declared_type, type_range
 from polysched.frontends.scop.usage import Usage
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, i32
-from polysched.ir.expressions import Constant, Expression
-from polysched.ir.functions import equal
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, i32
+from polysched.ir.expr.expressions import Constant, Expression
+from polysched.ir.expr.functions import equal
 
 
 class Origin(Enum):

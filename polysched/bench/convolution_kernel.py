@@ -10,10 +10,10 @@ Halide's ``apps/conv_layer``. N images of H rows and W columns, CI channels in a
 
 from __future__ import annotations
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import f32
-from polysched.ir.functions import maximum
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import f32
+from polysched.ir.expr.functions import maximum
 from polysched.user import Schedule
 
 

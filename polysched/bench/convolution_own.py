@@ -9,7 +9,7 @@ from types import MappingProxyType
 from polysched.bench.contestant import Contestant, Runner
 from polysched.bench.convolution import ConvolutionData, ConvolutionSize
 from polysched.bench.convolution_kernel import best, conv2d_relu, tutorial, unscheduled
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
 from polysched.lower import compile
 from polysched.machine.description import Machine
 from polysched.runtime.cache import ObjectCache

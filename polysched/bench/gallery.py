@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polysched.autoscheduler.driver import optimize_schedule
 from polysched.bench.contestant import Contestant, Runner, UnavailableError
 from polysched.bench.gallery_code import (
     CCompiler,
@@ -26,14 +27,16 @@ from polysched.bench.gallery_works import Make, uniform
 from polysched.bench.peers import PeerKernels
 from polysched.bench.race import Result
 from polysched.codegen.c_function import CFunction
-from polysched.ir.kernel import Array, Role
-from polysched.ir.memory import concrete_shape
+from polysched.ir.core.kernel import Array, Role
+from polysched.ir.semantics.memory import concrete_shape
 from polysched.machine.description import Machine
+from polysched.machine.load import as_machine
 from polysched.runtime.memory import aligned_zeros
 from polysched.schedule.schedule import Schedule
 
 OWN = "polysched"
 PLAIN = "unscheduled"
+AUTO = "auto"
 TOLERANCES = {4: 1e-4, 8: 1e-9}
 """Of the largest magnitude in an array, by the bytes of its numbers; whole numbers are exact."""
 _NUMBER = 1.25
@@ -184,6 +187,8 @@ def contestants(
     compilers: Sequence[CCompiler],
     folder: Path,
     machine: Machine | None = None,
+    *,
+    auto: bool = False,
 ) -> tuple[Contestant, ...]:
     """polysched with and without the schedule, and the C compilers.
 
@@ -193,9 +198,14 @@ def contestants(
         compilers: those of C.
         folder: for the code that each makes.
         machine: what polysched compiles for; None for this one.
+        auto: whether the autoscheduler's schedule runs too.
     """
     program = calls.program
     plain = Schedule(program.kernel)
+
+    def found() -> Runner:
+        free = Schedule(program.free_kernel)
+        return own(optimize_schedule(free, as_machine(machine)).schedule, AUTO)
 
     def own(schedule: Schedule | None, label: str) -> Runner:
         if schedule is None:
@@ -208,6 +218,7 @@ def contestants(
 
     return (
         Contestant(OWN, partial(own, program.schedule, OWN)),
+        *((Contestant(AUTO, found),) if auto else ()),
         Contestant(PLAIN, partial(own, plain, PLAIN)),
         *(Contestant(one.name, partial(other, one), partial(_kernels, one)) for one in compilers),
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 from polysched.bench.contestant import UnavailableError
 from polysched.bench.peers import PeerKernels, peer_kernels
 from polysched.codegen.c_function import CFunction
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
 from polysched.lower import export
 from polysched.machine.description import Machine
 from polysched.runtime.linker import link_shared
@@ -42,6 +42,7 @@ class Program:
         name: of its file.
         source: its C file.
         kernel: what the file says, sums in its order.
+        free_kernel: the same with sums in any order, as C compilers run it with -ffast-math.
         function: the C function.
         schedule: polysched's; None where there is none.
     """
@@ -49,6 +50,7 @@ class Program:
     name: str
     source: Path
     kernel: Kernel
+    free_kernel: Kernel
     function: CFunction
     schedule: Schedule | None
 

@@ -13,10 +13,10 @@ from polysched.bench.convolution_kernel import best, conv2d_relu, tutorial
 from polysched.errors import BenchError
 from polysched.fuzz.campaign import Outcome, Plan, run
 from polysched.fuzz.report import record
-from polysched.ir.budget import DEFAULT_SECONDS
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import f32
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import f32
+from polysched.ir.isl.budget import DEFAULT_SECONDS
 from polysched.legality.check import check
 from polysched.schedule.schedule import Schedule
 

@@ -19,11 +19,11 @@ from polysched.codegen.subbyte.conversion import Conversion, Direction
 from polysched.codegen.subbyte.probe import probe_module
 from polysched.codegen.subbyte.strategies import applicable
 from polysched.errors import BenchError
-from polysched.ir.bit_packing import pack_bits
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, as_dtype
-from polysched.ir.functions import cast
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, as_dtype
+from polysched.ir.expr.functions import cast
+from polysched.ir.semantics.bit_packing import pack_bits
 from polysched.lower import compile
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
@@ -66,7 +66,7 @@ class BitcastWork:
             raise BenchError(
                 f"{self.count} elements; expected a positive multiple of {LANES * UNROLLED}"
             )
-        if not self.dtype.is_odd or self.dtype.bits > 7:
+        if not self.dtype.is_odd_width or self.dtype.bits > 7:
             raise BenchError(f"elements of {self.dtype}; expected integers of 1 to 7 bits")
 
     def __str__(self) -> str:

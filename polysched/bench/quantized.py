@@ -13,7 +13,7 @@ from polysched.bench.contestant import Contestant, Runner, optional_module, warm
 from polysched.bench.peer_libraries import blas_kernels
 from polysched.bench.torch_libraries import torch_kernels
 from polysched.errors import BenchError
-from polysched.ir.bit_packing import pack_bits
+from polysched.ir.semantics.bit_packing import pack_bits
 from polysched.library.quantized import quantized_gemv_kernel, quantized_gemv_schedule
 from polysched.lower import compile
 from polysched.machine.description import Machine

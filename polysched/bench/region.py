@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import f32
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import f32
 from polysched.lower import compile
 from polysched.machine.description import Machine
 from polysched.user import Schedule

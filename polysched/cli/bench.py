@@ -11,6 +11,7 @@ from rich.table import Table
 
 from polysched.bench.compile_time import Delay, measure_delays
 from polysched.bench.environment import clear_environment
+from polysched.cli.bench_calls import calls
 from polysched.cli.bench_conv import conv
 from polysched.cli.bench_gallery import gallery
 from polysched.cli.bench_legality import legality
@@ -78,7 +79,7 @@ class _Benches(click.Group):
 @click.group(
     "bench",
     cls=_Benches,
-    commands=[compile_command, conv, gallery, legality, matmul, pack_bits, transpose],
+    commands=[calls, compile_command, conv, gallery, legality, matmul, pack_bits, transpose],
 )
 @click.pass_context
 def bench(context: click.Context) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from polysched.bench.gallery import (
+    AUTO,
     OWN,
     PLAIN,
     Speedup,
@@ -33,7 +34,7 @@ from polysched.errors import BenchError, suggestion
 from polysched.frontends.scop import load_c
 from polysched.machine.load import load_machine
 from polysched.machine.peak import PeakMeter
-from polysched.schedule.file import apply_file
+from polysched.schedule.notation.file import apply_file
 from polysched.schedule.schedule import Schedule
 
 
@@ -82,6 +83,11 @@ def parsed_compilers(
     metavar="NAME=COMMAND",
     help="Another C compiler to race; may be repeated.",
 )
+@click.option(
+    "--auto",
+    is_flag=True,
+    help="Also race the autoscheduler's schedule, which it finds without the gallery's.",
+)
 @race_options("each program")
 @click.pass_context
 def gallery(
@@ -91,6 +97,7 @@ def gallery(
     folder: Path,
     kind: str,
     more: tuple[CCompiler, ...],
+    auto: bool,
     racing: Racing,
 ) -> None:
     """Race the gallery's scheduled programs with C compilers on one thread.
@@ -119,7 +126,7 @@ def gallery(
     with progress() as tell:
         for name in _chosen(folder, names):
             tell(f"{name}: compiling")
-            outcome = _raced(load_program(folder, name), kind, compilers, meter, racing)
+            outcome = _raced(load_program(folder, name), kind, compilers, meter, racing, auto=auto)
             ratios = speedups(name, outcome.results)
             if as_records:
                 for record in (*map(asdict, outcome.results), *map(asdict, ratios)):
@@ -135,7 +142,7 @@ def gallery(
         else:
             click.echo(f"geometric mean: {mean:.2f} times {over}")
     print_peers(context, peers, as_records=as_records)
-    end_race(context, withdrawn, lambda name: name in {OWN, PLAIN})
+    end_race(context, withdrawn, lambda name: name in {OWN, AUTO, PLAIN})
 
 
 def _chosen(folder: Path, names: Sequence[str]) -> list[str]:
@@ -166,9 +173,9 @@ def load_program(folder: Path, name: str) -> Program:
     source = folder / f"{name}.c"
     program = load_c(source)
     steps = source.with_suffix(".sched")
-    free = Schedule(program.with_fast_math().kernel)
-    schedule = apply_file(free, steps) if steps.exists() else None
-    return Program(name, source, program.kernel, program.c_function(), schedule)
+    free = program.with_fast_math().kernel
+    schedule = apply_file(Schedule(free), steps) if steps.exists() else None
+    return Program(name, source, program.kernel, free, program.c_function(), schedule)
 
 
 def _raced(
@@ -177,6 +184,8 @@ def _raced(
     compilers: Sequence[CCompiler],
     meter: PeakMeter,
     racing: Racing,
+    *,
+    auto: bool,
 ) -> Outcome:
     work = WORKS[program.name]
     sizes = work.sizes(kind)
@@ -185,7 +194,7 @@ def _raced(
         calls = prepared_calls(program, sizes, work.inputs)
         expected = expected_results(calls, Path(folder))
         return race(
-            contestants(calls, expected, compilers, Path(folder), racing.machine),
+            contestants(calls, expected, compilers, Path(folder), racing.machine, auto=auto),
             kernel=label,
             flops=work.operations(**sizes),
             peak_burst=meter.burst,

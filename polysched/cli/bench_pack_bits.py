@@ -18,7 +18,7 @@ from polysched.cli.peers import print_peers
 from polysched.cli.terminal import progress
 from polysched.codegen.subbyte.conversion import Direction
 from polysched.errors import KernelError
-from polysched.ir.dtypes import DType, as_dtype
+from polysched.ir.expr.dtypes import DType, as_dtype
 from polysched.machine.load import load_machine
 
 

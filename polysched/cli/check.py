@@ -10,15 +10,15 @@ import click
 
 from polysched.cli.failures import VERDICT_CODES
 from polysched.cli.options import WrittenFile
-from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
+from polysched.cli.schedule_file import Reading, auto_option, load_scheduled_target, reading_options
 from polysched.cli.terminal import output, print_answer, print_json
 from polysched.codegen.fit import fit
-from polysched.ir.budget import time_budget
-from polysched.legality.answer import Answer, answer
+from polysched.ir.isl.budget import time_budget
 from polysched.legality.check import DEFAULT_QUOTA
-from polysched.legality.report import answer_as_json
-from polysched.legality.sarif import as_sarif
-from polysched.legality.verdict import VerdictKind
+from polysched.legality.reports.answer import Answer, answer
+from polysched.legality.reports.report import answer_as_json
+from polysched.legality.reports.sarif import as_sarif
+from polysched.legality.verdicts.verdict import VerdictKind
 from polysched.lower import lower
 from polysched.machine.description import Machine
 from polysched.schedule.schedule import Schedule
@@ -30,6 +30,7 @@ _WORST_FIRST = (VerdictKind.ILLEGAL, VerdictKind.UNKNOWN, VerdictKind.LEGAL)
 @click.command("check")
 @click.argument("targets", metavar="TARGET...", nargs=-1, required=True)
 @reading_options
+@auto_option
 @click.option(
     "--json",
     "as_record",

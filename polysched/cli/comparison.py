@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polysched.bench.race import max_abs_err
-from polysched.ir.memory import AnyArray
+from polysched.ir.semantics.memory import AnyArray
 
 TOLERANCES = {4: 1e-4, 8: 1e-10}
 """Allowed difference for each size in bytes of a float, relative to the array's largest magnitude.

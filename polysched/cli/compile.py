@@ -7,9 +7,15 @@ from pathlib import Path
 import click
 
 from polysched.cli.options import WrittenFile, output_option
-from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
+from polysched.cli.schedule_file import (
+    Reading,
+    auto_option,
+    hint_at_auto,
+    load_scheduled_target,
+    reading_options,
+)
 from polysched.cli.terminal import output
-from polysched.ir.budget import time_budget, time_left
+from polysched.ir.isl.budget import time_budget, time_left
 from polysched.lower import export
 from polysched.machine.load import load_machine
 from polysched.runtime.export import export_files
@@ -18,6 +24,7 @@ from polysched.runtime.export import export_files
 @click.command("compile")
 @click.argument("target")
 @reading_options
+@auto_option
 @output_option("The file to write, which ends in .o, .so, .ll, .s or .c.")
 @click.option(
     "--header",
@@ -80,6 +87,7 @@ def compile_command(
         loaded = load_scheduled_target(target, reading)
         seconds = time_left()
     schedule = loaded.schedule
+    hint_at_auto(schedule, reading)
     c_function = None if loaded.program is None else loaded.program.c_function()
     machine = reading.machine or load_machine()
     export(

@@ -15,7 +15,7 @@ from click.exceptions import Exit
 
 from polysched.cli.terminal import print_error, print_verdict
 from polysched.errors import PolyschedError
-from polysched.legality.verdict import RefusedScheduleError, VerdictKind
+from polysched.legality.verdicts.verdict import RefusedScheduleError, VerdictKind
 
 
 class ExitCode(IntEnum):

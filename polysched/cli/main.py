@@ -11,6 +11,7 @@ from polysched.cli.commands import CommandsByName
     cls=CommandsByName,
     places={
         "check": "polysched.cli.check:check_command",
+        "optimize": "polysched.cli.optimize:optimize_command",
         "show": "polysched.cli.show:show_command",
         "plot": "polysched.cli.plot:plot_command",
         "run": "polysched.cli.run:run_command",
@@ -32,6 +33,7 @@ def main() -> None:
 
     \b
     polysched check examples/conv2d_relu.py:tutorial
+    polysched optimize examples/gallery/gemm.c --fast-math -o gemm.sched
     polysched show examples/conv2d_relu.py:tutorial --stage loops
     polysched plot examples/seidel.py:tiled -o tiled.png
     polysched run examples/conv2d_relu.py:tutorial --repeat 10

@@ -9,11 +9,11 @@ import click
 
 from polysched.cli.inputs import parsed_sizes
 from polysched.cli.options import output_option
-from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
+from polysched.cli.schedule_file import Reading, auto_option, load_scheduled_target, reading_options
 from polysched.cli.terminal import output
 from polysched.dependence.relations import DependenceKind
 from polysched.errors import TargetError, suggestion
-from polysched.ir.budget import time_budget
+from polysched.ir.isl.budget import time_budget
 from polysched.plot.figure import drawn, picture_format, require_matplotlib, save
 from polysched.plot.picture import picture
 from polysched.plot.view import Color, View
@@ -49,6 +49,7 @@ def _kinds(
 @click.command("plot")
 @click.argument("target")
 @reading_options
+@auto_option
 @output_option("The picture to write, which ends in .png, .svg or .pdf.")
 @click.option(
     "--statement",

@@ -15,13 +15,19 @@ import numpy as np
 from polysched.cli.comparison import Comparison, compare
 from polysched.cli.failures import ExitCode
 from polysched.cli.inputs import parameter_values, parsed_sizes, random_arrays
-from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
+from polysched.cli.schedule_file import (
+    Reading,
+    auto_option,
+    hint_at_auto,
+    load_scheduled_target,
+    reading_options,
+)
 from polysched.cli.terminal import output, print_error, print_json, progress
 from polysched.cli.work import floating_point_operations, instance_counts
-from polysched.ir.budget import time_budget, time_left
-from polysched.ir.kernel import Kernel, Role
-from polysched.ir.memory import AnyArray
-from polysched.ir.reference import run_reference
+from polysched.ir.core.kernel import Kernel, Role
+from polysched.ir.isl.budget import time_budget, time_left
+from polysched.ir.semantics.memory import AnyArray
+from polysched.ir.semantics.reference import run_reference
 from polysched.lower import compile
 from polysched.runtime.kernel import CompiledKernel
 from polysched.runtime.memory import aligned_copy
@@ -65,6 +71,7 @@ class Report:
 @click.command("run")
 @click.argument("target")
 @reading_options
+@auto_option
 @click.option(
     "--size",
     "sizes",
@@ -115,6 +122,7 @@ def run_command(
     with time_budget(reading.seconds):
         schedule = load_scheduled_target(target, reading).schedule
         seconds_left = time_left()
+    hint_at_auto(schedule, reading)
     kernel = schedule.kernel
     parameters = parameter_values(kernel, sizes)
     arrays = random_arrays(kernel, parameters, seed)

@@ -1,4 +1,4 @@
-"""The options of reading TARGET: ``--schedule``, ``--function``, ``--fast-math``, and others."""
+"""The options of reading TARGET: ``--schedule``, ``--auto``, ``--fast-math``, and others."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import Any, TypeVar
 
 import click
 
+from polysched.autoscheduler.driver import optimize_schedule
 from polysched.cli.options import machine_option
 from polysched.cli.target import Target, load_target
+from polysched.cli.terminal import errors
 from polysched.errors import TargetError
-from polysched.ir.budget import DEFAULT_SECONDS
+from polysched.ir.isl.budget import DEFAULT_SECONDS
 from polysched.machine.description import Machine
-from polysched.schedule.file import apply_file
+from polysched.machine.load import as_machine
+from polysched.schedule.notation.file import apply_file
 from polysched.schedule.schedule import Schedule
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -30,6 +33,7 @@ class Reading:
         fast_math: whether a C file's floating-point reductions may be reassociated, and products
             and sums contracted to FMAs.
         machine: the argument ``machine`` of TARGET's functions; None for this machine.
+        auto: whether the autoscheduler continues the schedule.
         seconds: wall-time limit for reading one TARGET and for all of isl's work on it; 0 for no
             limit.
     """
@@ -39,6 +43,16 @@ class Reading:
     fast_math: bool = False
     machine: Machine | None = None
     seconds: float = DEFAULT_SECONDS
+    auto: bool = False
+
+
+def auto_option(command: _Command) -> _Command:
+    """Add the option ``--auto`` to a command that has :func:`reading_options`."""
+    return click.option(
+        "--auto",
+        is_flag=True,
+        help="Let the autoscheduler continue TARGET's schedule, as 'polysched optimize' does.",
+    )(command)
 
 
 def reading_options(command: _Command) -> Callable[..., Any]:
@@ -52,9 +66,10 @@ def reading_options(command: _Command) -> Callable[..., Any]:
         fast_math: bool,
         machine: Machine | None,
         seconds: float,
+        auto: bool = False,
         **options: Any,
     ) -> Any:
-        reading = Reading(schedule_file, function, fast_math, machine, seconds)
+        reading = Reading(schedule_file, function, fast_math, machine, seconds, auto)
         return command(*arguments, reading=reading, **options)
 
     schedule_option = click.option(
@@ -91,7 +106,7 @@ def reading_options(command: _Command) -> Callable[..., Any]:
 
 
 def load_scheduled_target(text: str, reading: Reading) -> Target:
-    """Load TARGET's schedule, and apply the steps of ``--schedule FILE`` if given.
+    """Load TARGET's schedule, with the steps of ``--schedule FILE`` and of ``--auto``, if given.
 
     Raises:
         TargetError, FrontendError: TARGET is not a schedule or a kernel, or ``--fast-math`` is
@@ -101,10 +116,20 @@ def load_scheduled_target(text: str, reading: Reading) -> Target:
     target = load_target(text, reading.function, reading.machine)
     if reading.fast_math:
         target = _with_fast_math(target)
-    if reading.schedule_file is None:
-        return target
-    schedule = apply_file(target.schedule, reading.schedule_file)
-    return replace(target, label=f"{target.label} with {reading.schedule_file}", schedule=schedule)
+    if reading.schedule_file is not None:
+        schedule = apply_file(target.schedule, reading.schedule_file)
+        label = f"{target.label} with {reading.schedule_file}"
+        target = replace(target, label=label, schedule=schedule)
+    if reading.auto:
+        made = optimize_schedule(target.schedule, as_machine(reading.machine))
+        target = replace(target, schedule=made.schedule)
+    return target
+
+
+def hint_at_auto(schedule: Schedule, reading: Reading) -> None:
+    """Write a hint to the error output if the code runs as written, without a schedule."""
+    if not schedule.steps and not reading.auto:
+        errors().print("hint: there is no schedule; --auto finds and proves one")
 
 
 def _with_fast_math(target: Target) -> Target:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from polysched.cli.schedule_file import Reading, load_scheduled_target, reading_options
+from polysched.cli.schedule_file import Reading, auto_option, load_scheduled_target, reading_options
 from polysched.cli.terminal import print_code
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.dependence.graph import format_components, format_dot, statement_graph
 from polysched.errors import PolyschedError
-from polysched.ir.budget import time_budget
+from polysched.ir.isl.budget import time_budget
 from polysched.lower import STAGES, show, show_dependences
 from polysched.schedule.schedule import Schedule
 
@@ -20,6 +20,7 @@ _LEXERS = {"c": "c", "llvm": "llvm", "asm": "gas"}
 @click.command("show")
 @click.argument("target")
 @reading_options
+@auto_option
 @click.option(
     "--stage", type=click.Choice(list(STAGES)), required=True, help="The stage to print; see above."
 )

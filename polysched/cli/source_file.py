@@ -12,7 +12,7 @@ from types import ModuleType
 import polysched
 from polysched import frontends
 from polysched.errors import PolyschedError, TargetError
-from polysched.ir.source import SourceLocation
+from polysched.ir.expr.source import SourceLocation
 
 _OWN_FOLDERS = tuple(
     Path(str(package.__file__)).resolve().parent for package in (polysched, frontends)

@@ -14,7 +14,7 @@ from polysched.cli.c_target import is_c_target, load_c_target
 from polysched.cli.source_file import load_source_file, users_code
 from polysched.errors import TargetError, suggestion
 from polysched.frontends.scop import CProgram
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.schedule.schedule import Schedule

@@ -15,8 +15,8 @@ from rich.live import Live
 from rich.syntax import Syntax
 from rich.text import Text
 
-from polysched.legality.answer import Answer
-from polysched.legality.verdict import Verdict, VerdictKind
+from polysched.legality.reports.answer import Answer
+from polysched.legality.verdicts.verdict import Verdict, VerdictKind
 
 _VERDICT_STYLES = {
     VerdictKind.LEGAL: "bold green",

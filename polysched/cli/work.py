@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import islpy as isl
 
-from polysched.ir.expressions import Expression, Operation
-from polysched.ir.extrema import greatest, least
-from polysched.ir.kernel import Kernel
-from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
-from polysched.ir.points import at_parameters, points
-from polysched.ir.quota import QuotaExceededError, operation_quota
-from polysched.ir.traversal import walk
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.expr.expressions import Expression, Operation
+from polysched.ir.expr.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
+from polysched.ir.expr.traversal import walk
+from polysched.ir.isl.extrema import greatest, least
+from polysched.ir.isl.quota import QuotaExceededError, operation_quota
+from polysched.ir.semantics.points import at_parameters, points
 
 ENUMERATION_LIMIT = 10_000_000
 """Limit on the bounding box, in points, of domains that are not boxes and so are enumerated."""

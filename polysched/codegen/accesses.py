@@ -33,7 +33,7 @@ from polysched.codegen.values import (
     widened,
 )
 from polysched.codegen.windows import load_window, store_single, store_window
-from polysched.ir.dtypes import DType, NumberKind
+from polysched.ir.expr.dtypes import DType, NumberKind
 from polysched.vector.values import Access, Address, Gather, Offsets, Uniform, Window
 from polysched.vector.values import Load as VectorLoad
 
@@ -233,7 +233,7 @@ class Accesses:
 
 def from_memory(builder: ir.IRBuilder, loaded: ir.Value, dtype: DType) -> ir.Value:
     """A loaded element as a value: the bit of a boolean's byte, an odd integer of its container."""
-    if dtype.is_odd:
+    if dtype.is_odd_width:
         count = loaded.type.count if isinstance(loaded.type, ir.VectorType) else None
         return builder.trunc(loaded, vector_of(element_type(dtype), count))
     if dtype.kind is not NumberKind.BOOLEAN:
@@ -244,10 +244,10 @@ def from_memory(builder: ir.IRBuilder, loaded: ir.Value, dtype: DType) -> ir.Val
 
 def to_memory(builder: ir.IRBuilder, value: ir.Value, dtype: DType) -> ir.Value:
     """A value as it is stored: the byte of a boolean's bit, the container of an odd integer."""
-    if dtype.kind is not NumberKind.BOOLEAN and not dtype.is_odd:
+    if dtype.kind is not NumberKind.BOOLEAN and not dtype.is_odd_width:
         return value
     count = value.type.count if isinstance(value.type, ir.VectorType) else None
-    if dtype.is_odd:
+    if dtype.is_odd_width:
         extend = builder.sext if dtype.is_signed else builder.zext
         return extend(value, vector_of(memory_type(dtype), count))
     return builder.zext(value, vector_of(BYTE, count))

@@ -21,9 +21,9 @@ from polysched.codegen.module import CALLED
 from polysched.codegen.processor_check import BASELINE
 from polysched.codegen.values import INDEX, memory_type, stack_slot
 from polysched.errors import ExportError
-from polysched.ir.dtypes import DType
-from polysched.ir.kernel import Role
-from polysched.loops.nodes import LoopProgram
+from polysched.ir.core.kernel import Role
+from polysched.ir.expr.dtypes import DType
+from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
 
 _INT32 = ir.IntType(32)

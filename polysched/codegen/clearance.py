@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from polysched.ir.expressions import Expression, Index, Operation
-from polysched.ir.linear import Intervals, LinearForm, interval, linear_form
-from polysched.ir.operators import Operator
-from polysched.loops.nodes import For
+from polysched.ir.expr.expressions import Expression, Index, Operation
+from polysched.ir.expr.linear import Intervals, LinearForm, interval, linear_form
+from polysched.ir.expr.operators import Operator
+from polysched.loops.ir.nodes import For
 
 
 def is_clear(

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from polysched.ir.expressions import Expression, Load
-from polysched.ir.kernel import Access, Array
-from polysched.ir.linear import LinearForm
-from polysched.ir.traversal import loads
-from polysched.ir.tree import LoopKind, TransposeStrategy
-from polysched.loops.nodes import Assign, For, If, LoopNode
+from polysched.ir.core.kernel import Access, Array
+from polysched.ir.core.tree import LoopKind, TransposeDirective, TransposeStrategy
+from polysched.ir.expr.expressions import Expression, Load
+from polysched.ir.expr.linear import LinearForm
+from polysched.ir.expr.traversal import loads
+from polysched.loops.ir.nodes import Assign, For, If, LoopNode
 from polysched.vector.classify import lane_steps
 
 
@@ -84,9 +84,11 @@ class Column:
         return (self.assign.statement, lanes, loop.transposition)
 
     @property
-    def strategy(self) -> TransposeStrategy | None:
-        """The strategy that the schedule demands, if any."""
-        return self.loop.transposition
+    def directive(self) -> TransposeDirective | None:
+        """The schedule's directive for the loop; None to gather and scatter."""
+        directive = self.loop.transposition
+        is_gather = directive is None or directive.strategy is TransposeStrategy.GATHER
+        return None if is_gather else directive
 
     @cached_property
     def loads(self) -> list[Strided]:
@@ -121,8 +123,9 @@ class Column:
 
 
 def column_of(node: LoopNode, arrays: Mapping[str, Array]) -> Column | None:
-    """A node as a column; None if it is no vector loop around one assignment, at most guarded, or
-    reads what it reads in the way that its instruction wants.
+    """A node as a column; None unless it is a vector loop around one plain assignment.
+
+    Conditions around the loop that do not read arrays become the guard of the column.
     """
     guard: Expression | None = None
     while isinstance(node, If) and node.otherwise is None and not loads(node.condition):

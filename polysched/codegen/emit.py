@@ -20,8 +20,8 @@ from polysched.codegen.intrinsics import emit_prefetch
 from polysched.codegen.masks import Mask, emit_mask
 from polysched.codegen.transposition import emit_transposition
 from polysched.codegen.values import INDEX, Value, widened
-from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Constant
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Constant
 from polysched.vector.ir import (
     Assign,
     Branch,

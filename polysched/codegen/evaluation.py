@@ -14,8 +14,8 @@ from polysched.codegen.masks import Mask
 from polysched.codegen.memory import Addresses, Storage
 from polysched.codegen.register_slots import RegisterSlots
 from polysched.codegen.values import INDEX, Value, element_type, emit_cast, emit_operator, widened
-from polysched.ir.dtypes import boolean, i64
-from polysched.ir.expressions import Constant, Index, Parameter
+from polysched.ir.expr.dtypes import boolean, i64
+from polysched.ir.expr.expressions import Constant, Index, Parameter
 from polysched.vector import values as vector
 
 Slots: TypeAlias = tuple[ir.Value, ...]

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from polysched.errors import LoweringError
-from polysched.ir.expressions import Constant, Expression, Index, Load
-from polysched.ir.functions import equal
-from polysched.ir.kernel import Access
-from polysched.ir.linear import (
+from polysched.ir.core.kernel import Access
+from polysched.ir.core.tree import LoopKind
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load
+from polysched.ir.expr.functions import equal
+from polysched.ir.expr.linear import (
     Intervals,
     LinearForm,
     intersection,
@@ -18,9 +19,8 @@ from polysched.ir.linear import (
     linear_form,
     simplify,
 )
-from polysched.ir.traversal import children, rebuild
-from polysched.ir.tree import LoopKind
-from polysched.loops.nodes import (
+from polysched.ir.expr.traversal import children, rebuild
+from polysched.loops.ir.nodes import (
     Allocate,
     Assign,
     Block,

@@ -27,9 +27,9 @@ from polysched.codegen.processor_check import BASELINE, ProcessorCheck, emit_pro
 from polysched.codegen.regions import PARALLEL, TEAM
 from polysched.codegen.values import INDEX
 from polysched.errors import ExportError
-from polysched.ir.kernel import Role
-from polysched.loops.nodes import LoopProgram
-from polysched.loops.parallel import parallel_loops
+from polysched.ir.core.kernel import Role
+from polysched.loops.analysis.parallel import parallel_loops
+from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.cpuid import questions
 from polysched.machine.description import Machine
 

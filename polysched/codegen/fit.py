@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from polysched.codegen.passes import loops_after
-from polysched.ir.dtypes import DType
-from polysched.ir.kernel import Array
-from polysched.ir.memory import concrete_shape
-from polysched.ir.tree import LoopKind
-from polysched.loops.nodes import Allocate, For, LoopNode, LoopProgram, children, walk
-from polysched.loops.usage import accessed_arrays
+from polysched.ir.core.kernel import Array
+from polysched.ir.core.tree import LoopKind
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.semantics.memory import concrete_shape
+from polysched.loops.analysis.usage import accessed_arrays
+from polysched.loops.ir.nodes import Allocate, For, LoopNode, LoopProgram, children, walk
 from polysched.machine.description import Machine
 
 MOST_VALUES = 256

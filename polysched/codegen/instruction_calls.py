@@ -10,9 +10,9 @@ from llvmlite import ir
 from polysched.codegen.intrinsics import constant, declared, vector_type
 from polysched.codegen.values import element_type, emit_operator
 from polysched.instructions.declaration import Instruction
-from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Constant
-from polysched.ir.operators import Operator
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Constant
+from polysched.ir.expr.operators import Operator
 from polysched.vector.ir import lane_width
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from llvmlite import ir
 
 from polysched.codegen.intrinsics import shuffled
-from polysched.loops.nodes import Interleaving
+from polysched.loops.ir.nodes import Interleaving
 
 Origin = Callable[[int, int], tuple[int, int]]
 """From the number of a vector that is made, and a lane, to those that the element comes from."""

@@ -14,7 +14,7 @@ from llvmlite import ir
 
 from polysched.codegen.pacing import Pace
 from polysched.codegen.values import INDEX
-from polysched.ir.kernel import Array
+from polysched.ir.core.kernel import Array
 from polysched.vector.values import Address, Unit, Value
 
 BYTE = ir.IntType(8)

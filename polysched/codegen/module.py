@@ -17,8 +17,8 @@ from polysched.codegen.regions import Regions, Team, private_bytes
 from polysched.codegen.streaming import emit_fence
 from polysched.codegen.values import INDEX
 from polysched.errors import LoweringError
-from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY
-from polysched.loops.nodes import LoopProgram
+from polysched.ir.expr.operators import LIBRARY_BINARY, LIBRARY_UNARY
+from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
 from polysched.vector.ir import Loop, VectorProgram, walk
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Cast, Constant, Expression, Operation
-from polysched.ir.operators import Operator
-from polysched.ir.traversal import transform
-from polysched.loops.nodes import Assign, LoopNode, LoopProgram, map_children
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Cast, Constant, Expression, Operation
+from polysched.ir.expr.operators import Operator
+from polysched.ir.expr.traversal import transform
+from polysched.loops.ir.nodes import Assign, LoopNode, LoopProgram, map_children
 
 _EXTREMA = frozenset({Operator.MINIMUM, Operator.MAXIMUM})
 
@@ -58,7 +58,7 @@ def _as_conversion(operand: Expression) -> Expression:
 
 def _is_kept(source: DType, target: DType) -> bool:
     """Whether a conversion changes no value, of types that are not packed."""
-    if not (source.is_integer and target.is_integer) or source.is_odd or target.is_odd:
+    if not (source.is_integer and target.is_integer) or source.is_odd_width or target.is_odd_width:
         return False
     return source.bits < target.bits and (target.is_signed or not source.is_signed)
 

@@ -15,7 +15,7 @@ from polysched.codegen.narrowing import narrow_extrema
 from polysched.codegen.registers import promote_registers
 from polysched.codegen.tensorize import select_instructions
 from polysched.codegen.tiles import form_tiles
-from polysched.loops.nodes import LoopProgram
+from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
 from polysched.vector.ir import VectorProgram
 from polysched.vector.neighbors import form_neighbors

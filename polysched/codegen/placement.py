@@ -13,8 +13,8 @@ from polysched.codegen.intrinsics import declared
 from polysched.codegen.memory import BYTE, Storage
 from polysched.codegen.subbyte.layout import bit_strides
 from polysched.codegen.values import INDEX, element_type, stack_slot, vector_of
-from polysched.ir.expressions import Constant, Expression
-from polysched.ir.kernel import Array
+from polysched.ir.core.kernel import Array
+from polysched.ir.expr.expressions import Constant, Expression
 from polysched.vector.classify import CACHE_LINE, row_major
 from polysched.vector.ir import Frame, VectorProgram
 from polysched.vector.values import Sum

@@ -16,12 +16,12 @@ from polysched.codegen.slots import (
     slot_of,
 )
 from polysched.errors import LoweringError
-from polysched.ir.expressions import Constant, Expression, Index, Load
-from polysched.ir.kernel import Access, Array, Role
-from polysched.ir.linear import Intervals
-from polysched.ir.traversal import transform
-from polysched.ir.tree import LoopKind
-from polysched.loops.nodes import (
+from polysched.ir.core.kernel import Access, Array, Role
+from polysched.ir.core.tree import LoopKind
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load
+from polysched.ir.expr.linear import Intervals
+from polysched.ir.expr.traversal import transform
+from polysched.loops.ir.nodes import (
     Allocate,
     Assign,
     For,
@@ -32,7 +32,7 @@ from polysched.loops.nodes import (
     map_children,
     variable_interval,
 )
-from polysched.loops.nodes import walk as walk_nodes
+from polysched.loops.ir.nodes import walk as walk_nodes
 from polysched.vector.classify import surely_runs
 
 

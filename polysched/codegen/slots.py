@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from polysched.codegen.clearance import is_clear
-from polysched.ir.expressions import Constant, Expression, Load
-from polysched.ir.kernel import Access
-from polysched.ir.linear import Intervals, LinearForm, linear_form
-from polysched.ir.traversal import loads
-from polysched.ir.tree import LoopKind
-from polysched.loops.nodes import (
+from polysched.ir.core.kernel import Access
+from polysched.ir.core.tree import LoopKind
+from polysched.ir.expr.expressions import Constant, Expression, Load
+from polysched.ir.expr.linear import Intervals, LinearForm, linear_form
+from polysched.ir.expr.traversal import loads
+from polysched.loops.ir.nodes import (
     Allocate,
     Assign,
     Block,

@@ -14,16 +14,18 @@ from itertools import permutations, product
 from math import prod
 from typing import TypeAlias
 
+from polysched.codegen.intrinsic_check import uncompilable
 from polysched.errors import LoweringError
 from polysched.instructions.declaration import Instruction
 from polysched.instructions.lookup import is_available
 from polysched.instructions.matching import Binding, Mismatch, match_statement
-from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Constant, Expression, Index, Load
-from polysched.ir.linear import LinearForm, linear_form
-from polysched.ir.traversal import loads, transform
-from polysched.ir.tree import InstructionMark, LoopKind
-from polysched.loops.nodes import (
+from polysched.instructions.x86 import x86_instructions
+from polysched.ir.core.tree import InstructionMark, LoopKind
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load
+from polysched.ir.expr.linear import LinearForm, linear_form
+from polysched.ir.expr.traversal import loads, transform
+from polysched.loops.ir.nodes import (
     Assign,
     For,
     InstructionCall,
@@ -98,6 +100,7 @@ class _Selection:
         features = self.machine.enabled_features
         for call in calls:
             if is_available(call.instruction, features):
+                self._require_code(mark, call.instruction)
                 return call
         wanted = " or ".join(
             dict.fromkeys(" and ".join(map(repr, call.instruction.features)) for call in calls)
@@ -107,6 +110,18 @@ class _Selection:
             f"machine '{self.machine.name}' lacks the instruction, which needs the feature "
             f"{wanted}; compile for a machine that has it, or take the tensorize step away",
         )
+
+    def _require_code(self, mark: InstructionMark, instruction: Instruction) -> None:
+        if instruction in x86_instructions().get(instruction.name, ()):
+            return
+        failure = uncompilable(instruction, self.machine)
+        if failure is not None:
+            raise _error(
+                mark,
+                f"LLVM cannot compile '{instruction.intrinsic}' for machine '{self.machine.name}': "
+                f"{failure}; expected the name and the features of an intrinsic that takes the "
+                "declared operands",
+            )
 
     def _candidates(
         self, nest: list[For], assign: Assign, forms: tuple[Instruction, ...]

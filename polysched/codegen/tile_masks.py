@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from polysched.codegen.columns import Column
-from polysched.ir.expressions import Constant, Expression, Operation
-from polysched.ir.functions import equal
-from polysched.ir.linear import LinearForm, linear_form
-from polysched.ir.operators import Operator
-from polysched.loops.nodes import For
+from polysched.ir.expr.expressions import Constant, Expression, Operation
+from polysched.ir.expr.functions import equal
+from polysched.ir.expr.linear import LinearForm, linear_form
+from polysched.ir.expr.operators import Operator
+from polysched.loops.ir.nodes import For
 from polysched.vector.classify import literal_lanes
 
 

@@ -18,12 +18,12 @@ from polysched.codegen.columns import Column, Strided
 from polysched.codegen.interleaving import is_cheapest
 from polysched.codegen.tile_masks import active_lanes, column_mask
 from polysched.codegen.transposition import LANE, interleaving, transposition
-from polysched.ir.expressions import Constant, Expression, Index, Load
-from polysched.ir.kernel import Access, Array, Role
-from polysched.ir.linear import linear_form
-from polysched.ir.traversal import transform
-from polysched.ir.tree import LoopKind, TransposeStrategy
-from polysched.loops.nodes import Allocate, Assign, For, If, Interleaving, LoopNode, block
+from polysched.ir.core.kernel import Access, Array, Role
+from polysched.ir.core.tree import LoopKind, TransposeStrategy
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load
+from polysched.ir.expr.linear import linear_form
+from polysched.ir.expr.traversal import transform
+from polysched.loops.ir.nodes import Allocate, Assign, For, If, Interleaving, LoopNode, block
 from polysched.vector.classify import literal_strides
 
 

@@ -29,9 +29,9 @@ from polysched.codegen.columns import Column, Strided, column_of
 from polysched.codegen.shuffles import BLOCK_BITS
 from polysched.codegen.tile_writing import TileWriter
 from polysched.errors import LoweringError
-from polysched.ir.expressions import Constant
-from polysched.ir.tree import LoopKind, TransposeStrategy
-from polysched.loops.nodes import Block, For, LoopNode, LoopProgram, block, map_children
+from polysched.ir.core.tree import LoopKind, TransposeDirective, TransposeStrategy
+from polysched.ir.expr.expressions import Constant
+from polysched.loops.ir.nodes import Block, For, LoopNode, LoopProgram, block, map_children
 
 
 def form_tiles(program: LoopProgram, vector_registers: int) -> LoopProgram:
@@ -78,7 +78,8 @@ class _Former:
         if column_of(node, self.arrays) is not None:
             return self._block(Block((node,)))
         if isinstance(node, For) and node.kind is LoopKind.VECTOR:
-            if node.transposition not in (None, TransposeStrategy.GATHER):
+            directive = node.transposition
+            if directive is not None and directive.strategy is not TransposeStrategy.GATHER:
                 self.masked.setdefault(node.loop, node)
             return node
         return map_children(node, self.visit)
@@ -112,7 +113,8 @@ class _Former:
             nodes: the nodes of the copies.
             elsewhere: whether there are copies after other statements.
         """
-        if run[0].strategy in (None, TransposeStrategy.GATHER):
+        directive = run[0].directive
+        if directive is None:
             return nodes
         made: list[LoopNode] = []
         while run:
@@ -122,7 +124,7 @@ class _Former:
                 reason = "the copies of its statement do not go from one element to the next"
             if reason is None and count == 1 and elsewhere and not made:
                 reason = "other statements run between the copies of its statement"
-            made.append(self._tile(run[:count], nodes[:count], reason))
+            made.append(self._tile(run[:count], nodes[:count], reason, directive))
             run, nodes = run[count:], nodes[count:]
         return made
 
@@ -153,16 +155,21 @@ class _Former:
             longest = max(longest, count)
         return longest
 
-    def _tile(self, columns: list[Column], nodes: list[LoopNode], reason: str | None) -> LoopNode:
-        strategy = columns[0].strategy
-        assert strategy is not None
-        if reason is None and len(columns) == 1:
-            return block(nodes)  # one column has nothing to be exchanged with
+    def _tile(
+        self,
+        columns: list[Column],
+        nodes: list[LoopNode],
+        reason: str | None,
+        directive: TransposeDirective,
+    ) -> LoopNode:
+        # A single column has nothing to be exchanged with.
+        if reason is None and len(columns) < max(2, directive.fewest):
+            return block(nodes)
         if reason is None:
             found, store = self._loads(columns), self._store(columns)
             if found or store:
                 self.formed.add(columns[0].loop.loop)
-                return self.writer.tile(columns, found, store, strategy)
+                return self.writer.tile(columns, found, store, directive.strategy)
             reason = "its statement reads what it writes, or writes an element twice"
         raise _refused(columns[0].loop, reason)
 

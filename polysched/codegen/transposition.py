@@ -11,11 +11,11 @@ from llvmlite import ir
 from polysched.codegen.interleaving import emit_interleaving, origin
 from polysched.codegen.intrinsics import element_bits, fenced, shuffled
 from polysched.codegen.shuffles import run_network, transpose_network
-from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Constant, Index, Load
-from polysched.ir.kernel import Access
-from polysched.ir.tree import LoopKind, TransposeStrategy
-from polysched.loops.nodes import Assign, Block, For, Interleaving, Transposition
+from polysched.ir.core.kernel import Access
+from polysched.ir.core.tree import LoopKind, TransposeStrategy
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Constant, Index, Load
+from polysched.loops.ir.nodes import Assign, Block, For, Interleaving, Transposition
 from polysched.vector.ir import Transpose
 
 INT32 = ir.IntType(32)

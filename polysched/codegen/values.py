@@ -1,7 +1,7 @@
 """LLVM values of expressions: scalars that all lanes share, and vectors.
 
-To add an operation: give it a name in :class:`polysched.ir.expressions.Operator` and one line in
-the tables here (and in the C printer and the scalar evaluator).
+To add an operation: give it a name in :class:`polysched.ir.expr.expressions.Operator` and one line
+in the tables here (and in the C printer and the scalar evaluator).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from polysched.codegen.math.hyperbolic import (
 from polysched.codegen.math.logarithms import logarithm, logarithm_2, logarithm_10
 from polysched.codegen.math.trigonometric import cosine, sine, tangent
 from polysched.errors import LoweringError
-from polysched.ir.dtypes import DType, NumberKind
-from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
+from polysched.ir.expr.dtypes import DType, NumberKind
+from polysched.ir.expr.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
 
 CONTRACT = ("contract",)
 """The only freedom taken with floating point, unless the kernel forbids it: a * b + c may round

@@ -15,8 +15,8 @@ import islpy as isl
 
 from polysched.dependence.distance import distance
 from polysched.dependence.relations import Dependence
-from polysched.ir.linear import Interval
-from polysched.ir.tree import Loop, Node, path, statements
+from polysched.ir.core.tree import Loop, Node, path, statements
+from polysched.ir.expr.linear import Interval
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polysched.ir.extrema import greatest, least
-from polysched.ir.linear import Interval
+from polysched.ir.expr.linear import Interval
+from polysched.ir.isl.extrema import greatest, least
 
 
 def distance(pairs: isl.Map, source: isl.PwAff, sink: isl.PwAff) -> Interval:

@@ -14,7 +14,13 @@ from typing import TypeAlias
 import islpy as isl
 import numpy as np
 
-from polysched.dependence.alike import Numbering, Numbers, by_position, distinct, pair_classes
+from polysched.dependence.equivalence import (
+    EquivalenceClasses,
+    Numbers,
+    by_position,
+    distinct,
+    pair_classes,
+)
 from polysched.dependence.relations import (
     Dependence,
     DependenceKind,
@@ -22,9 +28,9 @@ from polysched.dependence.relations import (
     timestamp_map,
 )
 from polysched.dependence.table import DependenceTable, renamed
-from polysched.ir.affine import to_pw_aff
-from polysched.ir.kernel import Access, Kernel, Order, Statement, access_relation
-from polysched.ir.tree import time_columns
+from polysched.ir.core.kernel import Access, Kernel, Order, Statement, access_relation
+from polysched.ir.core.tree import time_columns
+from polysched.ir.expr.affine import to_pw_aff
 
 _Columns: TypeAlias = Sequence["isl.PwAff | int"]
 
@@ -60,7 +66,7 @@ class _Analysis:
     def __init__(self, kernel: Kernel) -> None:
         self._statements = tuple(kernel.statements.values())
         self._by_name = kernel.statements
-        self._numbers = Numbering()
+        self._numbers = EquivalenceClasses()
         names = tuple(kernel.statements)
         self._columns = {name: time_columns(kernel.body, name) for name in names}
         self._domains = [

@@ -11,11 +11,11 @@ from polysched.dependence.carried import Part, parts
 from polysched.dependence.distance import format_distance
 from polysched.dependence.relations import Dependence, DependenceKind, Reference
 from polysched.dependence.values import value_flows
-from polysched.ir.budget import time_budget
-from polysched.ir.kernel import Statement
-from polysched.ir.printing import format_access
-from polysched.ir.quota import QuotaExceededError, operation_quota
-from polysched.ir.tree import LoopKind, Node
+from polysched.ir.core.kernel import Statement
+from polysched.ir.core.printing import format_access
+from polysched.ir.core.tree import LoopKind, Node
+from polysched.ir.isl.budget import time_budget
+from polysched.ir.isl.quota import QuotaExceededError, operation_quota
 
 QUOTA = 500_000
 """Limit on isl operations for one dependence, and for computing the value-based flows."""

@@ -12,9 +12,9 @@ from enum import Enum
 
 import islpy as isl
 
-from polysched.ir.affine import literal
-from polysched.ir.kernel import Statement
-from polysched.ir.tree import Node, time_columns
+from polysched.ir.core.kernel import Statement
+from polysched.ir.core.tree import Node, time_columns
+from polysched.ir.expr.affine import literal
 
 
 class DependenceKind(Enum):

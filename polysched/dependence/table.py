@@ -17,10 +17,10 @@ from typing import overload
 import islpy as isl
 import numpy as np
 
-from polysched.dependence.alike import Numbering, Numbers, distinct, pair_classes
+from polysched.dependence.equivalence import EquivalenceClasses, Numbers, distinct, pair_classes
 from polysched.dependence.relations import Dependence, Reference
-from polysched.ir.kernel import Statement
-from polysched.ir.tree import Node
+from polysched.ir.core.kernel import Statement
+from polysched.ir.core.tree import Node
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ class DependenceTable(Sequence[Dependence]):
     @cached_property
     def orders(self) -> Numbers:
         """The class of each pattern: an order that keeps one pattern of a class keeps all."""
-        numbers = Numbering()
+        numbers = EquivalenceClasses()
         keys = [
             numbers.of(
                 (
@@ -150,7 +150,7 @@ def representatives(dependences: Sequence[Dependence], tree: Node) -> Sequence[D
     statement_of = np.array(
         [row[reference.statement] for reference in dependences.references], np.int64
     )
-    classes = pair_classes(tree, names, Numbering())
+    classes = pair_classes(tree, names, EquivalenceClasses())
     ends = statement_of[dependences.sources], statement_of[dependences.sinks]
     first, _ = distinct(dependences.orders[dependences.pattern_of], classes[ends])
     return dependences.rows(sorted(first.tolist()))

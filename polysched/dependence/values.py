@@ -23,7 +23,7 @@ from itertools import product
 import islpy as isl
 
 from polysched.dependence.relations import Dependence, DependenceKind, Reference
-from polysched.ir.kernel import Statement
+from polysched.ir.core.kernel import Statement
 
 
 def value_flows(dependences: Sequence[Dependence]) -> tuple[Dependence, ...]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from polysched.fuzz.randomness import Integers, chance, choose
-from polysched.ir.kernel import Role
-from polysched.ir.tree import Loop, LoopKind, Node, path, statements
-from polysched.ir.tree import Sequence as TreeSequence
-from polysched.schedule.program import Program
+from polysched.ir.core.kernel import Role
+from polysched.ir.core.tree import Loop, LoopKind, Node, path, statements
+from polysched.ir.core.tree import Sequence as TreeSequence
+from polysched.schedule.core.program import Program
 
 FEW_LANES = (2, 4, 3)
 """Numbers of lanes small enough to be filled at small sizes."""

@@ -12,8 +12,8 @@ from polysched.fuzz.drafting import Draft, Target, new_array, spans
 from polysched.fuzz.randomness import chance, choose, shuffled
 from polysched.fuzz.sketch import AssignSketch, PartSketch
 from polysched.fuzz.values import reduction, value
-from polysched.ir.expressions import Constant, Expression, Load
-from polysched.ir.kernel import Order, Role
+from polysched.ir.core.kernel import Order, Role
+from polysched.ir.expr.expressions import Constant, Expression, Load
 
 Pick: TypeAlias = Callable[[Draft, Target], Load]
 

@@ -20,10 +20,17 @@ from polysched.fuzz.sketch import (
     PartSketch,
     WhereSketch,
 )
-from polysched.ir.affine import weighted_sum
-from polysched.ir.expressions import Constant, Expression, Index, Load, Parameter, as_expression
-from polysched.ir.functions import equal, maximum, minimum
-from polysched.ir.kernel import Role
+from polysched.ir.core.kernel import Role
+from polysched.ir.expr.affine import weighted_sum
+from polysched.ir.expr.expressions import (
+    Constant,
+    Expression,
+    Index,
+    Load,
+    Parameter,
+    as_expression,
+)
+from polysched.ir.expr.functions import equal, maximum, minimum
 
 
 @dataclass(frozen=True)
@@ -105,7 +112,7 @@ def new_array(draft: Draft, role: Role, rank: int, *, signed: bool = True) -> Ta
         spans(draft, 3, 4 - short) if negative else spans(draft, 2, 2) for negative in below
     )
     dtype = choose(integers, draft.limits.types(written=role is not Role.INPUT))
-    if dtype.is_odd and rank == 0:
+    if dtype.is_odd_width and rank == 0:
         dtype = dtype.container  # packed arguments have a dimension
     sketch = ArraySketch("ABCDEFG"[len(draft.arrays)], role, dtype, shape)
     target = Target(sketch, below)

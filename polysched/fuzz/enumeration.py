@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from polysched.fuzz.instances import SIZE, Instances, Sizes, list_instances
 from polysched.fuzz.timing import ranks, times
 from polysched.fuzz.touches import Touches, byte_touches, element_touches, uses
-from polysched.ir.kernel import Kernel, Order, Role
-from polysched.ir.points import Points
-from polysched.ir.tree import Node
+from polysched.ir.core.kernel import Kernel, Order, Role
+from polysched.ir.core.tree import Node
+from polysched.ir.semantics.points import Points
 
 Mask: TypeAlias = NDArray[np.bool_]
 

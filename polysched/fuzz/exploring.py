@@ -25,10 +25,10 @@ from polysched.fuzz.sketch import KernelSketch, declare
 from polysched.fuzz.steps import only_reorders, random_step
 from polysched.fuzz.subject import Subject
 from polysched.legality.check import check
-from polysched.legality.verdict import Verdict, VerdictKind
+from polysched.legality.verdicts.verdict import Verdict, VerdictKind
 from polysched.machine.description import Machine
-from polysched.schedule.primitives import Step
 from polysched.schedule.schedule import Schedule
+from polysched.schedule.table import Step
 
 ATTEMPTS = 14
 """Random steps to try for one kernel; each step that applies makes a schedule to judge."""

@@ -14,8 +14,8 @@ from typing import TypeAlias
 import islpy as isl
 import numpy as np
 
-from polysched.ir.kernel import Kernel, Statement
-from polysched.ir.points import Points, points
+from polysched.ir.core.kernel import Kernel, Statement
+from polysched.ir.semantics.points import Points, points
 
 Sizes: TypeAlias = Mapping[str, int]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from polysched.legality.verdict import VerdictKind
+from polysched.legality.verdicts.verdict import VerdictKind
 
 
 class Mode(Enum):

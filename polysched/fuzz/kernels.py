@@ -27,10 +27,10 @@ from polysched.fuzz.sketch import (
     assignments,
 )
 from polysched.fuzz.values import converted, number, reduction, value
-from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Constant, Expression, Load
-from polysched.ir.functions import cast, maximum
-from polysched.ir.kernel import Order, Role
+from polysched.ir.core.kernel import Order, Role
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Constant, Expression, Load
+from polysched.ir.expr.functions import cast, maximum
 
 DEFAULT_LIMITS = Limits()
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from polysched.fuzz.randomness import Integers, chance, choose
 from polysched.fuzz.sketch import ArraySketch
-from polysched.ir.affine import weighted_sum
-from polysched.ir.expressions import Constant, Expression
-from polysched.ir.kernel import Role
-from polysched.ir.packing import Rows
+from polysched.ir.core.kernel import Role
+from polysched.ir.core.packing import Rows
+from polysched.ir.expr.affine import weighted_sum
+from polysched.ir.expr.expressions import Constant, Expression
 
 
 def laid_out(integers: Integers, array: ArraySketch, *, strided: bool) -> ArraySketch:
@@ -20,7 +20,7 @@ def laid_out(integers: Integers, array: ArraySketch, *, strided: bool) -> ArrayS
     """
     if array.role is Role.TEMPORARY or not array.shape:
         return array
-    if array.dtype.is_odd:
+    if array.dtype.is_odd_width:
         return replace(array, rows=choose(integers, list(Rows)))
     if not strided or not chance(integers, 2, 3):
         return array

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched.fuzz.randomness import Integers, chance, choose
-from polysched.ir.dtypes import (
+from polysched.ir.expr.dtypes import (
     FLOAT_DTYPES,
     INTEGER_DTYPES,
     ODD_DTYPES,

@@ -11,17 +11,17 @@ from polysched.fuzz.instances import Sizes
 from polysched.fuzz.judgment import NO_LOOPS, Finding, Judgment, Mode
 from polysched.fuzz.placement import Place, placed
 from polysched.fuzz.subject import Subject, instance_count
-from polysched.ir.memory import AnyArray
-from polysched.ir.strides import concrete_strides
-from polysched.legality.verdict import Verdict
+from polysched.ir.core.strides import concrete_strides
+from polysched.ir.semantics.memory import AnyArray
+from polysched.legality.verdicts.verdict import Verdict
 from polysched.loops.generate import generate_loops
 from polysched.lower import compile
 from polysched.machine.description import Machine
 from polysched.runtime.cache import ObjectCache
-from polysched.schedule.prefetch import Prefetch
+from polysched.schedule.primitives.prefetch import Prefetch
+from polysched.schedule.primitives.stream import Stream
+from polysched.schedule.primitives.transpose import Transpose
 from polysched.schedule.schedule import Schedule
-from polysched.schedule.stream import Stream
-from polysched.schedule.transpose import Transpose
 
 SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 31, 33, 64, 67)
 """Values of the parameters: 0, 1, primes, and vector lengths plus or minus one."""

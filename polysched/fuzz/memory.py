@@ -17,9 +17,9 @@ import click
 import numpy as np
 
 from polysched.fuzz.exploring import Judges, explore
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import f32
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import f32
 from polysched.lower import lower
 from polysched.machine.load import load_machine
 from polysched.runtime.cache import ObjectCache

@@ -7,8 +7,8 @@ import numpy as np
 from polysched.fuzz.enumeration import Enumeration, Mask, runs_two_as_one, violated
 from polysched.fuzz.judgment import Finding, Judgment, Mode
 from polysched.fuzz.subject import Subject
-from polysched.ir.tree import Node, executed
-from polysched.legality.verdict import Verdict, VerdictKind, Violation, ViolationKind
+from polysched.ir.core.tree import Node, executed
+from polysched.legality.verdicts.verdict import Verdict, VerdictKind, Violation, ViolationKind
 from polysched.schedule.schedule import Schedule
 
 
@@ -58,11 +58,11 @@ def _refused(subject: Subject, tree: Node, violation: Violation) -> Judgment:
     if table is None:
         return Judgment(Mode.ORDER, VerdictKind.ILLEGAL, remark="witness too large to enumerate")
     if violation.in_kernel:
-        outside = violation.what is ViolationKind.BOUNDS
+        outside = violation.kind is ViolationKind.BOUNDS
         if table.is_outside if outside else table.is_undefined:
             return Judgment(Mode.ORDER, VerdictKind.ILLEGAL)
         return _finding(Finding.REFUSED_LEGAL, f"the kernel has no such fault at {sizes}")
-    if violation.what is ViolationKind.ONCE:
+    if violation.kind is ViolationKind.ONCE:
         if runs_two_as_one(table, tree):
             return Judgment(Mode.ORDER, VerdictKind.ILLEGAL)
         return _finding(Finding.REFUSED_LEGAL, f"no two instances run as one at {sizes}")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polysched.ir.memory import AnyArray
-from polysched.ir.strides import elements_spanned
+from polysched.ir.core.strides import elements_spanned
+from polysched.ir.semantics.memory import AnyArray
 
 GUARD = 256
 """Least number of guard bytes before and after every array."""

@@ -13,11 +13,11 @@ from polysched.fuzz.sketch import (
     PartSketch,
     WhereSketch,
 )
-from polysched.ir.expressions import Cast, Constant, Expression, Load, Operation
-from polysched.ir.operators import Operator
-from polysched.schedule.primitives import Step
+from polysched.ir.expr.expressions import Cast, Constant, Expression, Load, Operation
+from polysched.ir.expr.operators import Operator
+from polysched.schedule.table import Step
 
-# The Python text of an operator: infix, prefix, or a function of polysched.ir.functions.
+# The Python text of an operator: infix, prefix, or a function of polysched.ir.expr.functions.
 _INFIX: Mapping[Operator, str] = MappingProxyType(
     {
         Operator.ADD: "+",
@@ -142,9 +142,9 @@ def script(sketch: KernelSketch, steps: Iterable[Step], *, comment: str = "") ->
     lines = [f"# {line}".rstrip() for line in comment.splitlines()]
     if not sketch.fp_contract:
         lines.append("from dataclasses import replace")
-    lines.append("from polysched.ir.builder import KernelBuilder")
+    lines.append("from polysched.ir.declare.builder import KernelBuilder")
     if functions:
-        lines.append(f"from polysched.ir.functions import {', '.join(functions)}")
+        lines.append(f"from polysched.ir.expr.functions import {', '.join(functions)}")
     lines.append("from polysched.legality.check import check")
     lines += [f"from {module} import {name}" for module, name in sorted(modules)]
     lines += ["from polysched.schedule.schedule import Schedule", "", text]

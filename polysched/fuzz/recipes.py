@@ -8,21 +8,21 @@ from typing import TypeAlias
 
 from polysched.fuzz.choosing import Choosing
 from polysched.fuzz.randomness import chance, choose
-from polysched.ir.kernel import Role
-from polysched.ir.tree import TransposeStrategy
-from polysched.schedule.compute_at import ComputeAt
-from polysched.schedule.pack import Pack
-from polysched.schedule.parallel import Parallel
-from polysched.schedule.prefetch import Prefetch
-from polysched.schedule.primitives import Step
-from polysched.schedule.promote import Promote
-from polysched.schedule.rfactor import Rfactor
-from polysched.schedule.split import Split
-from polysched.schedule.stream import Stream
-from polysched.schedule.tile import Tile
-from polysched.schedule.transpose import Transpose
-from polysched.schedule.unroll import Unroll
-from polysched.schedule.vectorize import Vectorize
+from polysched.ir.core.kernel import Role
+from polysched.ir.core.tree import TransposeStrategy
+from polysched.schedule.primitives.compute_at import ComputeAt
+from polysched.schedule.primitives.pack import Pack
+from polysched.schedule.primitives.parallel import Parallel
+from polysched.schedule.primitives.prefetch import Prefetch
+from polysched.schedule.primitives.promote import Promote
+from polysched.schedule.primitives.rfactor import Rfactor
+from polysched.schedule.primitives.split import Split
+from polysched.schedule.primitives.stream import Stream
+from polysched.schedule.primitives.tile import Tile
+from polysched.schedule.primitives.transpose import Transpose
+from polysched.schedule.primitives.unroll import Unroll
+from polysched.schedule.primitives.vectorize import Vectorize
+from polysched.schedule.table import Step
 
 
 def random_recipe(choosing: Choosing) -> tuple[Step, ...]:

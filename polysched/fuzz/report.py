@@ -14,7 +14,7 @@ from polysched.fuzz.exploring import Case, Found, Judges, judge_again
 from polysched.fuzz.judgment import Finding, Mode
 from polysched.fuzz.python_text import script
 from polysched.fuzz.shrink import shrink
-from polysched.legality.verdict import VerdictKind
+from polysched.legality.verdicts.verdict import VerdictKind
 from polysched.machine.load import load_machine
 
 

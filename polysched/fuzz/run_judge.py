@@ -9,14 +9,14 @@ from polysched.fuzz.instances import Sizes
 from polysched.fuzz.judgment import NO_LOOPS, Finding, Judgment, Mode
 from polysched.fuzz.storage_judge import clobbered_read
 from polysched.fuzz.subject import Subject
-from polysched.ir.tree import LoopKind, loops
-from polysched.legality.verdict import Cause, Verdict
-from polysched.loops.execution import IterationOrder, ascending, descending, shuffled
+from polysched.ir.core.tree import LoopKind, loops
+from polysched.legality.verdicts.verdict import Cause, Verdict
 from polysched.loops.generate import generate_loops
-from polysched.loops.interpreter import interpreter
-from polysched.loops.last_writer import last_writer_errors
-from polysched.loops.nodes import LoopProgram
-from polysched.schedule.program import Program
+from polysched.loops.interpret.execution import IterationOrder, ascending, descending, shuffled
+from polysched.loops.interpret.interpreter import interpreter
+from polysched.loops.ir.nodes import LoopProgram
+from polysched.loops.verify.last_writer import last_writer_errors
+from polysched.schedule.core.program import Program
 from polysched.schedule.schedule import Schedule
 
 SIZES = (0, 1, 2, 3, 5)

@@ -7,7 +7,7 @@ from polysched.fuzz.kernels import random_sketch
 from polysched.fuzz.randomness import Integers
 from polysched.fuzz.sketch import declare
 from polysched.fuzz.steps import random_step
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
 from polysched.schedule.schedule import Schedule
 
 

@@ -17,10 +17,10 @@ from polysched.fuzz.sketch import (
     WhereSketch,
     assignments,
 )
-from polysched.ir.expressions import Constant, Expression, Index, Load, Operation
-from polysched.ir.kernel import Order
-from polysched.ir.traversal import children, rebuild, walk
-from polysched.schedule.primitives import Step
+from polysched.ir.core.kernel import Order
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Operation
+from polysched.ir.expr.traversal import children, rebuild, walk
+from polysched.schedule.table import Step
 
 Judge = Callable[[Case], Finding | None]
 """Return the finding of a case; None if there is none, or if the case is invalid."""

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from polysched.ir.builder import ArrayHandle, KernelBuilder
-from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Expression, Load
-from polysched.ir.kernel import Kernel, Order, Role
-from polysched.ir.packing import Rows
+from polysched.ir.core.kernel import Kernel, Order, Role
+from polysched.ir.core.packing import Rows
+from polysched.ir.declare.builder import ArrayHandle, KernelBuilder
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Expression, Load
 
 NAME = "random"
 """The name of every sketched kernel."""

@@ -9,33 +9,33 @@ from typing import Any, TypeAlias
 from polysched.fuzz.choosing import FEW_LANES, Choosing
 from polysched.fuzz.randomness import Integers, chance, choose, shuffled
 from polysched.instructions.x86 import x86_instructions
-from polysched.ir.kernel import Role
-from polysched.ir.tree import LoopKind, TransposeStrategy, path
-from polysched.schedule.collapse import Collapse
-from polysched.schedule.compute_at import ComputeAt
-from polysched.schedule.distribute import Distribute
-from polysched.schedule.divide import Divide
-from polysched.schedule.fold_storage import FoldStorage
-from polysched.schedule.fuse import Fuse
-from polysched.schedule.pack import Pack
-from polysched.schedule.parallel import Parallel
-from polysched.schedule.prefetch import Prefetch
-from polysched.schedule.primitives import Step
-from polysched.schedule.privatize import Privatize
-from polysched.schedule.promote import Promote
-from polysched.schedule.reorder import Reorder
-from polysched.schedule.reverse import Reverse
-from polysched.schedule.rfactor import Rfactor
+from polysched.ir.core.kernel import Role
+from polysched.ir.core.tree import LoopKind, TransposeStrategy, path
+from polysched.schedule.primitives.collapse import Collapse
+from polysched.schedule.primitives.compute_at import ComputeAt
+from polysched.schedule.primitives.distribute import Distribute
+from polysched.schedule.primitives.divide import Divide
+from polysched.schedule.primitives.fold_storage import FoldStorage
+from polysched.schedule.primitives.fuse import Fuse
+from polysched.schedule.primitives.pack import Pack
+from polysched.schedule.primitives.parallel import Parallel
+from polysched.schedule.primitives.prefetch import Prefetch
+from polysched.schedule.primitives.privatize import Privatize
+from polysched.schedule.primitives.promote import Promote
+from polysched.schedule.primitives.reorder import Reorder
+from polysched.schedule.primitives.reverse import Reverse
+from polysched.schedule.primitives.rfactor import Rfactor
+from polysched.schedule.primitives.shift import Shift
+from polysched.schedule.primitives.skew import Skew
+from polysched.schedule.primitives.split import Split
+from polysched.schedule.primitives.stream import Stream
+from polysched.schedule.primitives.tensorize import Tensorize
+from polysched.schedule.primitives.tile import Tile
+from polysched.schedule.primitives.transpose import Transpose
+from polysched.schedule.primitives.unroll import Unroll
+from polysched.schedule.primitives.vectorize import Vectorize
 from polysched.schedule.schedule import Schedule
-from polysched.schedule.shift import Shift
-from polysched.schedule.skew import Skew
-from polysched.schedule.split import Split
-from polysched.schedule.stream import Stream
-from polysched.schedule.tensorize import Tensorize
-from polysched.schedule.tile import Tile
-from polysched.schedule.transpose import Transpose
-from polysched.schedule.unroll import Unroll
-from polysched.schedule.vectorize import Vectorize
+from polysched.schedule.table import Step
 
 
 def _collapse(choosing: Choosing) -> Step:

@@ -18,11 +18,11 @@ import numpy as np
 from polysched.dependence.relations import Reference
 from polysched.fuzz.instances import Block, Instances, Sizes, list_instances
 from polysched.fuzz.timing import ranks, times
-from polysched.ir.expressions import Load
-from polysched.ir.kernel import Access
-from polysched.ir.points import evaluate_many, points
-from polysched.ir.tree import executed
-from polysched.schedule.program import Program
+from polysched.ir.core.kernel import Access
+from polysched.ir.core.tree import executed
+from polysched.ir.expr.expressions import Load
+from polysched.ir.semantics.points import evaluate_many, points
+from polysched.schedule.core.program import Program
 
 Location: TypeAlias = tuple[str, tuple[int, ...]]
 Memory: TypeAlias = dict[Location, Hashable]

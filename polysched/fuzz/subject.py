@@ -11,12 +11,12 @@ import numpy as np
 
 from polysched.fuzz.enumeration import Enumeration, enumerate_kernel
 from polysched.fuzz.instances import Sizes
-from polysched.ir.kernel import Array, Kernel, Role
-from polysched.ir.memory import AnyArray, concrete_shape
-from polysched.ir.packing import byte_shape
-from polysched.ir.points import at_parameters, points
-from polysched.ir.reference import run_reference
-from polysched.loops.declared_flow import DeclaredFlow, declared_flow
+from polysched.ir.core.kernel import Array, Kernel, Role
+from polysched.ir.core.packing import byte_shape
+from polysched.ir.semantics.memory import AnyArray, concrete_shape
+from polysched.ir.semantics.points import at_parameters, points
+from polysched.ir.semantics.reference import run_reference
+from polysched.loops.verify.declared_flow import DeclaredFlow, declared_flow
 
 LARGEST_SIZE = 4
 """Largest value of a parameter in an enumeration; the smallest is 0."""

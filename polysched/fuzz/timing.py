@@ -8,9 +8,9 @@ import islpy as isl
 import numpy as np
 
 from polysched.fuzz.instances import Block, Instances
-from polysched.ir.affine import from_pw_aff
-from polysched.ir.points import Points, evaluate_many
-from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, statements
+from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, statements
+from polysched.ir.expr.affine import from_pw_aff
+from polysched.ir.semantics.points import Points, evaluate_many
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,10 @@ import numpy as np
 
 from polysched.fuzz.instances import SIZE, Block, Instances
 from polysched.fuzz.timing import ranks
-from polysched.ir.kernel import Access, Array
-from polysched.ir.memory import concrete_shape
-from polysched.ir.packing import Rows
-from polysched.ir.points import Points, evaluate_many
+from polysched.ir.core.kernel import Access, Array
+from polysched.ir.core.packing import Rows
+from polysched.ir.semantics.memory import concrete_shape
+from polysched.ir.semantics.points import Points, evaluate_many
 
 
 @dataclass(frozen=True, eq=False)

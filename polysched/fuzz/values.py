@@ -13,12 +13,12 @@ from collections.abc import Callable
 from polysched.fuzz.drafting import Draft, Target, element
 from polysched.fuzz.randomness import chance, choose
 from polysched.fuzz.sketch import AssignSketch
-from polysched.ir.dtypes import DType, i32
-from polysched.ir.expressions import Constant, Expression, Index, Load
-from polysched.ir.functions import absolute, cast, maximum, minimum, select
-from polysched.ir.kernel import Order
-from polysched.ir.saturation import saturate
-from polysched.ir.scalar import wrapper
+from polysched.ir.core.kernel import Order
+from polysched.ir.expr.dtypes import DType, i32
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load
+from polysched.ir.expr.functions import absolute, cast, maximum, minimum, select
+from polysched.ir.expr.saturation import saturate
+from polysched.ir.semantics.scalar import wrapper
 
 
 def value(

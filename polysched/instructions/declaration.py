@@ -26,17 +26,17 @@ from math import prod
 from types import MappingProxyType
 
 from polysched.errors import InstructionError, suggestion
-from polysched.ir.expressions import Index, Load
-from polysched.ir.extrema import greatest, least
-from polysched.ir.kernel import Kernel, Statement
-from polysched.ir.linear import linear_form
-from polysched.ir.operators import Operator
-from polysched.ir.strides import concrete_strides
-from polysched.ir.traversal import loads
+from polysched.ir.core.kernel import Kernel, Statement
+from polysched.ir.core.strides import concrete_strides
+from polysched.ir.expr.expressions import Index, Load
+from polysched.ir.expr.linear import linear_form
+from polysched.ir.expr.operators import Operator
+from polysched.ir.expr.traversal import loads
+from polysched.ir.isl.extrema import greatest, least
 from polysched.machine.x86_names import FEATURES
 
-LARGEST_NEST = 4096
-"""Largest number of iterations of an instruction's nest; an AMX tile of int8 has 16 x 16 x 64."""
+LARGEST_NEST = 2**16
+"""Largest number of iterations of a nest; an AMX product of bytes has 16 x 16 x 64."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

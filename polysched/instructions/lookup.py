@@ -9,7 +9,7 @@ from polysched.errors import InstructionError, suggestion
 from polysched.instructions.declaration import Instruction
 from polysched.instructions.matching import fits
 from polysched.instructions.x86 import x86_instructions
-from polysched.ir.dtypes import DType
+from polysched.ir.expr.dtypes import DType
 
 Forms: TypeAlias = tuple[Instruction, ...]
 """The forms of one instruction: vector lengths and encodings, the best first."""

@@ -17,11 +17,11 @@ from math import isfinite
 from typing import TypeAlias
 
 from polysched.instructions.declaration import Instruction
-from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Cast, Constant, Expression, Load, Operation
-from polysched.ir.kernel import Access, Array
-from polysched.ir.operators import Operator
-from polysched.ir.printing import format_access, format_expression
+from polysched.ir.core.kernel import Access, Array
+from polysched.ir.core.printing import format_access, format_expression
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Cast, Constant, Expression, Load, Operation
+from polysched.ir.expr.operators import Operator
 
 _COMMUTATIVE = frozenset({Operator.ADD, Operator.MULTIPLY})
 
@@ -84,7 +84,7 @@ def fits(narrow: DType, wide: DType) -> bool:
     """Whether every value of an element type is a value of another."""
     if narrow == wide:
         return True
-    if not (narrow.is_integer and wide.is_integer) or narrow.is_odd:
+    if not (narrow.is_integer and wide.is_integer) or narrow.is_odd_width:
         return False
     return wide.lowest <= narrow.lowest and narrow.highest <= wide.highest
 

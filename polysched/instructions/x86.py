@@ -12,10 +12,10 @@ from functools import cache
 from types import MappingProxyType
 
 from polysched.instructions.declaration import Instruction
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, i8, i16, i32, u8
-from polysched.ir.functions import cast
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, i8, i16, i32, u8
+from polysched.ir.expr.functions import cast
 
 _MULTIPLY_ADD = MappingProxyType(
     {

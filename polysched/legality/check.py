@@ -12,28 +12,28 @@ from weakref import WeakKeyDictionary
 
 import islpy as isl
 
-from polysched.ir.budget import DEFAULT_SECONDS, time_budget
-from polysched.ir.kernel import Statement
-from polysched.ir.quota import QuotaExceededError, in_proportion, operation_quota
-from polysched.ir.tree import executed
-from polysched.legality.bounds import bounds_violation, undefined_violation
-from polysched.legality.explain import explain
-from polysched.legality.once import once_violation
-from polysched.legality.order import demanded, keeps
-from polysched.legality.order_violation import order_violation
-from polysched.legality.shared_bytes import shared_byte_violation
-from polysched.legality.storage import UndecidedError, storage_violation
-from polysched.legality.verdict import (
+from polysched.ir.core.kernel import Kernel, Statement
+from polysched.ir.core.tree import executed
+from polysched.ir.isl.budget import DEFAULT_SECONDS, time_budget
+from polysched.ir.isl.quota import QuotaExceededError, in_proportion, operation_quota
+from polysched.legality.checks.bounds import bounds_violation, undefined_violation
+from polysched.legality.checks.once import once_violation
+from polysched.legality.checks.order import demanded, keeps
+from polysched.legality.checks.order_violation import order_violation
+from polysched.legality.checks.shared_bytes import shared_byte_violation
+from polysched.legality.checks.storage import UndecidedError, storage_violation
+from polysched.legality.verdicts.explain import explain
+from polysched.legality.verdicts.verdict import (
     Checked,
     OffendingStep,
     Verdict,
     VerdictKind,
     Violation,
 )
-from polysched.legality.witness_check import unconfirmed
-from polysched.schedule.primitives import format_step
-from polysched.schedule.program import Program
-from polysched.schedule.schedule import Schedule, require_schedule
+from polysched.legality.verdicts.witness_check import unconfirmed
+from polysched.schedule.core.program import Program
+from polysched.schedule.schedule import Schedule, as_schedule
+from polysched.schedule.table import format_step
 
 DEFAULT_QUOTA = 2_000_000
 """isl operations for one check; when they are spent, the verdict is unknown."""
@@ -43,7 +43,7 @@ _LEGAL: WeakKeyDictionary[Schedule, Verdict] = WeakKeyDictionary()
 
 
 def check(
-    schedule: Schedule, *, quota: int = DEFAULT_QUOTA, seconds: float = DEFAULT_SECONDS
+    schedule: Schedule | Kernel, *, quota: int = DEFAULT_QUOTA, seconds: float = DEFAULT_SECONDS
 ) -> Verdict:
     """Judge a schedule.
 
@@ -51,15 +51,17 @@ def check(
     schedule needs no second proof and cannot exceed a limit.
 
     Args:
+        schedule: the schedule; a kernel is judged as declared.
         quota: isl operations for up to 100 statements, and in proportion for more. When they are
             spent, the verdict is unknown. 0: no limit.
         seconds: wall time of the call, including the search for the offending step. Inside a call
             with a time limit, the time that is left of that limit applies. 0: no limit.
 
     Raises:
-        ScheduleError: ``schedule`` is not a schedule, or a limit is not a number or is negative.
+        ScheduleError: ``schedule`` is neither a schedule nor a kernel, or a limit is not a number
+            or is negative.
     """
-    require_schedule(schedule)
+    schedule = as_schedule(schedule)
     with time_budget(seconds):
         return _LEGAL.get(schedule) or _judged(schedule, quota)
 
@@ -83,14 +85,14 @@ def _judged(schedule: Schedule, quota: int) -> Verdict:
             VerdictKind.UNKNOWN, reason=_unconfirmed(violation, doubt), doubted=violation
         )
     if not violation.in_kernel:
-        violation = replace(violation, guilty=_offending_step(schedule, quota))
+        violation = replace(violation, offending_step=_offending_step(schedule, quota))
     return Verdict(VerdictKind.ILLEGAL, violation, explain(violation), _counts(schedule.program))
 
 
 def _unconfirmed(violation: Violation, doubt: str) -> str:
     array = f" of {violation.array}" if violation.array else ""
     return (
-        f"the analysis found a violation ({violation.what.value}{array}: {violation.cause.value}), "
+        f"the analysis found a violation ({violation.kind.value}{array}: {violation.cause.value}), "
         f"but arithmetic does not confirm its witness: {doubt}. This is an error in polysched; "
         "please report it with the kernel and the schedule"
     )

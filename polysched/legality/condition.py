@@ -13,18 +13,18 @@ from functools import reduce
 import islpy as isl
 
 from polysched.errors import ScheduleError
-from polysched.ir.affine import from_set
-from polysched.ir.budget import DEFAULT_SECONDS, time_budget
-from polysched.ir.expressions import Expression
-from polysched.ir.kernel import Kernel
-from polysched.ir.printing import format_expression
-from polysched.ir.quota import QuotaExceededError, operation_quota
-from polysched.ir.tree import executed
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.core.printing import format_expression
+from polysched.ir.core.tree import executed
+from polysched.ir.expr.affine import from_set
+from polysched.ir.expr.expressions import Expression
+from polysched.ir.isl.budget import DEFAULT_SECONDS, time_budget
+from polysched.ir.isl.quota import QuotaExceededError, operation_quota
 from polysched.legality.check import DEFAULT_QUOTA, check
-from polysched.legality.order import broken_dependences, demanded
-from polysched.legality.shared_bytes import shared_bytes
-from polysched.legality.storage import UndecidedError, storage_faults
-from polysched.schedule.program import Program
+from polysched.legality.checks.order import broken_dependences, demanded
+from polysched.legality.checks.shared_bytes import shared_bytes
+from polysched.legality.checks.storage import UndecidedError, storage_faults
+from polysched.schedule.core.program import Program
 from polysched.schedule.schedule import Schedule
 
 

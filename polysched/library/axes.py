@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched.errors import ScheduleError
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
 from polysched.library.extents import extents_of
 from polysched.library.folding import VECTORS, folded_together, in_vectors, vectors_for
 from polysched.library.row_lanes import rows_as_lanes
@@ -165,7 +165,7 @@ def _in_tiles(schedule: Schedule, size: Size) -> Schedule:
         for name, array in schedule.kernel.arrays.items()
         if array.dimensions == ("result", "term")
     )
-    is_packed = any(schedule.kernel.arrays[name].dtype.is_odd for name in matrices)
+    is_packed = any(schedule.kernel.arrays[name].dtype.is_odd_width for name in matrices)
     if not size.is_short or is_packed:
         vectors = _vectors(size.terms, size)
         return folded_together(schedule, "update", "term", size.lanes, vectors, "row", size.block)

@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched.errors import KernelError, ScheduleError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, f32
-from polysched.ir.expressions import Index, Operand
-from polysched.ir.functions import maximum
-from polysched.ir.kernel import Kernel
-from polysched.ir.tree import path
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.core.tree import path
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, f32
+from polysched.ir.expr.expressions import Index, Operand
+from polysched.ir.expr.functions import maximum
 from polysched.library.extents import extents_of, require_sizes
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine

@@ -5,8 +5,8 @@ from __future__ import annotations
 from numbers import Integral
 
 from polysched.errors import KernelError, ScheduleError
-from polysched.ir.expressions import Constant
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.expr.expressions import Constant
 
 
 def require_sizes(maker: str, *, least: int = 0, **sizes: object) -> None:

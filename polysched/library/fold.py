@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polysched.errors import KernelError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType
-from polysched.ir.kernel import Kernel
-from polysched.ir.tree import path
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.core.tree import path
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType
 from polysched.library.folding import VECTORS
 from polysched.machine.description import Machine
 from polysched.user import Schedule

@@ -7,9 +7,9 @@ of ``y``, so that the matrix is read row by row and ``y`` is seldom loaded and s
 
 from __future__ import annotations
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, f32
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, f32
 from polysched.library.axes import along, size_of
 from polysched.library.extents import require_sizes
 from polysched.machine.description import Machine

@@ -8,10 +8,10 @@ They are read once, as bytes, and converted in registers.
 from __future__ import annotations
 
 from polysched.errors import KernelError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, as_dtype, f32, u8
-from polysched.ir.functions import cast
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, as_dtype, f32, u8
+from polysched.ir.expr.functions import cast
 from polysched.library.axes import along, size_of
 from polysched.library.extents import require_sizes
 from polysched.machine.description import Machine
@@ -41,7 +41,7 @@ def quantized_gemv_kernel(
     require_sizes("quantized gemv", rows=rows, columns=columns)
     require_sizes("quantized gemv", least=1, group=group)
     element = as_dtype(dtype)
-    if not element.is_odd:
+    if not element.is_odd_width:
         raise KernelError(
             f"quantized gemv: codes of {element} are not packed; expected an integer type of 1 to "
             "7 or 9 to 31 bits"

@@ -13,12 +13,12 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from polysched.errors import KernelError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, as_dtype, f32
-from polysched.ir.expressions import Constant, operation
-from polysched.ir.kernel import Kernel
-from polysched.ir.neutral import neutral_element
-from polysched.ir.operators import Operator
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, as_dtype, f32
+from polysched.ir.expr.expressions import Constant, operation
+from polysched.ir.expr.neutral import neutral_element
+from polysched.ir.expr.operators import Operator
 from polysched.library.axes import along, size_of
 from polysched.library.extents import require_sizes
 from polysched.machine.description import Machine

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polysched.ir.dtypes import boolean
-from polysched.ir.expressions import Constant
-from polysched.ir.kernel import Access, Array, Statement
-from polysched.ir.linear import linear_form
-from polysched.ir.tree import Loop, statements
-from polysched.schedule.program import find_loop, largest_extent
+from polysched.ir.core.kernel import Access, Array, Statement
+from polysched.ir.core.tree import Loop, statements
+from polysched.ir.expr.dtypes import boolean
+from polysched.ir.expr.expressions import Constant
+from polysched.ir.expr.linear import linear_form
+from polysched.schedule.core.program import find_loop, largest_extent
 from polysched.user import Schedule
 
 FEWEST = 4
@@ -41,11 +41,10 @@ def transposed_in_registers(
         for name in statements(vector)
         for access in program.statements[name].accesses
     ]
-    if not any(_is_strided(access, array, lanes) for access, array, lanes in accesses):
-        return schedule
-    if any(not _has_rows(array) for _, array, _ in accesses):
-        return schedule
-    return schedule.transpose(loop, across)
+    strided = [array for access, array, lanes in accesses if _is_strided(access, array, lanes)]
+    if strided and all(map(_has_rows, strided)):
+        return schedule.transpose(loop, across, fewest=fewest)
+    return schedule
 
 
 def _indices(statement: Statement, loop: Loop) -> frozenset[str]:
@@ -68,4 +67,4 @@ def _is_strided(access: Access, array: Array, indices: frozenset[str]) -> bool:
 def _has_rows(array: Array) -> bool:
     """Whether an array has rows of contiguous elements that take whole bytes."""
     is_contiguous = array.strides is None or Constant(1) in array.strides
-    return is_contiguous and not array.dtype.is_odd and array.dtype != boolean
+    return is_contiguous and not array.dtype.is_odd_width and array.dtype != boolean

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 
 from polysched.errors import KernelError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, as_dtype, f32
-from polysched.ir.functions import exp, maximum
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, as_dtype, f32
+from polysched.ir.expr.functions import exp, maximum
 from polysched.library.axes import Size, size_of
 from polysched.library.extents import require_sizes
 from polysched.library.folding import folded_together, in_vectors, vectors_for

@@ -10,23 +10,23 @@ from enum import Enum
 import islpy as isl
 
 from polysched.errors import KernelError, LoweringError
-from polysched.ir.budget import time_budget, time_left
-from polysched.ir.extrema import greatest, least
-from polysched.ir.limits import limited
-from polysched.ir.linear import Interval
-from polysched.ir.quota import QuotaExceededError, in_proportion, operation_quota
-from polysched.ir.tree import executed
-from polysched.loops.coverage import miscovered
-from polysched.loops.guarded import guarded_loops
-from polysched.loops.lifetimes import merge_lifetimes, timing
-from polysched.loops.nodes import LoopNode, LoopProgram
-from polysched.loops.peeling import peel
-from polysched.loops.reader import read_ast
-from polysched.loops.requests import requests
-from polysched.loops.scanning import scan
-from polysched.loops.schedule_tree import isl_ast, iterator_names
-from polysched.loops.time_sets import NotScannedError, time_sets
-from polysched.schedule.program import Program
+from polysched.ir.core.limits import limited
+from polysched.ir.core.tree import executed
+from polysched.ir.expr.linear import Interval
+from polysched.ir.isl.budget import time_budget, time_left
+from polysched.ir.isl.extrema import greatest, least
+from polysched.ir.isl.quota import QuotaExceededError, in_proportion, operation_quota
+from polysched.loops.analysis.coverage import miscovered
+from polysched.loops.analysis.lifetimes import merge_lifetimes, timing
+from polysched.loops.ir.nodes import LoopNode, LoopProgram
+from polysched.loops.ir.prefetches import requests
+from polysched.loops.isl_ast.guarded import guarded_loops
+from polysched.loops.isl_ast.peeling import peel
+from polysched.loops.isl_ast.reader import read_ast
+from polysched.loops.isl_ast.schedule_tree import isl_ast, iterator_names
+from polysched.loops.scan.scanning import scan
+from polysched.loops.scan.time_sets import NotScannedError, time_sets
+from polysched.schedule.core.program import Program
 
 DEFAULT_QUOTA = 4_000_000
 """Operations of isl for one program; they take it a few seconds."""

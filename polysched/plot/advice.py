@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from polysched.ir.extrema import greatest, least
-from polysched.ir.points import at_parameters
-from polysched.schedule.program import Program
+from polysched.ir.isl.extrema import greatest, least
+from polysched.ir.semantics.points import at_parameters
+from polysched.schedule.core.program import Program
 
 
 def ways_to_shrink(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from polysched.dependence.relations import DependenceKind
-from polysched.ir.points import Points
+from polysched.ir.semantics.points import Points
 from polysched.plot.direct import Pairs
 from polysched.plot.dots import Place
 from polysched.plot.instances import Instances

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 import islpy as isl
 
 from polysched.errors import PlotError, suggestion
-from polysched.ir.affine import to_pw_aff
-from polysched.ir.expressions import Index
-from polysched.ir.tree import path
-from polysched.legality.verdict import Occurrence, Violation
-from polysched.schedule.program import Program, base_name
+from polysched.ir.core.tree import path
+from polysched.ir.expr.affine import to_pw_aff
+from polysched.ir.expr.expressions import Index
+from polysched.legality.verdicts.verdict import Occurrence, Violation
+from polysched.schedule.core.program import Program, base_name
 
 
 def chosen_statements(program: Program, names: Sequence[str]) -> tuple[str, ...]:

@@ -16,9 +16,9 @@ import islpy as isl
 import numpy as np
 
 from polysched.dependence.relations import Dependence, DependenceKind, Reference, timestamps
-from polysched.ir.kernel import Statement
-from polysched.ir.points import Points, values
-from polysched.ir.tree import Node
+from polysched.ir.core.kernel import Statement
+from polysched.ir.core.tree import Node
+from polysched.ir.semantics.points import Points, values
 from polysched.plot.instances import enumerated
 
 

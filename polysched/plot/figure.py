@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polysched.errors import PlotError
-from polysched.legality.verdict import Verdict
+from polysched.legality.verdicts.verdict import Verdict
 from polysched.plot.picture import Picture, picture
 from polysched.plot.view import View
 from polysched.schedule.schedule import Schedule

@@ -10,12 +10,12 @@ import islpy as isl
 import numpy as np
 
 from polysched.errors import PlotError
-from polysched.ir.affine import literal
-from polysched.ir.extrema import greatest, least
-from polysched.ir.points import Points, at_parameters, points, values
-from polysched.ir.tree import LoopKind, executed, path, time_columns
+from polysched.ir.core.tree import LoopKind, executed, path, time_columns
+from polysched.ir.expr.affine import literal
+from polysched.ir.isl.extrema import greatest, least
+from polysched.ir.semantics.points import Points, at_parameters, points, values
 from polysched.plot.dimensions import coordinate, loop_value
-from polysched.schedule.program import Program
+from polysched.schedule.core.program import Program
 
 INSTANCE_LIMIT = 200_000
 """Limit on the enumerated instances of one statement: about a second."""

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from polysched.dependence.relations import DependenceKind
-from polysched.legality.verdict import VerdictKind
+from polysched.legality.verdicts.verdict import VerdictKind
 
 RED = "#d1001f"
 INK = "#333333"

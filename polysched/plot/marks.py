@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from polysched.legality.verdict import Occurrence, Violation
+from polysched.legality.verdicts.verdict import Occurrence, Violation
 from polysched.plot.dots import Place
 from polysched.plot.instances import Instances
 from polysched.plot.sizes import shows
-from polysched.schedule.program import Program
+from polysched.schedule.core.program import Program
 
 
 @dataclass(frozen=True)

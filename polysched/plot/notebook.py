@@ -6,14 +6,14 @@ from html import escape
 
 from polysched.errors import LoweringError, PolyschedError
 from polysched.legality.check import check
-from polysched.legality.verdict import Verdict
+from polysched.legality.verdicts.verdict import Verdict
 from polysched.loops.generate import generate_loops
-from polysched.loops.pseudo import print_loops
+from polysched.loops.printers.pseudo import print_loops
 from polysched.plot.figure import plot, svg_text
 from polysched.plot.lines import VERDICT_COLORS
 from polysched.plot.view import View
-from polysched.schedule.primitives import format_step
 from polysched.schedule.schedule import Schedule
+from polysched.schedule.table import format_step
 
 
 def schedule_html(schedule: Schedule, view: View | None = None) -> str:

@@ -9,11 +9,11 @@ from typing import TypeAlias
 import islpy as isl
 
 from polysched.errors import PlotError
-from polysched.ir.budget import time_budget
-from polysched.ir.quota import QuotaExceededError, operation_quota
-from polysched.ir.tree import LoopKind, path
+from polysched.ir.core.tree import LoopKind, path
+from polysched.ir.isl.budget import time_budget
+from polysched.ir.isl.quota import QuotaExceededError, operation_quota
 from polysched.legality.check import check
-from polysched.legality.verdict import Verdict
+from polysched.legality.verdicts.verdict import Verdict
 from polysched.plot.advice import ways_to_shrink
 from polysched.plot.arrows import Arrow, arrows
 from polysched.plot.dimensions import (
@@ -30,7 +30,7 @@ from polysched.plot.instances import TooManyInstancesError, fixed_domain, instan
 from polysched.plot.marks import Mark, marks
 from polysched.plot.sizes import chosen_sizes
 from polysched.plot.view import Color, View
-from polysched.schedule.program import Program
+from polysched.schedule.core.program import Program
 from polysched.schedule.schedule import Schedule
 
 PLOT_QUOTA = 2_000_000

@@ -9,17 +9,17 @@ import numpy as np
 
 from polysched.dependence.relations import Dependence
 from polysched.errors import CallError, PlotError, suggestion
-from polysched.ir.extrema import greatest, least
-from polysched.ir.kernel import Kernel
-from polysched.ir.memory import check_parameters
-from polysched.ir.points import points, values
-from polysched.ir.smallest import SmallPoint
-from polysched.ir.tree import executed, path
-from polysched.legality.verdict import Occurrence, Violation
-from polysched.legality.witness import timestamp
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.core.tree import executed, path
+from polysched.ir.isl.extrema import greatest, least
+from polysched.ir.isl.smallest import SmallPoint
+from polysched.ir.semantics.memory import check_parameters
+from polysched.ir.semantics.points import points, values
+from polysched.legality.verdicts.verdict import Occurrence, Violation
+from polysched.legality.verdicts.witness import timestamp
 from polysched.plot.dimensions import loop_value
 from polysched.plot.instances import box_size, fixed_domain
-from polysched.schedule.program import Program
+from polysched.schedule.core.program import Program
 
 _WANTED = (8, 12, 18, 24, 40, 72)
 """Candidate sizes; the first with at least two tiles along every tile loop is used."""

@@ -1,4 +1,4 @@
-"""A kernel's interface in C: the names that it may have there, and its header."""
+"""C interface of a kernel: allowed names, and the header."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from polysched.errors import ExportError
-from polysched.ir.dtypes import NumberKind, u8
-from polysched.ir.kernel import Array, Role
-from polysched.ir.packing import Rows
-from polysched.ir.printing import strides_text
-from polysched.loops.c_helpers import c_type
-from polysched.loops.c_names import CPP_KEYWORDS, KEYWORDS
+from polysched.ir.core.kernel import Array, Role
+from polysched.ir.core.packing import Rows
+from polysched.ir.core.printing import strides_text
+from polysched.ir.expr.dtypes import NumberKind, u8
+from polysched.loops.printers.c_helpers import c_type
+from polysched.loops.printers.c_names import CPP_KEYWORDS, KEYWORDS
 from polysched.runtime.linear import display
 from polysched.runtime.signature import Signature, shape_text
 
@@ -55,7 +55,7 @@ _ROWS = MappingProxyType(
 
 @dataclass(frozen=True)
 class Linkage:
-    """What a header says of the code behind it.
+    """Description of the code, for the header.
 
     Attributes:
         target: what the code is compiled for, or how it is to be compiled.
@@ -141,7 +141,7 @@ def _element(array: Array) -> str:
 
 
 def _description(signature: Signature, linkage: Linkage) -> list[str]:
-    """What a caller has to know, a paragraph an item."""
+    """The documentation of the function, as paragraphs."""
     paragraphs = [_STATUS]
     if signature.arrays:
         memory = f"{_MEMORY} {_STRIDES}" if signature.has_strides else _MEMORY
@@ -169,7 +169,7 @@ def _array(array: Array) -> str:
 
 
 def _values(array: Array) -> Iterator[str]:
-    """The range of an index array's values."""
+    """The condition on an index array's values."""
     if array.values is not None:
         lower, upper = map(display, array.values)
         yield f"{lower} <= value < {upper} for every value in {array.name}"
@@ -180,7 +180,7 @@ def _listed(items: Iterable[str]) -> list[str]:
 
 
 def _comment(paragraphs: Sequence[str]) -> list[str]:
-    """A comment of lines of at most 100 characters where there is a place to break them."""
+    """A C comment, wrapped at 100 characters where possible."""
     lines = [line for text in paragraphs for line in _wrapped(text)]
     return ["/*", *(f" * {line}".rstrip() for line in lines), " */"]
 
@@ -190,5 +190,5 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Text that cannot end or open a comment."""
+    """Text without characters that begin or end a C comment."""
     return " ".join(text.split()).replace("*", "x")

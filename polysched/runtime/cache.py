@@ -1,12 +1,12 @@
-"""Compiled objects kept on disk between processes.
+"""Cache of compiled objects on disk.
 
-An entry is a file named by its key: a magic number, the SHA-256 of key and payload, the payload. It
-appears whole or not at all, and a file that does not check is treated as absent: a truncated one,
-one with any bit changed, the entry of another key under this name, one that another user may have
-written (:mod:`polysched.runtime.private_folder`).
+An entry is a file named by its key. It holds a magic number, the SHA-256 of key and payload, and
+the payload. Files are written atomically. A file whose SHA-256 does not match is ignored: a
+truncated or changed file, or the entry of another key under this name. So is a file that another
+user may have written (:mod:`polysched.runtime.private_folder`).
 
-A folder that others may write to is not used, with one `CacheWarning`. No other trouble with files
-reaches the caller: without a usable folder everything works, only slower the next time.
+A folder that other users may write to is not used, and one `CacheWarning` reports this. Other
+failures of the file system are only logged: without a usable folder each process compiles anew.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _MAGIC = b"polysched object 2\n"
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _SUFFIX = ".object"
 _LARGEST_ENTRY = 1024**3
-# One store in so many looks at the whole folder; which ones, the key decides.
+# One store in this number checks the size of the folder. The key decides which stores do.
 _EVICTION_INTERVAL = 16
-# Seconds after which nobody is writing an unfinished file any more.
+# Seconds after which an unfinished file counts as abandoned.
 _ABANDONED = 3600.0
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 
@@ -57,7 +57,7 @@ _T = TypeVar("_T")
 
 
 def cache_key(*parts: str) -> str:
-    """The SHA-256 of the parts in hexadecimal; different lists of parts give different keys."""
+    """The SHA-256 of the parts, with their lengths, in hexadecimal."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode()
@@ -67,7 +67,7 @@ def cache_key(*parts: str) -> str:
 
 
 class Usage(NamedTuple):
-    """How many entries there are, and how many bytes they have together."""
+    """The number of entries, and the sum of their sizes in bytes."""
 
     entries: int
     bytes: int
@@ -75,18 +75,18 @@ class Usage(NamedTuple):
 
 @dataclass(frozen=True)
 class ObjectCache:
-    """A folder of compiled objects; without a folder, a cache that keeps nothing.
+    """A folder of compiled objects; without a folder, a cache that stores nothing.
 
-    When the entries grow beyond ``limit_bytes`` the least recently used ones go. Between two looks
-    at the folder the size may exceed the limit by what a few stores add. Processes may load, store
-    and evict at the same time.
+    If the entries exceed ``limit_bytes``, the least recently used entries are deleted. The size is
+    checked at some stores only, so a few stores may exceed the limit. Several processes may load,
+    store and evict at the same time.
     """
 
     folder: Path | None
     limit_bytes: int = DEFAULT_LIMIT_BYTES
 
     def load(self, key: str) -> bytes | None:
-        """The payload stored under ``key``; None where there is none, or only a damaged one."""
+        """The payload stored under ``key``; None if there is no valid entry."""
         name = _name(key)
         data = self._inside(lambda folder: read_private(folder, name, most_bytes=_LARGEST_ENTRY))
         if data is None:
@@ -98,7 +98,7 @@ class ObjectCache:
         return data[start:]
 
     def store(self, key: str, payload: bytes) -> None:
-        """Keep ``payload`` under ``key``, in place of what is there."""
+        """Store ``payload`` under ``key``; an existing entry is replaced."""
         if self.folder is None:
             return
         try:
@@ -112,11 +112,11 @@ class ObjectCache:
             self.evict()
 
     def evict(self) -> None:
-        """Delete the least recently used entries until the rest is within ``limit_bytes``."""
+        """Delete the least recently used entries until the others fit into ``limit_bytes``."""
         self._inside(lambda folder: _evict(folder, self.limit_bytes))
 
     def usage(self) -> Usage | None:
-        """What the folder holds; None if it does not exist or cannot be used."""
+        """The number and size of the entries; None if the folder cannot be used."""
         return self._inside(_usage)
 
     def clear(self) -> None:
@@ -124,7 +124,7 @@ class ObjectCache:
         self._inside(lambda folder: _evict(folder, 0))
 
     def _inside(self, action: Callable[[int], _T]) -> _T | None:
-        """The result of an action on the folder's descriptor; None where it fails."""
+        """Run an action on the folder's descriptor; None if it fails."""
         if self.folder is None:
             return None
         try:
@@ -138,16 +138,18 @@ class ObjectCache:
 
 
 def default_cache() -> ObjectCache:
-    """The user's cache folder, or what the environment variable ``POLYSCHED_CACHE`` says.
+    """The user's cache folder, or the folder in the environment variable ``POLYSCHED_CACHE``.
 
-    Its value is the path of a folder; ``off`` stands for no cache on disk. The variable
+    ``POLYSCHED_CACHE=off`` disables the cache on disk. The variable
     ``POLYSCHED_CACHE_LIMIT`` limits the size, in bytes, or with K, M or G: ``200M``.
     """
     chosen = os.environ.get(ENVIRONMENT_VARIABLE)
     if chosen == OFF:
         return ObjectCache(None)
     path = chosen or platformdirs.user_cache_path("polysched") / "objects"
-    folder = Path(os.path.expanduser(path))  # Path's own raises where no home is known
+    folder = Path(
+        os.path.expanduser(path)
+    )  # Path.expanduser raises an error if the home folder is unknown
     if str(folder).startswith("~"):
         _log.debug("no cache on disk: the home folder of '%s' is not known", folder)
         return ObjectCache(None)
@@ -172,7 +174,7 @@ def _name(key: str) -> str:
 
 
 def _header(key: str, payload: bytes) -> bytes:
-    """What an entry begins with. The key takes part: the entry of another key is no entry."""
+    """The first bytes of an entry. The digest includes the key, so entries cannot be exchanged."""
     digest = hashlib.sha256(f"{len(key)} {key} ".encode())
     digest.update(payload)
     return _MAGIC + digest.digest()

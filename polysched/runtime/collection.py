@@ -1,8 +1,8 @@
-"""Pausing Python's collector of cyclic garbage while code is made.
+"""Pause Python's cyclic garbage collector during compilation.
 
-A compilation makes some hundred thousand small objects that all live until it ends. The collector
-goes through them again and again, and now and then through everything that the process holds, which
-takes longer than most of the compilation's own parts.
+A compilation creates some hundred thousand small objects that live until it ends. The collector
+would traverse them repeatedly, and sometimes all objects of the process, which takes longer than
+most steps of the compilation.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _pausing: set[int] = set()
-"""The threads that start the collector again when their block ends."""
+"""Threads that will restart the collector when their block ends."""
 
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """No collection of cyclic garbage, in all of the process, until the end of the block.
+    """Disable cyclic garbage collection in the whole process until the end of the block.
 
-    Blocks may be inside each other, and in several threads at a time: whoever finds the collector
-    at work starts it again, perhaps while another's block goes on, which then is slower. So it is
-    at work after the last block if it was before the first.
+    Blocks may be nested and may run in several threads. A block that found the collector enabled
+    enables it again at its end, even if a block of another thread goes on, which then is slower. So
+    the collector is enabled after the last block if it was enabled before the first.
     """
-    was_at_work = gc.isenabled()
-    if was_at_work:
+    was_enabled = gc.isenabled()
+    if was_enabled:
         _pausing.add(threading.get_ident())
         gc.disable()
     try:
         yield
     finally:
-        if was_at_work:
+        if was_enabled:
             gc.enable()
             _pausing.discard(threading.get_ident())
 
 
 def _end_of_others() -> None:
-    """In the child of a process: the blocks of other threads do not end, so they end here."""
+    """After a fork, end the blocks of the parent's other threads, which the child lacks."""
     if _pausing - {threading.get_ident()}:
         gc.enable()
     _pausing.clear()

@@ -1,4 +1,4 @@
-"""Kernels as files for programs in other languages, which need no Python to run them."""
+"""Export kernels as files that programs in other languages use without Python."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 from polysched.codegen.c_function import CFunction, emit_c_function
 from polysched.codegen.exported import emit_exported_module
 from polysched.errors import ExportError, MachineError
-from polysched.loops.c import C_LINKAGE, function_name, print_c
-from polysched.loops.nodes import LoopProgram
-from polysched.loops.parallel import parallel_loops
+from polysched.loops.analysis.parallel import parallel_loops
+from polysched.loops.ir.nodes import LoopProgram
+from polysched.loops.printers.c import C_LINKAGE, function_name, print_c
 from polysched.machine.cpuid import checkable
 from polysched.machine.description import Machine
 from polysched.machine.detect import detect_host
@@ -36,7 +36,7 @@ _TEAM = (
 
 
 class ExportFormat(Enum):
-    """The kinds of files, by the extension of their names."""
+    """File formats, by the extension of the file name."""
 
     OBJECT = ".o"
     LIBRARY = ".so"
@@ -47,7 +47,7 @@ class ExportFormat(Enum):
 
 @dataclass(frozen=True)
 class ExportFiles:
-    """Where an export goes: the code, and a header if one is wanted."""
+    """Output files of an export: the code and an optional header."""
 
     code: Path
     format: ExportFormat
@@ -55,11 +55,11 @@ class ExportFiles:
 
 
 def export_files(code: Path, header: Path | None = None) -> ExportFiles:
-    """The files that an export is to write, as far as that can be judged before there is anything.
+    """Check the paths of an export before anything is compiled.
 
     Raises:
-        ExportError: the extension is unknown, the folder is missing, what is there is no file, or
-            both files are the same.
+        ExportError: the extension is unknown, the folder does not exist, the path is not a file, or
+            both paths are the same file.
     """
     known = {one.value: one for one in ExportFormat}
     if code.suffix not in known:
@@ -82,18 +82,17 @@ def write_export(
     files: ExportFiles,
     c_function: CFunction | None = None,
 ) -> None:
-    """Write a program as code with a C interface, and its header, in place of what is there.
+    """Write a program as code with a C interface, and its header. Existing files are replaced.
 
-    No file is touched before all are made, and each appears whole or not at all.
+    All files are generated before the first one is replaced, and each is replaced atomically.
 
     The function is ``int NAME(arrays..., int64_t parameter...)``; see
     :mod:`polysched.codegen.exported`. With `c_function` it is that function instead.
 
     Raises:
-        ExportError: the interface cannot have these names, a file cannot be written, or there is no
-            linker.
-        LoweringError: the program says something that has no machine code.
-        MachineError: there is no code for that machine that checks its processor.
+        ExportError: a name is not allowed in C, a file cannot be written, or there is no linker.
+        LoweringError: the program cannot be compiled to machine code.
+        MachineError: the code cannot check at run time whether a processor supports it.
     """
     signature = signature_of(program)
     if c_function is None:
@@ -124,7 +123,7 @@ def write_export(
 def _code(
     program: LoopProgram, machine: Machine, kind: ExportFormat, c_function: CFunction | None
 ) -> Callable[[Path], None]:
-    """What writes the code, which is made now."""
+    """Compile the code now, and return a function that writes it to a path."""
     if kind is ExportFormat.C:
         return _text_writer(_c_text(program))
     target = checkable(machine)
@@ -166,7 +165,7 @@ def _c_text(program: LoopProgram) -> str:
 
 
 def _linkage(program: LoopProgram, machine: Machine, files: ExportFiles) -> Linkage:
-    """What the header says of the code."""
+    """The description of the code in the header."""
     code = files.code.name
     if files.format is ExportFormat.C:
         return Linkage(
@@ -194,7 +193,7 @@ def _write(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def _made(path: Path, write: Callable[[Path], None]) -> Iterator[Path]:
-    """What `write` makes for `path`, in a folder beside it that goes at the end."""
+    """Let `write` create a file for `path` in a temporary folder beside it."""
     with _reported(path):
         folder = tempfile.TemporaryDirectory(dir=path.resolve().parent, prefix=".polysched-")
     with folder as name:
@@ -206,7 +205,7 @@ def _made(path: Path, write: Callable[[Path], None]) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _reported(path: Path) -> Iterator[None]:
-    """Failures of the file system as errors that name the file."""
+    """Convert failures of the file system to errors that name the file."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The values of a call's parameters: those given, the rest inferred from the arrays' shapes."""
+"""Infer the parameters that a call does not pass from the shapes of its arrays."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from itertools import islice
 from types import MappingProxyType
 
 from polysched.errors import CallError
-from polysched.ir.evaluate import evaluate
-from polysched.ir.expressions import Expression, Parameter
-from polysched.ir.kernel import Array
-from polysched.ir.linear import LinearForm, linear_form
-from polysched.ir.memory import concrete_shape
-from polysched.ir.strides import closest_strides
+from polysched.ir.core.kernel import Array
+from polysched.ir.core.strides import closest_strides
+from polysched.ir.expr.evaluate import evaluate
+from polysched.ir.expr.expressions import Expression, Parameter
+from polysched.ir.expr.linear import LinearForm, linear_form
+from polysched.ir.semantics.memory import concrete_shape
 from polysched.runtime.buffers import counted_dimensions
 from polysched.runtime.linear import display, parameter_names, solve, without
 from polysched.runtime.signature import Signature
@@ -25,7 +25,7 @@ NO_STRIDES: Mapping[str, tuple[int, ...]] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Bindings:
-    """A value for every parameter, and where each came from, for messages."""
+    """The value of each parameter, and its origin for messages."""
 
     values: Mapping[str, int]
     origins: Mapping[str, str]
@@ -37,9 +37,14 @@ class Bindings:
 
 @dataclass(frozen=True)
 class _Equation:
-    """``form == extent``: what one dimension of one array says about the parameters.
+    """``form == extent``: the equation of one dimension or stride of an array.
 
-    ``what`` it is of the array that has so many elements: ``dimension 'i'``, or the stride of it.
+    Attributes:
+        form: the declared extent or stride.
+        extent: the passed array's extent or stride, in elements.
+        array: the array's name.
+        what: the dimension or stride, for messages: ``dimension 'i'``.
+        text: the declared extent or stride, for messages.
     """
 
     form: LinearForm
@@ -55,13 +60,13 @@ def infer_parameters(
     shapes: Mapping[str, tuple[int, ...]],
     strides: Mapping[str, tuple[int, ...]] = NO_STRIDES,
 ) -> Bindings:
-    """The parameters' values from those ``given`` and the ``shapes`` of the arrays passed.
+    """Infer the parameters' values from those ``given`` and from the ``shapes`` of the arrays.
 
-    Extents are used in the order of the arrays, again and again, as long as one of them holds a
-    single unknown parameter and that linearly; the bytes of packed rows tell nothing. Then come the
-    ``strides``, in elements, of the arrays passed that are declared with some, and at last those of
-    outputs left out, which are allocated without gaps. Whether everything then agrees is not
-    checked here.
+    Extents are solved in the order of the arrays, repeatedly, as long as an extent has a single
+    unknown parameter and is linear in it. Byte counts of packed rows are not used, because they are
+    rounded up. Next come the ``strides``, in elements, of the arrays with declared strides, and
+    last the strides of outputs left out, which are allocated without gaps. This function does not
+    check that all extents agree.
 
     Raises:
         CallError: a parameter that no extent determines, an extent that no integer explains, or a
@@ -106,8 +111,10 @@ def _strides(
     shapes: Mapping[str, tuple[int, ...]],
     strides: Mapping[str, tuple[int, ...]],
 ) -> list[_Equation]:
-    """First those that matter: of dimensions of several indices. The others may be anything, such
-    as 0, and are taken to be long enough.
+    """Equations of the strides, those of dimensions of several indices first.
+
+    The stride of a dimension of one index may be anything, such as 0. It counts as at least the
+    stride of an array without gaps.
     """
     certain, free = [], []
     for array in signature.arrays:
@@ -126,7 +133,7 @@ def _strides(
 def _chosen_strides(
     signature: Signature, shapes: Mapping[str, tuple[int, ...]], values: Mapping[str, int]
 ) -> Iterator[_Equation]:
-    """Those of outputs left out whose extents are known."""
+    """Equations of the strides of outputs left out whose extents are known."""
     for array in signature.arrays:
         forms = [linear_form(extent, {}) for extent in array.shape]
         is_known = all(parameter_names(form) <= values.keys() for form in forms)
@@ -151,7 +158,7 @@ def _solve(
     values: dict[str, int],
     origins: dict[str, str],
 ) -> None:
-    """Add to the values what the equations determine, the first ones first."""
+    """Add the parameters that the equations determine to the values, in the equations' order."""
     while solvable := _first_solvable(equations, values):
         name, equation = solvable
         values[name] = _solution(signature, equation, name, values)
@@ -165,7 +172,7 @@ def _first_solvable(
 
 
 def _unknown(equation: _Equation, values: Mapping[str, int]) -> str | None:
-    """The one parameter that the equation determines, or None."""
+    """The only unknown parameter of the equation if the equation is linear in it; else None."""
     unknown = parameter_names(equation.form) - values.keys()
     if len(unknown) != 1:
         return None

@@ -1,4 +1,4 @@
-"""From LLVM IR text to a function of this process, through the cache on disk."""
+"""JIT compilation of LLVM IR text, with the object cache on disk."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Entry:
 class NativeFunction:
     """Machine code in this process.
 
-    ``call`` takes addresses, then 64-bit integers, and gives the 32-bit status; it releases the
-    GIL. The code lives as long as ``call``.
+    ``call`` takes addresses, then 64-bit integers, and returns the 32-bit status. It releases the
+    GIL. The code is unloaded with ``call``.
     """
 
     entry: Entry
@@ -43,7 +43,7 @@ class NativeFunction:
 def compile_module(
     ir_text: str, entry: Entry, machine: Machine, options: CompileOptions, cache: ObjectCache
 ) -> NativeFunction:
-    """Compile a module for ``machine`` and load it, or load the object that ``cache`` has of it.
+    """Compile a module for ``machine``, or take its object code from ``cache``, and load it.
 
     Raises:
         LoweringError: LLVM refuses the module, or it does not define the entry point.
@@ -59,11 +59,11 @@ def compile_module(
 
 
 compile_once = functools.lru_cache(maxsize=128)(compile_module)
-"""`compile_module` with the 128 functions used last kept in memory."""
+"""`compile_module`, with the 128 most recently used functions kept in memory."""
 
 
 def object_key(ir_text: str, symbol: str, machine: Machine, options: CompileOptions) -> str:
-    """The cache's key: everything that the object code follows from."""
+    """The cache key: a digest of everything that the object code depends on."""
     target = (machine.triple, machine.cpu, machine.features)
     return cache_key(*versions(), *target, repr(options), symbol, ir_text)
 
@@ -115,11 +115,11 @@ def load_object(code: bytes, entry: Entry, machine: Machine) -> NativeFunction:
     library = binding.JITLibraryBuilder()
     library.add_object_img(code).add_current_process().export_symbol(entry.symbol)
     try:
-        # JITLink puts all sections side by side, within the reach of relative addresses.
+        # JITLink places all sections within the reach of relative addresses.
         jit = binding.create_lljit_compiler(
             target_machine(machine), use_jit_link=True, suppress_errors=True
         )
-        # LLVM has libraries of its own in the JIT, one of them named 'main'.
+        # LLVM's JIT has libraries of its own, one of them named 'main'.
         tracker = library.link(jit, f"kernel {entry.symbol}")
     except RuntimeError as error:
         raise LoweringError(
@@ -129,7 +129,7 @@ def load_object(code: bytes, entry: Entry, machine: Machine) -> NativeFunction:
     arguments = [ctypes.c_void_p] * entry.pointers + [ctypes.c_int64] * entry.integers
     # CFUNCTYPE's functions release the GIL while they run.
     call = ctypes.CFUNCTYPE(ctypes.c_int32, *arguments)(tracker[entry.symbol])
-    # The function alone keeps the memory of its code: whoever can call it can do so safely.
+    # The ctypes function keeps its code loaded.
     call.code = (tracker, jit)  # type: ignore[attr-defined]
     return NativeFunction(entry, call)
 
@@ -154,7 +154,7 @@ def require_runnable(machine: Machine, host: Machine) -> None:
 
 
 def architecture(machine: Machine) -> str:
-    """The processor family that a machine's triple begins with, ``x86_64``."""
+    """The architecture in a machine's triple, such as ``x86_64``."""
     return machine.triple.split("-", 1)[0]
 
 
@@ -169,7 +169,7 @@ def _optimized(
         position_independent=options.position_independent,
     )
     try:
-        # A context of its own: its types and constants go with the module, and no thread shares it.
+        # A separate context frees its types and constants with the module. No thread shares it.
         module = binding.parse_assembly(ir_text, binding.create_context())
         module.triple, module.data_layout = machine.triple, str(target.target_data)
         module.verify()

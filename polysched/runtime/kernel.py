@@ -1,9 +1,10 @@
-"""Compiled kernels: what a person calls."""
+"""Compiled kernels: checking and running calls."""
 
 from __future__ import annotations
 
+import ctypes
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import index
@@ -12,37 +13,26 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import CallError, OutOfMemoryError
-from polysched.ir.value_range import require_values
+from polysched.ir.semantics.value_range import require_values
 from polysched.machine.description import Machine
+from polysched.runtime.bound_call import BoundCall, no_workspace
 from polysched.runtime.cache import ObjectCache, default_cache
-from polysched.runtime.door import Door, Target
 from polysched.runtime.jit import Entry, NativeFunction, compile_once, emit_assembly
-from polysched.runtime.memory import address, aligned_zeros, share_memory
+from polysched.runtime.memory import address, aligned_zeros, share_memory, simple_addresses
+from polysched.runtime.numpy_memory import layout_of
 from polysched.runtime.pipeline import CompileOptions
-from polysched.runtime.plan import (
-    Allocation,
-    CallForm,
-    Layout,
-    Plan,
-    Strides,
-    bind_names,
-    make_plan,
-)
+from polysched.runtime.plan import Allocation, Plan, bind_names, make_plan
 from polysched.runtime.signature import Declaration, Signature, signature_of
-from polysched.runtime.threads import (
-    current_team,
-    number_of_threads,
-    running_calls,
-    usable_threads,
-)
+from polysched.runtime.threads import number_of_threads, run_on_team
 from polysched.runtime.views import as_array
 
-# More threads than that are taken for a slip of the finger.
-LARGEST_TEAM = 1024
+NumpyArray = np.ndarray[Any, Any]
 
-# How many combinations of types, shapes and parameters a kernel remembers the plans of, and how
-# many of them it runs by the short way.
-_PLANS, _KINDS = 256, 16
+LARGEST_TEAM = 1024
+"""Bound of the number of threads; a larger number is taken for a typing error."""
+
+_PLANS = 256
+"""Combinations of types, shapes, strides and parameters whose plans a kernel keeps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,22 +41,32 @@ class CompiledKernel:
 
     ``kernel(x, y, out)`` passes arrays by position in the order of declaration, ``kernel(x=...,
     y=...)`` by name. Outputs may be left out: they are then allocated and zeroed. Parameters
-    are inferred from the shapes; what the shapes do not tell is passed by name, ``kernel(x, n=5)``.
-    The call returns the output (a tuple if there are several, None if there is none), allocated or
-    as passed.
+    are inferred from the shapes. Parameters that the shapes do not determine are passed by name,
+    ``kernel(x, n=5)``. The call returns the output, a tuple if there are several, or None.
 
-    Arrays are numpy arrays, objects with the buffer protocol or DLPack tensors in the CPU's memory;
-    none is copied, and their strides are as declared, mostly contiguous. Every call checks all of
-    them and raises `CallError` before anything is computed, and `OutOfMemoryError` where there is
-    no memory for the kernel's workspace. The GIL is released while the kernel runs, and threads may
-    call it at the same time. The values of index
-    arrays are checked before it runs: no other thread may change them meanwhile.
+    Arguments are numpy arrays, objects with the buffer protocol or DLPack tensors in the CPU's
+    memory. They are not copied. Their strides are the declared ones, by default contiguous. Each
+    call checks types, shapes, strides, alignment, overlap and the values of index arrays before it
+    computes anything. ``kernel.bind(...)`` checks them once, for calls that are repeated.
 
-    Parallel loops run on ``kernel(..., threads=4)`` threads, by default on as many as there are
-    cores that this process may use, shared with the calls that run at the same time.
+    The GIL is released while the kernel runs, and several threads may call it at the same time. No
+    other thread may change the values of index arrays during a call.
 
-    ``signature`` says what the kernel takes, ``llvm`` is the LLVM IR text it was compiled from,
-    ``machine`` what it was compiled for and ``options`` how.
+    ``kernel(..., threads=4)`` sets the number of threads of parallel loops. By default these run on
+    all cores that this process may use, shared with concurrent calls.
+
+    Attributes:
+        signature: the arrays and parameters.
+        llvm: the LLVM IR text that the kernel was compiled from.
+        machine: the machine that it was compiled for.
+        options: the optimization levels.
+        native: the machine code.
+        is_threaded: whether the kernel has parallel loops.
+
+    Raises:
+        CallError: an argument does not fit; nothing has been written.
+        OutOfMemoryError: there is no memory for an output or for the kernel's workspace; nothing
+            has been written.
     """
 
     signature: Signature
@@ -83,7 +83,7 @@ class CompiledKernel:
 
     @cached_property
     def assembly(self) -> str:
-        """The assembly text, made when first asked for."""
+        """The assembly text, generated on first use."""
         return emit_assembly(self.llvm, self.machine, self.options)
 
     def __repr__(self) -> str:
@@ -91,132 +91,159 @@ class CompiledKernel:
 
     def __call__(self, /, *arrays: Any, **named: Any) -> Any:
         """Run the kernel; see the class."""
-        option = named.get("threads") if len(named) == 1 and self._takes_threads else None
-        # A call is recognized by its arrays, so a kernel without any always goes the long way.
-        is_short = bool(self.signature.arrays) and (not named or type(option) is int)
-        left_out = (None,) if len(arrays) < len(self.signature.arrays) else ()
-        if is_short and (left_out or arrays[-1] is not None):
-            done = self._door.enter(option, *arrays, *left_out)
-            if done is not None:
-                return done if left_out else self.signature.result_of(arrays)
-        form = CallForm(len(arrays))
-        threads, given = None, arrays
-        if named:
-            threads = self._threads(named)
-        if named:
-            form, arrays = _split(self.signature, arrays, named)
-        views: Sequence[np.ndarray[Any, Any]] = arrays
-        for value in arrays:
-            if type(value) is not np.ndarray:
-                views = self._views(form, arrays)
-                break
-        layouts = tuple([(v.dtype, v.shape, v.flags.num) for v in views])
-        strides = tuple([v.strides for v in views]) if self.signature.has_strides else ()
-        plan = self._plan(form, layouts, strides)
-        if plan.ranges:
-            self._check_values(plan, views)
-        addresses = list(map(address, views, plan.writable))
-        if plan.allocations:
-            outputs = [self._allocated(allocation) for allocation in plan.allocations]
-            arrays = (*arrays, *outputs)
-            addresses += [address(output, output.flags.c_contiguous) for output in outputs]
+        if not named:
+            for value in arrays:
+                if type(value) is not np.ndarray:
+                    break
+            else:
+                plan = self._plan(tuple(map(layout_of, arrays)), (), ())
+                if plan.is_direct:
+                    self.run_plan(plan, arrays)
+                    return self.signature.result_of(arrays)
+        plan, passed, views, threads = self._plan_call(arrays, named)
+        self.run_plan(plan, views, threads)
         if not plan.in_order:
-            arrays = tuple([arrays[source] for source in plan.sources])
+            passed = tuple([passed[source] for source in plan.sources])
+        return self.signature.result_of(passed)
+
+    def bind(self, /, *arrays: Any, **named: Any) -> BoundCall:
+        """Check the arguments of a call once; calling the returned object runs the kernel.
+
+        ``call = kernel.bind(x, y, out, threads=4)`` takes the same arguments as the kernel;
+        ``call()`` then runs it without the checks. See :class:`BoundCall` for its conditions.
+
+        Raises:
+            CallError: an argument does not fit.
+            OutOfMemoryError: an output that was left out does not fit into memory.
+        """
+        plan, passed, views, threads = self._plan_call(arrays, named)
+        addresses = self._addresses(plan, views)
+        if self.is_threaded:
+            run = partial(run_on_team, self.native.call, addresses, plan.parameters, threads)
+        else:  # ctypes objects are passed faster than integers
+            pointers = map(ctypes.c_void_p, addresses)
+            run = partial(self.native.call, *pointers, *map(ctypes.c_int64, plan.parameters))
+        return BoundCall(
+            self.name,
+            self.signature.result_of([passed[source] for source in plan.sources]),
+            run,
+            partial(self._check_values, plan, views) if plan.ranges else None,
+            (passed, views),
+        )
+
+    def run_plan(self, plan: Plan, views: Sequence[NumpyArray], threads: int | None = None) -> None:
+        """Run the kernel on arrays whose layouts and index values have been checked.
+
+        Args:
+            plan: the plan for the arrays' layouts.
+            views: the passed arrays of the plan.
+            threads: the number of threads; None for the call's share of the usable cores.
+
+        Raises:
+            CallError: two arrays overlap and one of them is written; nothing has been written.
+            OutOfMemoryError: there is no memory for the workspace; nothing has been written.
+        """
+        addresses = self._addresses(plan, views)
+        if self.is_threaded:
+            status = run_on_team(self.native.call, addresses, plan.parameters, threads)
+        else:
+            status = self.native.call(*addresses, *plan.parameters)
+        if status:
+            raise no_workspace(self.name)
+
+    def _addresses(self, plan: Plan, views: Sequence[NumpyArray]) -> list[int]:
+        """The addresses of the arrays in the signature's order; they must not overlap."""
+        if plan.all_simple:
+            addresses = simple_addresses(views)
+        else:
+            addresses = list(map(address, views, plan.is_simple))
+        if not plan.in_order:
             addresses = [addresses[source] for source in plan.sources]
-        self._run(plan, addresses, views, threads)
-        if is_short and views is given:
-            self._learn(option, threads, given, plan)
-        return self.signature.result_of(arrays)
-
-    def _learn(self, option: Any, threads: int | None, arrays: tuple[Any, ...], plan: Plan) -> None:
-        """Remember a call by position, if all of the next ones of its kind is known."""
-        made = tuple(
-            (partial(aligned_zeros, strides=one.strides), (one.shape, one.dtype))
-            for one in plan.allocations
-        )
-        if plan.ranges or len(made) > 1 or not plan.in_order:
-            return
-        team = (current_team().address,) if self.is_threaded else ()
-        number = (threads or 0,) if self.is_threaded else ()
-        shares = self.is_threaded and threads is None
-        target = Target(
-            self.native.call,
-            sources=plan.sources,
-            values=(*team, *plan.parameters, *number),
-            threads_at=1 + len(plan.parameters) if shares else None,
-            written=tuple(i for i, one in enumerate(self.signature.arrays) if one.is_written),
-            allocate=made[0] if made else None,
-        )
-        self._door.learn(option, (*arrays, *(None for _ in made)), target)
-
-    @cached_property
-    def _door(self) -> Door:
-        return Door(_KINDS)
-
-    @cached_property
-    def _takes_threads(self) -> bool:
-        """Whether ``threads=`` is the number of threads, not an argument of the kernel's own."""
-        own = self.signature.parameters + self.signature.array_names
-        return self.is_threaded and "threads" not in own
-
-    def _threads(self, named: dict[str, Any]) -> int | None:
-        """Take ``threads=`` out of the arguments by name, unless it is one of the kernel's own."""
-        if (
-            "threads" not in named
-            or "threads" in self.signature.parameters + self.signature.array_names
-        ):
-            return None
-        threads = named.pop("threads")
-        if not self.is_threaded:
-            raise CallError(
-                f"kernel '{self.name}' has no parallel loop, so threads={threads!r} says nothing; "
-                "leave it out, or schedule a loop with parallel()"
-            )
-        return min(number_of_threads(f"kernel '{self.name}'", threads), LARGEST_TEAM)
-
-    @cached_property
-    def _plan(self) -> Callable[[CallForm, tuple[Layout, ...], tuple[Strides, ...]], Plan]:
-        # A plan follows from its arguments alone, so remembering it is safe between threads too.
-        return functools.lru_cache(maxsize=_PLANS)(functools.partial(make_plan, self.signature))
-
-    def _views(self, form: CallForm, arrays: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
-        names = bind_names(self.signature, form)
-        return [
-            as_array(value, f"kernel '{self.name}': array '{name}'")
-            for value, name in zip(arrays, names, strict=True)
-        ]
-
-    def _check_values(self, plan: Plan, views: Sequence[np.ndarray[Any, Any]]) -> None:
-        for name, source, lower, upper, declared in plan.ranges:
-            subject = f"kernel '{self.name}': array '{name}'"
-            require_values(subject, views[source], lower, upper, declared)
-
-    def _run(
-        self,
-        plan: Plan,
-        addresses: list[int],
-        views: Sequence[np.ndarray[Any, Any]],
-        threads: int | None,
-    ) -> None:
         for first, second, first_bytes, second_bytes in plan.overlaps:
             distance = addresses[second] - addresses[first]
             if -second_bytes < distance < first_bytes and share_memory(
                 views[plan.sources[first]], views[plan.sources[second]]
             ):
                 raise _overlap(self.signature, first, second)
-        if not self.is_threaded:
-            status = self.native.call(*addresses, *plan.parameters)
-        else:
-            with running_calls() as calls:
-                number = threads or max(1, usable_threads() // calls)
-                team = current_team().address
-                status = self.native.call(*addresses, team, *plan.parameters, number)
-        if status:
-            raise OutOfMemoryError(
-                f"kernel '{self.name}': no memory for its workspace; nothing was written"
-            )
+        return addresses
 
-    def _allocated(self, output: Allocation) -> np.ndarray[Any, Any]:
+    def _plan_call(
+        self, arrays: tuple[Any, ...], named: dict[str, Any]
+    ) -> tuple[Plan, tuple[Any, ...], tuple[NumpyArray, ...], int | None]:
+        """Check a call's arguments, apart from their addresses, and allocate missing outputs.
+
+        Returns:
+            the plan, the passed arrays as the caller gave them, the same as numpy arrays, and the
+            number of threads.
+        """
+        names: tuple[str, ...] = ()
+        parameters: tuple[tuple[str, int], ...] = ()
+        threads = None
+        if named:
+            arrays, names, parameters, threads = self._sort_arguments(arrays, named)
+        views: tuple[NumpyArray, ...] = arrays
+        for value in arrays:
+            if type(value) is not np.ndarray:
+                views = self._views(arrays, names)
+                break
+        plan = self._plan(tuple(map(layout_of, views)), names, parameters)
+        if plan.ranges:
+            self._check_values(plan, views)
+        if plan.allocations:
+            outputs = [self._allocated(allocation) for allocation in plan.allocations]
+            arrays, views = (*arrays, *outputs), (*views, *outputs)
+        return plan, arrays, views, threads
+
+    def _sort_arguments(
+        self, positional: tuple[Any, ...], named: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], tuple[str, ...], tuple[tuple[str, int], ...], int | None]:
+        """All arrays, the names of the last ones, the parameters and the number of threads."""
+        threads = None
+        if "threads" in named and self._has_threads_option:
+            threads = self._threads(named.pop("threads"))
+            if not named:
+                return positional, (), (), threads
+        parameters = tuple(
+            [
+                (name, _integer(self.signature, name, named.pop(name)))
+                for name in self.signature.parameters
+                if name in named
+            ]
+        )
+        return (*positional, *named.values()), tuple(named), parameters, threads
+
+    @cached_property
+    def _has_threads_option(self) -> bool:
+        """Whether ``threads=`` is the number of threads, not an argument of the kernel's own."""
+        return "threads" not in self.signature.parameters + self.signature.array_names
+
+    def _threads(self, threads: Any) -> int:
+        """Check ``threads=``."""
+        if not self.is_threaded:
+            raise CallError(
+                f"kernel '{self.name}' has no parallel loop, so threads={threads!r} has no effect; "
+                "leave it out, or schedule a loop with parallel()"
+            )
+        return min(number_of_threads(f"kernel '{self.name}'", threads), LARGEST_TEAM)
+
+    @cached_property
+    def _plan(self) -> Callable[..., Plan]:
+        # A plan follows from its arguments alone, so threads may share it.
+        return functools.lru_cache(maxsize=_PLANS)(partial(make_plan, self.signature))
+
+    def _views(self, arrays: Sequence[Any], names: tuple[str, ...]) -> tuple[NumpyArray, ...]:
+        names = bind_names(self.signature, len(arrays) - len(names), names)
+        return tuple(
+            as_array(value, f"kernel '{self.name}': array '{name}'")
+            for value, name in zip(arrays, names, strict=True)
+        )
+
+    def _check_values(self, plan: Plan, views: Sequence[NumpyArray]) -> None:
+        for name, source, lower, upper, declared in plan.ranges:
+            subject = f"kernel '{self.name}': array '{name}'"
+            require_values(subject, views[source], lower, upper, declared)
+
+    def _allocated(self, output: Allocation) -> NumpyArray:
         try:
             return aligned_zeros(output.shape, output.dtype, strides=output.strides)
         except (MemoryError, ValueError) as error:
@@ -238,9 +265,16 @@ def compile_kernel(
     """Compile the LLVM IR text of a kernel, which defines ``i32 NAME(ptr, ..., i64, ...)``.
 
     The function takes a pointer for each argument array of ``declaration`` in order, then each
-    parameter; it returns 0, or 1 if it could not allocate its workspace and wrote nothing.
-    If it is ``threaded``, a pointer to a team's functions comes after the arrays and the number of
-    threads last. ``cache`` defaults to the user's cache folder.
+    parameter. It returns 0, or 1 if it could not allocate its workspace and wrote nothing.
+
+    Args:
+        declaration: the arrays, parameters and conditions.
+        llvm: the text.
+        machine: the machine to compile for.
+        threaded: whether the function takes a pointer to a team's function after the arrays, and
+            the number of threads last.
+        options: the optimization levels.
+        cache: the cache of object code; by default the user's cache folder.
 
     Raises:
         LoweringError: LLVM refuses the text.
@@ -253,20 +287,6 @@ def compile_kernel(
     stored = default_cache() if cache is None else cache
     native = compile_once(llvm, entry, machine, chosen, stored)
     return CompiledKernel(signature, llvm, machine, chosen, native, threaded)
-
-
-def _split(
-    signature: Signature, positional: tuple[Any, ...], named: Mapping[str, Any]
-) -> tuple[CallForm, tuple[Any, ...]]:
-    """Tell parameters from arrays given by name; the arrays, and how they are given."""
-    parameters, arrays = [], {}
-    for name, value in named.items():
-        if name in signature.parameters:
-            parameters.append((name, _integer(signature, name, value)))
-        else:
-            arrays[name] = value
-    form = CallForm(len(positional), tuple(arrays), tuple(parameters))
-    return form, (*positional, *arrays.values())
 
 
 def _integer(signature: Signature, name: str, value: Any) -> int:

@@ -1,25 +1,25 @@
-"""Extents and context conditions as linear forms: solved for a parameter, written for people."""
+"""Linear forms of extents and conditions: solve for a parameter, format for messages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polysched.ir.affine import weighted_sum
-from polysched.ir.expressions import Expression, Operation, Parameter
-from polysched.ir.linear import LinearForm
-from polysched.ir.operators import INFIX, Operator
-from polysched.ir.traversal import walk
+from polysched.ir.expr.affine import weighted_sum
+from polysched.ir.expr.expressions import Expression, Operation, Parameter
+from polysched.ir.expr.linear import LinearForm
+from polysched.ir.expr.operators import INFIX, Operator
+from polysched.ir.expr.traversal import walk
 
 
 def parameter_names(form: LinearForm) -> frozenset[str]:
-    """The names of all parameters of a form, also of those inside terms."""
+    """The names of all parameters of a form, including parameters inside its terms."""
     return frozenset(name for term, _ in form.terms for name in _parameters(term))
 
 
 def solve(form: LinearForm, value: int, unknown: str, rest: int) -> int | None:
-    """The value of the parameter ``unknown`` for which ``form`` has ``value``.
+    """Solve ``form == value`` for the parameter ``unknown``; None if no integer solves it.
 
-    ``rest`` is the value of the form without the term of ``unknown``. None where no integer fits.
+    ``rest`` is the value of the form without the term of ``unknown``.
     """
     coefficient = dict(form.terms)[Parameter(unknown)]
     solution, remainder = divmod(value - rest, coefficient)
@@ -27,13 +27,13 @@ def solve(form: LinearForm, value: int, unknown: str, rest: int) -> int | None:
 
 
 def without(form: LinearForm, parameter: str) -> Expression:
-    """The form as an expression, less the term that is ``parameter`` itself."""
+    """The form as an expression, without the term ``parameter``."""
     kept = [(c, term) for term, c in form.terms if term != Parameter(parameter)]
     return weighted_sum(kept, form.constant)
 
 
 def comparison_text(form: LinearForm, *, equality: bool) -> str:
-    """``form >= 0`` (or ``== 0``) as a person would write it: ``N >= 1``, ``N <= M + 4``."""
+    """Format ``form >= 0`` (or ``== 0``) with positive terms: ``N >= 1``, ``N <= M + 4``."""
     left = [(c, term) for term, c in form.terms if c > 0]
     right = [(-c, term) for term, c in form.terms if c < 0]
     operator = "==" if equality else ">="
@@ -52,7 +52,7 @@ def comparison_text(form: LinearForm, *, equality: bool) -> str:
 
 
 def display(expression: Expression) -> str:
-    """The expression's text without the parentheses around the whole."""
+    """The expression's text without enclosing parentheses."""
     text = str(expression)
     parenthesised = isinstance(expression, Operation) and (
         expression.operator in INFIX or expression.operator is Operator.NEGATE

@@ -1,4 +1,4 @@
-"""Shared libraries, by the system's C compiler."""
+"""Link shared libraries with the system's C compiler."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _COMPILERS = ("cc", "gcc", "clang")
 
 
 def link_shared(objects: Path, library: Path, *, openmp: bool) -> None:
-    """Link an object file into a shared library, with the mathematical library and maybe OpenMP.
+    """Link an object file into a shared library, with libm and, if ``openmp``, OpenMP.
 
     Raises:
-        ExportError: there is no C compiler, or it refuses; the message holds its own.
+        ExportError: there is no C compiler, or it fails; the message contains its output.
     """
-    # Every symbol is found now, not when a program loads the library.
+    # Report undefined symbols now, not when a program loads the library.
     options = ["-shared", "-Wl,-z,defs", *(["-fopenmp"] if openmp else [])]
     command = [*_compiler(), *options, "-o", str(library), str(objects), "-lm"]
     try:
@@ -33,7 +33,7 @@ def link_shared(objects: Path, library: Path, *, openmp: bool) -> None:
 
 
 def _compiler() -> list[str]:
-    """The command of the C compiler that links."""
+    """The command of the C compiler."""
     chosen = os.environ.get(COMPILER_VARIABLE)
     if chosen:
         return shlex.split(chosen)

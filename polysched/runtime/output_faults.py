@@ -1,4 +1,4 @@
-"""Why an array that a caller gives for a result cannot be written where it lies."""
+"""Reasons why an output array cannot be written in place."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ def fault_of_output(
     *,
     contiguous: bool = False,
 ) -> str:
-    """What is wrong with the memory of an array, as a predicate: ``is read-only``.
+    """Describe the fault of an output array as a predicate, such as ``is read-only``.
 
     Args:
         flags: numpy's ``flags.num``.
-        strides: in bytes; None of an array without gaps.
+        shape: the extents.
+        strides: in bytes; None for an array in row-major order without gaps.
         itemsize: bytes of an element.
-        contiguous: whether the array must have no gaps.
+        contiguous: whether the array must be contiguous.
     """
     if not flags & WRITEABLE:
         return "is read-only"

@@ -1,4 +1,4 @@
-"""Which arguments of a call must not share memory."""
+"""Pairs of arguments that must not share memory."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from polysched.runtime.signature import Signature
 
 
 class OverlapCheck(NamedTuple):
-    """Two arguments (positions among the arrays), one of them written, and their sizes in bytes.
+    """Two arguments of which at least one is written.
 
-    The size of an array with strides includes the gaps.
+    Attributes:
+        first: position of an argument among the kernel's arrays.
+        second: position of the other argument.
+        first_bytes: bytes from the first element's begin to the last element's end.
+        second_bytes: the same for the other argument.
     """
 
     first: int
@@ -21,7 +25,7 @@ class OverlapCheck(NamedTuple):
 
 
 def overlaps(signature: Signature, sizes: Mapping[str, int]) -> tuple[OverlapCheck, ...]:
-    """The pairs of arguments passed, one of them written and none of them empty.
+    """The pairs of nonempty arguments of which at least one is written.
 
     Args:
         sizes: the bytes of each argument passed, by name, from its first element to its last.

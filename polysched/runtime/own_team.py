@@ -1,31 +1,31 @@
-"""A team of threads of our own, in LLVM's language: it yields while it waits and waits for no one
-who has nothing to do.
+"""Work-sharing thread team in LLVM IR: a caller waits only for workers that joined its region.
 
-Why not an OpenMP runtime alone. A region of OpenMP ends when *every* thread of the team has come to
-its end, one that the system never let run included; and a thread that waits either spins, which
-keeps others from the core, or sleeps, which costs tens of microseconds to wake. In one process with
-the threads of other libraries both happen at every turn. Here
+An OpenMP runtime is not enough. An OpenMP region ends when *every* thread of the team has reached
+its end, including a thread that the system has not scheduled. A waiting OpenMP thread either spins,
+which keeps other threads from the core, or sleeps, and waking it costs tens of microseconds. Both
+happen often if other libraries in the process have threads too. In this team:
 
-- a region has *seats*. A thread that comes in time takes one; when the caller has found no more
-  work it removes the seats that are left and waits only for those who sit;
-- a thread without work looks for some for a few microseconds, then lets others have the core
-  between two looks (``sched_yield``), and sleeps (``futex``) after about a millisecond, or at once
-  when somebody else has run meanwhile;
-- a caller that waits does the same but sleeps early: if the thread it waits for stands in line for
-  another core, behind a thread that only waits as well, the system moves it to the idle one;
-- who sleeps is woken where that pays (:mod:`polysched.runtime.team_waiting`), and never on the core
-  that the caller is on (:mod:`polysched.runtime.team_places`).
+- A region has *worker slots*. A worker that comes in time takes a slot and joins. When the caller
+  finds no more work, it removes the free slots and waits only for the workers that have joined.
+- A worker without work polls for a few microseconds, then yields between polls (``sched_yield``).
+  It sleeps (``futex``) after about a millisecond, or at once if another thread ran meanwhile.
+- A waiting caller does the same but sleeps early. If the worker that it waits for is queued on
+  another core behind a thread that only waits, the system then moves this worker to the caller's
+  idle core.
+- Sleeping workers are woken only if it pays (:mod:`polysched.runtime.team_waiting`), and never on
+  the caller's core (:mod:`polysched.runtime.team_places`).
 
-The word ``state`` of a team holds both numbers, seats in its lower half and seated threads in its
-upper half, so that one exchange tells whether a region is open and takes the seat. ``generation``
-counts regions: a thread goes to sleep only if none has begun since it looked last. The caller
-counts it up before it reads ``sleepers``, a thread raises ``sleepers`` before the system compares
-``generation``: one of both sees the other (U. Drepper, "Futexes Are Tricky", 2011). In the same way
-the caller says that it sleeps before ``state`` is compared, and a thread that rises changes
-``state`` before it looks whether the caller sleeps.
+The word ``state`` of a team holds the number of free slots in its lower half and the number of
+joined workers in its upper half, so that one exchange checks that the region is open and takes a
+slot. ``generation`` counts regions: a worker goes to sleep only if no region has begun since it
+last looked. The caller increments ``generation`` before it reads ``sleepers``, and a worker
+increments ``sleepers`` before the system compares ``generation``, so at least one of them sees the
+other's change (U. Drepper, "Futexes Are Tricky", 2011). In the same way the caller marks itself as
+sleeping before ``state`` is compared, and a worker that leaves changes ``state`` before it reads
+this mark.
 
-Callers that come at the same time have a team each, up to ``TEAMS``; further ones work alone, which
-is right as any number of threads does all the work.
+Concurrent callers get a team each, up to ``TEAMS``. Further callers work alone, which is correct
+because any number of threads does all the work.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from polysched.runtime.team_places import MEMBER, places_text
 from polysched.runtime.team_waiting import CALLER_YIELDS, LOOKS, YIELDS, waiting_text
 
 TEAMS = 16
-"""Callers that may have threads at the same time."""
+"""Number of callers that can have workers at the same time."""
 
 PARALLEL = "polysched_parallel"
 """The team's function, as :mod:`polysched.codegen.regions` describes it."""
 
 
 def team_module(architecture: str) -> str:
-    """The module's text; it defines ``PARALLEL`` and calls the C library's threads.
+    """The LLVM IR module that defines ``PARALLEL`` with the C library's threads.
 
     Args:
         architecture: one of ``FUTEX_CALLS``; the system is Linux.
@@ -55,9 +55,9 @@ def team_module(architecture: str) -> str:
 
 
 _MODULE = Template("""
-; state: seats + 65536 * seated threads; generation; sleepers; occupied; hired threads;
-; whether the caller sleeps; work; task; the member hired last; of the last region: its work, how
-; many nanoseconds it took, when it ended; when threads were woken last
+; state: free slots + 65536 * joined workers; generation; sleepers; occupied; started workers;
+; whether the caller sleeps; work; task; the worker started last; of the last region: its work, its
+; duration in nanoseconds, when it ended; when workers were last woken
 %team = type { i32, i32, i32, i32, i32, i32, ptr, ptr, ptr, ptr, i64, i64, i64, [48 x i8] }
 
 @teams = internal global [$teams x %team] zeroinitializer, align 128
@@ -69,7 +69,7 @@ define void @$parallel(ptr %work, ptr %task, i32 %threads, i32 %flags) nounwind 
 entry:
   br label %look
 
-look:                                             ; for a team that nobody has
+look:                                             ; for a team without a caller
   %at = phi i64 [ 0, %entry ], [ %after, %next ]
   %none = icmp eq i64 %at, $teams
   br i1 %none, label %alone, label %try
@@ -79,10 +79,10 @@ try:
   %generation = getelementptr %team, ptr %team, i32 0, i32 1
   %sleepers = getelementptr %team, ptr %team, i32 0, i32 2
   %occupied = getelementptr %team, ptr %team, i32 0, i32 3
-  %hired = getelementptr %team, ptr %team, i32 0, i32 4
+  %started_at = getelementptr %team, ptr %team, i32 0, i32 4
   %pair = cmpxchg ptr %occupied, i32 0, i32 1 acquire monotonic
   %free = extractvalue { i32, i1 } %pair, 1
-  br i1 %free, label %staff, label %next
+  br i1 %free, label %grow, label %next
 next:
   %after = add i64 %at, 1
   br label %look
@@ -90,19 +90,19 @@ alone:
   call void %work(ptr %task)
   ret void
 
-staff:                                            ; have as many threads as there are seats
-  %seats = sub i32 %threads, 1
-  %have = load i32, ptr %hired
-  %enough = icmp sge i32 %have, %seats
-  br i1 %enough, label %open, label %hire
-hire:
-  %error = call i32 @hire(ptr %team)
-  %refused = icmp ne i32 %error, 0                ; then there are fewer
+grow:                                             ; start workers until there is one for each slot
+  %slots = sub i32 %threads, 1
+  %have = load i32, ptr %started_at
+  %enough = icmp sge i32 %have, %slots
+  br i1 %enough, label %open, label %launch
+launch:
+  %error = call i32 @start_worker(ptr %team)
+  %refused = icmp ne i32 %error, 0                ; then the region has fewer workers
   br i1 %refused, label %open, label %one_more
 one_more:
   %now = add i32 %have, 1
-  store i32 %now, ptr %hired
-  br label %staff
+  store i32 %now, ptr %started_at
+  br label %grow
 
 open:
   %start = call i64 @clock()
@@ -111,7 +111,7 @@ open:
   %waits = getelementptr %team, ptr %team, i32 0, i32 5
   store ptr %work, ptr %work_at
   store ptr %task, ptr %task_at
-  store atomic i32 %seats, ptr %state seq_cst, align 4
+  store atomic i32 %slots, ptr %state seq_cst, align 4
   %before = atomicrmw add ptr %generation, i32 1 seq_cst
   %asleep = load atomic i32, ptr %sleepers seq_cst, align 4
   %anyone = icmp ne i32 %asleep, 0
@@ -122,7 +122,7 @@ open:
 rouse:
   %woken_at = getelementptr %team, ptr %team, i32 0, i32 12
   store i64 %start, ptr %woken_at
-  call void @wake(ptr %generation, i32 %seats)
+  call void @wake(ptr %generation, i32 %slots)
   br label %run
 run:
   call void @let_back(ptr %team)
@@ -161,7 +161,7 @@ done:
   ret void
 }
 
-define internal i32 @hire(ptr %team) nounwind {
+define internal i32 @start_worker(ptr %team) nounwind {
   %thread = alloca i64
   %error = call i32 @pthread_create(ptr %thread, ptr null, ptr @serve, ptr %team)
   %refused = icmp ne i32 %error, 0
@@ -174,7 +174,7 @@ end:
   ret i32 %error
 }
 
-define internal ptr @serve(ptr %team) nounwind {  ; what a hired thread does for ever
+define internal ptr @serve(ptr %team) nounwind {  ; loop of a worker, without end
   %member = alloca %member, align 128
   call void @enlist(ptr %team, ptr %member)
   %core_at = getelementptr %member, ptr %member, i32 0, i32 2
@@ -191,14 +191,14 @@ idle:
 look:
   %turn = phi i32 [ 0, %idle ], [ %turn, %open ], [ %turned, %waited ]
   %old = load atomic i32, ptr %state seq_cst, align 4
-  %seats = and i32 %old, 65535
-  %closed = icmp eq i32 %seats, 0
+  %slots = and i32 %old, 65535
+  %closed = icmp eq i32 %slots, 0
   br i1 %closed, label %wait, label %open
 open:
-  %taken = add i32 %old, 65535                    ; a seat less, a seated thread more
+  %taken = add i32 %old, 65535                    ; one free slot less, one joined worker more
   %pair = cmpxchg ptr %state, i32 %old, i32 %taken acquire monotonic
-  %sits = extractvalue { i32, i1 } %pair, 1
-  br i1 %sits, label %run, label %look
+  %joined = extractvalue { i32, i1 } %pair, 1
+  br i1 %joined, label %run, label %look
 run:
   %work = load ptr, ptr %work_at
   %task = load ptr, ptr %task_at

@@ -1,15 +1,15 @@
-"""What LLVM may do to emitted code: which passes run, and that its own vectorizers do not.
+"""LLVM pass pipeline: simplification without LLVM's vectorizers and unrollers.
 
-The emitter writes explicit vectors, unrolls and keeps accumulators in SSA values itself, so all
-that is left is cleaning up: LLVM's function simplification at level 1 (SROA, early CSE, instruction
-combining, CFG simplification, loop-invariant code motion, dead code). Measured on sixteen 6x64
-register tiles: 37 ms, against 47 ms at level 2, 80 ms at level 3, 49 to 127 ms for the module
-pipelines. The inner loops are the same, but for one address computation among 43 instructions that
-level 2 saves. A hand-made list of passes takes 25 ms, but llvmlite offers no code motion for one,
-so that loads stay in loops that do not change them.
+The emitter already generates explicit vectors, unrolled loops and accumulators in SSA values. So
+only cleanup is left: LLVM's function simplification at level 1 (SROA, early CSE, instruction
+combining, CFG simplification, loop-invariant code motion, dead code elimination). Measured on
+sixteen 6x64 register tiles it takes 37 ms; level 2 takes 47 ms, level 3 80 ms, and the module
+pipelines 49 to 127 ms. The inner loops are the same, except that level 2 saves one address
+computation among 43 instructions. A custom list of passes takes 25 ms, but llvmlite offers no
+loop-invariant code motion for it, so invariant loads stay in loops.
 
-The pipeline recognizes copy and fill loops and calls memcpy and memset instead. That is a loss for
-small tiles: the emitter marks its functions with the attribute ``"no-builtins"``.
+The pipeline replaces copy and fill loops by calls of memcpy and memset. These calls are slower for
+small tiles, so the emitter marks its functions with the attribute ``"no-builtins"``.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ from polysched.machine.target import target_machine
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """How hard LLVM works.
+    """Optimization levels of LLVM.
 
-    ``simplification`` is the level of the passes on IR, 0 (none) to 3; ``code_generation`` that of
-    instruction selection, scheduling and register allocation, 0 to 3. Code that is
-    ``position_independent`` can be linked into programs and shared libraries.
+    Attributes:
+        simplification: the level of the passes on IR, 0 (none) to 3.
+        code_generation: the level of instruction selection, scheduling and register allocation, 0
+            to 3.
+        position_independent: whether the code can be linked into programs and shared libraries.
     """
 
     simplification: int = 1
@@ -48,7 +50,7 @@ class CompileOptions:
 
 
 def simplify(module: binding.ModuleRef, machine: Machine, options: CompileOptions) -> None:
-    """Simplify the functions of ``module``, made for ``machine``, in place."""
+    """Simplify the functions of a module for ``machine`` in place."""
     if options.simplification == 0:
         return
     passes, builder = _passes(machine, options.simplification)
@@ -59,10 +61,10 @@ def simplify(module: binding.ModuleRef, machine: Machine, options: CompileOption
 
 @functools.lru_cache(maxsize=8)
 def _passes(machine: Machine, level: int) -> tuple[binding.FunctionPassManager, Any]:
-    """The passes, and the builder that they run with.
+    """The pass manager and its pass builder.
 
-    They are kept, for llvmlite 0.50 never frees them: 27 kB each time. Threads may share them as
-    llvmlite lets one thread at a time into LLVM.
+    They are cached because llvmlite 0.50 never frees them, 27 kB each. Threads may share them,
+    because llvmlite lets only one thread at a time into LLVM.
     """
     tuning = binding.create_pipeline_tuning_options(speed_level=level)
     tuning.loop_vectorization = False

@@ -1,7 +1,7 @@
-"""The plan of a call: everything about it that follows from types, shapes and flags alone.
+"""Plan of a call: all that follows from the layouts of its arrays, without their addresses.
 
-All checks that do not look at addresses happen here, once for each combination that a kernel is
-called with; :mod:`polysched.runtime.kernel` keeps the plans.
+All checks but those of addresses and index values are made here, once for each combination of
+layouts; :mod:`polysched.runtime.kernel` caches the plans.
 """
 
 from __future__ import annotations
@@ -9,38 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from polysched.errors import CallError, KernelError, suggestion
-from polysched.ir.evaluate import evaluate
-from polysched.ir.kernel import Array, Role
-from polysched.ir.printing import values_text
-from polysched.ir.strides import concrete_strides, elements_spanned
+from polysched.ir.core.kernel import Array, Role
+from polysched.ir.core.printing import values_text
+from polysched.ir.core.strides import concrete_strides, elements_spanned
+from polysched.ir.expr.evaluate import evaluate
 from polysched.runtime.buffers import buffer_rank, buffer_shape, buffer_text, buffer_type
 from polysched.runtime.inference import Bindings, infer_parameters
 from polysched.runtime.linear import display
-from polysched.runtime.numpy_memory import ALIGNED, C_CONTIGUOUS, WRITEABLE
+from polysched.runtime.numpy_memory import ALIGNED, C_CONTIGUOUS, WRITEABLE, Layout, is_simple
 from polysched.runtime.overlap import OverlapCheck, overlaps
 from polysched.runtime.signature import Signature, tuple_text
 from polysched.runtime.strided import check_strides, element_strides, require_apart
-
-IN_PLACE = C_CONTIGUOUS | WRITEABLE
-
-Layout: TypeAlias = tuple[np.dtype[Any], tuple[int, ...], int]
-"""Element type, shape and ``flags.num`` of a numpy array."""
-
-Strides: TypeAlias = tuple[int, ...]
-"""``strides`` of a numpy array, in bytes."""
-
-
-class CallForm(NamedTuple):
-    """How arguments are passed: so many by position, arrays by name, parameters by name."""
-
-    positional: int
-    names: tuple[str, ...] = ()
-    parameters: tuple[tuple[str, int], ...] = ()
 
 
 class RangeCheck(NamedTuple):
@@ -67,56 +51,78 @@ class Allocation(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """What is left to do at a call.
+    """Checked plan of a call.
 
-    ``sources`` gives for each array of the signature its position among the arguments passed and,
-    after them, the ``allocations``; ``writable`` tells which of the arguments passed numpy lets be
-    written and are contiguous; ``parameters`` are the values in order; ``ranges`` the arrays whose
-    values have to be looked at.
+    The *passed* arrays are the arguments in the caller's order, those by position first, followed
+    by the ``allocations``.
+
+    Attributes:
+        sources: for each array of the signature, its position among the passed arrays.
+        is_simple: for each passed array, whether it is writable and contiguous in row-major order,
+            so that its address is found fast.
+        parameters: the values of the parameters, in the signature's order.
+        overlaps: the pairs of arrays that must not share memory.
+        allocations: the outputs that the caller leaves out.
+        ranges: the index arrays, whose values are checked at every call.
     """
 
     sources: tuple[int, ...]
-    writable: tuple[bool, ...]
+    is_simple: tuple[bool, ...]
     parameters: tuple[int, ...]
     overlaps: tuple[OverlapCheck, ...]
-    allocations: tuple[Allocation, ...]
+    allocations: tuple[Allocation, ...] = ()
     ranges: tuple[RangeCheck, ...] = ()
 
     @cached_property
+    def is_direct(self) -> bool:
+        """Whether the kernel takes the passed arrays as they are, without further checks."""
+        return self.in_order and not self.allocations and not self.ranges
+
+    @cached_property
+    def all_simple(self) -> bool:
+        """Whether all passed arrays are simple."""
+        return all(self.is_simple)
+
+    @cached_property
     def in_order(self) -> bool:
-        """Whether the arrays come in the signature's order, the allocated ones at the end."""
+        """Whether the passed arrays have the signature's order."""
         return self.sources == tuple(range(len(self.sources)))
 
 
-def bind_names(signature: Signature, form: CallForm) -> tuple[str, ...]:
-    """The array that each argument passed stands for: those by position first, then those by name.
+def bind_names(signature: Signature, positional: int, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of the arrays that a call passes: those by position first, then those by name.
 
     Arguments by position are, in the order of declaration, the arrays not given by name: all of
     them, or all but the outputs.
 
+    Args:
+        signature: of the kernel.
+        positional: the number of arrays passed by position.
+        names: the arrays passed by name.
+
     Raises:
         CallError: an unknown name, a name given twice, too few or too many arguments.
     """
-    for name in form.names:
+    for name in names:
         if name not in signature.array_names:
             known = (*signature.array_names, *signature.parameters)
             raise CallError(
                 f"kernel '{signature.name}' has no argument '{name}'{suggestion(name, known)}"
             )
-    everything = [name for name in signature.array_names if name not in form.names]
-    required = [name for name in signature.required_names if name not in form.names]
+    everything = [name for name in signature.array_names if name not in names]
+    required = [name for name in signature.required_names if name not in names]
     for candidates in (everything, required):
-        if form.positional == len(candidates):
-            return (*candidates, *form.names)
-    if form.names and form.positional > len(everything):
-        twice = [name for name in signature.array_names[: form.positional] if name in form.names]
+        if positional == len(candidates):
+            return (*candidates, *names)
+    if names and positional > len(everything):
+        twice = [name for name in signature.array_names[:positional] if name in names]
         if twice:
             raise CallError(
                 f"kernel '{signature.name}': array '{twice[0]}' is given twice, by position "
                 "and by name"
             )
     raise CallError(
-        f"kernel '{signature.name}': {form.positional} arrays are given by position; expected "
+        f"kernel '{signature.name}': {positional} arrays are given by position; expected "
         f"{_expected(everything, required)}"
     )
 
@@ -130,30 +136,35 @@ def _expected(everything: list[str], required: list[str]) -> str:
 
 def make_plan(
     signature: Signature,
-    form: CallForm,
     layouts: tuple[Layout, ...],
-    strides: tuple[Strides, ...] = (),
+    names: tuple[str, ...] = (),
+    parameters: tuple[tuple[str, int], ...] = (),
 ) -> Plan:
-    """Check everything that types, shapes, flags and strides decide, and plan the call.
+    """Check everything that the layouts of the arrays decide, and plan the call.
 
-    ``layouts`` describes the arguments passed, those by position first; ``strides`` are numpy's,
-    which only a signature with strides wants to know.
+    Args:
+        signature: of the kernel.
+        layouts: of the arrays passed, those by position first.
+        names: the arrays passed by name; they are the last ones.
+        parameters: the parameters passed by name, with their values.
 
     Raises:
         CallError: an argument that does not fit; the message names it and what was expected.
     """
-    names = bind_names(signature, form)
+    names = bind_names(signature, len(layouts) - len(names), names)
     given = dict(zip(names, layouts, strict=True))
     arrays = {array.name: array for array in signature.arrays}
     for name, layout in given.items():
         _check_type(signature, arrays[name], layout)
-    shapes = {name: shape for name, (_, shape, _) in given.items()}
+    shapes = {name: shape for name, (_, shape, _, _) in given.items()}
     apart = {
-        name: element_strides(_subject(signature, arrays[name]), arrays[name], shapes[name], given)
-        for name, given in zip(names, strides, strict=signature.has_strides)
+        name: element_strides(
+            _subject(signature, arrays[name]), arrays[name], shapes[name], strides
+        )
+        for name, (_, _, _, strides) in given.items()
         if arrays[name].strides is not None
     }
-    bindings = infer_parameters(signature, dict(form.parameters), shapes, apart)
+    bindings = infer_parameters(signature, dict(parameters), shapes, apart)
     _check_conditions(signature, bindings)
     expected = {
         name: buffer_shape(array, expected_shape(signature, array, bindings))
@@ -174,14 +185,18 @@ def make_plan(
     sizes = {
         n: elements_spanned(expected[n], lying[n]) * buffer_type(arrays[n]).itemsize for n in given
     }
+    allocations = tuple(
+        Allocation(n, expected[n], buffer_type(arrays[n]), lying[n]) for n in omitted
+    )
     return Plan(
         sources=tuple([*names, *omitted].index(name) for name in arrays),
-        writable=tuple(flags & IN_PLACE == IN_PLACE for _, _, flags in layouts),
+        is_simple=(
+            *map(is_simple, layouts),
+            *(arrays[name].strides is None for name in omitted),
+        ),
         parameters=tuple(bindings.values.values()),
         overlaps=overlaps(signature, sizes),
-        allocations=tuple(
-            Allocation(n, expected[n], buffer_type(arrays[n]), lying[n]) for n in omitted
-        ),
+        allocations=allocations,
         ranges=tuple(_ranges(signature, names, bindings)),
     )
 
@@ -219,7 +234,7 @@ def expected_shape(signature: Signature, array: Array, bindings: Bindings) -> tu
 
 
 def _check_type(signature: Signature, array: Array, layout: Layout) -> None:
-    dtype, shape, _ = layout
+    dtype, shape, _, _ = layout
     expected = buffer_type(array)
     if dtype != expected:
         if dtype == expected.newbyteorder():
@@ -259,7 +274,7 @@ def _check_shape(
     expected: tuple[int, ...],
     bindings: Bindings,
 ) -> None:
-    _, shape, _ = layout
+    _, shape, _, _ = layout
     if shape == expected:
         return
     symbolic = "" if array.is_packed else _shape_text(array)
@@ -273,7 +288,7 @@ def _check_shape(
 
 
 def _check_flags(signature: Signature, array: Array, layout: Layout) -> None:
-    _, _, flags = layout
+    _, _, flags, _ = layout
     subject = _subject(signature, array)
     if array.strides is None and not flags & C_CONTIGUOUS:
         advice = (

@@ -1,10 +1,10 @@
-"""Folders and files that only the user of this process can have written.
+"""Private folders and files: only the user of this process can write them.
 
-Whoever can write a file of machine code chooses what this process runs. So a folder is opened once,
-its owner and mode are read from the open descriptor, and its files are named relative to that
-descriptor: a path that is exchanged in between, be it by a symbolic link or in a parent folder that
-others may write, leads to another folder, which is checked in its turn. The files are checked as
-the folder is, for a folder that is private now may have been open to others before.
+A user who can write a file of machine code controls this process. So a folder is opened once, its
+owner and mode are read from the open descriptor, and its files are opened relative to this
+descriptor. If the path is replaced in between, by a symbolic link or in a parent folder that other
+users may write, the descriptor still refers to the checked folder. The files are checked too,
+because a folder that is private now may have been writable by others before.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _READ = os.O_RDONLY | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 UNFINISHED = ".part"
-"""The end of the name of a file that is being written."""
+"""Suffix of files that are being written."""
 
 
 class UnsafeFolderError(Exception):
     """Another user can write to a folder; the message says why.
 
     Attributes:
-        can_be_closed: whether ``chmod 700`` would mend it: the folder is the user's own, and none
-            that all users share, such as ``/tmp``.
+        can_be_closed: whether ``chmod 700`` would help: the folder belongs to the user, and is not
+            shared by all users as ``/tmp`` is.
     """
 
     def __init__(self, message: str, *, can_be_closed: bool) -> None:
@@ -39,7 +39,7 @@ class UnsafeFolderError(Exception):
 
 @contextmanager
 def private_folder(path: Path) -> Iterator[int]:
-    """A descriptor of a folder that belongs to the effective user, and that nobody else can write.
+    """Open a folder that belongs to the effective user and that no other user can write.
 
     Raises:
         UnsafeFolderError: the folder belongs to another user, or others may write to it.
@@ -57,18 +57,18 @@ def private_folder(path: Path) -> Iterator[int]:
 
 
 def read_private(folder: int, name: str, *, most_bytes: int) -> bytes:
-    """The contents of a file, whose time of modification becomes now where possible.
+    """Read a file, and set its modification time to now if possible.
 
     Args:
         folder: a descriptor from `private_folder`.
         name: of the file in the folder. A symbolic link is not followed.
-        most_bytes: what is longer is not read.
+        most_bytes: a longer file is an error.
 
     Raises:
-        OSError: there is no such file, it is too long or no regular file, it belongs to another
-            user, or others may write to it.
+        OSError: the file does not exist, is too long, is not a regular file, belongs to another
+            user, or is writable by others.
     """
-    # A pipe would be waited for without O_NONBLOCK.
+    # Without O_NONBLOCK, opening a pipe would block.
     descriptor = os.open(name, _READ | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
@@ -85,10 +85,10 @@ def read_private(folder: int, name: str, *, most_bytes: int) -> bytes:
 
 
 def write_private(folder: int, name: str, data: bytes) -> None:
-    """Write a file that appears whole or not at all, in place of one that is there.
+    """Write a file atomically; an existing file is replaced.
 
     Raises:
-        OSError: it cannot be written; nothing of it is left behind.
+        OSError: the file cannot be written; no part of it is left.
     """
     unfinished = f"{name}.{secrets.token_hex(8)}{UNFINISHED}"
     descriptor = os.open(unfinished, _CREATE, 0o600, dir_fd=folder)
@@ -103,7 +103,7 @@ def write_private(folder: int, name: str, data: bytes) -> None:
 
 
 def regular_files(folder: int) -> list[tuple[str, os.stat_result]]:
-    """The regular files of a folder, without those that another process deletes meanwhile."""
+    """The regular files of a folder, except files that another process deletes meanwhile."""
     found = []
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -115,7 +115,7 @@ def regular_files(folder: int) -> list[tuple[str, os.stat_result]]:
 
 
 def delete(folder: int, name: str) -> None:
-    """Delete a file, unless another process has done so.
+    """Delete a file, unless another process has already deleted it.
 
     Raises:
         OSError: it cannot be deleted.
@@ -125,7 +125,7 @@ def delete(folder: int, name: str) -> None:
 
 
 def _danger(status: os.stat_result) -> str | None:
-    """Why somebody else may have written a file or folder; None if nobody can."""
+    """Why another user may have written a file or folder; None if none can."""
     user = os.geteuid()
     if status.st_uid != user:
         return f"it belongs to user {status.st_uid}, but this process runs as user {user}"

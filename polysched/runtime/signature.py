@@ -1,27 +1,28 @@
-"""What a compiled kernel takes: its argument arrays, its parameters and the conditions on these."""
+"""Signature of a compiled kernel: argument arrays, parameters and conditions on them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, Protocol
 
 import islpy as isl
 
 from polysched.errors import LoweringError
-from polysched.ir.affine import from_aff, from_set
-from polysched.ir.expressions import Constant, Expression
-from polysched.ir.functions import equal
-from polysched.ir.kernel import Array, Role
-from polysched.ir.limits import limited
-from polysched.ir.linear import linear_form
-from polysched.ir.printing import strides_text
+from polysched.ir.core.kernel import Array, Role
+from polysched.ir.core.limits import limited
+from polysched.ir.core.printing import strides_text
+from polysched.ir.expr.affine import from_aff, from_set
+from polysched.ir.expr.expressions import Constant, Expression
+from polysched.ir.expr.functions import equal
+from polysched.ir.expr.linear import linear_form
 from polysched.runtime.linear import comparison_text, display
 
 
 class Declaration(Protocol):
-    """What a signature is read from; a ``Kernel`` and a ``LoopProgram`` both are one."""
+    """Declarations of a kernel, as a ``Kernel`` and a ``LoopProgram`` have them."""
 
     @property
     def name(self) -> str:
@@ -29,11 +30,11 @@ class Declaration(Protocol):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The names of the sizes."""
+        """The names of the integer parameters."""
 
     @property
     def context(self) -> isl.Set:
-        """The values of the parameters for which the kernel means anything."""
+        """The values of the parameters for which the kernel is defined."""
 
     @property
     def arrays(self) -> Mapping[str, Array]:
@@ -42,7 +43,7 @@ class Declaration(Protocol):
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on the parameters that every call must meet, and its text for messages."""
+    """A condition on the parameters that each call must satisfy, and its text for messages."""
 
     expression: Expression
     text: str
@@ -50,7 +51,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Signature:
-    """What a call takes: ``arrays`` in order (no temporaries), then ``parameters``."""
+    """Arguments of a call: ``arrays`` in order, without temporaries, then ``parameters``."""
 
     name: str
     arrays: tuple[Array, ...]
@@ -64,12 +65,12 @@ class Signature:
 
     @cached_property
     def has_strides(self) -> bool:
-        """Whether an array is declared with strides, so that calls have to look at them."""
+        """Whether an array is declared with strides."""
         return any(array.strides is not None for array in self.arrays)
 
     @cached_property
     def required_names(self) -> tuple[str, ...]:
-        """The arrays that a call cannot leave out: all but the outputs."""
+        """The arrays that a call must pass: all but the outputs."""
         return tuple(array.name for array in self.arrays if array.role is not Role.OUTPUT)
 
     @cached_property
@@ -77,11 +78,10 @@ class Signature:
         """The positions of the outputs among the arrays."""
         return tuple(i for i, array in enumerate(self.arrays) if array.role is Role.OUTPUT)
 
-    def result_of(self, arrays: Sequence[Any]) -> Any:
-        """What a call returns, from its arrays in order: the output, all of them, or None."""
-        if len(self.outputs) == 1:
-            return arrays[self.outputs[0]]
-        return tuple([arrays[position] for position in self.outputs]) or None
+    @cached_property
+    def result_of(self) -> Callable[[Sequence[Any]], Any]:
+        """Function from a call's arrays, in order, to its output, a tuple of them, or None."""
+        return itemgetter(*self.outputs) if self.outputs else lambda _: None
 
     def __str__(self) -> str:
         given = [f"{array.name}: {array.dtype}{_described(array)}" for array in self.arrays]
@@ -101,12 +101,13 @@ def signature_of(declaration: Declaration) -> Signature:
 
 @limited(LoweringError, "the conditions on the parameters are too intricate to be checked at calls")
 def conditions_of(context: isl.Set) -> tuple[Condition, ...]:
-    """The conditions that together say that the parameters lie in ``context``, a set of parameters.
+    """The conditions that are satisfied together exactly by the parameters in ``context``.
 
-    A union of several polyhedra gives one condition, a single one a condition for each constraint.
+    A union of several polyhedra gives one condition. A single polyhedron gives one condition for
+    each constraint.
 
     Raises:
-        LoweringError: isl gives up on them.
+        LoweringError: isl exceeds its limits.
     """
     domain = context.params().from_params().compute_divs().coalesce()
     polyhedra = domain.get_basic_sets()
@@ -135,5 +136,5 @@ def shape_text(array: Array) -> str:
 
 
 def tuple_text(items: Sequence[str]) -> str:
-    """Items as Python writes a tuple: ``(a,)``, ``(a, b)``."""
+    """Format items as a Python tuple: ``(a,)``, ``(a, b)``."""
     return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"

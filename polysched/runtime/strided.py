@@ -1,22 +1,28 @@
-"""Arguments with strides: what numpy says of them against what the kernel declares."""
+"""Check the strides of arguments against the declared strides."""
 
 from __future__ import annotations
 
 from polysched.errors import CallError
-from polysched.ir.kernel import Array
-from polysched.ir.printing import format_expression
-from polysched.ir.strides import are_apart
+from polysched.ir.core.kernel import Array
+from polysched.ir.core.printing import format_expression
+from polysched.ir.core.strides import are_apart
 from polysched.runtime.signature import tuple_text
 
 
 def element_strides(
     subject: str, array: Array, shape: tuple[int, ...], given: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """Numpy's strides, which are ``given`` in bytes, in elements.
+    """Convert numpy's strides from bytes to elements.
+
+    Args:
+        subject: the argument, for messages.
+        array: its declaration.
+        shape: its extents.
+        given: the strides in bytes.
 
     Raises:
-        CallError: they are no multiples of the element's size. A dimension of one index has no
-            neighbors and may have any stride.
+        CallError: a stride is not a multiple of the element size. The stride of a dimension with
+            one index may be anything, because it is never used.
     """
     size = array.dtype.bytes
     for stride, extent in zip(given, shape, strict=True):
@@ -36,7 +42,7 @@ def check_strides(
     expected: tuple[int, ...],
     where: str,
 ) -> None:
-    """Check that an argument lies in memory as the kernel expects it.
+    """Check that the strides of an argument are the declared ones.
 
     Args:
         subject: the argument, for messages.
@@ -47,7 +53,7 @@ def check_strides(
         where: the parameters, for messages: ``" with lda = 8 (given)"``, or nothing.
 
     Raises:
-        CallError: they differ in a dimension that has several indices.
+        CallError: the strides differ in a dimension of several indices.
     """
     if 0 in shape or all(
         extent == 1 or one == other
@@ -64,10 +70,10 @@ def check_strides(
 
 
 def require_apart(subject: str, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
-    """Check that no two elements share memory, which is not always proved before.
+    """Check that no two elements of an array share memory, for these sizes.
 
     Raises:
-        CallError: they may.
+        CallError: two elements may share memory.
     """
     if not are_apart(shape, strides):
         raise CallError(

@@ -1,11 +1,10 @@
-"""Which cores the threads of our own team are on, in LLVM's language: nobody starts behind its
-caller.
+"""Core placement of the thread team, in LLVM IR: no worker starts on its caller's core.
 
-A system may wake a thread on the core that it was on last, or on that of the caller, although
-others are idle (virtual machines do: a halted core is taken for one that the host has given away),
-and leaves it there for 10 ms. So threads say which core they are on, and a caller forbids its own
-core to one that is there, or asleep, while it is woken. They are let back at once: if the other
-core gets work of somebody else, they may move.
+A system may wake a thread on the core that it ran on last, or on the caller's core, although other
+cores are idle, and leave it there for 10 ms. Virtual machines do so, because a halted core looks as
+if the host had taken it away. So each worker reports its core. A caller excludes its own core from
+the affinity mask of each worker that was there last, or that sleeps and is about to be woken. It
+restores the masks right after waking, so that workers can move if another thread needs their core.
 """
 
 from __future__ import annotations
@@ -13,19 +12,18 @@ from __future__ import annotations
 from string import Template
 
 CORES = 8192
-"""Cores that an affinity mask has room for; nobody is sent away on a larger machine."""
-
+"""Cores that an affinity mask has room for. On a larger machine masks are not changed."""
 
 MEMBER = f"""
-; the member hired before; its handle; the core it is on, -1 if it sleeps; whether it is sent away;
-; the cores that it may be on
+; the worker started before; its handle; its core, -1 if it sleeps; whether it is excluded from a
+; core; its affinity mask
 %member = type {{ ptr, i64, i32, i32, [{CORES // 8} x i8] }}
 """
-"""What is known of a hired thread: the type, which has to stand before its uses."""
+"""LLVM type of a worker. It must be defined before its uses."""
 
 
 def places_text() -> str:
-    """The functions, for the module of a team, which begins with ``MEMBER``."""
+    """LLVM IR of the placement functions, for a module that begins with ``MEMBER``."""
     return _TEXT.substitute(mask_bytes=CORES // 8)
 
 
@@ -35,7 +33,7 @@ declare i32 @pthread_getaffinity_np(i64, i64, ptr)
 declare i32 @pthread_setaffinity_np(i64, i64, ptr)
 declare i32 @sched_getcpu()
 
-define internal void @send_away(ptr %team, i1 %wakes) nounwind { ; those on this core, or woken
+define internal void @send_away(ptr %team, i1 %wakes) nounwind { ; move workers off this core
 entry:
   %core = call i32 @sched_getcpu()
   %is_known = icmp sge i32 %core, 0
@@ -72,8 +70,8 @@ forbid:
   %others = and i8 %all, %flipped
   store i8 %others, ptr %byte_at
   %refused = call i32 @pthread_setaffinity_np(i64 %handle, i64 $mask_bytes, ptr %mask)
-  store i8 %all, ptr %byte_at                     ; the cores that it will be let back to
-  %granted = icmp eq i32 %refused, 0              ; not if it may run nowhere else
+  store i8 %all, ptr %byte_at                     ; the mask that let_back restores
+  %granted = icmp eq i32 %refused, 0              ; refused if no other core is allowed
   br i1 %granted, label %sent, label %next
 sent:
   %away_at = getelementptr %member, ptr %member, i32 0, i32 3
@@ -87,7 +85,7 @@ end:
   ret void
 }
 
-define internal void @let_back(ptr %team) nounwind { ; those who were sent away
+define internal void @let_back(ptr %team) nounwind { ; restore the affinity masks
 entry:
   %last_at = getelementptr %team, ptr %team, i32 0, i32 8
   %last = load atomic ptr, ptr %last_at acquire, align 8
@@ -115,7 +113,7 @@ end:
   ret void
 }
 
-define internal void @enlist(ptr %team, ptr %member) nounwind { ; among those who can be sent away
+define internal void @enlist(ptr %team, ptr %member) nounwind { ; add a worker to the team's list
 entry:
   %last_at = getelementptr %team, ptr %team, i32 0, i32 8
   %handle_at = getelementptr %member, ptr %member, i32 0, i32 1
@@ -136,7 +134,7 @@ end:
   ret void
 }
 
-define internal void @report(ptr %member) nounwind { ; the core it is on; a caller reads it
+define internal void @report(ptr %member) nounwind { ; store its core for callers
   %core_at = getelementptr %member, ptr %member, i32 0, i32 2
   %core = call i32 @sched_getcpu()
   %before = load atomic i32, ptr %core_at monotonic, align 4

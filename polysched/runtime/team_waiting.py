@@ -1,8 +1,8 @@
-"""How threads of our own team wait, in LLVM's language: looking, yielding, asleep; and when waking
-one pays.
+"""Waiting and waking of the thread team, in LLVM IR: poll, yield, sleep.
 
-Waking a thread costs its caller as much as a short region takes, so it is not done for one alone.
-A caller that comes again and again has its threads woken once, and they stay awake in between.
+Waking a worker costs its caller as much time as a short region takes, so no worker is woken for a
+single short region. The workers of a caller that runs many regions in succession are woken once and
+stay awake between them.
 """
 
 from __future__ import annotations
@@ -10,38 +10,45 @@ from __future__ import annotations
 from string import Template
 
 LOOKS = 200
-"""How often a thread looks before it yields: 2 to 8 microseconds of ``pause``."""
+"""Polls before a thread yields: 2 to 8 microseconds of ``pause``."""
 
 YIELDS = 2000
-"""How often it then yields before it sleeps: about a millisecond if nobody else wants the core."""
+"""Yields before a worker sleeps: about a millisecond if no other thread wants the core."""
 
 AWAY = 50_000
-"""Nanoseconds after which a thread that has yielded and comes back sleeps at once: somebody else
-wants the core, and the system would give it half of the time to each."""
+"""Duration of a yield in nanoseconds from which on a thread sleeps at once.
+
+Another thread wants the core then, and the system would give half of the time to each.
+"""
 
 CALLER_YIELDS = 20
-"""How often a caller that waits for the last threads yields before it sleeps."""
+"""Yields before a caller that waits for the last workers sleeps."""
 
 WORTH_WAKING = 150_000
-"""Nanoseconds that work has to take for a sleeping thread to be woken for it alone: that costs 15
-to 60 microseconds, of the caller's time too."""
+"""Duration of a region in nanoseconds from which on sleeping workers are woken for it alone.
+
+Waking a worker takes 15 to 60 microseconds, some of them of the caller's time.
+"""
 
 SOON = 1_000_000
-"""Nanoseconds after a region within which the next one is taken for one of many: then threads are
-woken for shorter work as well, for they will be awake for those after it. Not more often either."""
+"""Pause between two regions in nanoseconds below which more regions are expected to follow.
+
+Workers are then woken for shorter work too, because they stay awake for the following regions, but
+not more often than once in this time.
+"""
 
 FUTEX_CALLS = {"x86_64": 202, "aarch64": 98}
-"""The number of Linux' system call ``futex``, by architecture."""
+"""Number of the Linux system call ``futex``, by architecture."""
 
 _PAUSES = {
     "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
     "aarch64": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
 }
-"""How a thread tells its core that it only waits: the declaration and the call."""
+"""Instruction that tells the core that a thread is polling: its declaration and its call."""
 
 
 def waiting_text(architecture: str) -> str:
-    """The functions, for the module of a team.
+    """LLVM IR of the waiting functions, for the module of a team.
 
     Args:
         architecture: one of ``FUTEX_CALLS``.
@@ -65,7 +72,7 @@ declare i32 @clock_gettime(i32, ptr)
 declare i64 @syscall(i64, ...)
 $declare_pause
 
-define internal i1 @pays(ptr %team, ptr %work, i64 %now) nounwind { ; to wake those who sleep
+define internal i1 @pays(ptr %team, ptr %work, i64 %now) nounwind { ; whether to wake sleepers
   %last_work = getelementptr %team, ptr %team, i32 0, i32 9
   %took_at = getelementptr %team, ptr %team, i32 0, i32 10
   %ended_at = getelementptr %team, ptr %team, i32 0, i32 11
@@ -86,7 +93,7 @@ define internal i1 @pays(ptr %team, ptr %work, i64 %now) nounwind { ; to wake th
   ret i1 %pays
 }
 
-define internal void @sleep(ptr %word, i32 %seen) nounwind { ; FUTEX_WAIT_PRIVATE, if it is still so
+define internal void @sleep(ptr %word, i32 %seen) nounwind { ; FUTEX_WAIT_PRIVATE if still %seen
   %value = zext i32 %seen to i64
   call i64 (i64, ...) @syscall(i64 $futex, ptr %word, i64 128, i64 %value, ptr null)
   ret void
@@ -98,7 +105,7 @@ define internal void @wake(ptr %word, i32 %threads) nounwind { ; FUTEX_WAKE_PRIV
   ret void
 }
 
-define internal i32 @patience(i32 %turn) nounwind { ; wait a little; the next turn
+define internal i32 @patience(i32 %turn) nounwind { ; wait briefly; the next turn
   %next = add i32 %turn, 1
   %early = icmp ult i32 %turn, $looks
   br i1 %early, label %pause, label %yield

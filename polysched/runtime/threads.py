@@ -1,7 +1,6 @@
-"""Teams of threads for parallel loops: our own, else an OpenMP runtime's, else Python's threads.
+"""Thread teams of parallel loops: polysched's own, else an OpenMP runtime, else Python's threads.
 
-The function of a team, and what compiled kernels do with it, are described in
-:mod:`polysched.codegen.regions`.
+:mod:`polysched.codegen.regions` describes the function of a team and how compiled kernels call it.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ import functools
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from polysched.codegen.regions import TEAM
 from polysched.errors import CallError
-from polysched.ir.integers import as_integer
+from polysched.integers import as_integer
 from polysched.machine.detect import detect_host
 from polysched.runtime.jit import Entry, architecture, emit_object, load_object
 from polysched.runtime.own_team import PARALLEL as OWN_PARALLEL
@@ -37,7 +36,7 @@ _PARALLEL = ctypes.CFUNCTYPE(
 
 @dataclass(frozen=True, eq=False)
 class Team:
-    """The function that has a team of threads run, where machine code finds it.
+    """Function that runs work on a team of threads, callable from machine code.
 
     Attributes:
         name: the library that runs the threads.
@@ -56,10 +55,11 @@ class Team:
 
 
 def current_team() -> Team:
-    """The team that parallel loops of this process run on.
+    """The team that runs the parallel loops of this process.
 
-    Threads do not survive a fork: the child of a process has a team of its own. Where there is no
-    team of ours, it runs on Python's threads, for libgomp would wait for its lost ones for ever.
+    Threads do not survive a fork, so the child of a process gets a team of its own. On systems
+    without :func:`own_team` the child uses Python's threads, because libgomp would wait forever for
+    the threads that it lost.
     """
     return _team(os.getpid())
 
@@ -72,14 +72,14 @@ def _team(process: int) -> Team:
 
 @functools.cache
 def _first_process() -> int:
-    """The process that asked for a team first; its children inherit the answer."""
+    """The first process that used a team; its forked children inherit the cached value."""
     return os.getpid()
 
 
 def own_team() -> Team | None:
-    """A new team of :mod:`polysched.runtime.own_team`; None on systems that it is not for.
+    """Create a team of :mod:`polysched.runtime.own_team`; None on systems that it does not support.
 
-    Its code is never unloaded: its threads are in there until the process ends.
+    Its code is never unloaded, because its threads execute it until the process ends.
     """
     host = detect_host()
     if sys.platform != "linux" or architecture(host) not in FUTEX_CALLS:
@@ -91,17 +91,17 @@ def own_team() -> Team | None:
 
 @functools.cache
 def _own_code() -> bytes:
-    """The object code of our team; that of children of this process too."""
+    """The object code of the team, shared by this process and its forked children."""
     host = detect_host()
     return emit_object(team_module(architecture(host)), OWN_PARALLEL, host)
 
 
 def openmp_team() -> Team | None:
-    """The first OpenMP runtime that can be loaded: the system's, else one that a package of this
-    process has brought along.
+    """The first OpenMP runtime that can be loaded; None if there is none.
 
-    The system's comes first for it can be told to let its threads sleep. Two pools of threads that
-    wait by spinning would fight for the cores.
+    The system's runtime is preferred to one that a Python package has loaded, because it can still
+    be configured to let its threads sleep. Two pools of threads that wait by spinning would compete
+    for the cores.
     """
     for path in (*_installed_runtimes(), *_loaded_runtimes(Path("/proc/self/maps"))):
         try:
@@ -114,18 +114,20 @@ def openmp_team() -> Team | None:
 
 
 SPINS = "100"
-"""How often a thread of libgomp looks for work, or for the others, before it sleeps: some 2
-microseconds. Waking it costs ten to sixty, and it is woken on a core that is free."""
+"""Polls of a libgomp thread before it sleeps, about 2 microseconds.
+
+Waking a thread takes 10 to 60 microseconds, and the system wakes it on a free core.
+"""
 
 
 @contextlib.contextmanager
 def _sleeping_early() -> Iterator[None]:
-    """Where a libgomp that is loaded inside learns how long to spin, unless the user has said so.
+    """Limit the spinning of a libgomp that is loaded in the block, unless the user has set it.
 
-    By itself it spins for some 5 ms. If the system has put two threads of a team on one core, which
-    happens whenever the other one was busy or asleep, the one spins for so long while the other
-    waits for the core; and the threads of other libraries wait too. Medium lengths are the worst:
-    too short for the system to move a thread, too long to be woken elsewhere.
+    By default libgomp spins for some 5 ms. If the system has put two threads of a team on one
+    core, because the other core was busy or idle, one thread spins for that time while the other
+    waits for the core. Threads of other libraries wait too. Times in between are worst: too short
+    for the system to move a thread, too long for the thread to sleep and be woken on another core.
     """
     if any(name in os.environ for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")):
         yield
@@ -157,9 +159,9 @@ def _installed_runtimes() -> Iterator[str]:
 
 
 def python_team() -> Team:
-    """Threads of Python, started for each parallel loop; slow to start, the same results.
+    """Python threads, started for each parallel loop: slower to start, with the same results.
 
-    A thread that cannot be started leaves its part to the calling thread.
+    If a thread cannot be started, the calling thread does its part.
     """
 
     def parallel(address: int, task: int, count: int, flags: int) -> None:
@@ -177,7 +179,7 @@ def python_team() -> Team:
 def _started(
     parts: list[Callable[[], None]],
 ) -> tuple[list[threading.Thread], list[Callable[[], None]]]:
-    """Threads for as many parts as can have one, and the parts that are left."""
+    """Start a thread for each part; returns the threads and the parts without one."""
     threads: list[threading.Thread] = []
     for position, part in enumerate(parts):
         thread = threading.Thread(target=part)
@@ -190,31 +192,25 @@ def _started(
 
 
 class RunningCalls:
-    """Counts the calls of kernels that run in this moment: ``with running as count``.
-
-    ``words`` are two 64-bit integers: the calls that are counted here, and those that machine code
-    counts (:mod:`polysched.runtime.door`), which holds the GIL meanwhile.
-    """
+    """Count of the kernel calls that run at this moment: ``with running_calls() as count``."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.words = (ctypes.c_int64 * 2)()
+        # Appending to a list and removing from it are atomic, so no lock is needed.
+        self._calls: list[None] = []
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forget)
+            # The calls run in threads that the child of a process does not have.
+            os.register_at_fork(after_in_child=self._calls.clear)
+
+    def __len__(self) -> int:
+        return len(self._calls)
 
     def __enter__(self) -> int:
-        with self._lock:
-            self.words[0] += 1
-            return sum(self.words)
+        self._calls.append(None)
+        return len(self._calls)
 
     def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self.words[0] -= 1
-
-    def _forget(self) -> None:
-        """In the child of a process: the calls run in threads that it does not have."""
-        self._lock = threading.Lock()
-        self.words[:] = [0, 0]
+        if self._calls:  # not in a child that was forked within the block
+            self._calls.pop()
 
 
 @functools.cache
@@ -223,14 +219,37 @@ def running_calls() -> RunningCalls:
     return RunningCalls()
 
 
-def number_of_threads(who: str, given: object) -> int:
-    """The number that a caller gives as ``threads=``: 1.0 and True are none, though they equal 1.
+def run_on_team(
+    code: Callable[..., int],
+    addresses: Sequence[int],
+    parameters: Sequence[int],
+    threads: int | None,
+) -> int:
+    """Run the machine code of a threaded kernel on the team of this process.
 
     Args:
-        who: the one that is called, for messages.
+        code: takes the arrays' addresses, the team's, the parameters and the number of threads.
+        addresses: of the arrays.
+        parameters: their values.
+        threads: None for this call's share of the usable cores.
+
+    Returns:
+        the status: 0, or 1 if there was no memory for the workspace.
+    """
+    with running_calls() as calls:
+        number = threads or max(1, usable_threads() // calls)
+        return code(*addresses, current_team().address, *parameters, number)
+
+
+def number_of_threads(who: str, given: object) -> int:
+    """Check the value of ``threads=``. 1.0 and True are errors although they equal 1.
+
+    Args:
+        who: the called function or kernel, for messages.
+        given: the value.
 
     Raises:
-        CallError: it is no positive integer.
+        CallError: the value is not a positive integer.
     """
     number = as_integer(given)
     if number is None or number < 1:
@@ -239,8 +258,9 @@ def number_of_threads(who: str, given: object) -> int:
 
 
 def usable_threads() -> int:
-    """As many threads as this process may keep busy now: physical cores within its affinity mask
-    and its control group's quota.
+    """The number of threads that this process may keep busy now.
+
+    These are the physical cores within its current affinity mask and its control group's quota.
     """
     cores = detect_host().cores_usable
     if hasattr(os, "sched_getaffinity"):

@@ -1,4 +1,4 @@
-"""numpy views, without a copy, of whatever holds an argument's elements."""
+"""Views of arguments as numpy arrays, without a copy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DLPackTensor(Protocol):
 
 
 def as_array(value: object, subject: str) -> np.ndarray[Any, Any]:
-    """A numpy array over the memory of ``value``: an array, a DLPack tensor on the CPU or a buffer.
+    """View an array, a DLPack tensor in the CPU's memory or a buffer as a numpy array.
 
     Raises:
         CallError: ``value`` is none of these; the message starts with ``subject``.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polysched.ir.source import SourceLocation
-from polysched.ir.tree import Loop, LoopKind, loops, path, statements
-from polysched.schedule.primitives import Step, format_step
-from polysched.schedule.program import Program
+from polysched.ir.core.tree import Loop, LoopKind, loops, path, statements
+from polysched.ir.expr.source import SourceLocation
+from polysched.schedule.core.program import Program
+from polysched.schedule.table import Step, format_step
 
 
 def loop_history(

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 
 from polysched.errors import ScheduleError
-from polysched.ir.limits import DEEPEST_NEST
-from polysched.ir.magnitude import is_moderate
-from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, loops, nest_depth
-from polysched.schedule.program import Program, largest_extent, number_of_values
-from polysched.schedule.unroll import LARGEST_UNROLLED
+from polysched.ir.core.limits import DEEPEST_NEST
+from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, loops, nest_depth
+from polysched.ir.expr.magnitude import is_moderate
+from polysched.schedule.core.program import Program, largest_extent, number_of_values
+from polysched.schedule.primitives.unroll import LARGEST_UNROLLED
 
 
 def require_within_limits(before: Program, after: Program) -> None:

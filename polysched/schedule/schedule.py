@@ -9,43 +9,43 @@ import islpy as isl
 
 from polysched.errors import KernelError, LoopReferenceError, ScheduleError, StepError
 from polysched.instructions.declaration import Instruction
-from polysched.ir.kernel import Kernel
-from polysched.ir.quota import QuotaExceededError, in_proportion, operation_quota
-from polysched.ir.source import SourceLocation, caller_location
-from polysched.schedule.arguments import with_checked_arguments
-from polysched.schedule.collapse import Collapse
-from polysched.schedule.compute_at import ComputeAt
-from polysched.schedule.distribute import Distribute
-from polysched.schedule.divide import Divide
-from polysched.schedule.fold_storage import FoldStorage
-from polysched.schedule.foreign_names import replacement
-from polysched.schedule.fuse import Fuse
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.expr.source import SourceLocation, caller_location
+from polysched.ir.isl.quota import QuotaExceededError, in_proportion, operation_quota
+from polysched.schedule.core.arguments import with_checked_arguments
+from polysched.schedule.core.foreign_names import replacement
+from polysched.schedule.core.program import Program, initial_program
 from polysched.schedule.history import loop_history
-from polysched.schedule.pack import Pack
-from polysched.schedule.parallel import Parallel
-from polysched.schedule.prefetch import Prefetch
-from polysched.schedule.primitives import (
+from polysched.schedule.primitives.collapse import Collapse
+from polysched.schedule.primitives.compute_at import ComputeAt
+from polysched.schedule.primitives.distribute import Distribute
+from polysched.schedule.primitives.divide import Divide
+from polysched.schedule.primitives.fold_storage import FoldStorage
+from polysched.schedule.primitives.fuse import Fuse
+from polysched.schedule.primitives.pack import Pack
+from polysched.schedule.primitives.parallel import Parallel
+from polysched.schedule.primitives.prefetch import Prefetch
+from polysched.schedule.primitives.privatize import Privatize
+from polysched.schedule.primitives.promote import Promote
+from polysched.schedule.primitives.reorder import Reorder
+from polysched.schedule.primitives.reverse import Reverse
+from polysched.schedule.primitives.rfactor import Rfactor
+from polysched.schedule.primitives.shift import Shift
+from polysched.schedule.primitives.skew import Skew
+from polysched.schedule.primitives.split import Split
+from polysched.schedule.primitives.stream import Stream
+from polysched.schedule.primitives.tensorize import Tensorize
+from polysched.schedule.primitives.tile import Tile
+from polysched.schedule.primitives.transpose import Transpose
+from polysched.schedule.primitives.unroll import Unroll
+from polysched.schedule.primitives.vectorize import Vectorize
+from polysched.schedule.table import (
     PRIMITIVES,
     Step,
     format_step,
     primitive_name,
     transform,
 )
-from polysched.schedule.privatize import Privatize
-from polysched.schedule.program import Program, initial_program
-from polysched.schedule.promote import Promote
-from polysched.schedule.reorder import Reorder
-from polysched.schedule.reverse import Reverse
-from polysched.schedule.rfactor import Rfactor
-from polysched.schedule.shift import Shift
-from polysched.schedule.skew import Skew
-from polysched.schedule.split import Split
-from polysched.schedule.stream import Stream
-from polysched.schedule.tensorize import Tensorize
-from polysched.schedule.tile import Tile
-from polysched.schedule.transpose import Transpose
-from polysched.schedule.unroll import Unroll
-from polysched.schedule.vectorize import Vectorize
 
 STEP_QUOTA = 2_000_000
 """isl operations allowed for one step on up to 100 statements: a few seconds."""
@@ -157,11 +157,11 @@ class Schedule:
         return "\n".join(map(format_step, self.steps))
 
     def split(self, loop: str, factor: int, into: tuple[str, str] | None = None) -> Self:
-        """Split a loop into chunks: see :func:`polysched.schedule.split.split`."""
+        """Split a loop into chunks: see :func:`.split`."""
         return self.then(Split(loop, factor, into))
 
     def divide(self, loop: str, parts: int, unit: int = 1, into: str | None = None) -> Self:
-        """Divide a loop into even parts: see :func:`polysched.schedule.divide.divide`."""
+        """Divide a loop into even parts: see :func:`.divide`."""
         return self.then(Divide(loop, parts, unit, into))
 
     def tile(
@@ -171,23 +171,23 @@ class Schedule:
         outer: tuple[str, ...] | None = None,
         inner: tuple[str, ...] | None = None,
     ) -> Self:
-        """Tile a loop nest: see :func:`polysched.schedule.tile.tile`."""
+        """Tile a loop nest: see :func:`.tile`."""
         return self.then(Tile(loops, factors, outer, inner))
 
     def reorder(self, *order: str) -> Self:
-        """Permute the loops of a nest: see :func:`polysched.schedule.reorder.reorder`."""
+        """Permute the loops of a nest: see :func:`.reorder`."""
         return self.then(Reorder(order))
 
     def collapse(self, outer: str, inner: str, into: str) -> Self:
-        """Collapse two nested loops: see :func:`polysched.schedule.collapse.collapse`."""
+        """Collapse two nested loops: see :func:`.collapse`."""
         return self.then(Collapse(outer, inner, into))
 
     def fuse(self, first: str, second: str, into: str | None = None) -> Self:
-        """Fuse two adjacent loops: see :func:`polysched.schedule.fuse.fuse`."""
+        """Fuse two adjacent loops: see :func:`.fuse`."""
         return self.then(Fuse(first, second, into))
 
     def distribute(self, loop: str, after: str | None = None) -> Self:
-        """Distribute a loop over its body: see :func:`polysched.schedule.distribute.distribute`."""
+        """Distribute a loop over its body: see :func:`.distribute`."""
         return self.then(Distribute(loop, after))
 
     def compute_at(
@@ -197,23 +197,23 @@ class Schedule:
         recompute: bool = False,
         order: tuple[str, ...] | None = None,
     ) -> Self:
-        """Compute a producer at its use: see :func:`polysched.schedule.compute_at.compute_at`."""
+        """Compute a producer at its use: see :func:`.compute_at`."""
         return self.then(ComputeAt(producer, at, recompute, order))
 
     def skew(self, loop: str, by: str, factor: int = 1, into: str | None = None) -> Self:
-        """Skew a loop by an outer one: see :func:`polysched.schedule.skew.skew`."""
+        """Skew a loop by an outer one: see :func:`.skew`."""
         return self.then(Skew(loop, by, factor, into))
 
     def shift(self, loop: str, amount: int, statement: str | None = None) -> Self:
-        """Shift statements in a loop: see :func:`polysched.schedule.shift.shift`."""
+        """Shift statements in a loop: see :func:`.shift`."""
         return self.then(Shift(loop, amount, statement))
 
     def reverse(self, loop: str) -> Self:
-        """Reverse a loop: see :func:`polysched.schedule.reverse.reverse`."""
+        """Reverse a loop: see :func:`.reverse`."""
         return self.then(Reverse(loop))
 
     def unroll(self, *loops: str, factor: int | None = None) -> Self:
-        """Unroll loops: see :func:`polysched.schedule.unroll.unroll`."""
+        """Unroll loops: see :func:`.unroll`."""
         if not loops:
             raise ScheduleError("unroll() names no loop; expected at least one")
         schedule = self
@@ -222,39 +222,39 @@ class Schedule:
         return schedule
 
     def parallel(self, loop: str) -> Self:
-        """Run iterations on several threads: see :func:`polysched.schedule.parallel.parallel`."""
+        """Run iterations on several threads: see :func:`.parallel`."""
         return self.then(Parallel(loop))
 
     def vectorize(self, loop: str, lanes: int, into: str | None = None) -> Self:
-        """Run iterations as vector lanes: see :func:`polysched.schedule.vectorize.vectorize`."""
+        """Run iterations as vector lanes: see :func:`.vectorize`."""
         return self.then(Vectorize(loop, lanes, into))
 
-    def transpose(self, loop: str, across: str, strategy: str = "network") -> Self:
-        """Transpose tiles in registers: see :func:`polysched.schedule.transpose.transpose`."""
-        return self.then(Transpose(loop, across, strategy))
+    def transpose(self, loop: str, across: str, strategy: str = "network", fewest: int = 2) -> Self:
+        """Transpose tiles in registers: see :func:`.transpose`."""
+        return self.then(Transpose(loop, across, strategy, fewest))
 
     def tensorize(self, loop: str, instruction: str | Instruction) -> Self:
-        """Use one instruction for a nest: see :func:`polysched.schedule.tensorize.tensorize`."""
+        """Use one instruction for a nest: see :func:`.tensorize`."""
         return self.then(Tensorize(loop, instruction))
 
     def prefetch(
         self, array: str, at: str, ahead: int = 1, level: int = 1, of: str | None = None
     ) -> Self:
-        """Prefetch what is read later: see :func:`polysched.schedule.prefetch.prefetch`."""
+        """Prefetch what is read later: see :func:`.prefetch`."""
         return self.then(Prefetch(array, at, ahead, level, of))
 
     def stream(self, array: str) -> Self:
-        """Store an array past the caches: see :func:`polysched.schedule.stream.stream`."""
+        """Store an array past the caches: see :func:`.stream`."""
         return self.then(Stream(array))
 
     def pack(
         self, array: str, at: str, order: tuple[str, ...] | None = None, into: str | None = None
     ) -> Self:
-        """Pack a tile that is read: see :func:`polysched.schedule.pack.pack`."""
+        """Pack a tile that is read: see :func:`.pack`."""
         return self.then(Pack(array, at, order, into))
 
     def fold_storage(self, array: str, dimension: str, size: int, into: str | None = None) -> Self:
-        """Fold a dimension: see :func:`polysched.schedule.fold_storage.fold_storage`."""
+        """Fold a dimension: see :func:`.fold_storage`."""
         return self.then(FoldStorage(array, dimension, size, into))
 
     def promote(
@@ -265,13 +265,13 @@ class Schedule:
         into: str | None = None,
         order: tuple[str, ...] | None = None,
     ) -> Self:
-        """Promote an updated tile: see :func:`polysched.schedule.promote.promote`."""
+        """Promote an updated tile: see :func:`.promote`."""
         return self.then(Promote(array, at, lanes, into, order))
 
     def privatize(
         self, array: str, at: str, into: str | None = None, order: tuple[str, ...] | None = None
     ) -> Self:
-        """Privatize a temporary array: see :func:`polysched.schedule.privatize.privatize`."""
+        """Privatize a temporary array: see :func:`.privatize`."""
         return self.then(Privatize(array, at, into, order))
 
     def rfactor(
@@ -281,8 +281,20 @@ class Schedule:
         into: str | None = None,
         order: tuple[str, ...] | None = None,
     ) -> Self:
-        """Factor a reduction: see :func:`polysched.schedule.rfactor.rfactor`."""
+        """Factor a reduction: see :func:`.rfactor`."""
         return self.then(Rfactor(statement, loop, into, order))
+
+
+def as_schedule(value: Schedule | Kernel) -> Schedule:
+    """Return a schedule; a kernel becomes a schedule without steps.
+
+    Raises:
+        ScheduleError: ``value`` is neither a schedule nor a kernel.
+    """
+    if isinstance(value, Kernel):
+        return Schedule(value)
+    require_schedule(value)
+    return value
 
 
 def require_schedule(value: object) -> None:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from math import gcd
 from typing import TypeVar
 
-from polysched.ir.data_dependent import is_data_dependent
-from polysched.ir.expressions import Constant, Expression, Index
-from polysched.ir.kernel import Array
-from polysched.ir.linear import Intervals, LinearForm, interval, linear_form, simplify
-from polysched.ir.packing import Rows
-from polysched.loops.nodes import For
+from polysched.ir.core.data_dependent import is_data_dependent
+from polysched.ir.core.kernel import Array
+from polysched.ir.core.packing import Rows
+from polysched.ir.expr.expressions import Constant, Expression, Index
+from polysched.ir.expr.linear import Intervals, LinearForm, interval, linear_form, simplify
+from polysched.loops.ir.nodes import For
 
 CACHE_LINE = 64
 """Bytes of a cache line; no larger alignment is of use."""

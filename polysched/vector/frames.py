@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from polysched.ir.kernel import Array, Role
-from polysched.loops.nodes import For, LoopProgram
-from polysched.loops.parallel import parallel_loops, private_arrays, without_parallel_loops
-from polysched.loops.usage import accessed_arrays
+from polysched.ir.core.kernel import Array, Role
+from polysched.loops.analysis.parallel import parallel_loops, private_arrays, without_parallel_loops
+from polysched.loops.analysis.usage import accessed_arrays
+from polysched.loops.ir.nodes import For, LoopProgram
 from polysched.vector.ir import Frame, Layout
 
 LARGEST_ON_STACK = 16 * 1024

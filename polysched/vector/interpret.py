@@ -14,11 +14,11 @@ from typing import TypeAlias
 import numpy as np
 
 from polysched.errors import KernelError
-from polysched.ir.dtypes import DType, boolean, i64
-from polysched.ir.expressions import Constant, Index, Parameter
-from polysched.ir.kernel import Array, Role
-from polysched.ir.linear import Intervals
-from polysched.ir.memory import (
+from polysched.ir.core.kernel import Array, Role
+from polysched.ir.expr.dtypes import DType, boolean, i64
+from polysched.ir.expr.expressions import Constant, Index, Parameter
+from polysched.ir.expr.linear import Intervals
+from polysched.ir.semantics.memory import (
     AnyArray,
     Memory,
     argument_memory,
@@ -27,14 +27,14 @@ from polysched.ir.memory import (
     results,
     undefined,
 )
-from polysched.ir.scalar import (
+from polysched.ir.semantics.scalar import (
     Scalar,
     as_scalar,
     compile_expression,
     converter,
     scalar_function,
 )
-from polysched.loops.nodes import Interleaving
+from polysched.loops.ir.nodes import Interleaving
 from polysched.vector import ir
 from polysched.vector import values as vector
 from polysched.vector.memory import LinearArray

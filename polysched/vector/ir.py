@@ -13,7 +13,7 @@ The pass :mod:`polysched.vector.vectorize` makes it from loops, later passes rew
               | Prefetch(address, level)
 
     target    = Store(access) | Stream(access) | Keep(register, masked)
-    value     = Constant | Index | Parameter               scalars, as in polysched.ir.expressions
+    value     = Constant | Index | Parameter               scalar expressions of the loop IR
               | Lane()                                      0, 1, 2, ... in the lanes
               | Sum(terms, constant)                        a linear form, i64
               | Apply(operator, operands, dtype, contract) | Convert(operand, dtype)
@@ -41,10 +41,10 @@ from typing import TypeAlias
 import islpy as isl
 
 from polysched.instructions.declaration import Instruction
-from polysched.ir.expressions import Constant
-from polysched.ir.kernel import Array
-from polysched.ir.tree import TransposeStrategy
-from polysched.loops.nodes import Interleaving
+from polysched.ir.core.kernel import Array
+from polysched.ir.core.tree import TransposeStrategy
+from polysched.ir.expr.expressions import Constant
+from polysched.loops.ir.nodes import Interleaving
 from polysched.vector.values import Access, Address, Lanes, Load, Register, Sum, Value
 
 # -- statements --------------------------------------------------------------------------------

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
-from polysched.ir.expressions import Expression, Load, Operation
-from polysched.ir.operators import Operator
-from polysched.ir.traversal import loads
-from polysched.ir.tree import LoopKind
-from polysched.loops.nodes import Allocate, Assign, For, LoopNode, LoopProgram, children, walk
+from polysched.ir.core.tree import LoopKind
+from polysched.ir.expr.expressions import Expression, Load, Operation
+from polysched.ir.expr.operators import Operator
+from polysched.ir.expr.traversal import loads
+from polysched.loops.ir.nodes import Allocate, Assign, For, LoopNode, LoopProgram, children, walk
 
 _SUMS = (Operator.ADD, Operator.SUBTRACT)
 

@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from polysched.errors import LoweringError
-from polysched.ir.dtypes import DType, NumberKind, boolean
-from polysched.ir.expressions import (
+from polysched.ir.core.kernel import Array, Role
+from polysched.ir.core.packing import Rows
+from polysched.ir.expr.dtypes import DType, NumberKind, boolean
+from polysched.ir.expr.expressions import (
     Cast,
     Constant,
     Expression,
@@ -16,10 +18,8 @@ from polysched.ir.expressions import (
     Operation,
     Parameter,
 )
-from polysched.ir.kernel import Array, Role
-from polysched.ir.linear import UNBOUNDED, Intervals, LinearForm, linear_form
-from polysched.ir.packing import Rows
-from polysched.loops.nodes import LoopProgram
+from polysched.ir.expr.linear import UNBOUNDED, Intervals, LinearForm, linear_form
+from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
 from polysched.vector.classify import (
     CACHE_LINE,

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from polysched.errors import KernelError
-from polysched.ir.kernel import Array
-from polysched.ir.linear import Intervals
-from polysched.ir.scalar import Scalar
+from polysched.ir.core.kernel import Array
+from polysched.ir.expr.linear import Intervals
+from polysched.ir.semantics.scalar import Scalar
 from polysched.vector.classify import literal_strides, row_major
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 from typing import TypeAlias
 
-from polysched.ir.kernel import Array
+from polysched.ir.core.kernel import Array
 from polysched.vector.ir import Assign, Statement, VectorProgram
 from polysched.vector.rewrite import map_statements, map_value, target_access, walk_value
 from polysched.vector.values import Access, Address, All, First, Load, Shuffle, Uniform, Value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polysched.errors import LoweringError
-from polysched.loops.nodes import For, LoopNode, LoopProgram, children
+from polysched.loops.ir.nodes import For, LoopNode, LoopProgram, children
 
 DEEPEST = 32
 """Loops in each other: LLVM's time is exponential in them, and nothing stops it once it runs."""

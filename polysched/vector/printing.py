@@ -18,10 +18,10 @@ without ``vector`` is a scalar statement. ``if any`` marks vectors of which perh
 
 from __future__ import annotations
 
-from polysched.ir.expressions import Cast, Constant, Expression, Index, Operation, Parameter
-from polysched.ir.kernel import Role
-from polysched.ir.linear import LinearForm
-from polysched.ir.printing import format_declarations, format_expression, format_header
+from polysched.ir.core.kernel import Role
+from polysched.ir.core.printing import format_declarations, format_expression, format_header
+from polysched.ir.expr.expressions import Cast, Constant, Expression, Index, Operation, Parameter
+from polysched.ir.expr.linear import LinearForm
 from polysched.vector.ir import (
     Assign,
     Branch,

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Constant, Index, Parameter
-from polysched.ir.operators import Operator
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Constant, Index, Parameter
+from polysched.ir.expr.operators import Operator
 
 # -- memory accesses ---------------------------------------------------------------------------
 

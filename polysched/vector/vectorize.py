@@ -8,19 +8,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched.errors import LoweringError
-from polysched.ir.cache_lines import line_offsets
-from polysched.ir.expressions import (
+from polysched.ir.core.cache_lines import line_offsets
+from polysched.ir.core.kernel import Access as ElementAccess
+from polysched.ir.core.kernel import Array
+from polysched.ir.core.tree import LoopKind
+from polysched.ir.expr.expressions import (
     Constant,
     Expression,
     Index,
     Load,
 )
-from polysched.ir.kernel import Access as ElementAccess
-from polysched.ir.kernel import Array
-from polysched.ir.traversal import transform
-from polysched.ir.tree import LoopKind
-from polysched.loops import nodes as loop
-from polysched.loops.usage import accessed_arrays
+from polysched.ir.expr.traversal import transform
+from polysched.loops.analysis.usage import accessed_arrays
+from polysched.loops.ir import nodes as loop
 from polysched.machine.description import Machine
 from polysched.vector import ir
 from polysched.vector import values as vector

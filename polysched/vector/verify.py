@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polysched.errors import LoweringError
-from polysched.ir.expressions import Index, Parameter
+from polysched.ir.expr.expressions import Index, Parameter
 from polysched.vector import ir
 from polysched.vector import values as vector
 from polysched.vector.printing import format_statement, format_value

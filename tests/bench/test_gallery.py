@@ -49,7 +49,8 @@ def program(tmp_path: Path) -> Program:
     source = tmp_path / "twice.c"
     source.write_text(TEXT)
     parsed = parse_c(TEXT)
-    return Program("twice", source, parsed.kernel, parsed.c_function(), None)
+    kernels = (parsed.kernel, parsed.with_fast_math().kernel)
+    return Program("twice", source, *kernels, parsed.c_function(), None)
 
 
 def test_every_program_of_the_gallery_has_sizes() -> None:

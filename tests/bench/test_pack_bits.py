@@ -13,8 +13,8 @@ from polysched.bench.pack_bits import (
 )
 from polysched.codegen.subbyte.conversion import Direction
 from polysched.errors import BenchError
-from polysched.ir.bit_packing import unpack_bits
-from polysched.ir.dtypes import as_dtype
+from polysched.ir.expr.dtypes import as_dtype
+from polysched.ir.semantics.bit_packing import unpack_bits
 from polysched.machine.load import load_machine
 
 

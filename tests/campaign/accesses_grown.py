@@ -62,7 +62,7 @@ class Accesses:
     def array(self, role: str, rank: int, dtype: str | None = None) -> Draft:
         name = f"{role[0] if role != 'inout' else 'a'}{len(self.drafts)}"
         dtype = dtype or self.dice.pick(self._types)
-        rank = max(rank, is_odd(dtype))
+        rank = max(rank, is_odd_width(dtype))
         draft = Draft(name, dtype, role, rank, [[] for _ in range(rank)])
         self.drafts[name] = draft
         return draft
@@ -157,7 +157,7 @@ class Accesses:
             tuple(expression(one) for one in hulls),
             values=draft.values,
         )
-        if is_odd(draft.type) and draft.role != "temporary":
+        if is_odd_width(draft.type) and draft.role != "temporary":
             if draft.rank > 1:
                 return replace(array, rows=dice.pick(("padded", "contiguous")))
             return array
@@ -166,7 +166,7 @@ class Accesses:
         return array
 
 
-def is_odd(dtype: str) -> bool:
+def is_odd_width(dtype: str) -> bool:
     return dtype != "bool" and int(dtype[1:]) not in (8, 16, 32, 64)
 
 

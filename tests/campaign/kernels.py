@@ -117,7 +117,7 @@ class Case:
         sizes = dict(violation.witness.parameters)
         check_witness_or_raise(self, declared(self.program), verdict)
         at = self.expected(sizes)
-        wanted = {"undefined": "undefined", "bounds": "outside"}.get(violation.what.value)
+        wanted = {"undefined": "undefined", "bounds": "outside"}.get(violation.kind.value)
         data = depends_on_data(self.program)
         if not (is_faulty or at == wanted or data or str(at).startswith("skipped")):
             raise Finding("a kernel refused that is well-formed", str(verdict))

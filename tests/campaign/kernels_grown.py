@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tests.campaign.accesses_grown import Accesses, Place, is_odd
+from tests.campaign.accesses_grown import Accesses, Place, is_odd_width
 from tests.campaign.description import (
     Array,
     E,
@@ -247,8 +247,8 @@ class Grower(Accesses):
             names = ("i", "j", "k", "l")[: len(array.extents)]
             subscripts = tuple(map(var, names))
             value = _number(array.type, dice)
-            if dice.chance(0.6) and not (is_odd(array.type) and not subscripts):
-                rows = "padded" if is_odd(array.type) and len(subscripts) > 1 else None
+            if dice.chance(0.6) and not (is_odd_width(array.type) and not subscripts):
+                rows = "padded" if is_odd_width(array.type) and len(subscripts) > 1 else None
                 source = replace(
                     array, name=f"x_{array.name}", role="input", strides=None, rows=rows
                 )

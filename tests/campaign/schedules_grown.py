@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from polysched.ir.tree import Leaf, Loop, LoopKind, Node, Sequence, path
+from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, path
 from tests.campaign.drawing import Dice
 from tests.campaign.modelled_steps import Step
 

@@ -100,7 +100,7 @@ def check_witness(program: Program, oracle: Oracle, tree: Node | None, violation
             _require(tree is None, f"{end.name} is no instance of the program")
             continue
         _check_end(program, oracle, sizes, end, before, after)
-    if tree is None or violation.what.value not in _ORDERS or witness.sink is None:
+    if tree is None or violation.kind.value not in _ORDERS or witness.sink is None:
         return
     source, sink = ends
     if violation.cause.name == "SHARED_BYTE":

@@ -57,7 +57,7 @@ def test_run(polysched: Polysched, gemm: str) -> None:
     arguments = ("--size", "n=9", "--repeat", "1", "--json")
     result = polysched("run", gemm, "--function", "gemm", *arguments)
     assert result.exit_code == 0, result.output
-    assert json.loads(result.output)["max_abs_err"] == 0.0
+    assert json.loads(result.stdout)["max_abs_err"] == 0.0
 
 
 def test_compile(polysched: Polysched, gemm: str, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 from polysched.cli.failures import ReportingGroup
 from polysched.cli.main import main
 from polysched.errors import PolyschedError, ScheduleError
-from polysched.legality.verdict import Verdict, VerdictKind
+from polysched.legality.verdicts.verdict import Verdict, VerdictKind
 
 
 def outcome(error: BaseException | None) -> Result:

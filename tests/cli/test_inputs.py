@@ -3,9 +3,9 @@ import pytest
 
 from polysched.cli.inputs import parameter_values, random_arrays
 from polysched.errors import CallError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import ALL_DTYPES, f32, i32
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import ALL_DTYPES, f32, i32
 from tests.support import packed_kernels
 from tests.support.indirect import gather
 

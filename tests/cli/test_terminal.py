@@ -3,7 +3,7 @@ import json
 import pytest
 
 from polysched.cli.terminal import print_code, print_error, print_json, print_verdict, progress
-from polysched.legality.verdict import Checked, Verdict, VerdictKind
+from polysched.legality.verdicts.verdict import Checked, Verdict, VerdictKind
 
 Captured = pytest.CaptureFixture[str]
 

@@ -4,10 +4,10 @@ from polysched.bench.convolution_kernel import conv2d_relu
 from polysched.cli import work
 from polysched.cli.work import floating_point_operations, instance_counts
 from polysched.errors import CallError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import f32, i32
-from polysched.ir.functions import fma, maximum, select
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import f32, i32
+from polysched.ir.expr.functions import fma, maximum, select
 
 
 def triangle() -> Kernel:

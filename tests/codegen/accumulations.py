@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Index, Operand, Parameter
-from polysched.ir.kernel import Role
-from polysched.loops.nodes import For, LoopNode, LoopProgram
+from polysched.ir.core.kernel import Role
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.expr.expressions import Index, Operand, Parameter
+from polysched.loops.ir.nodes import For, LoopNode, LoopProgram
 from tests.loops.programs import array, assign, load, program, vector
 
 v, i, k, m = Index("v"), Index("i"), Index("k"), Parameter("m")

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 from polysched.codegen.module import CALLED
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import f32, f64
-from polysched.ir.expressions import operation
-from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import f32, f64
+from polysched.ir.expr.expressions import operation
+from polysched.ir.expr.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
 from polysched.lower import show
 from polysched.schedule.schedule import Schedule
 

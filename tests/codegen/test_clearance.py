@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from polysched.codegen.clearance import is_clear
-from polysched.ir.expressions import Index, Operand, Parameter, as_expression
-from polysched.ir.functions import maximum, minimum
-from polysched.ir.linear import Intervals, linear_form
-from polysched.loops.nodes import For
+from polysched.ir.expr.expressions import Index, Operand, Parameter, as_expression
+from polysched.ir.expr.functions import maximum, minimum
+from polysched.ir.expr.linear import Intervals, linear_form
+from polysched.loops.ir.nodes import For
 from tests.loops.programs import assign, load, loop, vector
 
 i, j, k, v, n = Index("i"), Index("j"), Index("k"), Index("v"), Parameter("n")

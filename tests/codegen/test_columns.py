@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from polysched.codegen.columns import Column, Strided, column_of
-from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Constant, Index, Load, Operand
-from polysched.ir.kernel import Access, Role
-from polysched.loops.nodes import If, block
+from polysched.ir.core.kernel import Access, Role
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.expr.expressions import Constant, Index, Load, Operand
+from polysched.loops.ir.nodes import If, block
 from tests.loops.programs import array, assign, load, loop, vector
 
 v, j, n = Index("v"), Index("j"), Index("n")

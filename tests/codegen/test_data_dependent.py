@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polysched.ir.dtypes import INTEGER_DTYPES, DType
+from polysched.ir.expr.dtypes import INTEGER_DTYPES, DType
 from polysched.lower import compile, lower, show
 from polysched.schedule.schedule import Schedule
 from tests.loops.compiling import run_c

@@ -9,12 +9,12 @@ import pytest
 
 from polysched.codegen.module import emit_module
 from polysched.errors import LoweringError
-from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Constant, Index, Load, Operand, Parameter
-from polysched.ir.kernel import Role
-from polysched.ir.memory import AnyArray
-from polysched.loops.interpreter import interpret
-from polysched.loops.nodes import Allocate, Block, For, If, LoopNode, LoopProgram
+from polysched.ir.core.kernel import Role
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.expr.expressions import Constant, Index, Load, Operand, Parameter
+from polysched.ir.semantics.memory import AnyArray
+from polysched.loops.interpret.interpreter import interpret
+from polysched.loops.ir.nodes import Allocate, Block, For, If, LoopNode, LoopProgram
 from polysched.machine.load import load_machine
 from polysched.runtime.kernel import compile_kernel
 from tests.loops.programs import array, assign, load, loop, program, vector

@@ -5,9 +5,9 @@ from llvmlite import ir
 from polysched.codegen.evaluation import Evaluator, lanes_of
 from polysched.codegen.masks import Mask
 from polysched.codegen.values import INDEX
-from polysched.ir.dtypes import f32, i64
-from polysched.ir.expressions import Constant, Index, Parameter
-from polysched.ir.operators import Operator
+from polysched.ir.expr.dtypes import f32, i64
+from polysched.ir.expr.expressions import Constant, Index, Parameter
+from polysched.ir.expr.operators import Operator
 from polysched.vector.values import Apply, Lane, Register, Sum
 
 AT, N = Index("i"), Parameter("N")

@@ -4,14 +4,14 @@ import pytest
 import polysched as ps
 from polysched.codegen.expand import expand
 from polysched.errors import LoweringError
-from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Index, Operand, Parameter, as_expression
-from polysched.ir.functions import equal, minimum
-from polysched.ir.kernel import Role
-from polysched.ir.linear import UNBOUNDED, Interval
-from polysched.ir.tree import LoopKind
-from polysched.loops.nodes import For, If, LoopNode, walk
-from polysched.loops.pseudo import print_loops
+from polysched.ir.core.kernel import Role
+from polysched.ir.core.tree import LoopKind
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.expr.expressions import Index, Operand, Parameter, as_expression
+from polysched.ir.expr.functions import equal, minimum
+from polysched.ir.expr.linear import UNBOUNDED, Interval
+from polysched.loops.ir.nodes import For, If, LoopNode, walk
+from polysched.loops.printers.pseudo import print_loops
 from tests.loops.programs import array, assign, load, loop, program
 
 i, j, m = Index("i"), Index("j"), Parameter("m")

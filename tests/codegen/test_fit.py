@@ -1,7 +1,7 @@
 import polysched as ps
 from polysched.bench.convolution_kernel import best, conv2d_relu, tutorial
 from polysched.codegen.fit import Kept, fit
-from polysched.loops.nodes import LoopProgram
+from polysched.loops.ir.nodes import LoopProgram
 from polysched.lower import lower
 from polysched.machine.presets import PRESETS
 

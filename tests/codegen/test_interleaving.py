@@ -5,7 +5,7 @@ import pytest
 from llvmlite import ir
 
 from polysched.codegen.interleaving import emit_interleaving, is_cheapest, origin
-from polysched.loops.nodes import Interleaving
+from polysched.loops.ir.nodes import Interleaving
 from polysched.machine.detect import detect_host
 from polysched.runtime.jit import Entry, compile_once
 from polysched.runtime.pipeline import CompileOptions

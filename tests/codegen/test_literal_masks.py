@@ -2,9 +2,9 @@
 
 import pytest
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.expressions import Index
-from polysched.ir.functions import cast, maximum
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.expressions import Index
+from polysched.ir.expr.functions import cast, maximum
 from polysched.lower import show
 from polysched.schedule.schedule import Schedule
 from tests.support.differential import assert_agrees

@@ -11,9 +11,9 @@ ROOT = Path(__file__).parents[2]
 PAGES = '''
 import ctypes, mmap
 import numpy as np
-from polysched.ir.kernel import Role
-from polysched.ir.memory import concrete_shape
-from polysched.ir.reference import run_reference
+from polysched.ir.core.kernel import Role
+from polysched.ir.semantics.memory import concrete_shape
+from polysched.ir.semantics.reference import run_reference
 from polysched.lower import compile
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels, packed_kernels

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from polysched.codegen.module import emit_module
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import f32
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import f32
 from polysched.lower import compile, lower
 from polysched.machine.load import load_machine
 from polysched.schedule.schedule import Schedule

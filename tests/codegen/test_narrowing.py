@@ -7,8 +7,8 @@ import pytest
 
 import polysched as ps
 from polysched.codegen.narrowing import narrowed
-from polysched.ir.expressions import Cast, Constant, Expression, Load, Operation
-from polysched.ir.operators import Operator
+from polysched.ir.expr.expressions import Cast, Constant, Expression, Load, Operation
+from polysched.ir.expr.operators import Operator
 
 
 def _load(dtype: ps.DType) -> Load:

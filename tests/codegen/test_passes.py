@@ -7,9 +7,9 @@ import pytest
 
 import polysched as ps
 from polysched.codegen.passes import PASSES, AnyProgram, loops_after, run_passes, vector_program
-from polysched.ir.tree import LoopKind
-from polysched.loops.interpreter import interpret
-from polysched.loops.nodes import For, LoopProgram, walk
+from polysched.ir.core.tree import LoopKind
+from polysched.loops.interpret.interpreter import interpret
+from polysched.loops.ir.nodes import For, LoopProgram, walk
 from polysched.lower import STAGES, lower
 from polysched.machine.presets import PRESETS
 from polysched.vector.interpret import interpreter

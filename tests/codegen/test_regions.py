@@ -3,7 +3,7 @@
 import re
 
 from polysched.codegen.module import emit_module
-from polysched.ir.dtypes import f32
+from polysched.ir.expr.dtypes import f32
 from polysched.lower import lower
 from polysched.machine.load import load_machine
 from polysched.runtime.jit import emit_assembly

@@ -7,13 +7,13 @@ from polysched.codegen.assembly import hot_loop, parse
 from polysched.codegen.expand import unroll_loops
 from polysched.codegen.module import emit_module
 from polysched.codegen.registers import promote_registers
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import f32, i32
-from polysched.ir.expressions import Index
-from polysched.ir.kernel import Kernel, Role
-from polysched.ir.reference import run_reference
-from polysched.loops.interpreter import interpret
-from polysched.loops.nodes import Allocate, LoopNode, LoopProgram
+from polysched.ir.core.kernel import Kernel, Role
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import f32, i32
+from polysched.ir.expr.expressions import Index
+from polysched.ir.semantics.reference import run_reference
+from polysched.loops.interpret.interpreter import interpret
+from polysched.loops.ir.nodes import Allocate, LoopNode, LoopProgram
 from polysched.lower import lower
 from polysched.machine.load import load_machine
 from polysched.runtime.jit import emit_assembly

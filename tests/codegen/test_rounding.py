@@ -8,9 +8,9 @@ import pytest
 import polysched as ps
 from polysched.codegen.module import CALLED
 from polysched.errors import LoweringError
-from polysched.ir.expressions import operation
-from polysched.ir.operators import Operator
-from polysched.ir.scalar import scalar_function
+from polysched.ir.expr.expressions import operation
+from polysched.ir.expr.operators import Operator
+from polysched.ir.semantics.scalar import scalar_function
 
 
 def _rounding(

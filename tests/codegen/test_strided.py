@@ -7,14 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polysched.codegen.module import emit_module
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import ALL_DTYPES, DType, boolean, f32
-from polysched.ir.expressions import Operand
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import ALL_DTYPES, DType, boolean, f32
+from polysched.ir.expr.expressions import Operand
 from polysched.lower import lower, show
 from polysched.machine.load import load_machine
 from polysched.schedule.schedule import Schedule
 from tests.support.differential import assert_agrees, spread
+from tests.support.effort import cases
 from tests.support.strided import plane, product, rows_of_sums
 
 MACHINE = load_machine("znver5")
@@ -52,7 +53,7 @@ def test_packed_copies() -> None:
     assert_agrees(schedule, *sizes(1, 4, 9))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=cases(20))
 @given(
     shape=st.tuples(st.integers(1, 19), st.integers(1, 19)),
     gaps=st.tuples(*[st.integers(0, 3)] * 2),

@@ -6,11 +6,11 @@ import pytest
 
 from polysched.codegen.columns import Column, column_of
 from polysched.codegen.tile_masks import active_lanes, column_mask
-from polysched.ir.evaluate import evaluate
-from polysched.ir.expressions import Constant, Expression, Index, Operand, Parameter
-from polysched.ir.kernel import Role
-from polysched.ir.traversal import transform
-from polysched.loops.nodes import For, If
+from polysched.ir.core.kernel import Role
+from polysched.ir.expr.evaluate import evaluate
+from polysched.ir.expr.expressions import Constant, Expression, Index, Operand, Parameter
+from polysched.ir.expr.traversal import transform
+from polysched.loops.ir.nodes import For, If
 from tests.loops.programs import array, assign, load, vector
 
 v, m, column = Index("v"), Parameter("m"), Index("column")

@@ -2,11 +2,11 @@
 
 from polysched.codegen.columns import Column
 from polysched.codegen.tile_writing import TileWriter
-from polysched.ir.dtypes import f32
-from polysched.ir.expressions import Constant, Index, Load
-from polysched.ir.kernel import Access, Array, Role
-from polysched.ir.tree import LoopKind, TransposeStrategy
-from polysched.loops.nodes import Allocate, Assign, For, Interleaving, Transposition, walk
+from polysched.ir.core.kernel import Access, Array, Role
+from polysched.ir.core.tree import LoopKind, TransposeStrategy
+from polysched.ir.expr.dtypes import f32
+from polysched.ir.expr.expressions import Constant, Index, Load
+from polysched.loops.ir.nodes import Allocate, Assign, For, Interleaving, Transposition, walk
 
 LANES = 8
 LANE = Index("lane")

@@ -9,12 +9,12 @@ import pytest
 
 from polysched.codegen.tiles import form_tiles
 from polysched.errors import LoweringError
-from polysched.ir.dtypes import boolean, i32
-from polysched.ir.expressions import Expression, Index, Load, Operand, Parameter
-from polysched.ir.kernel import Role
-from polysched.ir.tree import TransposeStrategy
-from polysched.loops.interpreter import interpret
-from polysched.loops.nodes import (
+from polysched.ir.core.kernel import Role
+from polysched.ir.core.tree import TransposeDirective, TransposeStrategy
+from polysched.ir.expr.dtypes import boolean, i32
+from polysched.ir.expr.expressions import Expression, Index, Load, Operand, Parameter
+from polysched.loops.interpret.interpreter import interpret
+from polysched.loops.ir.nodes import (
     Assign,
     For,
     If,
@@ -41,9 +41,11 @@ def lanes(
     upper: Operand = LANES,
     strategy: TransposeStrategy | None = TransposeStrategy.NETWORK,
     step: int = 1,
+    fewest: int = 2,
 ) -> For:
     made = replace(vector("v", lower, upper, body), lanes=LANES, step=step)
-    return replace(made, transposition=strategy)
+    directive = None if strategy is None else TransposeDirective(strategy, fewest)
+    return replace(made, transposition=directive)
 
 
 def square(*body: LoopNode, context: str = "{ : }") -> LoopProgram:
@@ -182,6 +184,14 @@ def test_no_tile_without_a_directive(make: type, strategy: TransposeStrategy | N
 def test_one_copy_has_nothing_to_exchange_with() -> None:
     made = square(lanes(gathering(0)))
     assert not tiles(made)
+    assert_same(made)
+
+
+@pytest.mark.parametrize("fewest", [4, 5, 6])
+def test_fewer_columns_than_the_fewest_are_gathered(fewest: int) -> None:
+    """Thirteen columns are tiles of eight and of five."""
+    made = square(*(lanes(gathering(column), fewest=fewest) for column in range(13)))
+    assert len(tiles(made)) == 2 * (2 if fewest <= 5 else 1)
     assert_same(made)
 
 

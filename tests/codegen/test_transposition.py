@@ -6,8 +6,8 @@ import pytest
 
 from polysched.codegen.assembly import Function, Loop, parse
 from polysched.codegen.transposition import transposition
-from polysched.ir.dtypes import DType, f32, f64, i32, u8, u16
-from polysched.ir.tree import TransposeStrategy
+from polysched.ir.core.tree import TransposeStrategy
+from polysched.ir.expr.dtypes import DType, f32, f64, i32, u8, u16
 from polysched.lower import show
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import (
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import (
     ALL_DTYPES,
     FLOAT_DTYPES,
     INTEGER_DTYPES,
@@ -25,8 +26,8 @@ from polysched.ir.dtypes import (
     u8,
     u64,
 )
-from polysched.ir.expressions import Expression, operation
-from polysched.ir.functions import (
+from polysched.ir.expr.expressions import Expression, operation
+from polysched.ir.expr.functions import (
     absolute,
     cast,
     equal,
@@ -38,9 +39,8 @@ from polysched.ir.functions import (
     select,
     sqrt,
 )
-from polysched.ir.kernel import Kernel
-from polysched.ir.memory import AnyArray
-from polysched.ir.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
+from polysched.ir.expr.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
+from polysched.ir.semantics.memory import AnyArray
 from polysched.lower import show
 from polysched.schedule.schedule import Schedule
 from tests.support.differential import assert_agrees

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from polysched.dependence.carried import Part, common_loops, parts
-from polysched.ir.points import points, values
-from polysched.ir.tree import Loop, executed
+from polysched.ir.core.tree import Loop, executed
+from polysched.ir.semantics.points import points, values
 from polysched.schedule.schedule import Schedule
 from tests.legality.kernels import copy_shifted, matmul, producer_consumer, seidel, triangular_solve
 from tests.legality.test_check import seidel_with_copy

@@ -3,9 +3,9 @@
 import pytest
 
 from polysched.dependence.printing import format_dependences
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import i32
-from polysched.ir.tree import executed
+from polysched.ir.core.tree import executed
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import i32
 from polysched.schedule.schedule import Schedule
 from tests.legality.kernels import copy_shifted, matmul, producer_consumer, triangular_solve
 from tests.legality.test_check import seidel_with_copy

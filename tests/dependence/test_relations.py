@@ -8,10 +8,10 @@ from polysched.dependence.graph import format_dot, statement_graph
 from polysched.dependence.memory import memory_dependences
 from polysched.dependence.relations import Dependence, DependenceKind
 from polysched.dependence.values import value_flows
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import i32, i64
-from polysched.ir.functions import cast
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import i32, i64
+from polysched.ir.expr.functions import cast
 from polysched.lower import show
 from polysched.schedule.schedule import Schedule
 from tests.support.indirect import histogram, permutation, scatter_in_rows, through_a_temporary

@@ -10,11 +10,11 @@ from polysched.dependence.relations import Dependence, Reference
 from polysched.dependence.values import contributions, overwritten, root_flows, value_flows
 from polysched.fuzz.schedules import random_kernel
 from polysched.fuzz.subject import LARGEST_SIZE
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import i32
-from polysched.ir.kernel import Kernel, Order, Statement
-from polysched.ir.points import evaluate_many, points
-from polysched.ir.reference import instances
+from polysched.ir.core.kernel import Kernel, Order, Statement
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.semantics.points import evaluate_many, points
+from polysched.ir.semantics.reference import instances
 from tests.support import kernels
 
 Pair = tuple[Reference, tuple[int, ...], Reference, tuple[int, ...]]

@@ -14,10 +14,10 @@ from functools import partial, reduce
 from typing import Any
 
 import polysched as ps
-from polysched.ir import quota
-from polysched.ir.budget import DEFAULT_SECONDS
-from polysched.ir.deadline import deadline
-from polysched.ir.expressions import Expression, Index
+from polysched.ir.expr.expressions import Expression, Index
+from polysched.ir.isl import quota
+from polysched.ir.isl.budget import DEFAULT_SECONDS
+from polysched.ir.isl.deadline import deadline
 
 
 def nest(depth: int, size: int | None = None) -> ps.Kernel:

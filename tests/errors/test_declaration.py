@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.ir.expressions import Expression
+from polysched.ir.expr.expressions import Expression
 
 
 def _assigned(

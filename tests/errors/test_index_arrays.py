@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.ir.reference import run_reference
-from polysched.loops.interpreter import interpret
+from polysched.ir.semantics.reference import run_reference
+from polysched.loops.interpret.interpreter import interpret
 from polysched.lower import lower
 from tests.support.indirect import embedding, gather, histogram
 

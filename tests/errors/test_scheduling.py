@@ -8,7 +8,7 @@ import pytest
 
 import polysched as ps
 from polysched.legality.condition import legality_condition
-from polysched.schedule.split import Split
+from polysched.schedule.primitives.split import Split
 from tests.support import kernels
 
 

@@ -2,7 +2,7 @@
 
 from polysched.frontends.python.decorator import read_kernel
 from polysched.frontends.reductions import with_order
-from polysched.ir.kernel import Order
+from polysched.ir.core.kernel import Order
 
 
 def sums(x: "f32[n]", y: "f32[2]"):  # noqa: F821

@@ -9,13 +9,13 @@ from polysched.fuzz.sketch import (
     LoopSketch,
     ParameterSketch,
 )
-from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Constant, Expression, Index, Load, Parameter
-from polysched.ir.kernel import Order, Role
-from polysched.legality.verdict import Verdict, VerdictKind
+from polysched.ir.core.kernel import Order, Role
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Parameter
+from polysched.legality.verdicts.verdict import Verdict, VerdictKind
 from polysched.machine.load import load_machine
-from polysched.schedule.primitives import Step
 from polysched.schedule.schedule import Schedule
+from polysched.schedule.table import Step
 
 JUDGES = Judges(load_machine())
 N, INDEX = Parameter("N"), Index("i")

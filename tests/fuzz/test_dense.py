@@ -6,8 +6,8 @@ from polysched.fuzz.drafting import Draft, new_draft
 from polysched.fuzz.enumeration import enumerate_kernel
 from polysched.fuzz.limits import Limits
 from polysched.fuzz.sketch import KernelSketch, assignments, declare
-from polysched.ir.kernel import Kernel, Role
-from polysched.ir.traversal import loads
+from polysched.ir.core.kernel import Kernel, Role
+from polysched.ir.expr.traversal import loads
 
 
 def drafted(seed: int) -> tuple[Draft, KernelSketch]:

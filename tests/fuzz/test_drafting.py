@@ -12,9 +12,9 @@ from polysched.fuzz.drafting import (
 )
 from polysched.fuzz.limits import Limits
 from polysched.fuzz.sketch import AssignSketch, ParameterSketch, WhereSketch
-from polysched.ir.expressions import Constant, Index, as_expression
-from polysched.ir.kernel import Role
-from polysched.ir.points import evaluate_many
+from polysched.ir.core.kernel import Role
+from polysched.ir.expr.expressions import Constant, Index, as_expression
+from polysched.ir.semantics.points import evaluate_many
 
 
 def draft(seed: int, greatest: int | None = 4) -> Draft:

@@ -11,12 +11,12 @@ from polysched.fuzz.enumeration import (
     violated,
 )
 from polysched.fuzz.schedules import random_kernel, random_schedule
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import i32
-from polysched.ir.kernel import Kernel, Order
-from polysched.ir.points import evaluate_many
-from polysched.ir.reference import instances
-from polysched.ir.tree import executed, path
+from polysched.ir.core.kernel import Kernel, Order
+from polysched.ir.core.tree import executed, path
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.semantics.points import evaluate_many
+from polysched.ir.semantics.reference import instances
 from polysched.schedule.schedule import Schedule
 from tests.legality.kernels import copy_shifted, matmul, seidel
 from tests.support.kernels import prefix

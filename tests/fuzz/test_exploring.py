@@ -14,10 +14,11 @@ from polysched.fuzz.exploring import Explored, Found, explore, explore_in, is_me
 from polysched.fuzz.judgment import Finding, Mode
 from polysched.fuzz.python_text import script
 from polysched.fuzz.randomness import Integers
-from polysched.legality.verdict import Verdict
-from polysched.schedule.reverse import Reverse
+from polysched.legality.verdicts.verdict import Verdict
+from polysched.schedule.primitives.reverse import Reverse
 from polysched.schedule.schedule import Schedule
 from tests.fuzz.judging import APART, JUDGES, PREFIX, accepts_all, case
+from tests.support.effort import cases
 
 CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
@@ -38,14 +39,14 @@ def told(found: list[Found]) -> str:
     )
 
 
-@settings(max_examples=120, suppress_health_check=CHECKS)
+@settings(max_examples=cases(40), suppress_health_check=CHECKS)
 @given(st.data())
 def test_the_verdict_on_order_is_that_of_enumeration(data: st.DataObject) -> None:
     found = explore_in(Mode.ORDER, drawn(data), JUDGES, attempts=5).found
     assert not found, told(found)
 
 
-@settings(max_examples=40, suppress_health_check=CHECKS)
+@settings(max_examples=cases(15), suppress_health_check=CHECKS)
 @given(st.data())
 def test_what_is_accepted_computes_the_right_results(data: st.DataObject) -> None:
     found = explore_in(Mode.RUN, drawn(data), JUDGES, attempts=4).found

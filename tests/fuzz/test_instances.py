@@ -1,7 +1,7 @@
 from polysched.fuzz.instances import Instances, list_instances
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import i32
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import i32
 from tests.legality.kernels import matmul, seidel
 
 

@@ -9,11 +9,11 @@ from polysched.fuzz.kernels import DEFAULT_LIMITS, random_sketch
 from polysched.fuzz.limits import Limits
 from polysched.fuzz.python_text import kernel_lines
 from polysched.fuzz.sketch import assignments, declare
-from polysched.ir.dtypes import f32
-from polysched.ir.expressions import Operation
-from polysched.ir.kernel import Kernel, Order, Role
-from polysched.ir.operators import Operator
-from polysched.ir.traversal import walk
+from polysched.ir.core.kernel import Kernel, Order, Role
+from polysched.ir.expr.dtypes import f32
+from polysched.ir.expr.expressions import Operation
+from polysched.ir.expr.operators import Operator
+from polysched.ir.expr.traversal import walk
 
 
 def kernels(count: int, limits: Limits = DEFAULT_LIMITS) -> list[tuple[str, Kernel]]:

@@ -10,10 +10,10 @@ from polysched.fuzz.kernels import random_sketch
 from polysched.fuzz.layouts import laid_out
 from polysched.fuzz.limits import Limits
 from polysched.fuzz.sketch import ArraySketch, declare
-from polysched.ir.dtypes import as_dtype, i32
-from polysched.ir.expressions import Constant
-from polysched.ir.kernel import Role
-from polysched.ir.packing import Rows
+from polysched.ir.core.kernel import Role
+from polysched.ir.core.packing import Rows
+from polysched.ir.expr.dtypes import as_dtype, i32
+from polysched.ir.expr.expressions import Constant
 
 ODD = as_dtype("u5")
 

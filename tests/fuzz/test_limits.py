@@ -1,7 +1,7 @@
 import random
 
 from polysched.fuzz.limits import Limits, machine_limits, order_limits, plain_limits
-from polysched.ir.dtypes import f32, i8, i32
+from polysched.ir.expr.dtypes import f32, i8, i32
 
 
 def test_what_is_written_beside_rounded_floats_is_a_float() -> None:
@@ -19,9 +19,9 @@ def test_plain_kernels_keep_most_of_the_draw() -> None:
     assert 260 < interpreted.count(Limits()) < 340
     judged = [order_limits(draw) for draw in draws]
     assert 300 < judged.count(Limits()) < 370
-    assert all(one.dtype.is_odd for one in judged if one != Limits())
+    assert all(one.dtype.is_odd_width for one in judged if one != Limits())
     compiled = [machine_limits(draw) for draw in draws]
     plain = [limits for limits in compiled if not (limits.others or limits.strided or limits.exact)]
     assert 180 < len(plain) < 260
     assert sum(limits.strided for limits in compiled) > 60
-    assert sum(any(one.is_odd for one in limits.others) for limits in compiled) > 60
+    assert sum(any(one.is_odd_width for one in limits.others) for limits in compiled) > 60

@@ -7,11 +7,11 @@ from polysched.fuzz import machine_judge
 from polysched.fuzz.judgment import Finding, Judgment, Mode
 from polysched.fuzz.machine_judge import judge_machine
 from polysched.fuzz.subject import Subject
-from polysched.ir.dtypes import f32
-from polysched.ir.expressions import Constant
-from polysched.ir.kernel import Kernel
-from polysched.ir.traversal import transform
-from polysched.legality.verdict import Verdict, VerdictKind
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.expr.dtypes import f32
+from polysched.ir.expr.expressions import Constant
+from polysched.ir.expr.traversal import transform
+from polysched.legality.verdicts.verdict import Verdict, VerdictKind
 from polysched.schedule.schedule import Schedule
 from tests.fuzz.judging import JUDGES
 from tests.legality.kernels import matmul

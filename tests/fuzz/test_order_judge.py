@@ -5,11 +5,11 @@ import pytest
 from polysched.fuzz.judgment import Finding, Judgment, Mode
 from polysched.fuzz.order_judge import judge_order
 from polysched.fuzz.subject import Subject
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import i32
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import i32
 from polysched.legality.check import check
-from polysched.legality.verdict import Verdict, VerdictKind, ViolationKind
+from polysched.legality.verdicts.verdict import Verdict, VerdictKind, ViolationKind
 from polysched.schedule.schedule import Schedule
 from tests.legality.kernels import copy_shifted, matmul, seidel
 from tests.support.kernels import prefix
@@ -63,7 +63,7 @@ def test_a_legal_schedule_refused() -> None:
     assert found.detail.startswith("every pair of instances is kept at {'n': ")
     in_kernel = replace(check(Schedule(outside())))
     assert in_kernel.violation is not None
-    violation = replace(in_kernel.violation, what=ViolationKind.UNDEFINED)
+    violation = replace(in_kernel.violation, kind=ViolationKind.UNDEFINED)
     found = judged(Schedule(outside()), replace(in_kernel, violation=violation))
     assert found.finding is Finding.REFUSED_LEGAL
 

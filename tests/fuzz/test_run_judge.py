@@ -5,9 +5,9 @@ from polysched.fuzz.judgment import NO_LOOPS, Finding, Judgment, Mode
 from polysched.fuzz.run_judge import UNSEEN, judge_run
 from polysched.fuzz.subject import Subject
 from polysched.legality.check import check
-from polysched.legality.verdict import Verdict, VerdictKind
-from polysched.loops.nodes import LoopProgram
-from polysched.schedule.program import Program
+from polysched.legality.verdicts.verdict import Verdict, VerdictKind
+from polysched.loops.ir.nodes import LoopProgram
+from polysched.schedule.core.program import Program
 from polysched.schedule.schedule import Schedule
 from tests.legality.kernels import matmul
 from tests.support.kernels import chain, prefix

@@ -2,8 +2,8 @@ import random
 
 from polysched.fuzz.schedules import random_kernel, random_schedule
 from polysched.fuzz.steps import only_reorders
-from polysched.ir.dtypes import i32
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.expr.dtypes import i32
 
 
 def test_kernels_are_kernels() -> None:

@@ -9,10 +9,10 @@ from polysched.fuzz.judgment import Finding, Mode
 from polysched.fuzz.kernels import random_sketch
 from polysched.fuzz.shrink import candidates, shrink
 from polysched.fuzz.sketch import assignments, declare
-from polysched.schedule.pack import Pack
-from polysched.schedule.reverse import Reverse
+from polysched.schedule.primitives.pack import Pack
+from polysched.schedule.primitives.reverse import Reverse
+from polysched.schedule.primitives.split import Split
 from polysched.schedule.schedule import Schedule
-from polysched.schedule.split import Split
 from tests.fuzz.judging import JUDGES, PREFIX, accepts_all, case
 
 WRONG = replace(JUDGES, checker=accepts_all)

@@ -11,10 +11,10 @@ from polysched.fuzz.sketch import (
     assignments,
     declare,
 )
-from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Constant, Index, as_expression
-from polysched.ir.kernel import Order, Role
-from polysched.ir.points import points
+from polysched.ir.core.kernel import Order, Role
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.expr.expressions import Constant, Index, as_expression
+from polysched.ir.semantics.points import points
 from tests.fuzz.judging import APART, INDEX, N, chain, element
 
 

@@ -5,12 +5,12 @@ from polysched.errors import KernelError, ScheduleError
 from polysched.fuzz.kernels import random_sketch
 from polysched.fuzz.sketch import declare
 from polysched.fuzz.steps import ORDER_MAKERS, PROGRAM_MAKERS, only_reorders, random_step
-from polysched.ir.tree import TransposeStrategy
-from polysched.schedule.compute_at import ComputeAt
-from polysched.schedule.primitives import PRIMITIVES
+from polysched.ir.core.tree import TransposeStrategy
+from polysched.schedule.primitives.compute_at import ComputeAt
+from polysched.schedule.primitives.tensorize import Tensorize
+from polysched.schedule.primitives.transpose import Transpose
 from polysched.schedule.schedule import Schedule
-from polysched.schedule.tensorize import Tensorize
-from polysched.schedule.transpose import Transpose
+from polysched.schedule.table import PRIMITIVES
 from tests.support.kernels import chain
 
 
@@ -23,7 +23,11 @@ def test_every_primitive_has_a_maker() -> None:
 def test_every_primitive_is_tried_and_fits_now_and_then() -> None:
     tried: Counter[str] = Counter()
     fits: Counter[str] = Counter()
+    names = {primitive.__name__ for primitive in PRIMITIVES}
+    unlikely = {Transpose.__name__, Tensorize.__name__}
     for seed in range(400):
+        if all(tried[name] >= 5 and fits[name] >= 2 for name in names - unlikely):
+            break
         integers = random.Random(seed).randint
         try:
             schedule = Schedule(declare(random_sketch(integers)))
@@ -42,12 +46,8 @@ def test_every_primitive_is_tried_and_fits_now_and_then() -> None:
                 for one in schedule.steps
             )
             assert only_reorders(schedule) == reorders, step
-    names = {primitive.__name__ for primitive in PRIMITIVES}
-    assert {name for name in names if tried[name] < 10} == set()
-    assert {name for name in names if fits[name] < 2} <= {
-        Transpose.__name__,
-        Tensorize.__name__,
-    }
+    assert {name for name in names if tried[name] < 5} == set()
+    assert {name for name in names if fits[name] < 2} <= unlikely
 
 
 def test_transpositions_fit_where_a_vector_is_in_an_unrolled_loop() -> None:

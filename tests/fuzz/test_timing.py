@@ -5,8 +5,8 @@ import numpy as np
 from polysched.fuzz.instances import list_instances
 from polysched.fuzz.schedules import random_kernel
 from polysched.fuzz.timing import ranks, times
-from polysched.ir.reference import instances
-from polysched.ir.tree import executed
+from polysched.ir.core.tree import executed
+from polysched.ir.semantics.reference import instances
 from polysched.schedule.schedule import Schedule
 from tests.legality.kernels import matmul
 

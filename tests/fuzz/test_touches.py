@@ -4,9 +4,9 @@ import pytest
 from polysched.fuzz.enumeration import enumerate_kernel, violated
 from polysched.fuzz.instances import list_instances
 from polysched.fuzz.touches import byte_touches, element_touches, uses
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.kernel import Kernel
-from polysched.ir.tree import executed
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.core.tree import executed
+from polysched.ir.declare.builder import KernelBuilder
 from polysched.schedule.schedule import Schedule
 
 

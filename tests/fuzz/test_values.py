@@ -7,12 +7,12 @@ from polysched.fuzz.kernels import random_sketch
 from polysched.fuzz.limits import Limits
 from polysched.fuzz.sketch import ParameterSketch, assignments
 from polysched.fuzz.values import number, reduction, value
-from polysched.ir.declarations import as_reduction
-from polysched.ir.dtypes import DType, as_dtype, f32, f64, i8, i32, u16
-from polysched.ir.expressions import Cast, Constant, Expression, Index
-from polysched.ir.kernel import Access, Order, Role
-from polysched.ir.operators import Operator
-from polysched.ir.traversal import loads, walk
+from polysched.ir.core.kernel import Access, Order, Role
+from polysched.ir.declare.declarations import as_reduction
+from polysched.ir.expr.dtypes import DType, as_dtype, f32, f64, i8, i32, u16
+from polysched.ir.expr.expressions import Cast, Constant, Expression, Index
+from polysched.ir.expr.operators import Operator
+from polysched.ir.expr.traversal import loads, walk
 
 
 def draft(seed: int, limits: Limits) -> Draft:

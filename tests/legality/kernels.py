@@ -1,8 +1,8 @@
 """Small kernels that the tests of legality schedule."""
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import f32, i32
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import f32, i32
 from polysched.schedule.schedule import Schedule
 
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Constant
-from polysched.ir.kernel import Kernel
-from polysched.ir.tree import Sequence
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.core.tree import Sequence
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.expr.expressions import Constant
 from polysched.legality.check import check, find_violation
-from polysched.legality.verdict import (
+from polysched.legality.verdicts.verdict import (
     Cause,
     IllegalScheduleError,
     UnknownLegalityError,
@@ -207,9 +207,9 @@ def test_illegal(name: str) -> None:
     assert verdict.checked.dependences == len(schedule.program.dependences)
     violation = verdict.violation
     assert violation is not None
-    assert (violation.what, violation.cause) == (what, cause)
-    assert violation.guilty is not None
-    assert violation.guilty.index == guilty
+    assert (violation.kind, violation.cause) == (what, cause)
+    assert violation.offending_step is not None
+    assert violation.offending_step.index == guilty
     assert not violation.in_kernel
 
 
@@ -223,9 +223,9 @@ def test_the_guilty_step_is_the_one_that_no_later_step_mends() -> None:
     )
     violation = check(schedule).violation
     assert violation is not None
-    assert violation.guilty is not None
-    assert violation.guilty.text == "reverse(loop='io')"
-    assert violation.guilty.location == schedule.locations[3]
+    assert violation.offending_step is not None
+    assert violation.offending_step.text == "reverse(loop='io')"
+    assert violation.offending_step.location == schedule.locations[3]
 
 
 def test_what_was_proved_is_counted() -> None:
@@ -275,17 +275,17 @@ def test_what_steps_have_made_is_judged_whatever_it_is() -> None:
     small = replace(buffer, shape=(*buffer.shape[: buffer.tile], Constant(0)))
     found = find_violation(replace(program, arrays={**program.arrays, "t_packed": small}))
     assert found is not None
-    assert found.what is ViolationKind.BOUNDS
+    assert found.kind is ViolationKind.BOUNDS
     assert isinstance(program.tree, Sequence)
     without_consumer = replace(program, tree=program.tree.children[0])
     found = find_violation(without_consumer)
     assert found is not None
-    assert found.what is ViolationKind.ONCE
+    assert found.kind is ViolationKind.ONCE
 
 
 def test_a_step_that_spoils_the_storage_is_the_guilty_one() -> None:
     schedule = Schedule(windows()).promote("t", "i").distribute("k").distribute("i").reverse("S.k")
     violation = check(schedule).violation
     assert violation is not None
-    assert violation.guilty is not None
-    assert violation.guilty.index == 2
+    assert violation.offending_step is not None
+    assert violation.offending_step.index == 2

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import i32
-from polysched.ir.kernel import Kernel
-from polysched.ir.reference import run_reference
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.semantics.reference import run_reference
 from polysched.legality.check import check
 from polysched.legality.condition import legality_condition
-from polysched.legality.verdict import IllegalScheduleError
+from polysched.legality.verdicts.verdict import IllegalScheduleError
 from polysched.lower import compile
 from polysched.schedule.schedule import Schedule
 

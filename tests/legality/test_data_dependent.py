@@ -6,20 +6,20 @@ from itertools import product
 import numpy as np
 import pytest
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import i32
-from polysched.ir.kernel import Kernel
-from polysched.ir.reference import run_reference
-from polysched.ir.tree import executed
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.core.tree import executed
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.semantics.reference import run_reference
 from polysched.legality.check import check
+from polysched.legality.checks.storage import UndecidedError, storage_violation
 from polysched.legality.condition import legality_condition
-from polysched.legality.loop_properties import explain_loops
-from polysched.legality.loop_reports import format_loop_reports
-from polysched.legality.repairs import repairs
-from polysched.legality.report import as_json
-from polysched.legality.storage import UndecidedError, storage_violation
-from polysched.legality.verdict import Cause, Verdict, VerdictKind, ViolationKind
-from polysched.loops.interpreter import interpret
+from polysched.legality.repairs.search import repairs
+from polysched.legality.reports.loop_properties import explain_loops
+from polysched.legality.reports.loop_reports import format_loop_reports
+from polysched.legality.reports.report import as_json
+from polysched.legality.verdicts.verdict import Cause, Verdict, VerdictKind, ViolationKind
+from polysched.loops.interpret.interpreter import interpret
 from polysched.lower import lower
 from polysched.schedule.schedule import Schedule
 from tests.support.indirect import (
@@ -139,7 +139,7 @@ def test_bounds_are_proved_from_the_declared_range(
         assert verdict.is_legal
         return
     assert verdict.violation is not None
-    assert verdict.violation.what is ViolationKind.BOUNDS
+    assert verdict.violation.kind is ViolationKind.BOUNDS
     assert verdict.violation.witness.source.element == (element,)
     assert f"R[0] may read x[{element}]" in verdict.reason
     assert CONSERVATIVE.format("p[i]") in verdict.reason
@@ -177,7 +177,7 @@ def test_every_element_that_may_be_read_must_have_been_written() -> None:
     assert check(Schedule(_partly_written(8))).is_legal
     verdict = _refused(Schedule(_partly_written(7)))
     assert verdict.violation is not None
-    assert verdict.violation.what is ViolationKind.UNDEFINED
+    assert verdict.violation.kind is ViolationKind.UNDEFINED
     assert verdict.violation.witness.source.element == (7,)
 
 
@@ -191,7 +191,7 @@ def test_a_write_that_may_go_elsewhere_defines_nothing() -> None:
         y[i] = t[i]
     verdict = _refused(Schedule(build.kernel()))
     assert verdict.violation is not None
-    assert verdict.violation.what is ViolationKind.UNDEFINED
+    assert verdict.violation.kind is ViolationKind.UNDEFINED
     assert "R[0] reads t[0], which starts undefined" in verdict.reason
 
 

@@ -7,18 +7,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polysched.errors import ScheduleError
-from polysched.ir.builder import ArrayHandle, KernelBuilder
-from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Expression
-from polysched.ir.kernel import Kernel, Role
-from polysched.ir.reference import run_reference
-from polysched.ir.tree import loops
+from polysched.ir.core.kernel import Kernel, Role
+from polysched.ir.core.tree import loops
+from polysched.ir.declare.builder import ArrayHandle, KernelBuilder
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.expr.expressions import Expression
+from polysched.ir.semantics.reference import run_reference
 from polysched.legality.check import check
-from polysched.loops.execution import shuffled
-from polysched.loops.interpreter import interpret
+from polysched.loops.interpret.execution import shuffled
+from polysched.loops.interpret.interpreter import interpret
 from polysched.lower import lower
 from polysched.schedule.schedule import Schedule
 from tests.support.differential import in_registers
+from tests.support.effort import cases
 
 EXTENT = 5
 
@@ -102,7 +103,7 @@ def schedules(draw: st.DrawFn) -> Schedule:
     return schedule
 
 
-@settings(max_examples=80)
+@settings(max_examples=cases(25))
 @given(schedules(), st.integers(0, 2**32 - 1))
 def test_accepted_schedules_compute_what_the_kernel_does(schedule: Schedule, seed: int) -> None:
     if not check(schedule).is_legal:

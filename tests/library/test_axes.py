@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from polysched.errors import ScheduleError
-from polysched.ir.tree import path
+from polysched.ir.core.tree import path
 from polysched.legality.check import check
 from polysched.library.axes import WORTH_THREADS, Size, along_first, along_last
 from polysched.library.gemv import gemv_kernel

@@ -8,14 +8,15 @@ import pytest
 from polysched.bench.convolution_kernel import conv2d_relu
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import KernelError, ScheduleError
-from polysched.ir.dtypes import DType, f32, f64
-from polysched.ir.memory import AnyArray
+from polysched.ir.expr.dtypes import DType, f32, f64
+from polysched.ir.semantics.memory import AnyArray
 from polysched.legality.check import check
 from polysched.library.conv2d import Convolution, Tile, conv2d, conv2d_schedule, tile_for
 from polysched.lower import compile, show
 from polysched.machine.load import load_machine
 from polysched.user import Schedule
 from tests.support.differential import NO_CACHE
+from tests.support.effort import covering
 
 MACHINE = load_machine("skylake-avx512")
 
@@ -72,9 +73,7 @@ def assert_right(
     np.testing.assert_array_equal(compile(schedule, cache=NO_CACHE)(*inputs), right)
 
 
-@pytest.mark.parametrize("stride", [1, 2])
-@pytest.mark.parametrize("dilation", [1, 2])
-@pytest.mark.parametrize("filter", [(1, 1), (3, 3), (5, 3)], ids=str)
+@covering(2, filter=[(1, 1), (3, 3), (5, 3)], dilation=[1, 2], stride=[1, 2])
 def test_filters_strides_and_dilations(filter: tuple[int, int], stride: int, dilation: int) -> None:
     assert_right(Convolution(2, 5, 9, 3, 20, *filter, stride, dilation), bias=True, relu=True)
 
@@ -85,7 +84,7 @@ def test_bias_and_relu(bias: bool, relu: bool) -> None:
     assert_right(Convolution(2, 3, 11, 5, 70), bias=bias, relu=relu)
 
 
-@pytest.mark.parametrize("channels", [1, 2, 3, 8, 15, 16, 17, 33, 65, 100])
+@pytest.mark.parametrize("channels", [1, 3, 15, 17, 65])
 def test_channels_that_do_not_divide(channels: int) -> None:
     assert_right(Convolution(1, 3, 7, 2, channels), relu=True)
 
@@ -103,10 +102,17 @@ def test_filter_is_packed_where_it_is_read_often(relu: bool) -> None:
     assert "filter_packed" in schedule.program.arrays
 
 
-@pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize(
-    ("channels_in", "channels_out", "groups"),
-    [(20, 20, 20), (70, 70, 70), (6, 3, 3), (5, 10, 5), (6, 9, 3), (34, 68, 2), (8, 160, 2)],
+    ("channels_in", "channels_out", "groups", "relu"),
+    [
+        (20, 20, 20, False),
+        (70, 70, 70, True),
+        (6, 3, 3, True),
+        (5, 10, 5, False),
+        (6, 9, 3, True),
+        (34, 68, 2, False),
+        (8, 160, 2, True),
+    ],
 )
 def test_groups(channels_in: int, channels_out: int, groups: int, relu: bool) -> None:
     """Depthwise, with several channels of the input, of the output, and both."""

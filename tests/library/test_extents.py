@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from polysched.errors import KernelError, ScheduleError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import f32
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import f32
 from polysched.library.extents import extents_of, require_sizes
 
 

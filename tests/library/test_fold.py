@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polysched.errors import KernelError
-from polysched.ir.dtypes import DType, f32, f64, i16
+from polysched.ir.expr.dtypes import DType, f32, f64, i16
 from polysched.library.fold import fold_kernel, fold_schedule
 from polysched.lower import compile
 from polysched.machine.load import load_machine

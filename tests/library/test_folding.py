@@ -4,12 +4,13 @@ import pytest
 
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import ScheduleError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import f32
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import f32
 from polysched.library.folding import VECTORS, folded_together, in_vectors, vectors_for
 from polysched.user import Schedule
 from tests.support.differential import assert_agrees
+from tests.support.effort import covering
 
 
 def sums(rows: int, columns: int, order: str = "any") -> Kernel:
@@ -54,10 +55,9 @@ def rows_folded_together(rows: int, columns: int, block: int, vectors: int) -> S
     return folded_together(schedule, "S", "column", 4, vectors, "inner", block)
 
 
-@pytest.mark.parametrize("vectors", [1, 3])
-@pytest.mark.parametrize("columns", [1, 4, 15, 50])
-@pytest.mark.parametrize(("rows", "block"), [(1, 2), (3, 4), (9, 4), (8, 4), (3, 1)])
-def test_rows_folded_together(rows: int, block: int, columns: int, vectors: int) -> None:
+@covering(2, of=[(1, 2), (3, 4), (9, 4), (8, 4), (3, 1)], columns=[1, 4, 50], vectors=[1, 3])
+def test_rows_folded_together(of: tuple[int, int], columns: int, vectors: int) -> None:
+    rows, block = of
     schedule = rows_folded_together(rows, columns, block, vectors)
     assert schedule.check().is_legal
     assert_agrees(schedule)

@@ -5,7 +5,7 @@ import pytest
 
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import KernelError, ScheduleError
-from polysched.ir.dtypes import DType, f32, f64
+from polysched.ir.expr.dtypes import DType, f32, f64
 from polysched.legality.check import check
 from polysched.library.gemv import gemv_kernel, gemv_schedule
 from polysched.library.reduce import Combine, reduce_kernel

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from polysched.errors import KernelError, MachineError
-from polysched.ir.dtypes import DType, f64
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.expr.dtypes import DType, f64
 from polysched.library.conv2d import Convolution, conv2d, conv2d_schedule
 from polysched.library.gemv import gemv_kernel, gemv_schedule
 from polysched.library.quantized import quantized_gemv_kernel, quantized_gemv_schedule

@@ -5,14 +5,15 @@ import pytest
 
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import KernelError, ScheduleError
-from polysched.ir.bit_packing import pack_bits
-from polysched.ir.dtypes import as_dtype
+from polysched.ir.expr.dtypes import as_dtype
+from polysched.ir.semantics.bit_packing import pack_bits
 from polysched.library.gemv import gemv_kernel
 from polysched.library.quantized import quantized_gemv_kernel, quantized_gemv_schedule
 from polysched.lower import compile, show
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from tests.support.differential import NO_CACHE
+from tests.support.effort import covering
 
 
 def data(rows: int, columns: int, group: int, dtype: str) -> dict[str, np.ndarray]:
@@ -46,8 +47,7 @@ def test_types_of_codes(dtype: str) -> None:
     check(3, 300, 128, dtype, load_machine(None))
 
 
-@pytest.mark.parametrize("group", [1, 16, 32, 100, 256])
-@pytest.mark.parametrize("columns", [1, 31, 256, 257])
+@covering(1, columns=[1, 31, 256, 257], group=[1, 16, 32, 100, 256])
 def test_groups_and_lengths(group: int, columns: int) -> None:
     check(2, columns, group, "u4", load_machine(None))
 

@@ -7,14 +7,15 @@ import pytest
 
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import KernelError, ScheduleError
-from polysched.ir.dtypes import DType, f32, f64, i32
-from polysched.ir.memory import AnyArray
+from polysched.ir.expr.dtypes import DType, f32, f64, i32
+from polysched.ir.semantics.memory import AnyArray
 from polysched.legality.check import check
 from polysched.library.gemv import gemv_kernel
 from polysched.library.reduce import Axis, Combine, reduce_kernel, reduce_schedule
 from polysched.lower import compile, show
 from polysched.machine.load import load_machine
 from tests.support.differential import NO_CACHE
+from tests.support.effort import covering
 
 MACHINE = load_machine("skylake-avx512")
 LENGTHS = (0, 1, 15, 16, 17, 127, 1000, 1009)
@@ -73,9 +74,7 @@ def test_sums_of_any_length(axis: Axis, terms: int) -> None:
     assert_right(Combine.SUM, 3, terms, axis, f32)
 
 
-@pytest.mark.parametrize("axis", Axis)
-@pytest.mark.parametrize("combine", Combine)
-@pytest.mark.parametrize("dtype", [f32, f64, i32], ids=str)
+@covering(2, dtype=[f32, f64, i32], combine=Combine, axis=Axis)
 def test_operations_and_types(axis: Axis, combine: Combine, dtype: DType) -> None:
     assert_right(combine, 5, 199, axis, dtype)
 
@@ -86,9 +85,7 @@ def test_any_number_of_results(axis: Axis, results: int) -> None:
     assert_right(Combine.DOT, results, 37, axis, f32)
 
 
-@pytest.mark.parametrize("threads", [2, 3])
-@pytest.mark.parametrize("results", [1, 2, 40, 600])
-@pytest.mark.parametrize("axis", Axis)
+@covering(2, axis=Axis, results=[1, 2, 40, 600], threads=[2, 3])
 def test_threads(axis: Axis, results: int, threads: int) -> None:
     terms = (1 << 17) // results + 5
     assert_right(Combine.SUM, results, terms, axis, f32, threads)
@@ -111,9 +108,7 @@ def test_without_terms(axis: Axis, combine: Combine, neutral: float) -> None:
     np.testing.assert_array_equal(run(combine, x, x, axis, f32), [neutral, neutral])
 
 
-@pytest.mark.parametrize("axis", Axis)
-@pytest.mark.parametrize("combine", Combine)
-@pytest.mark.parametrize("place", [0, 17, 299])
+@covering(2, place=[0, 17, 299], combine=Combine, axis=Axis)
 def test_nan_and_infinity(axis: Axis, combine: Combine, place: int) -> None:
     x = np.ones((3, 300), np.float32)
     x[:, place] = [np.nan, np.inf, -np.inf]

@@ -5,14 +5,15 @@ import pytest
 
 from polysched.codegen.assembly import parse
 from polysched.errors import KernelError, ScheduleError
-from polysched.ir.dtypes import DType, f32, f64, i32
-from polysched.ir.memory import AnyArray
+from polysched.ir.expr.dtypes import DType, f32, f64, i32
+from polysched.ir.semantics.memory import AnyArray
 from polysched.legality.check import check
 from polysched.library.gemv import gemv_kernel
 from polysched.library.softmax import softmax_kernel, softmax_schedule
 from polysched.lower import compile, show
 from polysched.machine.load import load_machine
 from tests.support.differential import NO_CACHE
+from tests.support.effort import covering
 
 MACHINE = load_machine("skylake-avx512")
 ROUNDING = {f32: 1e-6, f64: 2e-15}
@@ -38,8 +39,7 @@ def scattered(rows: int, columns: int, dtype: DType = f32) -> AnyArray:
     return values.astype(dtype.numpy())
 
 
-@pytest.mark.parametrize("dtype", [f32, f64], ids=str)
-@pytest.mark.parametrize("columns", [0, 1, 15, 16, 17, 33, 1000, 1009])
+@covering(1, columns=[0, 1, 15, 16, 17, 33, 1000, 1009], dtype=[f32, f64])
 def test_any_number_of_columns(columns: int, dtype: DType) -> None:
     x = scattered(3, columns, dtype)
     np.testing.assert_allclose(

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from polysched.ir.kernel import Role
-from polysched.ir.memory import AnyArray, argument_memory, results
-from polysched.loops.c import print_c
-from polysched.loops.nodes import LoopProgram
+from polysched.ir.core.kernel import Role
+from polysched.ir.semantics.memory import AnyArray, argument_memory, results
+from polysched.loops.ir.nodes import LoopProgram
+from polysched.loops.printers.c import print_c
 
 # Random programs compare things with themselves; every other warning is an error.
 _WARNINGS = "-Wall -Wextra -Wpedantic -Werror -Wno-tautological-compare -Wno-type-limits"

@@ -6,8 +6,10 @@ from typing import Any
 
 import islpy as isl
 
-from polysched.ir.dtypes import DType, f32
-from polysched.ir.expressions import (
+from polysched.ir.core.kernel import Access, Array, Role
+from polysched.ir.core.tree import LoopKind
+from polysched.ir.expr.dtypes import DType, f32
+from polysched.ir.expr.expressions import (
     Constant,
     Expression,
     Index,
@@ -16,11 +18,9 @@ from polysched.ir.expressions import (
     Parameter,
     as_expression,
 )
-from polysched.ir.functions import maximum
-from polysched.ir.kernel import Access, Array, Role
-from polysched.ir.tree import LoopKind
+from polysched.ir.expr.functions import maximum
 from polysched.loops.generate import parameter_intervals
-from polysched.loops.nodes import Allocate, Assign, For, If, LoopNode, LoopProgram, block
+from polysched.loops.ir.nodes import Allocate, Assign, For, If, LoopNode, LoopProgram, block
 
 n, i, j, k = Parameter("n"), Index("i"), Index("j"), Index("k")
 

@@ -10,8 +10,8 @@ import pytest
 
 import polysched as ps
 from polysched.frontends.scop import load_c
-from polysched.ir.expressions import Expression
-from polysched.loops.c import print_c
+from polysched.ir.expr.expressions import Expression
+from polysched.loops.printers.c import print_c
 from polysched.lower import lower
 from polysched.schedule.schedule import Schedule
 from tests.loops.compiling import require_c_and_cpp

@@ -3,14 +3,14 @@
 import pytest
 
 from polysched.errors import LoweringError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Constant, Index
-from polysched.ir.reference import instances
-from polysched.ir.tree import LoopKind
+from polysched.ir.core.tree import LoopKind
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.expr.expressions import Constant, Index
+from polysched.ir.semantics.reference import instances
 from polysched.loops.generate import generate_loops, parameter_intervals
-from polysched.loops.interpreter import interpret
-from polysched.loops.nodes import Allocate, Assign, Block, For, LoopProgram, walk
+from polysched.loops.interpret.interpreter import interpret
+from polysched.loops.ir.nodes import Allocate, Assign, Block, For, LoopProgram, walk
 from polysched.lower import lower
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels

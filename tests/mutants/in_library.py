@@ -2,9 +2,9 @@
 
 from tests.mutants.mutant import Mutant
 
-PLAN = "polysched/library/matmul/plan.py"
+PLAN = "polysched.library.matmul.plan"
 PLANNED = ("tests/library/matmul/test_plan.py",)
-SHARING = "polysched/library/matmul/work_partition.py"
+SHARING = "polysched.library.matmul.work_partition"
 SHARED = ("tests/library/matmul/test_work_partition.py",)
 
 MUTANTS = (
@@ -12,32 +12,36 @@ MUTANTS = (
         "a-batch-for-more-threads",
         "> for >=: as many products as threads are not shared among them",
         SHARING,
-        "    if sizes.batch >= threads:",
-        "    if sizes.batch > threads:",
+        "with_threads",
+        "sizes.batch >= threads",
+        "sizes.batch > threads",
         SHARED,
     ),
     Mutant(
         "uneven-parts",
         "the parts of the product need not be nearly as large as each other",
         SHARING,
-        "even = [grid for grid in grids if work(grid) <= enough]",
-        "even = [grid for grid in grids if grid != enough]",
+        "with_threads",
+        "work(grid) <= enough",
+        "grid != enough",
         SHARED,
     ),
     Mutant(
         "transposed-b-where-it-lies",
         "a transposed b is packed only where it pays for others",
         PLAN,
-        "        pack_b=pays or problem.transpose_b,",
-        "        pack_b=pays,",
+        "_with_blocks",
+        "pays or problem.transpose_b",
+        "pays",
         PLANNED,
     ),
     Mutant(
         "streamed-from-the-cache",
         "b counts as coming from memory as soon as it exceeds the L2 cache",
         PLAN,
-        "is_distant = b_bytes > cache_bytes(machine, 3) // 2",
-        "is_distant = b_bytes > cache_bytes(machine, 2) // 2",
+        "_is_streamed",
+        "cache_bytes(machine, 3)",
+        "cache_bytes(machine, 2)",
         PLANNED,
     ),
 )

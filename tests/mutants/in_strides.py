@@ -2,9 +2,9 @@
 
 from tests.mutants.mutant import Mutant
 
-STRIDES = "polysched/ir/strides.py"
-VIEWS = "polysched/library/matmul/views.py"
-PROVED = ("tests/ir/test_strides.py",)
+STRIDES = "polysched.ir.core.strides"
+VIEWS = "polysched.library.matmul.views"
+PROVED = ("tests/ir/core/test_strides.py",)
 CALLED = ("tests/runtime/test_strided.py",)
 CODE = ("tests/codegen/test_strided.py",)
 MULTIPLIED = ("tests/library/matmul/test_views.py",)
@@ -14,79 +14,92 @@ MUTANTS = (
         "strides-short-by-one",
         "the last element of a row may be the first of the next",
         STRIDES,
-        "proof.holds(inwards, Constant(1))",
-        "proof.holds(inwards, Constant(0))",
+        "require_apart",
+        "Constant(1)",
+        "Constant(0)",
         PROVED,
     ),
     Mutant(
         "strides-without-the-inner-ones",
         "a stride need not be longer than what is inside of it",
         STRIDES,
-        "        form = linear_form(stride * last + reach, {})",
-        "        form = linear_form(stride * last, {})",
+        "_Proof.around",
+        "stride * last + reach",
+        "stride * last",
         PROVED,
     ),
     Mutant(
         "strides-proved-for-two-rows-only",
         "strides of dimensions with two indices are not looked at",
         STRIDES,
-        "self.array.shape[dimension] >= 2, self.space",
-        "self.array.shape[dimension] >= 3, self.space",
+        "_Proof.is_apart",
+        "self.array.shape[dimension] >= 2",
+        "self.array.shape[dimension] >= 3",
         PROVED,
     ),
     Mutant(
         "strides-unchecked-at-calls",
         "numpy's strides need not be the declared ones",
-        "polysched/runtime/strided.py",
-        "        extent == 1 or one == other\n",
-        "        extent >= 1 or one == other\n",
+        "polysched.runtime.strided",
+        "check_strides",
+        "extent == 1",
+        "extent >= 1",
         CALLED,
     ),
     Mutant(
         "strides-trusted-for-ever",
         "what is not affine of strides is proved nowhere and not checked at calls",
-        "polysched/runtime/strided.py",
-        "    if not are_apart(shape, strides):\n",
-        "    if not shape:\n",
+        "polysched.runtime.strided",
+        "require_apart",
+        "are_apart(shape, strides)",
+        "shape",
         CALLED,
     ),
     Mutant(
         "strides-trusted-always",
         "what could be proved of strides is left to the calls",
         STRIDES,
-        "            return trusted or self.context",
-        "            return True or self.context",
+        "_Proof.is_apart",
+        "trusted or self.context.intersect(several).is_empty()",
+        "True or self.context.intersect(several).is_empty()",
         PROVED,
     ),
     Mutant(
         "overlap-of-spans-without-gaps",
         "an array with gaps is taken to end where it would without them",
         STRIDES,
-        "    return 1 + sum((extent - 1) * stride for",
-        "    return 1 + sum(0 * stride + extent - 1 for",
+        "elements_spanned",
+        "(extent - 1) * stride",
+        "0 * stride + extent - 1",
         CALLED,
     ),
     Mutant(
         "strides-forgotten-by-code",
         "machine code takes every argument to be contiguous",
-        "polysched/codegen/placement.py",
-        "            if array.strides is None\n",
-        "            if array.strides is not True\n",
+        "polysched.codegen.placement",
+        "Placement.argument",
+        "array.strides is None",
+        "array.strides is not True",
         CODE,
     ),
     Mutant(
         "lanes-along-the-last-dimension",
         "accumulators are stored along the last dimension, whatever the lanes are",
-        "polysched/codegen/registers.py",
-        "        place[array.lane_dimension] += index",
-        "        place[-1] += index",
+        "polysched.codegen.registers",
+        "_transfer",
+        "place[array.lane_dimension]",
+        "place[-1]",
         CODE,
     ),
     Mutant(
         "stacks-joined-over-gaps",
         "matrices of a stack with rows between them are taken for one tall matrix",
         VIEWS,
-        "            elif step != stride * taken:\n                return None\n",
+        "joined",
+        """
+            if step != stride * taken:
+                return None
+        """,
         "",
         MULTIPLIED,
     ),
@@ -94,8 +107,9 @@ MUTANTS = (
         "views-that-share-elements",
         "elements of a view that lie in one place are read as if they were apart",
         STRIDES,
-        "            if stride < reach:\n",
-        "            if stride < 0:\n",
+        "are_apart",
+        "stride < reach",
+        "stride < 0",
         MULTIPLIED,
     ),
 )

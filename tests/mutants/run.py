@@ -28,6 +28,7 @@ from pathlib import Path
 
 import click
 
+from tests.mutants.anchor import AnchorError, mutated
 from tests.mutants.mutant import Mutant
 from tests.mutants.table import MUTANTS
 
@@ -54,16 +55,11 @@ class Outcome:
     """
 
     name: str
-    file: str
+    module: str
     what: str
     killed_by: str | None
     stage: str
     seconds: float
-
-
-def mutated(text: str, mutant: Mutant) -> str:
-    """The text of the file with the mistake in it."""
-    return text.replace(mutant.before, mutant.after, 1)
 
 
 @dataclass(frozen=True)
@@ -95,18 +91,16 @@ class Workshop:
         seconds = round(time.monotonic() - start, 1)
         if killed_by is not None and stage != "hinted tests":
             self._require_pristine(stage)
-        return Outcome(mutant.name, mutant.file, mutant.what, killed_by, stage, seconds)
+        return Outcome(mutant.name, mutant.module, mutant.what, killed_by, stage, seconds)
 
     @contextmanager
     def _applied(self, mutant: Mutant) -> Iterator[None]:
         file = self.tree / mutant.file
         text = file.read_text()
-        if text.count(mutant.before) != 1:
-            raise BrokenRunError(
-                f"the text of mutant '{mutant.name}' occurs {text.count(mutant.before)} times in "
-                f"{mutant.file}; expected once"
-            )
-        file.write_text(mutated(text, mutant))
+        try:
+            file.write_text(mutated(text, mutant))
+        except AnchorError as error:
+            raise BrokenRunError(str(error)) from error
         try:
             yield
         finally:

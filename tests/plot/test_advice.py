@@ -7,8 +7,8 @@ import re
 import pytest
 
 from polysched.errors import PlotError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import f32
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import f32
 from polysched.plot.picture import picture
 from polysched.plot.view import View
 from polysched.schedule.schedule import Schedule

@@ -7,9 +7,9 @@ import islpy as isl
 import pytest
 
 from polysched.dependence.relations import DependenceKind
-from polysched.ir.kernel import Kernel
-from polysched.ir.points import evaluate_many
-from polysched.ir.reference import instances
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.semantics.points import evaluate_many
+from polysched.ir.semantics.reference import instances
 from polysched.plot.direct import direct_pairs
 from polysched.schedule.schedule import Schedule
 from tests.support.kernels import (

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from polysched.legality.check import check
-from polysched.legality.verdict import Verdict, VerdictKind
+from polysched.legality.verdicts.verdict import Verdict, VerdictKind
 from polysched.plot.notebook import schedule_html, svg_of, verdict_html
 from polysched.plot.view import View
 from polysched.schedule.schedule import Schedule

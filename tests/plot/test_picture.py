@@ -2,11 +2,11 @@ import pytest
 
 from polysched.dependence.relations import DependenceKind
 from polysched.errors import CallError, PlotError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import i32
-from polysched.ir.tree import path
+from polysched.ir.core.tree import path
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import i32
 from polysched.legality.check import check
-from polysched.legality.verdict import VerdictKind
+from polysched.legality.verdicts.verdict import VerdictKind
 from polysched.plot.arrows import Arrow
 from polysched.plot.dots import Dot
 from polysched.plot.marks import Mark

@@ -1,10 +1,10 @@
 import pytest
 
 from polysched.errors import CallError, PlotError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import i32
-from polysched.ir.functions import equal
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.expr.functions import equal
 from polysched.legality.check import check
 from polysched.plot.dimensions import tile_loops
 from polysched.plot.sizes import chosen_sizes, shows

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
 from polysched.machine.description import Machine
 from polysched.machine.detect import detect_host
 from polysched.runtime.cache import ObjectCache
 from polysched.runtime.kernel import CompiledKernel, compile_kernel
-from tests.support.teams import Pair, hired_pair
+from tests.support.teams import Pair, started_pair
 
 # out[i] = 2 * x[i] + y[i] for 0 <= i < n
 SAXPY = """
@@ -123,4 +123,4 @@ def rows() -> Kernel:
 @pytest.fixture
 def pair() -> Pair:
     """A team of two, whose thread sleeps."""
-    return hired_pair()
+    return started_pair()

@@ -15,7 +15,7 @@ from itertools import count
 import numpy as np
 
 import polysched as ps
-from polysched.ir.quota import operation_quota
+from polysched.ir.isl.quota import operation_quota
 from polysched.runtime.cache import ObjectCache
 from tests.support.children import holds_in_child
 

@@ -24,7 +24,7 @@ import numpy as np
 
 import polysched as ps
 from polysched.runtime import jit
-from polysched.runtime.door import Door
+from polysched.runtime.call_cache import CallCache
 
 NumpyArray = np.ndarray[Any, Any]
 SIZES = (1, 2, 3, 4, 5, 8, 15, 16, 17, 31, 33, 64, 100, 128, 255, 256, 257, 300, 1000)
@@ -268,7 +268,7 @@ def main() -> None:
     options = parser.parse_args()
     faulthandler.enable()
     if options.no_call_cache:
-        Door.learn = lambda self, option, arrays, target: None  # type: ignore[method-assign]
+        CallCache.add = lambda self, options, arrays, target: None  # type: ignore[method-assign]
     seeds = range(options.seed, options.seed + options.threads)
     with ThreadPoolExecutor(options.threads) as pool:
         for text in pool.map(lambda seed: _run(seed, options.seconds), seeds):

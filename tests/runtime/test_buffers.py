@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
 from polysched.lower import compile
 from polysched.runtime.buffers import buffer_rank, buffer_shape, buffer_type
 from polysched.runtime.kernel import CompiledKernel

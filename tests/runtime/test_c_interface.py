@@ -1,9 +1,9 @@
 import pytest
 
 from polysched.errors import ExportError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import boolean, f32, f64, i32, u8
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import boolean, f32, f64, i32, u8
 from polysched.runtime.c_interface import Linkage, header_text, prototype, require_c_names
 from polysched.runtime.signature import signature_of
 from tests.support import indirect, kernels, packed_kernels, strided

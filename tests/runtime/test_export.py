@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from polysched.errors import ExportError, MachineError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import ALL_DTYPES, DType, boolean, f32, f64
-from polysched.ir.functions import cast, exp
-from polysched.ir.kernel import Kernel
-from polysched.legality.verdict import IllegalScheduleError
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import ALL_DTYPES, DType, boolean, f32, f64
+from polysched.ir.expr.functions import cast, exp
+from polysched.legality.verdicts.verdict import IllegalScheduleError
 from polysched.lower import export, lower
 from polysched.machine.detect import detect_host
 from polysched.machine.load import load_machine

@@ -1,9 +1,9 @@
 import pytest
 
 from polysched.errors import CallError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.functions import maximum
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.functions import maximum
 from polysched.runtime.inference import infer_parameters
 from polysched.runtime.signature import Signature, signature_of
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from polysched.errors import CallError
-from polysched.ir.builder import KernelBuilder
+from polysched.ir.declare.builder import KernelBuilder
 from polysched.machine.description import Machine
 from polysched.runtime.cache import ENVIRONMENT_VARIABLE, ObjectCache
 from polysched.runtime.kernel import CompiledKernel, compile_kernel

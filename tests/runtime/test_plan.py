@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 
 from polysched.errors import CallError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.kernel import Kernel
-from polysched.runtime.plan import CallForm, Plan, bind_names, make_plan
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.runtime.numpy_memory import layout_of
+from polysched.runtime.plan import Plan, bind_names, make_plan
 from polysched.runtime.signature import Signature, signature_of
 
 
@@ -22,53 +23,56 @@ def _arrays(n: int = 5, h: int = 80) -> dict[str, np.ndarray]:
 
 
 def _plan(signature: Signature, arrays: dict[str, np.ndarray], **parameters: int) -> Plan:
-    layouts = tuple((a.dtype, a.shape, a.flags.num) for a in arrays.values())
-    return make_plan(signature, CallForm(0, tuple(arrays), tuple(parameters.items())), layouts)
+    layouts = tuple(map(layout_of, arrays.values()))
+    return make_plan(signature, layouts, tuple(arrays), tuple(parameters.items()))
 
 
 # -- which argument is which --
 
 
 def test_by_position(signature: Signature) -> None:
-    assert bind_names(signature, CallForm(3)) == ("x", "out", "total")
+    assert bind_names(signature, 3, ()) == ("x", "out", "total")
 
 
 def test_by_position_without_the_outputs(signature: Signature) -> None:
-    assert bind_names(signature, CallForm(2)) == ("x", "total")
+    assert bind_names(signature, 2, ()) == ("x", "total")
 
 
 def test_names_come_after_positions(signature: Signature) -> None:
-    assert bind_names(signature, CallForm(2, ("out",))) == ("x", "total", "out")
-    assert bind_names(signature, CallForm(1, ("x",))) == ("total", "x")
-    assert bind_names(signature, CallForm(0, ("total", "x"))) == ("total", "x")
+    assert bind_names(signature, 2, ("out",)) == ("x", "total", "out")
+    assert bind_names(signature, 1, ("x",)) == ("total", "x")
+    assert bind_names(signature, 0, ("total", "x")) == ("total", "x")
 
 
 def test_unknown_name(signature: Signature) -> None:
     with pytest.raises(CallError, match=r"kernel 'rows' has no argument 'totl'; did you mean 'tot"):
-        bind_names(signature, CallForm(2, ("totl",)))
+        bind_names(signature, 2, ("totl",))
 
 
 def test_given_twice(signature: Signature) -> None:
     with pytest.raises(CallError, match=r"array 'x' is given twice, by position and by name"):
-        bind_names(signature, CallForm(3, ("x",)))
+        bind_names(signature, 3, ("x",))
 
 
 @pytest.mark.parametrize(
-    ("form", "message"),
+    ("positional", "names", "message"),
     [
         (
-            CallForm(1),
+            1,
+            (),
             r"1 arrays are given by position; expected 3: \(x, out, total\), or 2 to have"
             r" the outputs allocated: \(x, total\)",
         ),
-        (CallForm(4), r"4 arrays are given by position; expected 3"),
-        (CallForm(0, ("x",)), r"expected 2: \(out, total\), or 1 .* allocated: \(total,\)"),
-        (CallForm(0, ("x", "out")), r"0 arrays are given by position; expected 1: \(total,\)$"),
+        (4, (), r"4 arrays are given by position; expected 3"),
+        (0, ("x",), r"expected 2: \(out, total\), or 1 .* allocated: \(total,\)"),
+        (0, ("x", "out"), r"0 arrays are given by position; expected 1: \(total,\)$"),
     ],
 )
-def test_wrong_count(signature: Signature, form: CallForm, message: str) -> None:
+def test_wrong_count(
+    signature: Signature, positional: int, names: tuple[str, ...], message: str
+) -> None:
     with pytest.raises(CallError, match=message):
-        bind_names(signature, form)
+        bind_names(signature, positional, names)
 
 
 # -- the plan --
@@ -188,7 +192,7 @@ def test_array_that_does_not_fit(
 def test_read_only_input_fits(signature: Signature) -> None:
     arrays = _arrays()
     _frozen(arrays["x"])
-    assert _plan(signature, arrays).writable == (False, True, True)
+    assert _plan(signature, arrays).is_simple == (False, True, True)
 
 
 def test_parameter_that_contradicts_the_shapes(signature: Signature) -> None:
@@ -218,7 +222,7 @@ def test_negative_extent() -> None:
         CallError,
         match=r"array 'out' would have n - 5 = -2 elements in a dimension, with n = 3 \(given\)",
     ):
-        make_plan(signature_of(build.kernel()), CallForm(0, (), (("n", 3),)), ())
+        make_plan(signature_of(build.kernel()), (), (), (("n", 3),))
 
 
 def test_numbers_for_shapes_are_not_said_twice() -> None:

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polysched.ir.evaluate import evaluate
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.expr.evaluate import evaluate
 from polysched.runtime.signature import conditions_of, signature_of, tuple_text
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polysched.errors import CallError
-from polysched.ir.builder import KernelBuilder
+from polysched.ir.declare.builder import KernelBuilder
 from polysched.lower import compile
 from polysched.runtime.inference import infer_parameters
 from polysched.runtime.kernel import CompiledKernel

@@ -16,7 +16,7 @@ from polysched.machine.detect import detect_host
 from polysched.runtime.jit import architecture, emit_object, target_machine
 from polysched.runtime.own_team import PARALLEL, team_module
 from polysched.runtime.threads import Team, own_team
-from tests.support.teams import LIBRARY, Pair, hired_pair
+from tests.support.teams import LIBRARY, Pair, started_pair
 from tests.support.teams import PARALLEL as TEAM_FUNCTION
 
 pytestmark = pytest.mark.skipif(own_team() is None, reason="the team is for Linux only")
@@ -54,7 +54,7 @@ def watched() -> WatchedPair:
         asked.append(_cores(ctypes.string_at(mask, size)))
         return AFFINITY_FUNCTION((SET_AFFINITY, LIBRARY))(handle, size, mask)
 
-    return WatchedPair(hired_pair(_team(AFFINITY_FUNCTION(set_affinity))), asked)
+    return WatchedPair(started_pair(_team(AFFINITY_FUNCTION(set_affinity))), asked)
 
 
 def test_nobody_is_woken_on_the_core_of_the_caller(watched: WatchedPair, core: int) -> None:

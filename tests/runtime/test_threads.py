@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.runtime import kernel as kernel_module
 from polysched.runtime import threads
 from polysched.runtime.kernel import CompiledKernel
 from polysched.runtime.threads import Team, current_team, openmp_team, own_team, python_team
@@ -23,7 +22,7 @@ TEAMS = (own_team(), openmp_team(), python_team())
 def team(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Team:
     """Every team there is, in turn the one that kernels run on."""
     given: Team = request.param
-    monkeypatch.setattr(kernel_module, "current_team", lambda: given)
+    monkeypatch.setattr(threads, "current_team", lambda: given)
     return given
 
 
@@ -129,7 +128,7 @@ def test_a_child_without_our_team_runs_on_pythons(monkeypatch: pytest.MonkeyPatc
 
 def test_a_thread_that_cannot_start_leaves_its_part(monkeypatch: pytest.MonkeyPatch) -> None:
     team = python_team()
-    monkeypatch.setattr(kernel_module, "current_team", lambda: team)
+    monkeypatch.setattr(threads, "current_team", lambda: team)
 
     def refused(self: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
@@ -173,7 +172,7 @@ def test_wrong_numbers_of_threads() -> None:
         with pytest.raises(ps.CallError, match="threads=.*; expected an integer >= 1"):
             run(x, threads=wrong)
     plain = ps.Schedule(kernels.scale()).compile()
-    with pytest.raises(ps.CallError, match="has no parallel loop, so threads=2 says nothing"):
+    with pytest.raises(ps.CallError, match="has no parallel loop, so threads=2 has no effect"):
         plain(x, threads=2)
 
 
@@ -219,7 +218,7 @@ def test_a_thread_that_comes_late_finds_its_chunk_done(monkeypatch: pytest.Monke
         whole.parallel(work, task, 1, flags)
 
     lonely = Team("one thread", threads._PARALLEL(alone))
-    monkeypatch.setattr(kernel_module, "current_team", lambda: lonely)
+    monkeypatch.setattr(threads, "current_team", lambda: lonely)
     a, b = np.ones((9, 5), np.float32), np.ones((5, 70), np.float32)
     expected = product(parallel=False)(a, b)
     np.testing.assert_array_equal(product(parallel=True)(a, b, threads=4), expected)

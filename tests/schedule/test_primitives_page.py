@@ -8,8 +8,8 @@ from textwrap import dedent
 
 import pytest
 
-from polysched.schedule.primitives import PRIMITIVES
 from polysched.schedule.schedule import Schedule
+from polysched.schedule.table import PRIMITIVES
 from tests.golden import compare_with_golden
 
 NOTES = Path(__file__).parents[2] / "notes"

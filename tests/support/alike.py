@@ -7,22 +7,22 @@ from random import Random
 
 from polysched.dependence.relations import Dependence, DependenceKind, Reference, timestamps
 from polysched.errors import ScheduleError
-from polysched.ir.array_handle import ArrayHandle
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Index, Operand
-from polysched.ir.functions import maximum
-from polysched.ir.kernel import Kernel, Order, access_relation
-from polysched.ir.tree import loops
-from polysched.schedule.distribute import Distribute
-from polysched.schedule.fuse import Fuse
-from polysched.schedule.parallel import Parallel
-from polysched.schedule.reorder import Reorder
-from polysched.schedule.reverse import Reverse
+from polysched.ir.core.kernel import Kernel, Order, access_relation
+from polysched.ir.core.tree import loops
+from polysched.ir.declare.array_handle import ArrayHandle
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.expr.expressions import Index, Operand
+from polysched.ir.expr.functions import maximum
+from polysched.schedule.primitives.distribute import Distribute
+from polysched.schedule.primitives.fuse import Fuse
+from polysched.schedule.primitives.parallel import Parallel
+from polysched.schedule.primitives.reorder import Reorder
+from polysched.schedule.primitives.reverse import Reverse
+from polysched.schedule.primitives.shift import Shift
+from polysched.schedule.primitives.split import Split
+from polysched.schedule.primitives.vectorize import Vectorize
 from polysched.schedule.schedule import Schedule
-from polysched.schedule.shift import Shift
-from polysched.schedule.split import Split
-from polysched.schedule.vectorize import Vectorize
 
 
 def random_kernel(random: Random, most: int = 6) -> Kernel:

@@ -8,8 +8,8 @@ import islpy as isl
 
 from polysched.dependence.memory import memory_dependences
 from polysched.dependence.relations import Dependence
-from polysched.ir.kernel import Kernel
-from polysched.schedule.program import Program
+from polysched.ir.core.kernel import Kernel
+from polysched.schedule.core.program import Program
 
 
 def as_declared(program: Program) -> Kernel:

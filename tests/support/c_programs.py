@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from polysched.fuzz.placement import GUARD_BYTE, placed
-from polysched.ir.dtypes import u8
-from polysched.ir.kernel import Kernel
-from polysched.ir.memory import AnyArray
-from polysched.ir.reference import run_reference
-from polysched.ir.strides import concrete_strides, elements_spanned
-from polysched.loops.c_helpers import c_type
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.core.strides import concrete_strides, elements_spanned
+from polysched.ir.expr.dtypes import u8
+from polysched.ir.semantics.memory import AnyArray
+from polysched.ir.semantics.reference import run_reference
+from polysched.loops.printers.c_helpers import c_type
 from polysched.lower import export
 from polysched.schedule.schedule import Schedule
 from tests.support.differential import arguments, assert_equal

@@ -15,15 +15,15 @@ import numpy as np
 
 from polysched.codegen.passes import loops_after, vector_program
 from polysched.fuzz.placement import placed
-from polysched.ir.dtypes import DType, boolean
-from polysched.ir.evaluate import evaluate
-from polysched.ir.kernel import Array, Kernel, Role
-from polysched.ir.memory import AnyArray, concrete_shape
-from polysched.ir.packing import byte_shape
-from polysched.ir.reference import run_reference
-from polysched.ir.strides import concrete_strides
-from polysched.loops.interpreter import interpreter
-from polysched.loops.nodes import LoopProgram
+from polysched.ir.core.kernel import Array, Kernel, Role
+from polysched.ir.core.packing import byte_shape
+from polysched.ir.core.strides import concrete_strides
+from polysched.ir.expr.dtypes import DType, boolean
+from polysched.ir.expr.evaluate import evaluate
+from polysched.ir.semantics.memory import AnyArray, concrete_shape
+from polysched.ir.semantics.reference import run_reference
+from polysched.loops.interpret.interpreter import interpreter
+from polysched.loops.ir.nodes import LoopProgram
 from polysched.lower import compile, lower
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
@@ -133,11 +133,13 @@ def assert_equal(
 
 
 def spread(*names: str, values: Iterable[int] = (1, 4, 7, 8, 9)) -> list[dict[str, int]]:
-    """Sizes for parameters: each value for all of them, and mixtures."""
+    """Sizes for parameters: each gets each value, mixed; the least and the greatest for all."""
     listed = list(values)
-    equal = [dict.fromkeys(names, value) for value in listed]
+    if len(names) == 1:
+        return [{names[0]: value} for value in listed]
+    equal = [dict.fromkeys(names, value) for value in (listed[0], listed[-1])]
     mixed = [
         {name: listed[(start + 2 * place) % len(listed)] for place, name in enumerate(names)}
-        for start in range(len(listed) if len(names) > 1 else 0)
+        for start in range(len(listed))
     ]
     return equal + mixed

@@ -8,10 +8,10 @@ with strides included, is filled with a canary. The kernel runs on the copies; a
 canaries and the arrays that the kernel only reads must be as they were, and what it wrote is copied
 back. Workspaces, which kernels allocate themselves, get the same treatment at their end.
 
-Python's calls and those of the call cache are both covered. Not guarded are arrays that share
-memory with another argument of the call, arrays with zero or negative strides, misaligned ones,
-and an output that the call cache allocates itself (the same kernel has run before on a guarded
-one). A test that looks at addresses, or that has two calls share an array, cannot run like this; it
+Calls of kernels and cached calls of the library are guarded alike, because both end in
+``CompiledKernel.run_plan``. Not guarded are bound calls, arrays that share memory with another
+argument of the call, arrays with zero or negative strides, and misaligned ones. A test that looks
+at addresses, or that has two calls share an array, cannot run like this; it
 is marked ``unguarded`` and left out.
 """
 
@@ -19,20 +19,17 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 
-from polysched.ir.strides import elements_spanned
-from polysched.runtime import door as door_module
+from polysched.ir.core.strides import elements_spanned
 from polysched.runtime import jit as jit_module
-from polysched.runtime.door import Door, Target
-from polysched.runtime.door_entrance import Entrance
 from polysched.runtime.kernel import CompiledKernel
-from polysched.runtime.plan import Allocation, Plan
+from polysched.runtime.plan import Plan
 from tests.library.transpose.fenced import PAGE, Fenced
 
 NumpyArray = np.ndarray[Any, Any]
@@ -105,10 +102,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Guard compiled calls, before a test imports anything that keeps an entry point."""
+    """Guard compiled calls."""
     at_end = config.getoption("--guards") == "end"
-    _guard_python_calls(at_end)
-    _guard_cached_calls(at_end)
+    _guard_calls(at_end)
     _guard_workspaces()
 
 
@@ -117,71 +113,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = [item for item in items if item.get_closest_marker("unguarded") is None]
 
 
-def _guard_python_calls(at_end: bool) -> None:
-    run = CompiledKernel._run
+def _guard_calls(at_end: bool) -> None:
+    run = CompiledKernel.run_plan
 
     def guarded(
         self: CompiledKernel,
         plan: Plan,
-        addresses: list[int],
         views: Sequence[NumpyArray],
-        threads: int | None,
+        threads: int | None = None,
     ) -> None:
-        arrays = [
-            views[source]
-            if source < len(views)
-            else _allocated(address, plan.allocations[source - len(views)])
-            for source, address in zip(plan.sources, addresses, strict=True)
-        ]
-        if not _can_move(arrays):
-            return run(self, plan, addresses, views, threads)
-        copies = [Guarded(array, at_end=at_end) for array in arrays]
-        run(self, plan, [int(copy.array.ctypes.data) for copy in copies], views, threads)
-        for array, copy in zip(self.signature.arrays, copies, strict=True):
+        if not _can_move(views):
+            return run(self, plan, views, threads)
+        copies = [Guarded(view, at_end=at_end) for view in views]
+        run(self, plan, [copy.array for copy in copies], threads)
+        for array, source in zip(self.signature.arrays, plan.sources, strict=True):
             name = f"kernel '{self.name}': array '{array.name}'"
-            copy.check(name, is_written=array.is_written)
-            copy.copy_back()
+            copies[source].check(name, is_written=array.is_written)
+            copies[source].copy_back()
         return None
 
-    CompiledKernel._run = guarded  # type: ignore[method-assign]
-
-
-def _guard_cached_calls(at_end: bool) -> None:
-    made, learn = door_module.entrance, Door.learn
-
-    def guarded_entrance(place: Entrance, memory: NumpyArray) -> Callable[..., Any]:
-        enter = made(place, memory)
-        written: dict[Any, tuple[int, ...]] = {}
-
-        def guarded_enter(*given: Any) -> Any:
-            arrays = given[1:-1] if given and given[-1] is None else given[1:]
-            positions = written.get(_kind(given)) if arrays and _are_arrays(arrays) else None
-            if positions is None or not _can_move(arrays):
-                return enter(*given)
-            copies = [Guarded(array, at_end=at_end) for array in arrays]
-            moved = [copy.array for copy in copies]
-            done = enter(given[0], *moved, *given[1 + len(arrays) :])
-            if done is None:
-                return None
-            for position, copy in enumerate(copies):
-                copy.check(f"array {position}", is_written=position in positions)
-                copy.copy_back()
-            known = [copy.original for copy in copies if copy.array is done]
-            return known[0] if known else done
-
-        guarded_enter.written = written  # type: ignore[attr-defined]
-        return guarded_enter
-
-    def guarded_learn(
-        self: Door, option: Any, arrays: Sequence[NumpyArray | None], target: Target
-    ) -> None:
-        given = (option, *arrays)
-        if _are_arrays([array for array in arrays if array is not None]):
-            self.enter.written[_kind(given)] = target.written  # type: ignore[attr-defined]
-        learn(self, option, arrays, target)
-
-    door_module.entrance = guarded_entrance
-    Door.learn = guarded_learn  # type: ignore[method-assign]
+    CompiledKernel.run_plan = guarded  # type: ignore[method-assign]
 
 
 def _guard_workspaces() -> None:
@@ -222,27 +173,6 @@ def _guard_workspaces() -> None:
             return super().link(jit, name)
 
     jit_module.binding.JITLibraryBuilder = GuardedBuilder
-
-
-def _allocated(address: int, allocation: Allocation) -> NumpyArray:
-    """The output that a call has allocated."""
-    size = allocation.dtype.itemsize
-    span = elements_spanned(allocation.shape, allocation.strides) * size
-    memory = (ctypes.c_char * span).from_address(address)
-    strides = [stride * size for stride in allocation.strides]
-    return np.ndarray(allocation.shape, allocation.dtype, memory, 0, strides)
-
-
-def _are_arrays(values: Sequence[Any]) -> bool:
-    return all(type(value) is np.ndarray for value in values)
-
-
-def _kind(given: Sequence[Any]) -> Any:
-    """What the call cache tells calls apart by."""
-    arrays = [
-        None if array is None else (array.dtype, array.shape, array.strides) for array in given[1:]
-    ]
-    return (id(given[0]), *arrays)
 
 
 def _can_move(arrays: Sequence[NumpyArray]) -> bool:

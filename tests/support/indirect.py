@@ -1,9 +1,9 @@
 """Small kernels with subscripts that depend on data."""
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, f32, i32, i64
-from polysched.ir.functions import cast
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, f32, i32, i64
+from polysched.ir.expr.functions import cast
 
 
 def gather(index: DType = i32) -> Kernel:

@@ -6,11 +6,11 @@ makes an inner loop end at an outer one's index.
 
 from __future__ import annotations
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, i32
-from polysched.ir.expressions import Expression, Index, Operand, as_expression
-from polysched.ir.functions import cast, equal, maximum, not_equal
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, i32
+from polysched.ir.expr.expressions import Expression, Index, Operand, as_expression
+from polysched.ir.expr.functions import cast, equal, maximum, not_equal
 
 Size = int | None
 

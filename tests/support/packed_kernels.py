@@ -1,9 +1,9 @@
 """Kernels on packed arrays of odd integers."""
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, as_dtype, i32
-from polysched.ir.functions import absolute, cast, maximum, minimum, select
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, as_dtype, i32
+from polysched.ir.expr.functions import absolute, cast, maximum, minimum, select
 
 
 def unpack(dtype: str, wide: DType = i32, *, first: int = 0) -> Kernel:

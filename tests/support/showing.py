@@ -1,6 +1,6 @@
 """A schedule's loops before and after its steps, for golden texts."""
 
-from polysched.loops.pseudo import print_loops
+from polysched.loops.printers.pseudo import print_loops
 from polysched.lower import lower
 from polysched.schedule.schedule import Schedule
 

@@ -8,14 +8,14 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 
 from polysched.errors import ScheduleError
-from polysched.ir.builder import ArrayHandle, KernelBuilder
-from polysched.ir.dtypes import DType, i32
-from polysched.ir.expressions import Expression, Index, Operand
-from polysched.ir.functions import cast, equal, maximum, minimum, not_equal, select
-from polysched.ir.kernel import Kernel
-from polysched.ir.traversal import loads
-from polysched.ir.tree import Loop, LoopKind, loops, statements
-from polysched.schedule.program import Program
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.core.tree import Loop, LoopKind, loops, statements
+from polysched.ir.declare.builder import ArrayHandle, KernelBuilder
+from polysched.ir.expr.dtypes import DType, i32
+from polysched.ir.expr.expressions import Expression, Index, Operand
+from polysched.ir.expr.functions import cast, equal, maximum, minimum, not_equal, select
+from polysched.ir.expr.traversal import loads
+from polysched.schedule.core.program import Program
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
 

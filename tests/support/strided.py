@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, f32, i32
-from polysched.ir.expressions import Operand
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, f32, i32
+from polysched.ir.expr.expressions import Operand
 
 Strides = Sequence[Operand] | None
 

@@ -28,7 +28,7 @@ def run(team: Team, work: object, count: int) -> None:
 
 @dataclass(frozen=True)
 class Pair:
-    """A team of its caller and of one thread that it has hired.
+    """A team of its caller and of one worker.
 
     Attributes:
         team: its function.
@@ -63,7 +63,7 @@ class Pair:
         return self.status("voluntary_ctxt_switches") != before
 
 
-def hired_pair(team: Team | None = None) -> Pair:
+def started_pair(team: Team | None = None) -> Pair:
     """A team with one thread, which sleeps; a new team unless one is given that has none yet."""
     team, before = team or own_team(), _threads()
     assert team is not None

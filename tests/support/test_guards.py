@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polysched.ir.builder import KernelBuilder
+from polysched.ir.declare.builder import KernelBuilder
 from polysched.machine.detect import detect_host
 from polysched.runtime.cache import ObjectCache
 from polysched.runtime.kernel import CompiledKernel, compile_kernel

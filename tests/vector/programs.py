@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polysched.codegen.passes import vector_program
-from polysched.ir.dtypes import DType, i32
-from polysched.ir.expressions import Index, Load, Operand
-from polysched.ir.kernel import Role
-from polysched.loops.nodes import For, LoopNode, LoopProgram
+from polysched.ir.core.kernel import Role
+from polysched.ir.expr.dtypes import DType, i32
+from polysched.ir.expr.expressions import Index, Load, Operand
+from polysched.loops.ir.nodes import For, LoopNode, LoopProgram
 from polysched.machine.load import load_machine
 from polysched.vector.ir import Assign, VectorProgram, walk
 from polysched.vector.vectorize import vectorize

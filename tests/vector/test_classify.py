@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from polysched.ir.dtypes import as_dtype, i8, i64
-from polysched.ir.expressions import Constant, Index, Load, Operand, Parameter, as_expression
-from polysched.ir.kernel import Array, Role
-from polysched.ir.linear import LinearForm
-from polysched.ir.packing import Rows
-from polysched.loops.nodes import For
+from polysched.ir.core.kernel import Array, Role
+from polysched.ir.core.packing import Rows
+from polysched.ir.expr.dtypes import as_dtype, i8, i64
+from polysched.ir.expr.expressions import Constant, Index, Load, Operand, Parameter, as_expression
+from polysched.ir.expr.linear import LinearForm
+from polysched.loops.ir.nodes import For
 from polysched.vector.classify import (
     Strides,
     element_offset,

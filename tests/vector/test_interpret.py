@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from polysched.errors import KernelError
-from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Operand, Parameter
-from polysched.loops.interpreter import interpret
-from polysched.loops.nodes import For, If
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.expr.expressions import Operand, Parameter
+from polysched.loops.interpret.interpreter import interpret
+from polysched.loops.ir.nodes import For, If
 from polysched.vector.interpret import interpreter
 from polysched.vector.ir import Assign, Loop, Store
 from polysched.vector.values import Lanes, Load, Only, Range, Sum

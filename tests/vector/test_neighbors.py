@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from polysched.codegen.module import emit_module
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, f32, f64, i16, i32
-from polysched.ir.expressions import Index, Load
-from polysched.ir.kernel import Role
-from polysched.loops.interpreter import interpret
-from polysched.loops.nodes import LoopProgram
+from polysched.ir.core.kernel import Role
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, f32, f64, i16, i32
+from polysched.ir.expr.expressions import Index, Load
+from polysched.loops.interpret.interpreter import interpret
+from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.kernel import compile_kernel

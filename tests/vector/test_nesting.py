@@ -1,8 +1,8 @@
 import pytest
 
 from polysched.errors import LoweringError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import i32
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import i32
 from polysched.lower import show
 from polysched.schedule.schedule import Schedule
 

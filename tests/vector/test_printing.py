@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import polysched as ps
-from polysched.ir.dtypes import f64
-from polysched.ir.expressions import Operand, Parameter
-from polysched.loops.nodes import For, If, Prefetch
+from polysched.ir.expr.dtypes import f64
+from polysched.ir.expr.expressions import Operand, Parameter
+from polysched.loops.ir.nodes import For, If, Prefetch
 from polysched.lower import show
 from polysched.vector.ir import Prefetch as VectorPrefetch
 from polysched.vector.printing import format_statement, print_vectors

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from polysched.errors import LoweringError
-from polysched.ir.expressions import Index
-from polysched.ir.kernel import Role
-from polysched.loops.nodes import For, LoopNode, LoopProgram
+from polysched.ir.core.kernel import Role
+from polysched.ir.expr.expressions import Index
+from polysched.loops.ir.nodes import For, LoopNode, LoopProgram
 from polysched.vector.vectorize import vectorize
 from tests.loops.programs import array, assign, load, loop, program, vector
 from tests.vector.programs import AVX512

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from polysched.codegen.assembly import hot_loop, parse
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import f32
-from polysched.ir.expressions import Expression, Index, Operand, Parameter
-from polysched.ir.kernel import Kernel, Role
-from polysched.loops.nodes import If, LoopNode
+from polysched.ir.core.kernel import Kernel, Role
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import f32
+from polysched.ir.expr.expressions import Expression, Index, Operand, Parameter
+from polysched.loops.ir.nodes import If, LoopNode
 from polysched.lower import compile
 from polysched.user import Schedule
 from polysched.vector.ir import Assign, Keep, walk

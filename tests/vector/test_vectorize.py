@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from polysched.errors import LoweringError
-from polysched.ir.dtypes import as_dtype
-from polysched.ir.expressions import Constant, Index, Load, Operand, Parameter
-from polysched.ir.kernel import Array, Role
-from polysched.ir.packing import Rows
-from polysched.ir.tree import LoopKind
-from polysched.loops.nodes import Allocate, Block, For, If
+from polysched.ir.core.kernel import Array, Role
+from polysched.ir.core.packing import Rows
+from polysched.ir.core.tree import LoopKind
+from polysched.ir.expr.dtypes import as_dtype
+from polysched.ir.expr.expressions import Constant, Index, Load, Operand, Parameter
+from polysched.loops.ir.nodes import Allocate, Block, For, If
 from polysched.vector.ir import Loop, Sequence, Store, Stream, walk
 from polysched.vector.values import (
     Access,

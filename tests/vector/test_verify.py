@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from polysched.errors import LoweringError
-from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Index
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.expr.expressions import Index
 from polysched.vector.ir import Assign, Keep, Loop, Prefetch, Store, Stream, VectorProgram
 from polysched.vector.values import (
     Access,

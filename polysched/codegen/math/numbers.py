@@ -199,7 +199,7 @@ class Whole:
         """The last bits alone, as the first ones."""
         return self << self.real.form.bits - bits
 
-    def is_odd(self) -> Any:
+    def is_odd_width(self) -> Any:
         """Whether its last bit is set."""
         return self.builder.icmp_unsigned("!=", (self & 1).ir, self._value(0))
 

@@ -102,7 +102,7 @@ def sine(builder: ir.IRBuilder, operand: Any) -> Any:
     """The LLVM value of the sine of a float or double or a vector of them."""
     x = Real(builder, operand)
     turns, arc = _reduced(x.magnitude())
-    value = _signed(_sine_or_cosine(arc, turns.is_odd()), turns.last(2), x)
+    value = _signed(_sine_or_cosine(arc, turns.is_odd_width()), turns.last(2), x)
     return _or_called("sin", x, value).ir
 
 
@@ -112,7 +112,7 @@ def cosine(builder: ir.IRBuilder, operand: Any) -> Any:
     size = x.magnitude()
     turns, arc = _reduced(size)
     turns = turns + 1
-    value = _signed(_sine_or_cosine(arc, turns.is_odd()), turns.last(2), size)
+    value = _signed(_sine_or_cosine(arc, turns.is_odd_width()), turns.last(2), size)
     return _or_called("cos", x, value).ir
 
 
@@ -124,7 +124,7 @@ def tangent(builder: ir.IRBuilder, operand: Any) -> Any:
     # What the square is rounded by, where that is known, is most of the cosine's error.
     missed = arc[0].times_plus(arc[0], -(arc[0] * arc[0]))
     along = (along[0], missed.times_plus(-0.5, along[1]))
-    odd = turns.is_odd()
+    odd = turns.is_odd_width()
     first, rest = (one.where(odd, other) for one, other in zip(across, along, strict=True))
     over = exact_sum(along[0].where(odd, across[0]), along[1].where(odd, across[1]))
     cut = first.first_digits()

@@ -2,7 +2,7 @@
 
 Every access touches exactly the bytes that its elements lie in. A store that fills only a part of a
 byte reads the byte first and writes it back: elements in one byte are one place in memory for
-threads, which :mod:`polysched.legality.shared_bytes` looks after.
+threads, which :mod:`polysched.legality.checks.shared_bytes` looks after.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from typing import Any
 from llvmlite import ir
 
 from polysched.codegen.values import INDEX
-from polysched.ir.kernel import Array
-from polysched.ir.packing import Rows
+from polysched.ir.core.kernel import Array
+from polysched.ir.core.packing import Rows
 from polysched.vector.classify import row_major
 
 

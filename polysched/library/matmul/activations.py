@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from polysched.ir.expressions import Expression, operation
-from polysched.ir.functions import exp, maximum
-from polysched.ir.operators import Operator
+from polysched.ir.expr.expressions import Expression, operation
+from polysched.ir.expr.functions import exp, maximum
+from polysched.ir.expr.operators import Operator
 
 Activation: TypeAlias = Callable[[Expression], Expression]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import CallError, KernelError, suggestion
-from polysched.ir.dtypes import DType, as_dtype
+from polysched.ir.expr.dtypes import DType, as_dtype
 from polysched.library.matmul.activations import ACTIVATIONS, OF_INTEGERS
 from polysched.library.matmul.epilogue import Epilogue, Factor
 from polysched.library.matmul.shapes import NumpyArray

@@ -19,13 +19,13 @@ from polysched.library.matmul.dispatch import (
 )
 from polysched.library.matmul.dispatch_entry import DispatchEntry
 from polysched.library.matmul.shapes import NumpyArray
-from polysched.runtime.door import Door
+from polysched.runtime.call_cache import CallCache
 from polysched.runtime.numpy_memory import ALIGNED, WRITEABLE
 from polysched.runtime.output_faults import fault_of_output
 from polysched.runtime.threads import number_of_threads
 from polysched.runtime.views import as_array
 
-_CALL_CACHE = Door(CACHED_KINDS)
+_CALL_CACHE = CallCache(CACHED_KINDS)
 _ONE, _ZERO = 1, 0
 _WRITABLE = ALIGNED | WRITEABLE
 
@@ -86,8 +86,10 @@ def matmul(
     """
     # Identity tests cost a fraction of comparisons. alpha=1.0 is handled below.
     is_plain = alpha is _ONE and beta is _ZERO and bias is activation is None
-    if is_plain and (done := _CALL_CACHE.enter(threads, a, b, out)) is not None:
-        return done  # type: ignore[no-any-return]
+    if is_plain and (threads is None or type(threads) is int):
+        done = _CALL_CACHE.run(threads, a, b, out)
+        if done is not None:
+            return done
     if threads is not None:
         threads = number_of_threads("matmul", threads)
     a, b = _operand(a, "a"), _operand(b, "b")
@@ -98,8 +100,8 @@ def matmul(
     else:
         options = call_options(alpha, beta, activation, threads, (a.dtype, b.dtype))
     arrays = (a, b, *options.factors, *(() if bias is None else (bias,)), out)
-    if not is_plain and (done := _CALL_CACHE.enter(options.kind, *arrays)) is not None:
-        return done  # type: ignore[no-any-return]
+    if not is_plain and (done := _CALL_CACHE.run(options.kind, *arrays)) is not None:
+        return done
     along = None if bias is None else bias.shape
     entry = cached_dispatch(
         operand_key(a), operand_key(b), threads, options.epilogue, along, _output_key(out)
@@ -115,7 +117,7 @@ def matmul(
     result = np.empty(entry.shape, entry.dtype) if out is None else out
     entry.run(a, b, result, options.factors, bias)
     if entry.direct_call is not None and (bias is None or bias.flags.c_contiguous):
-        _CALL_CACHE.learn(options.kind, arrays, entry.direct_call)
+        _CALL_CACHE.add(options.kind, arrays, entry.direct_call)
     return result
 
 

@@ -81,4 +81,5 @@ def _call_options(
 
 @lru_cache(maxsize=_OPTIONS)
 def _kind(epilogue: Epilogue, threads: int | None) -> object:
-    return threads if epilogue == PLAIN else (epilogue, threads)
+    # An object is hashed faster than the epilogue.
+    return threads if epilogue == PLAIN else object()

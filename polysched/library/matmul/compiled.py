@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache, lru_cache
 
-from polysched.ir.dtypes import DType
+from polysched.ir.expr.dtypes import DType
 from polysched.library.matmul.epilogue import Epilogue, epilogue_builder, epilogue_kernel
 from polysched.library.matmul.kernel import Sizes, Stack, matmul_kernel
 from polysched.library.matmul.operands import ComputedOperand

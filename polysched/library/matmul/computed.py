@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polysched.errors import CallError, KernelError
-from polysched.ir.dtypes import DType, as_dtype
-from polysched.ir.expressions import (
+from polysched.ir.expr.dtypes import DType, as_dtype
+from polysched.ir.expr.expressions import (
     DEEPEST,
     LARGEST,
     Expression,
@@ -33,7 +33,7 @@ from polysched.ir.expressions import (
     Parameter,
     as_expression,
 )
-from polysched.ir.traversal import depth, node_count, walk
+from polysched.ir.expr.traversal import depth, node_count, walk
 from polysched.library.matmul.recipe import Recipe, Source
 from polysched.library.matmul.shapes import NumpyArray, Shape
 from polysched.library.matmul.views import Form, Operand, form_of, operand_of
@@ -176,7 +176,7 @@ def _matrix(given: Input, position: int) -> _Matrix:
         dtype = as_dtype(array.dtype if given.dtype is None else given.dtype)
     except KernelError as error:
         raise CallError(f"{name}: {error}") from None
-    if dtype.is_odd:
+    if dtype.is_odd_width:
         return _packed(name, array, dtype, given.columns, block)
     if dtype.numpy() != array.dtype or given.columns is not None:
         raise CallError(
@@ -264,7 +264,7 @@ def _traced(function: Callable[..., Any], elements: list[Load]) -> Expression:
                 "its array as an input"
             )
     dtype = result.dtype
-    if dtype is None or dtype.is_odd or not (dtype.is_float or dtype.is_integer):
+    if dtype is None or dtype.is_odd_width or not (dtype.is_float or dtype.is_integer):
         raise CallError(
             f"computed: the function's result has the type {dtype or 'of a literal'}; expected a "
             "number of a type that numpy has: convert it by cast(value, 'f32')"

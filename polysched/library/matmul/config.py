@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from polysched.errors import ScheduleError
-from polysched.ir.dtypes import DType
+from polysched.ir.expr.dtypes import DType
 from polysched.library.matmul.kernel import Sizes
 from polysched.machine.description import Machine
 

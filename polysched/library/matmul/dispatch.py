@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from polysched.errors import CallError
-from polysched.ir.dtypes import DType
+from polysched.ir.expr.dtypes import DType
 from polysched.library.matmul.arguments import element_type, spread
 from polysched.library.matmul.compiled import epilogue_only, host, product_kernel
 from polysched.library.matmul.computed import Computed
@@ -30,11 +30,11 @@ from polysched.library.matmul.shapes import (
 from polysched.library.matmul.transposed_product import pays_transposed
 from polysched.library.matmul.views import Form, Operand, Preparation, form_of
 from polysched.machine.description import Machine
-from polysched.runtime.door import Target
+from polysched.runtime.call_cache import CallTarget
 from polysched.runtime.kernel import LARGEST_TEAM, CompiledKernel
 from polysched.runtime.numpy_memory import ALIGNED, C_CONTIGUOUS, WRITEABLE
 from polysched.runtime.output_faults import fault_of_output
-from polysched.runtime.threads import current_team, usable_threads
+from polysched.runtime.threads import usable_threads
 
 WORTH_A_STACK = 16
 """Multiply the matrices of a stack one by one if each has at least this many rows.
@@ -279,20 +279,18 @@ def _with_kernel(
     )
 
 
-def _direct_call(kernel: CompiledKernel, task: Task, threads: int | None) -> Target:
-    """The machine code of a call whose arrays are passed to the kernel unchanged.
+def _direct_call(kernel: CompiledKernel, task: Task, threads: int | None) -> CallTarget:
+    """The target of later calls, whose arrays are passed to the kernel unchanged.
 
     The arguments keep the kernel's order, except that the operands of a transposed product are
     swapped.
     """
-    team = (current_team().address, threads or 0) if kernel.is_threaded else ()
-    count = len(kernel.signature.arrays)
-    return Target(
-        kernel.native.call,
-        sources=(*((1, 0) if task.is_transposed else (0, 1)), *range(2, count)),
-        values=team,
-        threads_at=1 if team and threads is None else None,
-        written=(count - 1,),
-        result=count - 1,
+    return CallTarget(
+        kernel,
+        sources=(
+            *((1, 0) if task.is_transposed else (0, 1)),
+            *range(2, len(kernel.signature.arrays)),
+        ),
+        threads=threads,
         allocate=(np.empty, (task.product.shape, task.total.numpy())),
     )

@@ -12,7 +12,7 @@ from polysched.errors import CallError
 from polysched.library.matmul.computed import Computed
 from polysched.library.matmul.shapes import NumpyArray, Shape
 from polysched.library.matmul.views import Preparation
-from polysched.runtime.door import Target
+from polysched.runtime.call_cache import CallTarget
 from polysched.runtime.kernel import CompiledKernel
 from polysched.runtime.memory import share_memory
 
@@ -33,8 +33,8 @@ class DispatchEntry:
         options: further arguments of the kernel's call.
         multiplies: whether the kernel takes the operands; a product without terms does not.
         copies_out: whether the kernel computes into a copy of the result.
-        direct_call: the machine code that the call cache runs when a call of this kind comes again
-            with the same arrays; None if an argument has to be prepared in Python.
+        direct_call: what the call cache runs for later calls of this kind; None if an argument has
+            to be copied or converted first.
     """
 
     shape: Shape
@@ -48,7 +48,7 @@ class DispatchEntry:
     options: Mapping[str, int] = field(default_factory=dict)
     multiplies: bool = True
     copies_out: bool = False
-    direct_call: Target | None = None
+    direct_call: CallTarget | None = None
 
     def run(
         self,

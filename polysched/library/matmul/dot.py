@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polysched.errors import ScheduleError
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
 from polysched.library.matmul.config import Config
 from polysched.library.matmul.kernel import sizes_of, stack_loops
 from polysched.library.matmul.tiling import (

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from functools import partial
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Constant, Expression
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Constant, Expression
 from polysched.library.matmul.activations import ACTIVATIONS
 from polysched.library.matmul.kernel import EpilogueBuilder, EpilogueFunction, EpilogueInput, Sizes
 

@@ -8,12 +8,12 @@ from math import prod
 from typing import NamedTuple, TypeAlias
 
 from polysched.errors import KernelError
-from polysched.ir.builder import ArrayHandle, KernelBuilder
-from polysched.ir.dtypes import DType, f32, i32
-from polysched.ir.expressions import Expression, Index
-from polysched.ir.extrema import greatest
-from polysched.ir.functions import cast
-from polysched.ir.kernel import Kernel, Statement
+from polysched.ir.core.kernel import Kernel, Statement
+from polysched.ir.declare.builder import ArrayHandle, KernelBuilder
+from polysched.ir.expr.dtypes import DType, f32, i32
+from polysched.ir.expr.expressions import Expression, Index
+from polysched.ir.expr.functions import cast
+from polysched.ir.isl.extrema import greatest
 from polysched.library.matmul.operands import (
     DENSE,
     ComputedOperand,

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Expression
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Expression
 
 Strides: TypeAlias = tuple[int, ...]
 """The stride of each dimension of an array, in elements."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from polysched.ir.cache_lines import LINE_BYTES
+from polysched.ir.core.cache_lines import LINE_BYTES
 from polysched.library.matmul.config import Config, fitted
 from polysched.library.matmul.kernel import Sizes
 from polysched.library.matmul.operands import VnniLayout

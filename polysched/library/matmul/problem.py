@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polysched.ir.dtypes import DType, f32
+from polysched.ir.expr.dtypes import DType, f32
 from polysched.library.matmul.kernel import Sizes, accumulator_of
 from polysched.library.matmul.operands import DENSE, ComputedOperand, Origin, Stored, Strides
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from polysched.ir.builder import ArrayHandle, KernelBuilder
-from polysched.ir.dtypes import DType, i64
-from polysched.ir.expressions import Expression, Load
-from polysched.ir.functions import cast
-from polysched.ir.traversal import transform
+from polysched.ir.declare.builder import ArrayHandle, KernelBuilder
+from polysched.ir.expr.dtypes import DType, i64
+from polysched.ir.expr.expressions import Expression, Load
+from polysched.ir.expr.functions import cast
+from polysched.ir.expr.traversal import transform
 from polysched.library.matmul.operands import ComputedOperand, Element, Strides
 
 
@@ -95,5 +95,5 @@ def _position(index: Expression, extent: int, block: int) -> Expression:
 
 def _input(build: KernelBuilder, name: str, source: Source) -> ArrayHandle:
     shape = source.shape[::-1] if source.is_transposed else source.shape
-    rows = "padded" if source.dtype.is_odd else None
+    rows = "padded" if source.dtype.is_odd_width else None
     return build.input(name, source.dtype, shape, rows=rows, strides=source.strides)

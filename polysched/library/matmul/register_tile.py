@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil, gcd
 
-from polysched.ir.cache_lines import LINE_BYTES
-from polysched.ir.dtypes import DType
+from polysched.ir.core.cache_lines import LINE_BYTES
+from polysched.ir.expr.dtypes import DType
 from polysched.library.matmul.config import Config, part_of, registers_needed
 from polysched.library.matmul.kernel import Sizes
 from polysched.library.matmul.problem import Problem

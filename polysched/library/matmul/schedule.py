@@ -18,10 +18,10 @@ from itertools import takewhile
 
 from polysched.errors import ScheduleError
 from polysched.instructions.lookup import sum_of_products
-from polysched.ir.cache_lines import LINE_BYTES
-from polysched.ir.expressions import Index
-from polysched.ir.kernel import Kernel
-from polysched.ir.linear import linear_form
+from polysched.ir.core.cache_lines import LINE_BYTES
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.expr.expressions import Index
+from polysched.ir.expr.linear import linear_form
 from polysched.library.folding import in_vectors, vectors_for
 from polysched.library.matmul.config import Config, fitted, require_registers, unit_of
 from polysched.library.matmul.dot import dot_schedule
@@ -36,8 +36,9 @@ from polysched.library.matmul.tiling import (
     tiled,
     transpose_tiles,
 )
-from polysched.library.register_transpose import transposed_in_registers
+from polysched.library.register_transpose import FEWEST, transposed_in_registers
 from polysched.machine.description import Machine
+from polysched.schedule.core.program import find_loop, largest_extent
 from polysched.user import Schedule
 
 LANES_OF_ROW = 4
@@ -98,7 +99,7 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
     if config.parallel_batch:
         loops = (*stack_loops(kernel), *loops)
     schedule, loops = in_parallel(schedule, loops)
-    schedule = schedule.promote(total, at=tile, lanes=lanes)
+    schedule = _with_transposed_sums(schedule.promote(total, at=tile, lanes=lanes), total)
     if config.prefetch_a:
         schedule = _with_prefetch(schedule, config)
     schedule = produced_whole(_packed(schedule, config, loops, lanes, machine), config, lanes)
@@ -128,6 +129,32 @@ def _with_partial_sums(kernel: Kernel, config: Config) -> Schedule:
         .reorder(*batch, "pk", *(f"update.{index}" for index in "mnk"))
         .rfactor("update", "pk")
     )
+
+
+def _with_transposed_sums(schedule: Schedule, total: str) -> Schedule:
+    """Transpose the sums of a register tile where the result is contiguous along its columns.
+
+    Only sums of one vector of columns are next to each other in the unrolled code. A few rows pay
+    if they are all rows of the result: whole vectors are then stored.
+    """
+    array = schedule.kernel.arrays.get(total)
+    if array is None or array.strides is None or array.lane_dimension != -2:
+        return schedule
+    rows = linear_form(array.shape[-2], {}).constant
+    is_dense = linear_form(array.strides[-1], {}).constant == rows
+    for copy in (f"{total}_local_in", f"{total}_local_out"):
+        if copy not in schedule.program.statements:
+            continue
+        around = loops_around(schedule, copy)
+        if {"m", "n", "nv"} <= {*around} and _is_single(schedule, f"{copy}.n"):
+            fewest = min(FEWEST, rows) if is_dense and copy.endswith("out") else FEWEST
+            schedule = transposed_in_registers(schedule, f"{copy}.nv", f"{copy}.m", fewest=fewest)
+    return schedule
+
+
+def _is_single(schedule: Schedule, loop: str) -> bool:
+    program = schedule.program
+    return largest_extent(program, find_loop(program, loop)) == 1
 
 
 def _packed(
@@ -184,8 +211,9 @@ def _in_vnni_layout(schedule: Schedule, at_loop: str, lanes: int, machine: Machi
         schedule = schedule.vectorize("vnni_b.n", lanes)
     schedule = schedule.unroll("vnni_b.member")
     if "n" in around:
-        # Groups are contiguous, so that vectors of them are interleaved: that pays for two columns.
-        schedule = transposed_in_registers(schedule, "vnni_b.nv", "vnni_b.member", fewest=2)
+        # Whole groups are contiguous and interleaved by few shuffles, even groups of two.
+        group, member = _group_size(schedule), "vnni_b.member"
+        schedule = transposed_in_registers(schedule, "vnni_b.nv", member, fewest=group)
     if "copy_a" in schedule.program.statements:
         if schedule.kernel.arrays["a"].dimensions[-1] == "m":
             schedule = transpose_tiles(schedule, "copy_a", ("m", "k"), lanes)
@@ -248,7 +276,7 @@ def _reads_bits_by_columns(schedule: Schedule) -> bool:
     Unpacking a whole vector of them at once is cheap, unpacking single ones is not.
     """
     arrays = schedule.program.arrays
-    return any(arrays[name].dtype.is_odd for name in _read_by_columns(schedule))
+    return any(arrays[name].dtype.is_odd_width for name in _read_by_columns(schedule))
 
 
 def _read_by_columns(schedule: Schedule) -> list[str]:

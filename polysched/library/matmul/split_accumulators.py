@@ -8,7 +8,7 @@ turn and are added at the end.
 from __future__ import annotations
 
 from polysched.errors import ScheduleError
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
 from polysched.library.matmul.config import Config
 from polysched.library.matmul.kernel import stack_loops
 from polysched.library.matmul.tiling import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polysched.ir.tree import path
+from polysched.ir.core.tree import path
 from polysched.library.matmul.config import DIMENSIONS, Config, unit_of
 from polysched.library.matmul.kernel import STACK
 from polysched.library.register_transpose import transposed_in_registers

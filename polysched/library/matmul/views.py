@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from polysched.ir.strides import are_apart
+from polysched.ir.core.strides import are_apart
 from polysched.library.matmul.operands import Strides
 from polysched.library.matmul.recipe import Recipe
 from polysched.library.matmul.shapes import NumpyArray, Shape

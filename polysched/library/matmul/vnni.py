@@ -16,7 +16,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from polysched.instructions.lookup import sum_of_products
-from polysched.ir.dtypes import DType, i8, i16, i32, u8
+from polysched.ir.expr.dtypes import DType, i8, i16, i32, u8
 from polysched.library.matmul.operands import DENSE, Stored, VnniLayout
 from polysched.library.matmul.problem import Problem
 from polysched.machine.description import Machine

@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polysched.errors import CallError
-from polysched.ir.dtypes import u8, u16, u32, u64
+from polysched.ir.expr.dtypes import u8, u16, u32, u64
 from polysched.library.transpose.axes import checked_axes, simplest
 from polysched.library.transpose.compiled import Compiled, compiled_for
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
-from polysched.runtime.door import Door, Target
+from polysched.runtime.call_cache import CallCache, CallTarget
 from polysched.runtime.memory import aligned_copy, aligned_empty
 from polysched.runtime.numpy_memory import ALIGNED, C_CONTIGUOUS, WRITEABLE
 from polysched.runtime.output_faults import fault_of_output
-from polysched.runtime.threads import current_team, number_of_threads, usable_threads
+from polysched.runtime.threads import number_of_threads, usable_threads
 from polysched.runtime.views import as_array
 
 NumpyArray = NDArray[Any]
@@ -37,17 +37,11 @@ _WORTH_ALIGNING = 1 << 16
 
 Writing whole cache lines then gains more time than allocating an aligned array costs.
 """
-_SHORT = 1 << 15
-"""Keep Python's lock when at most this many bytes are moved: that is faster than releasing it."""
-
 _WRITABLE = C_CONTIGUOUS | ALIGNED | WRITEABLE
 _ALIGNED_KINDS = frozenset("biufc")
 """Element kinds that numpy aligns to their size or half of it, as kernels expect."""
 
-_CALL_CACHE = Door(512)
-_ENTER = _CALL_CACHE.enter
-_THREADED_CALL_CACHE = Door(512)
-"""The cache of calls with ``threads`` and without ``axes``: both are keys, and 1 may be either."""
+_CALL_CACHE = CallCache(512)
 
 
 def transpose(
@@ -76,27 +70,20 @@ def transpose(
     Raises:
         CallError: an argument does not fit. Nothing has been written then.
     """
-    if threads is None:
-        # The call cache compares axes by identity; it has learned immutable ones only.
-        done = _ENTER(axes, a, out)
-        if done is not None:
-            return done  # type: ignore[no-any-return]
-    return _transposed(a, axes, out, threads)
-
-
-def _transposed(a: Any, axes: Sequence[int] | None, out: Any, threads: int | None) -> NumpyArray:
-    """Transpose when the call cache misses, and add the call to the cache."""
-    cache, key = (_CALL_CACHE, axes) if threads is None else (_THREADED_CALL_CACHE, threads)
-    has_one_key = threads is None or axes is None
+    # Only integers, because 1.0 and True equal 1 but are errors.
+    is_cached = (threads is None or type(threads) is int) and (
+        axes is None or (type(axes) is tuple and all(type(axis) is int for axis in axes))
+    )
+    if is_cached and (done := _CALL_CACHE.run((axes, threads), a, out)) is not None:
+        return done
+    given = a
     if threads is not None:
-        if axes is None and (done := _THREADED_CALL_CACHE.enter(threads, a, out)) is not None:
-            return done  # type: ignore[no-any-return]
         threads = number_of_threads("transpose", threads)
     if type(a) is not np.ndarray:
         a = as_array(a, "transpose: array 'a'")
     order = None if axes is None else checked_axes(axes, a.ndim)
     entry = dispatch(a.dtype, a.shape, order, threads)
-    given_out, given_a = out, a
+    given_out = out
     if out is None:
         out = new_output(entry.shape, a.dtype)
     else:
@@ -115,8 +102,8 @@ def _transposed(a: Any, axes: Sequence[int] | None, out: Any, threads: int | Non
     if (copy.source_shape, copy.target_shape) != (x.shape, y.shape):
         x, y = x.reshape(copy.source_shape), y.reshape(copy.target_shape)
     copy.kernel(x, y, **entry.options)
-    if entry.direct_call is not None and has_one_key and _is_immutable(key) and a is given_a:
-        cache.learn(key, (a, given_out), entry.direct_call)
+    if entry.direct_call is not None and is_cached and a is given:
+        _CALL_CACHE.add((axes, threads), (a, given_out), entry.direct_call)
     return out  # type: ignore[no-any-return]
 
 
@@ -138,12 +125,6 @@ def _misaligned(a: NumpyArray, out: NumpyArray, entry: DispatchEntry) -> NumpyAr
     return out
 
 
-def _is_immutable(key: Any) -> bool:
-    """Whether a key is None, an integer or a tuple of integers."""
-    values = key if type(key) is tuple else (key,)
-    return key is None or all(type(value) is int for value in values)
-
-
 @dataclass(frozen=True)
 class DispatchEntry:
     """How one kind of call is computed: a function of element type, shape and axes.
@@ -154,8 +135,8 @@ class DispatchEntry:
         bits: the unsigned integer type that elements are moved as.
         copy: the compiled copy; None if numpy does the work.
         options: further arguments of the kernel's call.
-        direct_call: the machine code that the call cache runs for contiguous arrays; None if an
-            argument has to be prepared in Python.
+        direct_call: what the call cache runs for later calls of this kind; None if an argument has
+            to be viewed differently first.
     """
 
     shape: tuple[int, ...]
@@ -163,7 +144,7 @@ class DispatchEntry:
     bits: np.dtype[Any]
     copy: Compiled | None
     options: Mapping[str, int]
-    direct_call: Target | None = None
+    direct_call: CallTarget | None = None
 
 
 @lru_cache(maxsize=512, typed=True)  # typed, because True equals 1 but is no number of threads
@@ -220,19 +201,9 @@ def _units(
 
 def _direct_call(
     copy: Compiled, threads: int | None, shape: tuple[int, ...], element: np.dtype[Any]
-) -> Target:
-    """The machine code of a call whose arrays are passed to the kernel unchanged."""
-    is_threaded = copy.kernel.is_threaded
-    team, number = ((current_team().address,), (threads or 0,)) if is_threaded else ((), ())
-    return Target(
-        copy.kernel.native.call,
-        sources=(0, 1),
-        values=(*team, *copy.sizes, *number),
-        threads_at=1 + len(copy.sizes) if is_threaded and threads is None else None,
-        written=(1,),
-        allocate=_allocation(shape, element),
-        is_short=2 * math.prod(shape) * element.itemsize <= _SHORT,
-    )
+) -> CallTarget:
+    """The target of later calls, whose arrays are passed to the kernel unchanged."""
+    return CallTarget(copy.kernel, (0, 1), copy.sizes, threads, _allocation(shape, element))
 
 
 def new_output(shape: tuple[int, ...], element: np.dtype[Any]) -> NumpyArray:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
-from polysched.ir.dtypes import DType
+from polysched.ir.expr.dtypes import DType
 from polysched.library.transpose.axes import Movement
 from polysched.library.transpose.kernel import transpose_kernel
 from polysched.library.transpose.plain import copy_kernel, copy_schedule

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polysched.errors import KernelError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Index, Operand
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Index, Operand
 
 
 def transpose_kernel(order: Sequence[int], dtype: DType, tile: int) -> Kernel:

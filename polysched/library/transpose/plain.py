@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType
 from polysched.user import Schedule
 
 VECTORS = 4

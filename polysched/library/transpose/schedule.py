@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from polysched.ir.kernel import Kernel
-from polysched.ir.tree import TransposeStrategy
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.core.tree import TransposeStrategy
 from polysched.user import Schedule
 
 EDGE = 16

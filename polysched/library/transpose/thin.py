@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched.errors import KernelError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType
-from polysched.ir.expressions import Expression, Index
-from polysched.ir.kernel import Kernel
-from polysched.ir.tree import TransposeStrategy
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.core.tree import TransposeStrategy
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Expression, Index
 from polysched.library.transpose.axes import Movement
 from polysched.user import Schedule
 

@@ -6,11 +6,11 @@ from functools import cache
 
 import numpy as np
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, f32, f64
-from polysched.ir.expressions import operation
-from polysched.ir.memory import AnyArray
-from polysched.ir.operators import Operator
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, f32, f64
+from polysched.ir.expr.expressions import operation
+from polysched.ir.expr.operators import Operator
+from polysched.ir.semantics.memory import AnyArray
 from polysched.lower import compile
 from polysched.runtime.kernel import CompiledKernel
 from polysched.schedule.schedule import Schedule

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from polysched.ir.dtypes import DType, f32, f64
-from polysched.ir.memory import AnyArray
-from polysched.ir.operators import Operator
+from polysched.ir.expr.dtypes import DType, f32, f64
+from polysched.ir.expr.operators import Operator
+from polysched.ir.semantics.memory import AnyArray
 from tests.codegen.math.judging import EXACT, FULL_VECTOR, errors, of
 
 BLOCK = 1 << 22

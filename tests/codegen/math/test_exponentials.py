@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from polysched.codegen.assembly import hot_loop, parse
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, f32, f64
-from polysched.ir.functions import exp
-from polysched.ir.kernel import Kernel
-from polysched.ir.memory import AnyArray
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, f32, f64
+from polysched.ir.expr.functions import exp
+from polysched.ir.semantics.memory import AnyArray
 from polysched.lower import compile, show
 from polysched.runtime.kernel import CompiledKernel
 from polysched.schedule.schedule import Schedule

@@ -11,11 +11,11 @@ import pytest
 from polysched.codegen.assembly import Block, Function, parse
 from polysched.codegen.instruction import Kind
 from polysched.codegen.instruction_counts import count
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, f32, f64
-from polysched.ir.expressions import operation
-from polysched.ir.memory import AnyArray
-from polysched.ir.operators import Operator
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, f32, f64
+from polysched.ir.expr.expressions import operation
+from polysched.ir.expr.operators import Operator
+from polysched.ir.semantics.memory import AnyArray
 from polysched.lower import show
 from polysched.schedule.schedule import Schedule
 from tests.codegen.math.judging import EXACT, FULL_VECTOR, errors, exact, of, scheduled

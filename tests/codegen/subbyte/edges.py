@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from polysched.ir.bit_packing import pack_bits, unpack_bits
-from polysched.ir.dtypes import DType
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.semantics.bit_packing import pack_bits, unpack_bits
 from polysched.lower import compile
 from polysched.machine.description import Machine
 from polysched.schedule.schedule import Schedule

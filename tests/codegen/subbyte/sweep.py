@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from itertools import product
 
-from polysched.ir.dtypes import ODD_DTYPES
+from polysched.ir.expr.dtypes import ODD_DTYPES
 from polysched.machine.load import load_machine
 from tests.codegen.subbyte.edges import LARGEST, MACHINES, check_matrices, check_vectors
 

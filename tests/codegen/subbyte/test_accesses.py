@@ -2,19 +2,19 @@
 
 import pytest
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import f32, f64, i8, i64
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import f32, f64, i8, i64
 from polysched.schedule.schedule import Schedule
 from tests.support import packed_kernels
 from tests.support.differential import assert_agrees, spread
+from tests.support.effort import covering
 
 EDGES = [{"n": n} for n in (1, 7, 8, 9, 15, 16, 17, 31, 64, 65, 70)]
 TYPES = ("i1", "u1", "u2", "i3", "i4", "u4", "i5", "u7", "i9", "u12", "i20", "i31", "u31")
 MACHINES = ("host", "haswell-avx2", "generic")
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("lanes", [1, 16, 64])
+@covering(1, lanes=[1, 16, 64], dtype=TYPES)
 def test_vectors_of_neighbors(dtype: str, lanes: int) -> None:
     for kernel in (packed_kernels.unpack(dtype), packed_kernels.pack(dtype)):
         schedule = Schedule(kernel)
@@ -36,15 +36,15 @@ def test_what_stands_behind_a_vector_in_its_last_byte_stays(dtype: str) -> None:
     assert_agrees(schedule, {"n": 1}, {"n": 3})
 
 
-@pytest.mark.parametrize("machine", ["skylake-avx512", "haswell-avx2", "generic"])
-@pytest.mark.parametrize("dtype", ["u1", "i4", "u5", "i13", "u20"])
+@covering(
+    1, dtype=["u1", "i4", "u5", "i13", "u20"], machine=["skylake-avx512", "haswell-avx2", "generic"]
+)
 def test_other_machines_give_the_same_bits(dtype: str, machine: str) -> None:
     for kernel in (packed_kernels.unpack(dtype), packed_kernels.pack(dtype)):
         assert_agrees(Schedule(kernel).vectorize("i", 16), *EDGES[::2], machine=machine)
 
 
-@pytest.mark.parametrize("first", [1, 2, 3, 5])
-@pytest.mark.parametrize("dtype", ["u2", "i4", "i5", "u12"])
+@covering(1, dtype=["u2", "i4", "i5", "u12"], first=[1, 2, 3, 5])
 def test_vectors_that_begin_inside_a_byte(dtype: str, first: int) -> None:
     for kernel in (
         packed_kernels.unpack(dtype, first=first),
@@ -60,8 +60,7 @@ def test_conversions_to_and_from_other_types(dtype: str, wide: object) -> None:
         assert_agrees(Schedule(kernel).vectorize("i", 16), *EDGES[::3])
 
 
-@pytest.mark.parametrize("rows", ["padded", "contiguous"])
-@pytest.mark.parametrize("dtype", ["u1", "i4", "i5", "u12"])
+@covering(1, dtype=["u1", "i4", "i5", "u12"], rows=["padded", "contiguous"])
 def test_rows_and_gathered_columns(dtype: str, rows: str) -> None:
     kernel = packed_kernels.halves(dtype, rows)
     sizes = spread("n", "m", values=(1, 5, 8, 17))
@@ -117,9 +116,7 @@ def test_temporaries_have_a_container_for_each(lanes: int) -> None:
     assert_agrees(schedule, *EDGES[:6])
 
 
-@pytest.mark.parametrize("machine", ["host", "haswell-avx2"])
-@pytest.mark.parametrize("length", [34, 66, 20, 36, 3])
-@pytest.mark.parametrize("dtype", ["u2", "i4", "u1"])
+@covering(2, dtype=["u2", "i4", "u1"], length=[34, 66, 20, 36, 3], machine=["host", "haswell-avx2"])
 def test_a_tail_of_one_byte_writes_no_other(dtype: str, length: int, machine: str) -> None:
     build = KernelBuilder("tail")
     a = build.inout("a", dtype, (length,), rows="contiguous")

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from polysched.ir.dtypes import as_dtype
+from polysched.ir.expr.dtypes import as_dtype
 from polysched.machine.load import load_machine
 from tests.codegen.subbyte.edges import LARGEST, check_matrices, check_vectors
 

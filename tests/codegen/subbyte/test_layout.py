@@ -8,10 +8,10 @@ from llvmlite import ir
 
 from polysched.codegen.functions import new_function
 from polysched.codegen.subbyte.layout import bit_strides, coarsest_phase, most_bytes
-from polysched.ir.dtypes import as_dtype
-from polysched.ir.expressions import Constant
-from polysched.ir.kernel import Array, Role
-from polysched.ir.packing import Rows
+from polysched.ir.core.kernel import Array, Role
+from polysched.ir.core.packing import Rows
+from polysched.ir.expr.dtypes import as_dtype
+from polysched.ir.expr.expressions import Constant
 from polysched.vector.classify import literal_strides
 
 

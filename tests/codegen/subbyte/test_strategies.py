@@ -10,8 +10,8 @@ from polysched.codegen.subbyte.costs import cheapest, cost
 from polysched.codegen.subbyte.probe import probe_module
 from polysched.codegen.subbyte.strategies import STRATEGIES, applicable, strategy_named
 from polysched.errors import LoweringError
-from polysched.ir.bit_packing import pack_bits, unpack_bits
-from polysched.ir.dtypes import DType, NumberKind
+from polysched.ir.expr.dtypes import DType, NumberKind
+from polysched.ir.semantics.bit_packing import pack_bits, unpack_bits
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.jit import Entry, compile_module

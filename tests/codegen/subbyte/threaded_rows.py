@@ -16,11 +16,11 @@ from typing import TypeAlias
 import click
 import numpy as np
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import as_dtype, i32
-from polysched.ir.expressions import Expression, Parameter
-from polysched.ir.functions import cast
-from polysched.ir.reference import run_reference
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import as_dtype, i32
+from polysched.ir.expr.expressions import Expression, Parameter
+from polysched.ir.expr.functions import cast
+from polysched.ir.semantics.reference import run_reference
 from polysched.legality.check import check
 from polysched.lower import compile
 from polysched.schedule.schedule import Schedule

@@ -1,13 +1,13 @@
 """Calls of a kind that came before: which go the short way, and that they compute the same."""
 
-from sys import intern
 from typing import Any
 
 import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.frontends.einsum.call import _DOOR
+from polysched.frontends.einsum.call import _CALL_CACHE
+from tests.support.effort import covering
 
 Array = np.ndarray[Any, Any]
 
@@ -51,11 +51,10 @@ def operands(shapes: tuple[tuple[int, ...], ...], seed: int, dtype: str = "f4") 
 
 def is_known(text: str, *arrays: Array) -> bool:
     """Whether such a call goes the short way."""
-    return _DOOR.enter(intern(text), *arrays, None) is not None
+    return _CALL_CACHE.run(text, *arrays, None) is not None
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "u8", "i8"])
-@pytest.mark.parametrize("case", ONE_KERNEL, ids=lambda case: case[0])
+@covering(1, case=ONE_KERNEL, dtype=["f4", "f8", "i4", "u8", "i8"])
 def test_other_operands(case: tuple[Any, ...], dtype: str) -> None:
     text, *shapes = case
     first, second = (operands(tuple(shapes), seed, dtype) for seed in (1, 2))

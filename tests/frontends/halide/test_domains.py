@@ -1,7 +1,7 @@
 """Reduction domains and extents."""
 
 from polysched.frontends.halide.domains import RDom, RVar, as_extent
-from polysched.ir.expressions import Constant, Parameter
+from polysched.ir.expr.expressions import Constant, Parameter
 
 
 def test_a_domain_has_its_variables() -> None:

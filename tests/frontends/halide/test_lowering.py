@@ -1,7 +1,7 @@
 """From an algorithm to a kernel: loops, arrays, roles."""
 
 from polysched.frontends.halide import Pipeline
-from polysched.ir.kernel import Role
+from polysched.ir.core.kernel import Role
 from tests.frontends.halide.algorithms import convolution, product
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import polysched as ps
 from polysched.frontends.halide import Func, ImageParam, Pipeline, RDom, Var, clamp
-from polysched.ir.kernel import Order
+from polysched.ir.core.kernel import Order
 from tests.frontends.halide.algorithms import (
     blur,
     ci,

@@ -7,7 +7,7 @@ import pytest
 
 import polysched as ps
 from polysched.frontends.linalg.generic import generic
-from polysched.ir.kernel import Order, Role
+from polysched.ir.core.kernel import Order, Role
 
 MATMUL = ["(m, n, k) -> (m, k)", "(m, n, k) -> (k, n)", "(m, n, k) -> (m, n)"]
 PPR = ["parallel", "parallel", "reduction"]

@@ -4,7 +4,7 @@ import pytest
 
 from polysched.errors import FrontendError
 from polysched.frontends.linalg.maps import names_of, parse_map
-from polysched.ir.expressions import Constant, Index, Parameter
+from polysched.ir.expr.expressions import Constant, Index, Parameter
 
 ROW, COLUMN, SIZE = Index("i"), Index("j"), Parameter("s")
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from polysched.errors import PolyschedError
 from polysched.frontends.linalg.generic import generic
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
 
 PARTS = ["i", "j", "s", "0", "2", "+", "-", "*", "(", ")", ",", " ", "mod", "floordiv", ".", "=1"]
 TEXTS = st.lists(

@@ -19,8 +19,8 @@ import numpy as np
 import polysched as ps
 from polysched.errors import FrontendError, KernelError, PolyschedError
 from polysched.frontends.python.decorator import PythonKernel, read_kernel
-from polysched.ir.kernel import Role
-from polysched.ir.memory import AnyArray
+from polysched.ir.core.kernel import Role
+from polysched.ir.semantics.memory import AnyArray
 from tests.frontends.python.typed_functions import Writer
 from tests.support.random_sources import Findings, run, seconds_option, seed_option
 

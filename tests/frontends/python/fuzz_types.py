@@ -22,8 +22,8 @@ import numpy as np
 import polysched as ps
 from polysched.errors import CallError, FrontendError, PolyschedError
 from polysched.frontends.python.decorator import PythonKernel, read_kernel
-from polysched.ir.memory import AnyArray
-from polysched.ir.reference import run_reference
+from polysched.ir.semantics.memory import AnyArray
+from polysched.ir.semantics.reference import run_reference
 from tests.frontends.python.operand_functions import MODULE, NUMPY, OperandWriter
 from tests.support.random_sources import Findings, run, seconds_option, seed_option
 

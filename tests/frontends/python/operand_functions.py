@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from polysched.ir.dtypes import ALL_DTYPES
+from polysched.ir.expr.dtypes import ALL_DTYPES
 
 DTYPES = tuple(map(str, ALL_DTYPES))
 NUMPY = {str(dtype): dtype.numpy().type for dtype in ALL_DTYPES}

@@ -7,10 +7,10 @@ import pytest
 from polysched.frontends.python.affinity import culprit, is_affine_number
 from polysched.frontends.python.operations import combine
 from polysched.frontends.python.values import Value, number
-from polysched.ir.affine import instance_space
-from polysched.ir.dtypes import f32, i64
-from polysched.ir.expressions import Index, Load
-from polysched.ir.operators import Operator
+from polysched.ir.expr.affine import instance_space
+from polysched.ir.expr.dtypes import f32, i64
+from polysched.ir.expr.expressions import Index, Load
+from polysched.ir.expr.operators import Operator
 
 INDEX = Value(Index("i"), is_weak=True)
 DATA = Value(Load("x", (), i64))

@@ -6,8 +6,8 @@ import numpy as np
 
 from polysched.frontends.python.annotations import ArrayArgument, SizeArgument, arguments_of
 from polysched.frontends.python.source import function_source
-from polysched.ir.dtypes import boolean, f32, f64, i8
-from polysched.ir.expressions import Constant, Parameter
+from polysched.ir.expr.dtypes import boolean, f32, f64, i8
+from polysched.ir.expr.expressions import Constant, Parameter
 
 WIDTH = 3
 

@@ -8,9 +8,9 @@ import pytest
 
 import polysched as ps
 from polysched.frontends.python.decorator import PythonKernel, read_kernel
-from polysched.ir.evaluate import evaluate
-from polysched.ir.kernel import Order, Role
-from polysched.ir.reference import run_reference
+from polysched.ir.core.kernel import Order, Role
+from polysched.ir.expr.evaluate import evaluate
+from polysched.ir.semantics.reference import run_reference
 from tests.frontends.python import classic_algorithms
 from tests.frontends.python import functions_over_arrays as functions
 from tests.support.differential import arguments

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from polysched.frontends.python.floor_division import floor_quotient, floor_remainder
-from polysched.ir.dtypes import DType, f32, f64
-from polysched.ir.expressions import Constant, Expression
-from polysched.ir.scalar import evaluate
+from polysched.ir.expr.dtypes import DType, f32, f64
+from polysched.ir.expr.expressions import Constant, Expression
+from polysched.ir.semantics.scalar import evaluate
 
 NUMBERS = (0.0, -0.0, 1.0, -1.0, 0.1, -0.3, 2.5, -7.0, 1e30, 3e-40, np.inf, -np.inf, np.nan)
 

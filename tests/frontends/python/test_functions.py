@@ -10,13 +10,13 @@ import pytest
 from polysched.errors import KernelError
 from polysched.frontends.python import functions
 from polysched.frontends.python.values import Value, number
-from polysched.ir.dtypes import as_dtype, boolean
-from polysched.ir.expressions import Constant, Index, Load
-from polysched.ir.numpy_functions import OF_NUMPY
-from polysched.ir.operators import Operator
-from polysched.ir.scalar import compile_expression
+from polysched.ir.expr.dtypes import as_dtype, boolean
+from polysched.ir.expr.expressions import Constant, Index, Load
+from polysched.ir.expr.numpy_functions import NUMPY_FUNCTIONS
+from polysched.ir.expr.operators import Operator
+from polysched.ir.semantics.scalar import compile_expression
 
-OPERATORS = {**functions._OF_MATH, **OF_NUMPY}
+OPERATORS = {**functions._OF_MATH, **NUMPY_FUNCTIONS}
 UNARY = [one for one, operator in OPERATORS.items() if operator not in functions._BINARY]
 BINARY = [one for one, operator in OPERATORS.items() if operator in functions._BINARY]
 
@@ -79,7 +79,7 @@ def test_integers_stay_integers_where_numpy_keeps_them() -> None:
 
 
 @pytest.mark.parametrize("dtype", "i1 u1 i2 u2 i4 u4 i8 u8".split())
-@pytest.mark.parametrize("function", OF_NUMPY, ids=repr)
+@pytest.mark.parametrize("function", NUMPY_FUNCTIONS, ids=repr)
 def test_functions_of_integers_are_of_numpy_s_type(function: np.ufunc, dtype: str) -> None:
     """Or refused, where numpy computes in 16 bits or the kernel has no such operation."""
     given = [np.dtype(dtype).type(one) for one in (1, 3)[: function.nin]]

@@ -5,7 +5,7 @@ import pytest
 import polysched as ps
 from polysched.errors import FrontendError
 from polysched.frontends.python.decorator import read_kernel
-from polysched.ir.kernel import Order
+from polysched.ir.core.kernel import Order
 
 # ruff: noqa: F821
 

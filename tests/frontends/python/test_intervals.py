@@ -5,11 +5,19 @@ import itertools
 import pytest
 
 from polysched.frontends.python.intervals import INT64, Interval, Ranges
-from polysched.ir.dtypes import i8, i64, u8
-from polysched.ir.expressions import Cast, Constant, Expression, Index, Load, Parameter, operation
-from polysched.ir.functions import select
-from polysched.ir.operators import Operator
-from polysched.ir.scalar import evaluate
+from polysched.ir.expr.dtypes import i8, i64, u8
+from polysched.ir.expr.expressions import (
+    Cast,
+    Constant,
+    Expression,
+    Index,
+    Load,
+    Parameter,
+    operation,
+)
+from polysched.ir.expr.functions import select
+from polysched.ir.expr.operators import Operator
+from polysched.ir.semantics.scalar import evaluate
 
 UNARY = (Operator.NEGATE, Operator.ABSOLUTE, Operator.BIT_NOT)
 BINARY = (

@@ -3,8 +3,8 @@
 import numpy as np
 
 from polysched.frontends.python.decorator import read_kernel
-from polysched.ir.dtypes import f32, f64, i32
-from polysched.ir.kernel import Role
+from polysched.ir.core.kernel import Role
+from polysched.ir.expr.dtypes import f32, f64, i32
 
 # ruff: noqa: F821
 

@@ -6,9 +6,9 @@ import pytest
 from polysched.errors import KernelError
 from polysched.frontends.python.numpy_operations import applied, truth
 from polysched.frontends.python.values import Value, number
-from polysched.ir.dtypes import DType, as_dtype, boolean, f64, i64, u64
-from polysched.ir.expressions import Constant, Load
-from polysched.ir.scalar import evaluate
+from polysched.ir.expr.dtypes import DType, as_dtype, boolean, f64, i64, u64
+from polysched.ir.expr.expressions import Constant, Load
+from polysched.ir.semantics.scalar import evaluate
 
 
 def literal(value: np.generic) -> Value:

@@ -8,10 +8,10 @@ import pytest
 from polysched.errors import KernelError
 from polysched.frontends.python.operations import combine
 from polysched.frontends.python.values import Value, chosen, number
-from polysched.ir.dtypes import DType, boolean, f32, f64, i8, i32, i64, u8, u64
-from polysched.ir.expressions import Constant, Index, Load
-from polysched.ir.operators import Operator
-from polysched.ir.scalar import evaluate
+from polysched.ir.expr.dtypes import DType, boolean, f32, f64, i8, i32, i64, u8, u64
+from polysched.ir.expr.expressions import Constant, Index, Load
+from polysched.ir.expr.operators import Operator
+from polysched.ir.semantics.scalar import evaluate
 
 INDEX = Value(Index("i"), is_weak=True)
 

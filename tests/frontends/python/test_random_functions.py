@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from polysched.errors import FrontendError
 from polysched.frontends.python.decorator import read_kernel
-from polysched.ir.reference import run_reference
+from polysched.ir.semantics.reference import run_reference
 from tests.frontends.python.random_functions import Text
+from tests.support.effort import cases
 
 SIZE = 12
 
@@ -24,7 +25,7 @@ def made(text: str) -> object:
     return names["made"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=cases(20))
 @given(st.data())
 def test_the_kernel_computes_what_python_does(data: st.DataObject) -> None:
     function = made(Text(data).function())

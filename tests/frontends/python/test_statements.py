@@ -4,9 +4,9 @@ import numpy as np
 
 import polysched as ps
 from polysched.frontends.python.decorator import read_kernel
-from polysched.ir.dtypes import boolean, f32
-from polysched.ir.kernel import Role
-from polysched.ir.reference import run_reference
+from polysched.ir.core.kernel import Role
+from polysched.ir.expr.dtypes import boolean, f32
+from polysched.ir.semantics.reference import run_reference
 
 # ruff: noqa: F821
 
@@ -157,6 +157,8 @@ def test_a_condition_in_a_narrow_type_wraps() -> None:
         x[0] = 1
         if np.uint16(0) > -np.uint16(100):
             x[0] = 2
+        if -np.uint16(100) < 5:
+            x[0] = 3
 
     with np.errstate(over="ignore"):
         assert computed(function, np.zeros(1, np.int64)) == [[1]]

@@ -14,9 +14,20 @@ from polysched.frontends.python.values import (
     stored,
     united,
 )
-from polysched.ir.dtypes import ALL_DTYPES, DType, as_dtype, boolean, f32, f64, i8, i32, i64, u8
-from polysched.ir.expressions import Constant, Index, Load
-from polysched.ir.scalar import evaluate
+from polysched.ir.expr.dtypes import (
+    ALL_DTYPES,
+    DType,
+    as_dtype,
+    boolean,
+    f32,
+    f64,
+    i8,
+    i32,
+    i64,
+    u8,
+)
+from polysched.ir.expr.expressions import Constant, Index, Load
+from polysched.ir.semantics.scalar import evaluate
 
 INDEX = Value(Index("i"), is_weak=True)
 

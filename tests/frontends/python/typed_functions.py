@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from polysched.ir.dtypes import FLOAT_DTYPES, INTEGER_DTYPES
+from polysched.ir.expr.dtypes import FLOAT_DTYPES, INTEGER_DTYPES
 
 INTEGERS = tuple(sorted(map(str, INTEGER_DTYPES), key=lambda name: (int(name[1:]), name)))
 REALS = tuple(map(str, FLOAT_DTYPES))

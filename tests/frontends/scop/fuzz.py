@@ -20,10 +20,10 @@ from polysched.errors import FrontendError, KernelError, PolyschedError
 from polysched.frontends.scop import CProgram, load_c
 from polysched.fuzz.steps import random_step
 from polysched.legality.check import check
-from polysched.schedule.prefetch import Prefetch
+from polysched.schedule.primitives.prefetch import Prefetch
+from polysched.schedule.primitives.stream import Stream
+from polysched.schedule.primitives.transpose import Transpose
 from polysched.schedule.schedule import Schedule
-from polysched.schedule.stream import Stream
-from polysched.schedule.transpose import Transpose
 from tests.frontends.scop.calling import (
     assert_same_bits,
     called,

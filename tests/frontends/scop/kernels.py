@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polysched.frontends.scop import parse_c
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
 
 
 def kernel(body: str, parameters: str = "int n, int m, double x[restrict n]") -> Kernel:

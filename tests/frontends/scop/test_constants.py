@@ -7,9 +7,10 @@ import pytest
 from polysched.errors import FrontendError
 from polysched.frontends.scop import load_c, parse_c
 from polysched.frontends.scop.constants import CONSTANTS, header_of
-from polysched.ir.expressions import Constant, Expression
-from polysched.ir.scalar import compile_expression
+from polysched.ir.expr.expressions import Constant, Expression
+from polysched.ir.semantics.scalar import compile_expression
 from tests.frontends.scop.calling import needs_gcc
+from tests.support.effort import covering
 
 NAMES = [name for names in CONSTANTS.values() for name in names]
 NOT_PREPROCESSED = {"DBL_MIN", "DBL_MAX", "DBL_EPSILON"}
@@ -30,8 +31,7 @@ def number(constant: Expression) -> object:
 
 
 @needs_gcc
-@pytest.mark.parametrize("type_", ["char", "unsigned long", "double"])
-@pytest.mark.parametrize("name", sorted({*NAMES} - NOT_PREPROCESSED))
+@covering(1, name=sorted({*NAMES} - NOT_PREPROCESSED), type_=["char", "unsigned long", "double"])
 def test_they_are_what_the_preprocessor_leaves(name: str, type_: str, tmp_path: Path) -> None:
     path = tmp_path / "f.c"
     path.write_text(f"#define NEEDED\n{text(name, type_)}")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from polysched.frontends.scop import load_c
-from polysched.ir.kernel import Role
-from polysched.ir.reference import run_reference
+from polysched.ir.core.kernel import Role
+from polysched.ir.semantics.reference import run_reference
 from polysched.schedule.schedule import Schedule
 from tests.frontends.scop.calling import (
     assert_same_bits,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from polysched.frontends.scop.functions import FUNCTIONS
-from polysched.ir.operators import Operator
-from polysched.ir.scalar import scalar_function
+from polysched.ir.expr.operators import Operator
+from polysched.ir.semantics.scalar import scalar_function
 
 VALUES = (0.0, -0.0, 0.75, -2.5, 3.0, math.inf, -math.inf, math.nan)
 NAMES = sorted(

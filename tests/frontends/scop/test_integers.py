@@ -17,8 +17,8 @@ from polysched.frontends.scop.integers import (
 from polysched.frontends.scop.parse import parse
 from polysched.frontends.scop.scope import Scope
 from polysched.frontends.scop.text import source_text
-from polysched.ir.evaluate import evaluate
-from polysched.ir.expressions import Constant, Parameter
+from polysched.ir.expr.evaluate import evaluate
+from polysched.ir.expr.expressions import Constant, Parameter
 
 
 @pytest.mark.parametrize("divisor", [1, 2, 3, 7, -1, -2, -5])

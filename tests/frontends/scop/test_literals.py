@@ -9,8 +9,8 @@ from polysched.errors import FrontendError
 from polysched.frontends.scop.literals import literal
 from polysched.frontends.scop.parse import parse
 from polysched.frontends.scop.text import source_text
-from polysched.ir.dtypes import DType, f32, f64, i32, i64, u32, u64
-from polysched.ir.expressions import Constant
+from polysched.ir.expr.dtypes import DType, f32, f64, i32, i64, u32, u64
+from polysched.ir.expr.expressions import Constant
 
 
 def read(text: str) -> Constant:

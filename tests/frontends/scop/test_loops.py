@@ -6,7 +6,7 @@ import re
 import pytest
 
 from polysched.errors import FrontendError
-from polysched.ir.points import points
+from polysched.ir.semantics.points import points
 from tests.frontends.scop.kernels import kernel
 
 N, M = 7, 3

@@ -8,8 +8,8 @@ import pytest
 from polysched.codegen.c_function import CArgument
 from polysched.errors import FrontendError
 from polysched.frontends.scop import load_c, parse_c
-from polysched.ir.dtypes import f32, f64, i32, u64
-from polysched.ir.kernel import Order, Role
+from polysched.ir.core.kernel import Order, Role
+from polysched.ir.expr.dtypes import f32, f64, i32, u64
 from polysched.legality.check import check
 from polysched.schedule.schedule import Schedule
 from tests.frontends.scop.calling import needs_gcc

@@ -11,10 +11,13 @@ import pytest
 
 from tests.frontends.scop.calling import needs_gcc
 from tests.frontends.scop.fuzz import try_seeds
+from tests.support.effort import cases
 
 
 @needs_gcc
-@pytest.mark.parametrize(("seeds", "scheduled"), [(range(12), False), (range(100, 104), True)])
+@pytest.mark.parametrize(
+    ("seeds", "scheduled"), [(range(cases(4)), False), (range(100, 100 + cases(2)), True)]
+)
 def test_random_functions_give_the_bits_of_gcc(
     seeds: range, scheduled: bool, tmp_path: Path
 ) -> None:

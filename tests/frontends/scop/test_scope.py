@@ -7,8 +7,8 @@ from polysched.errors import FrontendError
 from polysched.frontends.scop.parse import parse
 from polysched.frontends.scop.scope import EndedBinding, IntegerBinding, Scope, size
 from polysched.frontends.scop.text import source_text
-from polysched.ir.dtypes import i32
-from polysched.ir.expressions import Index, Parameter
+from polysched.ir.expr.dtypes import i32
+from polysched.ir.expr.expressions import Index, Parameter
 
 
 @pytest.fixture

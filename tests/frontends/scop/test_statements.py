@@ -4,7 +4,7 @@ import pytest
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop import parse_c, statements
-from polysched.ir.kernel import Order, Role
+from polysched.ir.core.kernel import Order, Role
 from tests.frontends.scop.kernels import domain, kernel
 
 

@@ -11,7 +11,7 @@ from polysched.frontends.scop.parse import parse
 from polysched.frontends.scop.text import source_text
 from polysched.frontends.scop.types import c_name, common_type, declared_type, promoted, type_range
 from polysched.frontends.scop.variables import typedefs_of
-from polysched.ir.dtypes import (
+from polysched.ir.expr.dtypes import (
     ALL_DTYPES,
     FLOAT_DTYPES,
     INTEGER_DTYPES,

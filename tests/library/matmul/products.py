@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, f32, i8
-from polysched.ir.functions import cast, maximum
-from polysched.ir.kernel import Kernel
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, f32, i8
+from polysched.ir.expr.functions import cast, maximum
 from polysched.library.matmul.config import Config
 from polysched.library.matmul.kernel import EpilogueBuilder, EpilogueFunction, Sizes, sizes_of
 from polysched.library.matmul.operands import ComputedOperand, Element, Producer, Stored

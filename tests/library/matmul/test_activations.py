@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from polysched.ir.memory import AnyArray
+from polysched.ir.semantics.memory import AnyArray
 from polysched.library.matmul.activations import ACTIVATIONS, OF_INTEGERS
 from polysched.library.matmul.call import matmul
 

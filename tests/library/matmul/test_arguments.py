@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from polysched.errors import CallError
-from polysched.ir.dtypes import DType, f32, i8
+from polysched.ir.expr.dtypes import DType, f32, i8
 from polysched.library.matmul.arguments import (
     element_type,
     epilogue_of,

@@ -1,4 +1,4 @@
-"""Products of a kind that came before: by the door, what the long way gives."""
+"""Repeated products of one kind, which run from the call cache."""
 
 from typing import Any
 
@@ -8,18 +8,15 @@ import pytest
 import polysched as ps
 from polysched.errors import CallError
 from polysched.library.matmul import call
-from polysched.runtime.door import Door, _code
+from polysched.runtime.call_cache import CallCache
+from tests.support.effort import covering
 
 NumpyArray = np.ndarray[Any, Any]
 
 
 @pytest.fixture(autouse=True)
-def door(monkeypatch: pytest.MonkeyPatch) -> Door:
-    if _code() is None:
-        pytest.skip("this Python has no doors")
-    door = Door(64)
-    monkeypatch.setattr(call, "_CALL_CACHE", door)
-    return door
+def _own_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(call, "_CALL_CACHE", CallCache(64))
 
 
 def numbers(seed: int, shape: tuple[int, ...], dtype: str) -> NumpyArray:
@@ -61,8 +58,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("dtype", ["f4", "i1"])
+@covering(1, dtype=["f4", "i1"], kind=KINDS)
 def test_again(kind: str, dtype: str) -> None:
     for turn in range(3):
         a, b = KINDS[kind](2 * turn, dtype)
@@ -86,7 +82,7 @@ def test_threads(threads: int | None) -> None:
         assert np.array_equal(ps.matmul(a, b, threads=threads), a @ b)
 
 
-def test_the_second_call_of_a_kind_does_not_go_through_python(
+def test_the_second_call_of_a_kind_is_not_dispatched(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     a, b = KINDS["part"](0, "f4")
@@ -121,9 +117,8 @@ def finished(product: NumpyArray, out: NumpyArray, options: dict[str, Any]) -> N
     return result.astype(product.dtype)
 
 
-@pytest.mark.parametrize("epilogue", FINISHES)
-@pytest.mark.parametrize(
-    "kind", ["plain", "transposed", "vectors", "stack", "part", "every second"]
+@covering(
+    1, kind=["plain", "transposed", "vectors", "stack", "part", "every second"], epilogue=FINISHES
 )
 def test_a_finish_again(kind: str, epilogue: str) -> None:
     for turn in range(3):
@@ -145,7 +140,7 @@ def test_a_finish_again(kind: str, epilogue: str) -> None:
 
 
 @pytest.mark.parametrize("epilogue", FINISHES)
-def test_the_second_finish_of_a_kind_does_not_go_through_python(
+def test_the_second_finish_of_a_kind_is_not_dispatched(
     epilogue: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a, b = KINDS["part"](0, "f4")

@@ -1,6 +1,6 @@
 import numpy as np
 
-from polysched.ir.dtypes import f32
+from polysched.ir.expr.dtypes import f32
 from polysched.library.matmul.compiled import epilogue_only, product_kernel
 from polysched.library.matmul.epilogue import PLAIN, Bias, Epilogue, Factor
 from polysched.library.matmul.kernel import Sizes, Stack

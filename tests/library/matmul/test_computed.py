@@ -6,11 +6,12 @@ import pytest
 
 import polysched
 from polysched.errors import CallError
-from polysched.ir.bit_packing import pack_bits
-from polysched.ir.expressions import Expression, Index
-from polysched.ir.functions import cast, maximum
+from polysched.ir.expr.expressions import Expression, Index
+from polysched.ir.expr.functions import cast, maximum
+from polysched.ir.semantics.bit_packing import pack_bits
 from polysched.library.matmul.call import matmul
 from polysched.library.matmul.computed import Computed, Input, computed
+from tests.support.effort import covering
 
 Array = np.ndarray[Any, Any]
 
@@ -53,8 +54,7 @@ def test_exported() -> None:
 SIZES = [(1, 1, 1), (1, 70, 33), (70, 1, 33), (5, 33, 17), (37, 50, 129), (130, 65, 31)]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@covering(1, sizes=SIZES, dtype=["float32", "float64"])
 def test_a_left_operand(sizes: tuple[int, int, int], dtype: str) -> None:
     m, n, k = sizes
     codes, scale, b = some(m, k, dtype="int8"), some(m, 1, dtype=dtype), some(k, n, dtype=dtype)

@@ -1,7 +1,7 @@
 import pytest
 
 from polysched.errors import ScheduleError
-from polysched.ir.dtypes import f32, f64
+from polysched.ir.expr.dtypes import f32, f64
 from polysched.library.matmul.config import (
     Config,
     fitted,

@@ -5,14 +5,14 @@ import pytest
 
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import ScheduleError
-from polysched.ir.dtypes import DType, f32, f64, i8
-from polysched.ir.tree import path
+from polysched.ir.core.tree import path
+from polysched.ir.expr.dtypes import DType, f32, f64, i8
 from polysched.library.matmul.config import Config
 from polysched.library.matmul.dot import FEW_LANES
 from polysched.library.matmul.kernel import matmul_kernel
 from polysched.library.matmul.operands import ComputedOperand, Stored
 from polysched.machine.load import load_machine
-from polysched.schedule.parallel import Parallel
+from polysched.schedule.primitives.parallel import Parallel
 from tests.library.matmul.products import (
     TRANSPOSED,
     assert_product,
@@ -27,6 +27,7 @@ from tests.library.matmul.products import (
     scheduled,
 )
 from tests.library.matmul.test_kernel import SIZES as SMALL
+from tests.support.effort import covering
 
 DOT = Config(inner_m=2, inner_n=4, pack_b=False, dot_form=True)
 
@@ -40,8 +41,11 @@ def test_tails(sizes: tuple[int, int, int]) -> None:
     assert_product(matmul_kernel(*sizes, b=TRANSPOSED), DOT)
 
 
-@pytest.mark.parametrize("sizes", [(1, 1, 1), (1, 9, 16), (3, 7, 15), (5, 4, 40), (17, 10, 127)])
-@pytest.mark.parametrize("fields", [{}, {"m_threads": 2}, {"n_threads": 2}], ids=str)
+@covering(
+    1,
+    fields=[{}, {"m_threads": 2}, {"n_threads": 2}],
+    sizes=[(1, 1, 1), (1, 9, 16), (3, 7, 15), (5, 4, 40), (17, 10, 127)],
+)
 def test_a_transposed_a_is_turned_first(
     sizes: tuple[int, int, int], fields: dict[str, Any]
 ) -> None:

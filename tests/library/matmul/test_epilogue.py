@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from polysched.ir.dtypes import f32, i32
+from polysched.ir.expr.dtypes import f32, i32
 from polysched.library.matmul.epilogue import (
     PLAIN,
     Bias,

@@ -1,4 +1,4 @@
-from polysched.ir.dtypes import i8
+from polysched.ir.expr.dtypes import i8
 from polysched.library.matmul.config import Config
 from polysched.library.matmul.explain import explain
 from polysched.library.matmul.kernel import Sizes

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from polysched.errors import KernelError
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, f32, f64, i8, i16, i32, i64
-from polysched.ir.kernel import Kernel, Order
+from polysched.ir.core.kernel import Kernel, Order
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, f32, f64, i8, i16, i32, i64
 from polysched.library.matmul.kernel import (
     Sizes,
     Stack,

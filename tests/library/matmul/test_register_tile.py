@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from polysched.errors import ScheduleError
-from polysched.ir.dtypes import f32
+from polysched.ir.expr.dtypes import f32
 from polysched.library.matmul.config import Config, require_registers
 from polysched.library.matmul.kernel import Sizes
 from polysched.library.matmul.problem import Problem

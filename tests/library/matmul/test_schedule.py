@@ -8,22 +8,22 @@ import pytest
 
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import ScheduleError
-from polysched.ir.bit_packing import pack_bits
-from polysched.ir.builder import KernelBuilder
-from polysched.ir.dtypes import DType, f32, f64, i8, i16
-from polysched.ir.functions import cast
-from polysched.ir.kernel import Statement
-from polysched.ir.tree import path
+from polysched.ir.core.kernel import Statement
+from polysched.ir.core.tree import path
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType, f32, f64, i8, i16
+from polysched.ir.expr.functions import cast
+from polysched.ir.semantics.bit_packing import pack_bits
 from polysched.library.matmul.config import Config, fitted, part_of, unit_of
 from polysched.library.matmul.kernel import Sizes, Stack, matmul_kernel
 from polysched.library.matmul.operands import ComputedOperand, Element, Stored
 from polysched.library.matmul.plan import plan
 from polysched.library.matmul.problem import Problem
 from polysched.library.matmul.schedule import matmul_schedule
-from polysched.loops.last_writer import last_writer_errors
+from polysched.loops.verify.last_writer import last_writer_errors
 from polysched.lower import show
 from polysched.machine.load import load_machine
-from polysched.schedule.parallel import Parallel
+from polysched.schedule.primitives.parallel import Parallel
 from tests.library.matmul.products import (
     HOST,
     TRANSPOSED,
@@ -40,6 +40,7 @@ from tests.library.matmul.products import (
 )
 from tests.library.matmul.test_kernel import STACKS, stacked_operands, without_repeats
 from tests.support.differential import NO_CACHE
+from tests.support.effort import covering
 
 SMALL = Config(inner_m=3, inner_n=32)
 SIZES = Sizes(8, 41, 13)
@@ -89,7 +90,7 @@ def test_each_field(fields: dict[str, Any]) -> None:
     assert_product(matmul_kernel(*SIZES[:3]), config, **options)
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", ORDERS[::2])
 def test_orders(order: str) -> None:
     assert_product(
         matmul_kernel(*SIZES[:3]),
@@ -210,7 +211,7 @@ def test_a_block_of_one_column_and_an_epilogue() -> None:
     assert_right(kernel, config, a, b, bias, expected=expected, threads=2)
 
 
-@pytest.mark.parametrize("fields", FIELDS, ids=named)
+@pytest.mark.parametrize("fields", FIELDS[::3], ids=named)
 def test_an_epilogue_that_updates(fields: dict[str, Any]) -> None:
     config = Config(**{**vars(SMALL), **fields})
     a, b = operands(SIZES)
@@ -224,10 +225,11 @@ def test_an_epilogue_that_updates(fields: dict[str, Any]) -> None:
     np.testing.assert_array_equal(out, product(a, b) - 2)
 
 
-@pytest.mark.parametrize(
-    "fields", [{}, {"parallel_batch": True}, {"m_threads": 2}, {"k_threads": 2}, BLOCKS], ids=named
+@covering(
+    1,
+    stacks=STACKS,
+    fields=[{}, {"parallel_batch": True}, {"m_threads": 2}, {"k_threads": 2}, BLOCKS],
 )
-@pytest.mark.parametrize("stacks", STACKS, ids=str)
 def test_stacks(stacks: tuple[Stack, ...], fields: dict[str, Any]) -> None:
     config = Config(**{**vars(SMALL), **fields})
     a, b = stacked_operands(stacks, SIZES)
@@ -244,7 +246,7 @@ PACKED = [
 ]
 
 
-@pytest.mark.parametrize("fields", [*FIELDS, *PACKED], ids=named)
+@pytest.mark.parametrize("fields", [*FIELDS[::2], *PACKED], ids=named)
 def test_computed_operands(fields: dict[str, Any]) -> None:
     config = Config(**{**vars(SMALL), **fields})
     kernel = matmul_kernel(

@@ -5,7 +5,7 @@ import pytest
 
 from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import ScheduleError
-from polysched.ir.dtypes import DType, f32, f64, i8, i16
+from polysched.ir.expr.dtypes import DType, f32, f64, i8, i16
 from polysched.library.matmul.config import Config
 from polysched.library.matmul.kernel import matmul_kernel
 from polysched.library.matmul.operands import ComputedOperand, Stored

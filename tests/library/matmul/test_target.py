@@ -2,17 +2,17 @@ import numpy as np
 
 import polysched as ps
 from polysched.library.matmul.target import matmul_target
-from polysched.runtime.door import Door
+from polysched.runtime.call_cache import CallCache
 
 
-def test_a_door_of_another() -> None:
+def test_a_call_cache_of_another_function() -> None:
     generator = np.random.default_rng(0)
     a, b = (generator.integers(-4, 5, shape).astype("f4") for shape in ((5, 7), (7, 6)))
     target = matmul_target(a, b, None)
     assert target is not None
-    door = Door(8)
-    door.learn("product", (a, b, None), target)
-    np.testing.assert_array_equal(door.enter("product", a, b, None), a @ b)
+    cache = CallCache(8)
+    cache.add("product", (a, b, None), target)
+    np.testing.assert_array_equal(cache.run("product", a, b, None), a @ b)
 
 
 def test_what_takes_more() -> None:

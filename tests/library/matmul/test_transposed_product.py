@@ -1,6 +1,6 @@
 import pytest
 
-from polysched.ir.dtypes import f32, f64
+from polysched.ir.expr.dtypes import f32, f64
 from polysched.library.matmul.kernel import Sizes
 from polysched.library.matmul.operands import Stored
 from polysched.library.matmul.problem import Problem

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from polysched.codegen.assembly import hot_loop, parse
-from polysched.ir.dtypes import DType, f32, i8, i16, i32, u8
+from polysched.ir.expr.dtypes import DType, f32, i8, i16, i32, u8
 from polysched.library.matmul.call import matmul
 from polysched.library.matmul.compiled import product_kernel
 from polysched.library.matmul.epilogue import PLAIN
@@ -25,6 +25,7 @@ from polysched.library.matmul.vnni import (
 )
 from polysched.machine.load import load_machine
 from tests.library.matmul.products import COMPUTED, TRANSPOSED, AnyArray
+from tests.support.effort import covering
 
 ENOUGH = Sizes(64, 64, 64)
 MACHINES = {name: load_machine(name) for name in ("zen4", "skylake-avx512", "haswell-avx2")}
@@ -93,19 +94,11 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize("dtype", [i8, i16], ids=str)
-@pytest.mark.parametrize(("sizes", "is_transposed_a", "is_transposed_b"), KINDS, ids=str)
-def test_values(
-    dtype: DType,
-    sizes: tuple[int, int, int],
-    is_transposed_a: bool,
-    is_transposed_b: bool,
-    machine: str,
-) -> None:
+@covering(2, machine=MACHINES, dtype=[i8, i16], kind=KINDS)
+def test_values(dtype: DType, kind: tuple[tuple[int, int, int], bool, bool], machine: str) -> None:
     if MACHINES[machine].missing_on(load_machine(None)):
         pytest.skip("its code does not run here")
-    m, n, k = sizes
+    (m, n, k), is_transposed_a, is_transposed_b = kind
     a, b = some(dtype, m, k), some(dtype, k, n)
     problem = Problem(Sizes(m, n, k), dtype, a=Stored(is_transposed_a), b=Stored(is_transposed_b))
     kernel = product_kernel(problem, (), PLAIN, 1, MACHINES[machine])
@@ -116,9 +109,9 @@ def test_values(
     np.testing.assert_array_equal(found, expected(a, b))
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("sizes", [(300, 310, 401), (16, 24, 9000), (128, 2000, 64)], ids=str)
-@pytest.mark.parametrize("dtype", [i8, i16], ids=str)
+@covering(
+    2, dtype=[i8, i16], sizes=[(300, 310, 401), (16, 24, 9000), (128, 2000, 64)], threads=[1, 3]
+)
 def test_threads(dtype: DType, sizes: tuple[int, int, int], threads: int) -> None:
     """Parts of rows, of columns, of the sums; blocks of these too."""
     m, n, k = sizes

@@ -1,12 +1,14 @@
+from math import ceil
+
 import pytest
 
-from polysched.ir.dtypes import DType, f32, f64
+from polysched.ir.expr.dtypes import DType, f32, f64
 from polysched.library.matmul.config import part_of
 from polysched.library.matmul.kernel import Sizes
 from polysched.library.matmul.operands import Stored
 from polysched.library.matmul.plan import plan
 from polysched.library.matmul.problem import Problem
-from polysched.library.matmul.work_partition import PARTS_A_THREAD, is_short
+from polysched.library.matmul.work_partition import is_short, with_threads
 from polysched.machine.load import load_machine
 
 AVX512 = load_machine("skylake-avx512")
@@ -19,9 +21,11 @@ def test_no_threads_for_little_work() -> None:
 
 def test_threads_share_the_larger_side() -> None:
     config = plan(Problem(Sizes(4096, 64, 64)), AVX512, threads=2)
-    assert (config.m_threads, config.n_threads) == (2 * PARTS_A_THREAD, 1)
+    assert config.m_threads >= 2
+    assert config.n_threads == 1
     config = plan(Problem(Sizes(64, 8192, 64)), AVX512, threads=2)
-    assert (config.m_threads, config.n_threads) == (1, 2 * PARTS_A_THREAD)
+    assert config.m_threads == 1
+    assert config.n_threads >= 2
 
 
 def test_parts_are_no_smaller_than_a_register_tile() -> None:
@@ -29,8 +33,8 @@ def test_parts_are_no_smaller_than_a_register_tile() -> None:
     assert config.m_threads > 1
     assert part_of(config, "m", 1024) >= config.inner_m
     config = plan(Problem(Sizes(64, 256, 1024)), AVX512, threads=2)
-    assert 2 < config.n_threads < 2 * PARTS_A_THREAD
-    assert part_of(config, "n", 256) == config.inner_n
+    assert config.n_threads > 2
+    assert part_of(config, "n", 256) >= config.inner_n
 
 
 def test_parts_of_rows_are_few_if_each_packs_b() -> None:
@@ -56,22 +60,28 @@ def test_threads_share_a_batch() -> None:
 
 def test_parts_are_even_before_they_are_square() -> None:
     """Parts of 250 x 130 read less, but the last of their nine vectors of columns is wasted."""
-    assert plan(Problem(Sizes(500, 520, 500)), AVX512, threads=8).m_threads == 4
+    sizes, threads = Sizes(500, 520, 500), 8
+    config = with_threads(Problem(sizes), AVX512, threads)
+    assert config.m_threads * config.n_threads == threads
+
+    def tiles(rows: int, columns: int) -> int:
+        """Register tiles of 4 x 16 in the largest of so many parts of rows and of columns."""
+        return ceil(sizes.m / rows / 4) * ceil(sizes.n / columns / 16)
+
+    grids = [(rows, threads // rows) for rows in (1, 2, 4, 8)]
+    assert tiles(config.m_threads, config.n_threads) <= 1.05 * min(tiles(*grid) for grid in grids)
 
 
 @pytest.mark.parametrize(
     ("sizes", "dtype", "expected"),
     [
-        (Sizes(100, 100, 100), f32, True),
-        (Sizes(128, 128, 128), f32, False),
-        (Sizes(80, 80, 80), f64, True),
-        (Sizes(100, 100, 100), f64, False),
-        (Sizes(250, 4, 300), f32, True),
-        (Sizes(4000, 4, 400), f32, False),  # lanes that are idle take their time too
-        (Sizes(1, 200, 1000), f32, True),
-        (Sizes(1, 1000, 1000), f32, False),  # few operations, and much to read
-        (Sizes(1, 300, 1000), f64, False),
         (Sizes(40, 40, 40), f32, True),
+        (Sizes(40, 40, 40), f64, True),
+        (Sizes(200, 200, 200), f32, False),
+        (Sizes(200, 200, 200), f64, False),
+        (Sizes(4000, 4, 400), f32, False),  # lanes that are idle take their time too
+        (Sizes(1, 100, 1000), f32, True),
+        (Sizes(1, 2000, 1000), f32, False),  # few operations, and much to read
         (Sizes(40, 40, 40, batch=100), f32, False),
     ],
     ids=str,

@@ -8,8 +8,8 @@ from itertools import product
 
 import numpy as np
 
-from polysched.ir.dtypes import DType, u8, u16, u32, u64
-from polysched.ir.tree import TransposeStrategy
+from polysched.ir.core.tree import TransposeStrategy
+from polysched.ir.expr.dtypes import DType, u8, u16, u32, u64
 from polysched.library.transpose.kernel import transpose_kernel
 from polysched.library.transpose.schedule import IN_CACHE, past_cache, transpose_schedule
 from polysched.lower import compile

@@ -9,7 +9,8 @@ import pytest
 import polysched as ps
 from polysched.errors import CallError
 from polysched.library.transpose import call, compiled
-from polysched.runtime.door import Door
+from polysched.runtime.call_cache import CallCache
+from tests.support.effort import covering
 
 TYPES = ("u1", "f2", "f4", "c8", "?", "M8[s]", "c16", "S3")
 
@@ -19,8 +20,8 @@ def numbers(shape: tuple[int, ...], dtype: str = "f4") -> np.ndarray[Any, Any]:
 
 
 @pytest.fixture(autouse=True)
-def _own_door(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(call, "_CALL_CACHE", Door(64))
+def _own_cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(call, "_CALL_CACHE", CallCache(64))
     call.dispatch.cache_clear()
     yield
     call.dispatch.cache_clear()
@@ -45,8 +46,7 @@ def test_what_is_left_to_numpy() -> None:
     assert made_for("f8", (300, 2, 3), (2, 1, 0)) is not None
 
 
-@pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "c8", "c16", "S3", "S12", "f2"])
-@pytest.mark.parametrize("offset", [0, 1])
+@covering(1, offset=[0, 1], dtype=["u1", "i2", "f4", "c8", "c16", "S3", "S12", "f2"])
 def test_rows_of_any_length(dtype: str, offset: int) -> None:
     """Rows as long as a larger element are moved as such, if they are aligned as such."""
     for length, shape in itertools.product((1, 2, 4, 5, 8), ((3, 4), (150, 130))):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from polysched.ir.dtypes import DType, f32, f64, u8
+from polysched.ir.expr.dtypes import DType, f32, f64, u8
 from polysched.library.transpose.axes import simplest
 from polysched.library.transpose.compiled import compiled_for, tile_order_for
 from polysched.machine.load import load_machine

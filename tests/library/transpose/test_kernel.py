@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from polysched.errors import KernelError
-from polysched.ir.dtypes import u16
-from polysched.ir.reference import run_reference
+from polysched.ir.expr.dtypes import u16
+from polysched.ir.semantics.reference import run_reference
 from polysched.library.transpose.kernel import transpose_kernel
 from polysched.library.transpose.schedule import IN_CACHE, transpose_schedule
 from tests.support.differential import assert_agrees

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from polysched.errors import KernelError
-from polysched.ir.dtypes import DType, f32, u8, u64
+from polysched.ir.expr.dtypes import DType, f32, u8, u64
 from polysched.library.transpose.rows import rows_kernel, rows_schedule
 from polysched.lower import compile
 from polysched.machine.load import load_machine
 from tests.library.transpose.copies import MACHINES
 from tests.library.transpose.fenced import fenced
 from tests.support.differential import NO_CACHE, assert_agrees
+from tests.support.effort import covering
 
 
-@pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize("dtype", [u8, u64])
-@pytest.mark.parametrize("is_far", [False, True])
-@pytest.mark.parametrize("order", [(1, 0, 2), (2, 1, 0, 3)])
+@covering(
+    2, order=[(1, 0, 2), (2, 1, 0, 3)], is_far=[False, True], dtype=[u8, u64], machine=MACHINES
+)
 def test_rows(dtype: DType, machine: str, order: tuple[int, ...], is_far: bool) -> None:
     target = load_machine(machine)
     schedule = rows_schedule(rows_kernel(order, dtype), target.lanes(dtype.bits), is_far=is_far)

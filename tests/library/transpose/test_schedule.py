@@ -6,8 +6,8 @@ from functools import partial
 import pytest
 
 from polysched.codegen.assembly import parse
-from polysched.ir.dtypes import DType, u8, u16, u32, u64
-from polysched.ir.tree import TransposeStrategy
+from polysched.ir.core.tree import TransposeStrategy
+from polysched.ir.expr.dtypes import DType, u8, u16, u32, u64
 from polysched.library.transpose.kernel import transpose_kernel
 from polysched.library.transpose.schedule import (
     CROWDED,
@@ -30,6 +30,7 @@ from tests.library.transpose.copies import (
     compiled,
 )
 from tests.support.differential import assert_agrees
+from tests.support.effort import covering
 
 NETWORK = TransposeStrategy.NETWORK
 EXTENTS = (1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 48, 63, 64, 65, LARGEST)
@@ -51,8 +52,7 @@ def test_strategies(strategy: TransposeStrategy) -> None:
         assert_transposes(compiled(u32, strategy, "host"), rows, columns)
 
 
-@pytest.mark.parametrize("dtype", [u8, u32])
-@pytest.mark.parametrize("machine", [one for one in MACHINES if one != "host"])
+@covering(1, machine=[one for one in MACHINES if one != "host"], dtype=[u8, u32])
 def test_machines(machine: str, dtype: DType) -> None:
     for rows, columns in SIZES:
         assert_transposes(compiled(dtype, NETWORK, machine), rows, columns)

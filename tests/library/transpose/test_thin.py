@@ -7,7 +7,7 @@ import pytest
 
 from polysched.codegen.assembly import parse
 from polysched.errors import KernelError
-from polysched.ir.dtypes import DType, u8, u16, u32, u64
+from polysched.ir.expr.dtypes import DType, u8, u16, u32, u64
 from polysched.library.transpose.axes import Movement
 from polysched.library.transpose.thin import (
     BlockOrder,

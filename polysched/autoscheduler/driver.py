@@ -1,0 +1,124 @@
+"""All stages in order: from a schedule to a better one, proved, with the reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from polysched.autoscheduler.candidate import Candidate, Decision
+from polysched.autoscheduler.normalize import normalized
+from polysched.autoscheduler.owner_tiles import owner_tiled
+from polysched.autoscheduler.proof import Proved, proved
+from polysched.autoscheduler.recipes import FALLBACK, RECIPES
+from polysched.autoscheduler.search import LEAST_GAIN, Context, searched, start
+from polysched.autoscheduler.sizes import model_sizes
+from polysched.autoscheduler.time_tiles import time_tiled
+from polysched.errors import ScheduleError
+from polysched.integers import as_integer
+from polysched.ir.isl.budget import time_budget, time_left
+from polysched.legality.check import check
+from polysched.legality.verdicts.verdict import Verdict
+from polysched.machine.description import Machine
+from polysched.schedule.schedule import Schedule
+
+DEFAULT_SECONDS = 20.0
+"""Wall time of the search; far more than it takes, so that the result does not depend on it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Optimized:
+    """The result of the autoscheduler.
+
+    Attributes:
+        start: the schedule that the caller gave.
+        schedule: the answer, proved.
+        verdict: the checker's verdict on it.
+        decisions: what was added to the start, and why.
+        dropped: decisions that could not be proved, with the checker's reason.
+        before: the start with its predicted cost.
+        after: the answer with its predicted cost.
+        sizes: the values of the parameters for which costs are predicted.
+    """
+
+    start: Schedule
+    schedule: Schedule
+    verdict: Verdict
+    decisions: tuple[Decision, ...]
+    dropped: tuple[tuple[Decision, str], ...]
+    before: Candidate
+    after: Candidate
+    machine: Machine
+    sizes: Mapping[str, int]
+
+
+def optimize_schedule(
+    schedule: Schedule,
+    machine: Machine,
+    *,
+    threads: int = 1,
+    sizes: Mapping[str, int] | None = None,
+    seconds: float | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Optimized:
+    """Find a better schedule that begins with the given steps, and prove it.
+
+    Args:
+        tell: is called with a line of text as the search proceeds.
+
+    Raises:
+        IllegalScheduleError, UnknownLegalityError: the given schedule is not proved legal.
+        ScheduleError: an argument is invalid.
+    """
+    if (as_integer(threads) or 0) < 1:
+        raise ScheduleError(f"threads={threads!r}; expected a positive integer")
+    chosen = model_sizes(schedule.kernel, sizes)
+    context = Context(machine, chosen, threads, RECIPES)
+    verdict = check(schedule)
+    verdict.raise_if_refused()
+    written = start(schedule, context)
+    with time_budget(DEFAULT_SECONDS if seconds is None else seconds):
+        candidates = _candidates(written, context, seconds, tell)
+        tell("proving")
+        found = proved(schedule, candidates, machine, chosen)
+    if found is None:
+        found = Proved(written, verdict, ())
+    best = found.candidate
+    return Optimized(
+        schedule,
+        best.schedule,
+        found.verdict,
+        best.decisions,
+        found.dropped,
+        written,
+        best,
+        machine,
+        chosen,
+    )
+
+
+def _candidates(
+    written: Candidate, context: Context, seconds: float | None, tell: Callable[[str], None]
+) -> list[Candidate]:
+    """Return the candidates that are predicted to gain, the best first, then the fallbacks."""
+    if seconds == 0 or time_left() < 1e-6:
+        return [written]
+    tell("distributing loops")
+    schedule, decisions = normalized(written.schedule, context.sizes)
+    starts = [written]
+    if decisions:
+        starts.insert(0, replace(start(schedule, context), decisions=decisions))
+    tell("aligning loops for tiles")
+    starts += [
+        replace(start(tiled, context), decisions=(*begin.decisions, decision))
+        for begin in starts
+        for tiles in (time_tiled, owner_tiled)
+        for tiled, decision in tiles(begin.schedule, context.machine, context.sizes)
+    ]
+    found: list[Candidate] = []
+    for number, begin in enumerate(starts, start=1):
+        tell(f"searching start {number} of {len(starts)}")
+        found.append(searched(begin, context))
+    better = [one for one in found if one.cycles < LEAST_GAIN * written.cycles]
+    better.sort(key=lambda one: one.cycles)
+    fallback = searched(written, replace(context, recipes=FALLBACK))
+    return [*better, fallback, written]

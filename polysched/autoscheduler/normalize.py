@@ -1,0 +1,127 @@
+"""Normalization: distribute loops as far as legal, with temporaries privatized where it helps.
+
+The same computation, fused otherwise, then gets the same nests. Loop orders are left to the
+recipes, which choose them by cost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from polysched.autoscheduler.candidate import Decision
+from polysched.autoscheduler.legal import applied, keeps_order
+from polysched.errors import PolyschedError
+from polysched.ir.core.kernel import Array, Role
+from polysched.ir.core.tree import Loop, LoopKind, Node, Sequence, loops
+from polysched.ir.semantics.memory import concrete_shape
+from polysched.schedule.buffers.lifetime import references_to
+from polysched.schedule.core.program import Program
+from polysched.schedule.primitives.distribute import Distribute
+from polysched.schedule.primitives.privatize import Privatize
+from polysched.schedule.schedule import Schedule
+from polysched.schedule.table import Step
+
+SMALLEST_EXPANSION = 2**16
+"""Bytes that a privatized temporary may always take; a larger one must not exceed an argument."""
+
+
+def normalized(
+    schedule: Schedule, sizes: Mapping[str, int]
+) -> tuple[Schedule, tuple[Decision, ...]]:
+    """Distribute every loop as far as legal, inner loops first."""
+    decisions: list[Decision] = []
+    done: set[tuple[str, ...]] = set()
+    while (loop := _next(schedule.program.tree, done)) is not None:
+        done.add(_key(loop))
+        for decision in _attempts(schedule, loop, sizes):
+            changed = applied(schedule, decision.steps)
+            if changed is not None and keeps_order(changed.program, loop.statements):
+                schedule = changed
+                decisions.append(decision)
+                break
+    return schedule, tuple(decisions)
+
+
+def _key(loop: Loop) -> tuple[str, ...]:
+    return (loop.name, *loop.statements)
+
+
+def _next(tree: Node, done: set[tuple[str, ...]]) -> Loop | None:
+    """Return the innermost, first loop around a sequence that has not been tried."""
+    open_loops = [
+        loop
+        for loop in loops(tree)
+        if isinstance(loop.body, Sequence)
+        and loop.kind is LoopKind.SEQUENTIAL
+        and not loop.prefetches
+        and _key(loop) not in done
+    ]
+    inner = [
+        loop
+        for loop in open_loops
+        if not any(other is not loop and other in loops(loop) for other in open_loops)
+    ]
+    return inner[0] if inner else None
+
+
+def _attempts(schedule: Schedule, loop: Loop, sizes: Mapping[str, int]) -> Iterator[Decision]:
+    """Yield ways to distribute a loop: everywhere first, then at one place; then privatizing."""
+    assert isinstance(loop.body, Sequence)
+    reference = f"{loop.statements[0]}.{loop.name}"
+    cuts: list[Step] = [Distribute(reference)]
+    if len(loop.body.children) > 2:
+        ends = [child.statements[-1] for child in loop.body.children[:-1]]
+        cuts += [Distribute(reference, after) for after in ends]
+    privatized, names = _privatized(schedule, loop, reference, sizes)
+    for extra, own in (((), ()), (privatized, names)) if privatized else (((), ()),):
+        for cut in cuts:
+            yield Decision((*extra, cut), loop.statements, _reason(loop, own))
+
+
+def _reason(loop: Loop, privatized: tuple[str, ...]) -> str:
+    own = f" once it has its own {', '.join(privatized)}" if privatized else ""
+    return f"loop {loop.name} is distributed, so that each part gets its own loop order{own}"
+
+
+def _privatized(
+    schedule: Schedule, loop: Loop, reference: str, sizes: Mapping[str, int]
+) -> tuple[tuple[Step, ...], tuple[str, ...]]:
+    """Return the steps that privatize the temporaries of a loop, and their names."""
+    steps: list[Step] = []
+    names: list[str] = []
+    below = set(loop.statements)
+    for name, array in schedule.program.arrays.items():
+        users = {reference.statement for reference in references_to(schedule.program, array)}
+        if array.role is not Role.TEMPORARY or not users or not users <= below:
+            continue
+        step = Privatize(name, reference, _free_name(schedule.program, name))
+        changed = applied(schedule, [step])
+        if changed is None or not _is_affordable(changed.program, step.into or "", sizes):
+            continue
+        schedule = changed
+        steps.append(step)
+        names.append(name)
+    return tuple(steps), tuple(names)
+
+
+def _free_name(program: Program, array: str) -> str:
+    name = f"{array}_private"
+    number = 1
+    while name in program.arrays or name in program.statements:
+        number += 1
+        name = f"{array}_private{number}"
+    return name
+
+
+def _is_affordable(program: Program, name: str, sizes: Mapping[str, int]) -> bool:
+    arguments = [array for array in program.arrays.values() if array.role is not Role.TEMPORARY]
+    largest = max((_bytes(array, sizes) for array in arguments), default=0)
+    return _bytes(program.arrays[name], sizes) <= max(SMALLEST_EXPANSION, largest)
+
+
+def _bytes(array: Array, sizes: Mapping[str, int]) -> float:
+    try:
+        return math.prod(concrete_shape(array.stored_shape, sizes)) * array.dtype.bits / 8
+    except PolyschedError:
+        return math.inf

@@ -1,0 +1,18 @@
+"""Recipes: ways to schedule one loop nest, each in a file of its own.
+
+A recipe is a function from a :class:`~polysched.autoscheduler.candidate.Situation` to proposals,
+the most promising first. See the package :mod:`polysched.autoscheduler`.
+"""
+
+from polysched.autoscheduler.candidate import Recipe
+from polysched.autoscheduler.recipes.outer_lanes import outer_lanes
+from polysched.autoscheduler.recipes.partial_sums import partial_sums
+from polysched.autoscheduler.recipes.register_tile import innermost_lanes, register_tile
+from polysched.autoscheduler.recipes.skewed_lanes import skewed_lanes
+from polysched.autoscheduler.recipes.wavefront import wavefront
+
+RECIPES: tuple[Recipe, ...] = (register_tile, partial_sums, outer_lanes, wavefront, skewed_lanes)
+"""All recipes, in the order in which ties are broken: the simplest first."""
+
+FALLBACK: tuple[Recipe, ...] = (innermost_lanes,)
+"""The recipes for a program whose better candidates cannot be proved."""

@@ -1,0 +1,125 @@
+"""Vectorize a perfect nest, with a register tile of unrolled copies around its innermost loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, product
+
+from polysched.autoscheduler.candidate import Proposal, Situation
+from polysched.autoscheduler.cost import Cost, statement_cost
+from polysched.autoscheduler.facts import StatementFacts, statement_facts
+from polysched.autoscheduler.recipes.plan import Plan
+from polysched.ir.core.tree import LoopKind
+from polysched.schedule.primitives.vectorize import LARGEST_LANES
+
+FACTORS = (2, 4, 8)
+"""Iterations of a loop that may be unrolled and jammed."""
+VECTORS = (1, 2, 3, 4)
+"""Vectors that may stand side by side."""
+LARGEST_TILE = 32
+"""Copies of a statement in one tile: more do not fit the registers, and compile slowly."""
+REFINED_PLANS = 6
+"""Plans without unrolling for which all register tiles are compared."""
+LARGEST_NEST = 5
+"""Loops of a nest whose orders are all compared; deeper nests keep their outer order."""
+
+
+def register_tile(situation: Situation) -> Iterator[Proposal]:
+    """Propose vector loops, loop orders and register tiles, the cheapest first."""
+    facts = _facts(situation)
+    if facts is None:
+        return
+    chain = [loop.name for loop in situation.nest.chain]
+    simple = _ranked(situation, facts, list(_simple_plans(chain, _lanes(situation, facts), facts)))
+    refined = _ranked(
+        situation,
+        facts,
+        [tiled for _, plan in simple[:REFINED_PLANS] for tiled in _tiled_plans(plan, facts)],
+    )
+    seen: set[tuple[object, ...]] = set()
+    best = {id(plan): cost for cost, plan in refined}
+    for _, plan in refined:
+        # Plans that differ only in factors keep or break the same order: one of each is enough.
+        kind = (plan.order, plan.vector, tuple(loop for loop, _ in plan.jammed))
+        if kind not in seen:
+            seen.add(kind)
+            yield Proposal(plan.steps(situation), _reason(plan, best[id(plan)]))
+
+
+def innermost_lanes(situation: Situation) -> Iterator[Proposal]:
+    """Propose to vectorize the innermost loop of a nest as it is written."""
+    facts = _facts(situation)
+    if facts is None:
+        return
+    chain = tuple(loop.name for loop in situation.nest.chain)
+    plan = Plan(chain, chain[-1], _lanes(situation, facts))
+    yield Proposal(plan.steps(situation), "the innermost loop as written runs on vectors")
+
+
+def _facts(situation: Situation) -> StatementFacts | None:
+    """Return the facts of the nest's only statement; None if the nest has more, or is scheduled."""
+    nest = situation.nest
+    kinds = {loop.kind for loop in nest.chain} | {loop.kind for loop in nest.around}
+    is_fresh = all(loop.kind is LoopKind.SEQUENTIAL and not loop.prefetches for loop in nest.chain)
+    if not nest.is_perfect or not is_fresh or LoopKind.VECTOR in kinds:
+        return None
+    return statement_facts(situation.schedule.program, nest.statements[0], situation.sizes)
+
+
+def _lanes(situation: Situation, facts: StatementFacts) -> int:
+    return min(LARGEST_LANES, situation.machine.vector_bits // facts.element_bits)
+
+
+def _simple_plans(chain: list[str], lanes: int, facts: StatementFacts) -> Iterator[Plan]:
+    """Yield the plans without unrolling: each vector loop, each innermost loop."""
+    for vector in chain:
+        if facts.reads_target and facts.target.stride(vector) == 0:
+            continue  # lanes would update one element; partial sums are another recipe
+        for innermost in reversed(chain):
+            rest = [name for name in chain if name != innermost]
+            yield Plan((*rest, innermost), vector, lanes)
+            if len(chain) <= LARGEST_NEST:
+                by_stride = sorted(rest, key=lambda name: -_reach(facts, name))
+                if by_stride != rest:
+                    yield Plan((*by_stride, innermost), vector, lanes)
+
+
+def _reach(facts: StatementFacts, loop: str) -> int:
+    """Return the sum of the strides along a loop: loops with small ones belong inside."""
+    return sum(abs(access.stride(loop) or 0) for access in facts.accesses)
+
+
+def _tiled_plans(plan: Plan, facts: StatementFacts) -> Iterator[Plan]:
+    others = [name for name in plan.order if name != plan.vector]
+    for vectors in VECTORS:
+        for count in range(min(2, len(others)) + 1):
+            for loops in combinations(others, count):
+                for factors in product(FACTORS, repeat=count):
+                    copies = vectors
+                    for factor in factors:
+                        copies *= factor
+                    fits = all(
+                        factor <= facts.loop(loop).trip
+                        for loop, factor in zip(loops, factors, strict=True)
+                    )
+                    if copies <= LARGEST_TILE and fits:
+                        jammed = tuple(zip(loops, factors, strict=True))
+                        yield Plan(plan.order, plan.vector, plan.lanes, vectors, jammed)
+
+
+def _ranked(
+    situation: Situation, facts: StatementFacts, plans: list[Plan]
+) -> list[tuple[Cost, Plan]]:
+    """Return plans with their costs, the cheapest first; the first of equals stays first."""
+    costs = [(statement_cost(plan.facts(facts), situation.machine), plan) for plan in plans]
+    return sorted(costs, key=lambda pair: pair[0].cycles)
+
+
+def _reason(plan: Plan, cost: Cost) -> str:
+    tile = "".join(f" by {factor} of {loop}" for loop, factor in plan.jammed)
+    width = f"{plan.vectors} vectors" if plan.vectors > 1 else "one vector"
+    return (
+        f"{width} of {plan.lanes} lanes along {plan.vector}{tile}; loop order "
+        f"{', '.join(plan.order)}; {cost.registers} registers hold values across the innermost "
+        f"loop; predicted {cost.cycles:.3g} cycles, bound by {cost.bound}"
+    )

@@ -1,0 +1,239 @@
+"""The report: what was done to each loop and why, and what stands in the way of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from polysched.autoscheduler.candidate import Decision
+from polysched.autoscheduler.cost import Cost, statement_cost
+from polysched.autoscheduler.driver import Optimized
+from polysched.autoscheduler.facts import statement_facts
+from polysched.ir.core.tree import Loop, LoopKind, loops
+from polysched.legality.reports.loop_properties import LoopReport, explain_loops
+from polysched.legality.reports.loop_reports import format_obstacle
+from polysched.machine.description import Machine
+from polysched.schedule.schedule import Schedule
+from polysched.schedule.table import format_step
+
+
+@dataclass(frozen=True)
+class LoopEntry:
+    """One loop of the final program.
+
+    Attributes:
+        loop: the name of the loop in a step.
+        depth: the number of loops around it.
+        kind: ``for``, ``vector``, ``unrolled`` or ``parallel``.
+        trip: the average trip count for the sizes of the report.
+        statements: the statements below it.
+        scalar: why its iterations are not lanes; None if they are, or contain vectors.
+        serial: why its iterations do not run on threads; None if they do, or are written out.
+    """
+
+    loop: str
+    depth: int
+    kind: str
+    trip: float
+    statements: tuple[str, ...]
+    scalar: str | None
+    serial: str | None
+
+
+@dataclass(frozen=True)
+class StatementEntry:
+    """One statement of the final program with the prediction of the cost model.
+
+    Attributes:
+        cycles: predicted cycles of all its instances.
+        bound: the resource that decides.
+        compute: cycles of that resource in the core.
+        memory: cycles of traffic between the caches.
+        registers: vector registers that hold values across the innermost loop.
+    """
+
+    statement: str
+    cycles: float
+    bound: str
+    compute: float
+    memory: float
+    registers: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """The report of a schedule.
+
+    Attributes:
+        sizes: the values of the parameters for which costs are predicted.
+        written: predicted cycles of the schedule from which the autoscheduler started; None if the
+            schedule was not made by it.
+        cycles: predicted cycles of the schedule.
+        decisions: steps with the reason for them.
+        dropped: steps that were left out since the checker did not prove them, with its reason.
+    """
+
+    kernel: str
+    machine: str
+    sizes: Mapping[str, int]
+    written: float | None
+    cycles: float
+    decisions: tuple[Decision, ...]
+    dropped: tuple[tuple[Decision, str], ...]
+    loops: tuple[LoopEntry, ...]
+    statements: tuple[StatementEntry, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as dictionaries, lists, strings and numbers for ``json.dumps``."""
+        return {
+            "kernel": self.kernel,
+            "machine": self.machine,
+            "sizes": dict(self.sizes),
+            "written": self.written,
+            "cycles": self.cycles,
+            "decisions": [_decision_as_json(decision) for decision in self.decisions],
+            "dropped": [
+                {**_decision_as_json(decision), "refused": reason}
+                for decision, reason in self.dropped
+            ],
+            "loops": [vars(entry) | {"statements": list(entry.statements)} for entry in self.loops],
+            "statements": [dict(vars(entry)) for entry in self.statements],
+        }
+
+
+def _decision_as_json(decision: Decision) -> dict[str, Any]:
+    return {
+        "steps": [format_step(step) for step in decision.steps],
+        "statements": list(decision.statements),
+        "reason": decision.reason,
+    }
+
+
+def report_of(
+    schedule: Schedule,
+    machine: Machine,
+    sizes: Mapping[str, int],
+    optimized: Optimized | None = None,
+) -> Report:
+    """Report on a schedule.
+
+    Args:
+        optimized: the result of the autoscheduler that the schedule begins with, if any.
+    """
+    program = schedule.program
+    facts = {name: statement_facts(program, name, sizes) for name in program.tree.statements}
+    costs = {name: statement_cost(one, machine) for name, one in facts.items()}
+    trips = {(name, loop.name): loop.trip for name, one in facts.items() for loop in one.loops}
+    entries = tuple(
+        _entry(properties, loop, trips[loop.statements[0], loop.name])
+        for properties, loop in zip(explain_loops(schedule), loops(program.tree), strict=True)
+    )
+    return Report(
+        schedule.kernel.name,
+        machine.name,
+        dict(sizes),
+        None if optimized is None else optimized.before.cycles,
+        sum(cost.cycles for cost in costs.values()),
+        () if optimized is None else optimized.decisions,
+        () if optimized is None else optimized.dropped,
+        entries,
+        tuple(_statement_entry(name, cost) for name, cost in costs.items()),
+    )
+
+
+def _statement_entry(name: str, cost: Cost) -> StatementEntry:
+    return StatementEntry(name, cost.cycles, cost.bound, cost.compute, cost.memory, cost.registers)
+
+
+def _entry(properties: LoopReport, loop: Loop, trip: float) -> LoopEntry:
+    return LoopEntry(
+        properties.loop,
+        properties.depth,
+        loop.kind.value,
+        trip,
+        properties.statements,
+        _why_scalar(properties, loop),
+        _why_serial(properties),
+    )
+
+
+def _why_scalar(properties: LoopReport, loop: Loop) -> str | None:
+    if properties.lanes is None:
+        has_vectors = any(other.kind is LoopKind.VECTOR for other in loops(loop))
+        return None if has_vectors or loop.kind is LoopKind.VECTOR else "it is written out"
+    if properties.scalar is None:
+        return "the checker could not decide within its quota whether lanes are legal"
+    if properties.scalar:
+        more = len(properties.scalar) - 1
+        rest = f" and {more} more" if more else ""
+        up_to = f"at most {properties.lanes} lanes are legal: " if properties.lanes > 1 else ""
+        return f"{up_to}{format_obstacle(properties.scalar[0])}{rest}"
+    return "lanes are legal, but no plan with them is predicted to gain"
+
+
+def _why_serial(properties: LoopReport) -> str | None:
+    if properties.kind is not LoopKind.SEQUENTIAL:
+        return None
+    if properties.serial is None:
+        return "the checker could not decide within its quota whether threads are legal"
+    if properties.serial:
+        more = len(properties.serial) - 1
+        rest = f" and {more} more" if more else ""
+        return f"{format_obstacle(properties.serial[0])}{rest}"
+    return "threads are legal, but one thread is used"
+
+
+def _lines(report: Report) -> Iterator[str]:
+    sizes = "".join(f", {name} = {value}" for name, value in report.sizes.items())
+    yield f"{report.kernel} for {report.machine}{sizes}"
+    if report.written is None:
+        yield f"predicted: {report.cycles:.3g} cycles"
+    else:
+        gain = report.written / max(report.cycles, 1.0)
+        yield (
+            f"predicted: {report.cycles:.3g} cycles, {gain:.1f} times as fast as "
+            f"{report.written:.3g} cycles before"
+        )
+    yield ""
+    yield "decisions:"
+    for decision in report.decisions:
+        yield f"  {', '.join(decision.statements)}: {decision.reason}"
+    if not report.decisions:
+        yield "  none: no change is predicted to gain"
+    for decision, reason in report.dropped:
+        yield f"  left out for {', '.join(decision.statements)}: {reason.splitlines()[0]}"
+    yield ""
+    yield "statements:"
+    for entry in report.statements:
+        yield (
+            f"  {entry.statement}: {entry.cycles:.3g} cycles, bound by {entry.bound} (core "
+            f"{entry.compute:.3g}, caches {entry.memory:.3g}), {entry.registers} registers held"
+        )
+    yield ""
+    yield "loops:"
+    for loop in report.loops:
+        indent = "  " * (loop.depth + 1)
+        yield f"{indent}{loop.kind} {loop.loop} (about {loop.trip:.4g} iterations)"
+        if loop.scalar is not None:
+            yield f"{indent}  scalar: {loop.scalar}"
+        if loop.serial is not None:
+            yield f"{indent}  serial: {loop.serial}"
+
+
+def schedule_text(schedule: Schedule, optimized: Optimized) -> str:
+    """Return a schedule file: the steps, each group after a comment with its reason."""
+    given = len(optimized.start.steps)
+    lines = [
+        f"# {schedule.kernel.name} for {optimized.machine.name}: predicted "
+        f"{optimized.after.cycles:.3g} cycles, {optimized.before.cycles:.3g} before"
+    ]
+    if given:
+        lines += ["# as given", *map(format_step, schedule.steps[:given])]
+    for decision in optimized.decisions:
+        lines.append(f"# {', '.join(decision.statements)}: {decision.reason}")
+        lines += map(format_step, decision.steps)
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,109 @@
+"""Parameter values for which costs are predicted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import islpy as isl
+
+from polysched.errors import ScheduleError, suggestion
+from polysched.integers import as_integer
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.isl.extrema import greatest, least
+from polysched.ir.semantics.memory import concrete_shape
+
+ASSUMED_SIZES = (1000, 250, 120, 60)
+"""The value of the parameters that the caller does not give: the first with moderate arrays.
+
+A matrix of 1,000 rows and columns exceeds the second-level cache of current processors, so that
+traffic counts, and loops are long enough for vectors and register tiles to pay. An array of three
+dimensions with that size would take gigabytes, which no caller means.
+"""
+LARGEST_ARRAY = 2**26
+"""Bytes of the largest array at the assumed sizes."""
+
+
+def model_sizes(kernel: Kernel, given: Mapping[str, int] | None) -> dict[str, int]:
+    """Return a value for each parameter: the given one, else the legal one nearest to the default.
+
+    Raises:
+        ScheduleError: a given name is not a parameter, a value is not an integer, or the given
+            values contradict the kernel's context.
+    """
+    chosen = _checked(kernel, given or {})
+    legal = with_parameters(kernel.context, chosen)
+    if legal.is_empty():
+        shown = ", ".join(f"{name}={value}" for name, value in chosen.items())
+        raise ScheduleError(
+            f"sizes {shown} contradict the context of kernel '{kernel.name}': {kernel.context}"
+        )
+    for assumed in ASSUMED_SIZES:
+        sizes = _completed(kernel, chosen, legal, assumed)
+        if _largest_array(kernel, sizes) <= LARGEST_ARRAY:
+            break
+    return sizes
+
+
+def _completed(
+    kernel: Kernel, chosen: Mapping[str, int], legal: isl.Set, assumed: int
+) -> dict[str, int]:
+    """Return the chosen sizes with the legal ones nearest to the assumed value for the others."""
+    sizes = {}
+    for name in kernel.parameters:
+        sizes[name] = chosen[name] if name in chosen else _nearest(legal, name, assumed)
+        legal = with_parameters(legal, {name: sizes[name]})
+    return sizes
+
+
+def _largest_array(kernel: Kernel, sizes: Mapping[str, int]) -> float:
+    """Return the bytes of the largest array."""
+    return max(
+        (
+            math.prod(concrete_shape(array.stored_shape, sizes)) * array.dtype.bits / 8
+            for array in kernel.arrays.values()
+        ),
+        default=0.0,
+    )
+
+
+def with_parameters(context: isl.Set, values: Mapping[str, int]) -> isl.Set:
+    """Fix some parameters of a parameter set; names that it does not have are ignored."""
+    for name, value in values.items():
+        position = context.find_dim_by_name(isl.dim_type.param, name)
+        if position >= 0:
+            context = context.fix_val(isl.dim_type.param, position, isl.Val(value))
+    return context
+
+
+def _checked(kernel: Kernel, given: Mapping[str, Any]) -> dict[str, int]:
+    checked = {}
+    for name, value in given.items():
+        if name not in kernel.parameters:
+            raise ScheduleError(
+                f"sizes: kernel '{kernel.name}' has no parameter '{name}'"
+                f"{suggestion(name, kernel.parameters)}"
+            )
+        number = as_integer(value)
+        if number is None:
+            raise ScheduleError(f"sizes: {name}={value!r}; expected an integer")
+        checked[name] = number
+    return checked
+
+
+def _nearest(legal: isl.Set, name: str, assumed: int) -> int:
+    """Return the legal value of a parameter that is nearest to the assumed one."""
+    position = legal.find_dim_by_name(isl.dim_type.param, name)
+    if position < 0:
+        return assumed
+    count = legal.dim(isl.dim_type.param)
+    values = isl.Set.from_params(legal.params())
+    values = values.move_dims(isl.dim_type.set, 0, isl.dim_type.param, 0, count)
+    if not values.fix_val(isl.dim_type.set, position, isl.Val(assumed)).is_empty():
+        return assumed
+    above = values.lower_bound_val(isl.dim_type.set, position, isl.Val(assumed))
+    nearest = least(above, position)
+    if nearest is None:
+        nearest = greatest(values, position)
+    return assumed if nearest is None else nearest

@@ -1,0 +1,1 @@
+"""Kernels, arrays, loop trees: the declared program as a value."""

@@ -1,0 +1,1 @@
+"""Kernel builder: declare a kernel as a nest of Python loops."""

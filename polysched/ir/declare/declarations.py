@@ -1,0 +1,214 @@
+"""Validation of declarations: loop bounds, conditions, names, extents and reductions."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+import islpy as isl
+
+from polysched.errors import KernelError
+from polysched.integers import as_integer
+from polysched.ir.core.kernel import Access, Order, Reduction
+from polysched.ir.expr.affine import to_pw_aff
+from polysched.ir.expr.expressions import (
+    DEEPEST,
+    LARGEST,
+    Expression,
+    Load,
+    Operand,
+    Operation,
+    as_expression,
+    operation,
+)
+from polysched.ir.expr.operators import BITWISE, Operator
+from polysched.ir.expr.traversal import depth, loads, node_count
+
+Bound: TypeAlias = Operand | tuple[Operand, Operand] | tuple[Operand, Operand, int]
+
+_REDUCIBLE = frozenset(
+    {Operator.ADD, Operator.MULTIPLY, Operator.MINIMUM, Operator.MAXIMUM, Operator.SUBTRACT}
+    | BITWISE
+)
+
+
+def loop_bounds(name: str, bound: Bound) -> tuple[Expression, Expression, int]:
+    """Convert a loop bound to (start, exclusive end, step), as of Python's `range`.
+
+    Raises:
+        KernelError: the bound is not an extent, pair or triple of numbers, or the step is not a
+            nonzero integer literal.
+    """
+    ends = bound if isinstance(bound, tuple) else (0, bound)
+    if not 2 <= len(ends) <= 3:
+        raise KernelError(
+            f"bound of loop '{name}': expected an extent, (lower, upper) or (lower, upper, step)"
+        )
+    lower, upper = ends[:2]
+    step = ends[2] if len(ends) == 3 else 1
+    number = as_integer(step)
+    if number is None or not 1 <= abs(number) < 2**63:
+        raise KernelError(
+            f"step of loop '{name}' is {step}; expected an integer literal of 64 bits, not 0"
+        )
+    for side, end in (("lower", lower), ("upper", upper)):
+        if end is None or (isinstance(end, float) and math.isinf(end)):
+            raise KernelError(
+                f"loop '{name}' does not end: its {side} bound is {end}; expected an integer or an "
+                "affine expression of parameters and of indices around it"
+            )
+    try:
+        return as_expression(lower), as_expression(upper), number
+    except KernelError as error:
+        raise KernelError(f"bound of loop '{name}': {error}") from None
+
+
+def as_reduction(
+    target: Access, value: Expression, order: Order | None
+) -> tuple[Expression, Reduction | None]:
+    """Recognize a reduction: ``target = target op e`` (for + * min max & | ^ also ``e op target``).
+
+    Args:
+        order: the order policy. The default is ``any`` for integers, because wrapping arithmetic
+            gives the same bits in any order, and ``exact`` for floating point.
+
+    Returns:
+        the value in the form ``target op e``, and the reduction; the value unchanged and None if
+        the statement is not a reduction.
+    """
+    if not isinstance(value, Operation) or value.operator not in _REDUCIBLE:
+        return value, None
+    own = Load(target.array, target.subscripts, value.dtype) if value.dtype else None
+    left, right = value.operands
+    result: Expression = value
+    if left != own:
+        if right != own or value.operator is Operator.SUBTRACT:
+            return value, None
+        result = operation(value.operator, right, left)
+        right = left
+    if any(load.array == target.array for load in loads(right)):
+        return value, None
+    operator = Operator.ADD if value.operator is Operator.SUBTRACT else value.operator
+    index_loads = sum(len(loads(subscript)) for subscript in target.subscripts)
+    if order is None:
+        is_free = value.dtype is not None and value.dtype.is_integer
+        order = Order.ANY if is_free else Order.EXACT
+    return result, Reduction(operator, order, read=1 + index_loads)
+
+
+def as_extent(extent: Operand, space: isl.Space) -> Expression:
+    """Convert one extent of an array's shape.
+
+    Raises:
+        KernelError: the extent is not affine in the parameters of ``space``, or is negative.
+    """
+    expression = bounded(as_expression(extent))
+    function = to_pw_aff(expression, space)
+    if function.is_cst() and function.max_val().is_neg():
+        raise KernelError(f"an extent is {expression}; expected at least 0")
+    return expression
+
+
+def dimension_names(array: str, dimensions: str | None, count: int) -> tuple[str, ...]:
+    """Split the names of an array's dimensions; the defaults are ``d0``, ``d1``, ...
+
+    Raises:
+        KernelError: a name is not an identifier, or the dimensions do not have one distinct name
+            each.
+    """
+    if dimensions is not None and not isinstance(dimensions, str):
+        raise KernelError(
+            f"dimensions={dimensions!r} of array '{array}'; expected one text with all the names, "
+            "such as 'row column'"
+        )
+    names = tuple(dimensions.split()) if dimensions else tuple(f"d{i}" for i in range(count))
+    if len(names) != count or len(set(names)) != count:
+        raise KernelError(
+            f"array '{array}' has {count} dimensions; dimensions={dimensions!r} must give each a "
+            "name of its own"
+        )
+    for name in names:
+        require_identifier(name, f"array '{array}': dimension")
+    return names
+
+
+LONGEST_NAME = 200
+"""Maximum number of characters of a name."""
+
+
+def require_identifier(name: str, kind: str) -> None:
+    """Check that a name is an identifier.
+
+    Args:
+        kind: the kind of the named object, for the message: ``array``.
+
+    Raises:
+        KernelError: the name is not an identifier, or is too long.
+    """
+    if not isinstance(name, str) or not name.isidentifier():
+        raise KernelError(
+            f"{kind} name {name!r} is not an identifier: expected letters, digits and '_', no "
+            "digit first"
+        )
+    if len(name) > LONGEST_NAME:
+        raise KernelError(
+            f"{kind} name '{name[:20]}...' has {len(name)} characters; expected at most "
+            f"{LONGEST_NAME}"
+        )
+
+
+def require_limit(parameter: str, side: str, limit: int | None) -> None:
+    """Check the minimum or the maximum of a parameter.
+
+    Args:
+        side: ``minimum`` or ``maximum``, for the message.
+
+    Raises:
+        KernelError: the limit is not a 64-bit integer.
+    """
+    if limit is None:
+        return
+    number = as_integer(limit)
+    if number is None or not -(2**63) <= number < 2**63:
+        raise KernelError(
+            f"the {side} of parameter '{parameter}' is {limit!r}; expected an integer of 64 bits, "
+            "or None for no limit"
+        )
+
+
+def as_condition(function: str, condition: Expression) -> Expression:
+    """Check the condition passed to ``where`` or ``assume``.
+
+    Args:
+        function: the name of the called function, for the message.
+
+    Raises:
+        KernelError: the condition is not an expression, such as the bool that ``==`` returns.
+    """
+    if isinstance(condition, Expression):
+        return bounded(condition)
+    raise KernelError(
+        f"{function}({condition!r}): expected a condition such as i < n; '==' between expressions "
+        "compares how they are written: use equal(a, b)"
+    )
+
+
+def bounded(expression: Expression) -> Expression:
+    """Check that an expression is within the limits on depth and size; return it.
+
+    Raises:
+        KernelError: the expression is too deep or too large.
+    """
+    levels = depth(expression)
+    if levels > DEEPEST:
+        raise KernelError(
+            f"an expression is nested {levels} operations deep; expected at most {DEEPEST}: "
+            "split it over statements, or write a repeated operation as a loop"
+        )
+    nodes = node_count(expression)
+    if nodes > LARGEST:
+        raise KernelError(
+            f"an expression has {nodes} nodes; expected at most {LARGEST}: a shared subexpression "
+            "is computed at each use, so store it in a temporary array"
+        )
+    return expression

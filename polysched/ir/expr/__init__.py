@@ -1,0 +1,1 @@
+"""Element types and expressions: trees, affine conversion, linear forms."""

@@ -1,0 +1,166 @@
+"""Element types of arrays and expressions.
+
+Integers have 1 to 32 bits, or 64. Integer types that numpy lacks (``i4``, ``u5``, ``i12``) are
+*odd*. In temporaries, registers and numpy arrays of values, an odd integer is stored sign- or
+zero-extended in the next larger numpy type, its *container*. Arguments of kernels are packed
+instead: see :mod:`polysched.ir.core.packing`.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass
+from enum import Enum
+from typing import NoReturn
+
+import numpy as np
+
+from polysched.errors import KernelError, suggestion
+
+
+class NumberKind(Enum):
+    """The interpretation of an element's bits."""
+
+    __hash__ = object.__hash__  # faster than Enum's hash, as in `Operator`
+
+    FLOAT = "f"
+    SIGNED = "i"
+    UNSIGNED = "u"
+    BOOLEAN = "b"
+
+
+@dataclass(frozen=True)
+class DType:
+    """An element type: a kind of number and its width in bits."""
+
+    kind: NumberKind
+    bits: int
+
+    @property
+    def name(self) -> str:
+        """The short name: ``f32``, ``i64``, ``u8``, ``bool``."""
+        return "bool" if self.kind is NumberKind.BOOLEAN else f"{self.kind.value}{self.bits}"
+
+    @property
+    def type(self) -> NoReturn:
+        """Refuse functions such as np.mean, which inspect this attribute of a numpy dtype."""
+        raise KernelError(
+            f"numpy treats expressions of {self.name} as numpy values here; write the arithmetic "
+            "instead, such as (x + y) * 0.5 for a mean"
+        )
+
+    @property
+    def is_float(self) -> bool:
+        """Whether values are IEEE binary floating-point numbers."""
+        return self.kind is NumberKind.FLOAT
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether values are signed or unsigned integers (booleans are neither)."""
+        return self.kind in (NumberKind.SIGNED, NumberKind.UNSIGNED)
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether values are two's-complement integers."""
+        return self.kind is NumberKind.SIGNED
+
+    @property
+    def is_odd_width(self) -> bool:
+        """Whether values are integers of a width that numpy lacks."""
+        return self.is_integer and self.bits not in (8, 16, 32, 64)
+
+    @property
+    def container(self) -> DType:
+        """The narrowest numpy type that holds a value; the type itself unless it is odd."""
+        if not self.is_odd_width:
+            return self
+        return DType(self.kind, max(8, 1 << (self.bits - 1).bit_length()))
+
+    @property
+    def lowest(self) -> int:
+        """The smallest integer of the type."""
+        return -(1 << (self.bits - 1)) if self.is_signed else 0
+
+    @property
+    def highest(self) -> int:
+        """The largest integer of the type."""
+        return self.lowest + (1 << self.bits) - 1
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of an unpacked element; a boolean takes one byte."""
+        return max(1, self.container.bits // 8)
+
+    def numpy(self) -> np.dtype[np.generic]:
+        """The numpy type of the same layout; for an odd type, that of its container."""
+        if self.kind is NumberKind.BOOLEAN:
+            return np.dtype(np.bool_)
+        letter = "f" if self.is_float else self.kind.value
+        return np.dtype(f"{letter}{self.bytes}")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+f32 = DType(NumberKind.FLOAT, 32)
+f64 = DType(NumberKind.FLOAT, 64)
+i8 = DType(NumberKind.SIGNED, 8)
+i16 = DType(NumberKind.SIGNED, 16)
+i32 = DType(NumberKind.SIGNED, 32)
+i64 = DType(NumberKind.SIGNED, 64)
+u8 = DType(NumberKind.UNSIGNED, 8)
+u16 = DType(NumberKind.UNSIGNED, 16)
+u32 = DType(NumberKind.UNSIGNED, 32)
+u64 = DType(NumberKind.UNSIGNED, 64)
+boolean = DType(NumberKind.BOOLEAN, 1)
+
+FLOAT_DTYPES = (f32, f64)
+
+INTEGER_DTYPES = (i8, i16, i32, i64, u8, u16, u32, u64)
+"""The integer types that numpy has too."""
+
+ALL_DTYPES = (*FLOAT_DTYPES, *INTEGER_DTYPES, boolean)
+"""The types that numpy has too."""
+
+ODD_DTYPES = tuple(
+    DType(kind, bits)
+    for kind in (NumberKind.SIGNED, NumberKind.UNSIGNED)
+    for bits in range(1, 32)
+    if bits not in (8, 16)
+)
+"""The integer types that numpy lacks: ``i1`` to ``i31`` and ``u1`` to ``u31`` without 8 and 16."""
+
+_BY_NAME = {dtype.name: dtype for dtype in (*ALL_DTYPES, *ODD_DTYPES)}
+_INTEGER = re.compile(r"[iu][0-9]+")
+_BY_NUMPY = {dtype.numpy(): dtype for dtype in ALL_DTYPES}
+
+
+def as_dtype(what: DType | str | type | np.dtype[np.generic]) -> DType:
+    """Convert a type or a name to an element type.
+
+    Accepts a :class:`DType`, its short name (``"f32"``), a numpy type or its name (``"float32"``).
+    Short names count bits: ``"i4"`` has four bits, while numpy's ``"i4"`` has four bytes.
+
+    Raises:
+        KernelError: the name is unknown, or integers do not support that width.
+    """
+    if isinstance(what, DType):
+        return what
+    if isinstance(what, str) and what in _BY_NAME:
+        return _BY_NAME[what]
+    if isinstance(what, str) and _INTEGER.fullmatch(what):  # numpy accepts "i04" as 4 bytes
+        raise KernelError(
+            f"element type '{what}' has {what[1:]} bits; integers have 1 to 32 bits, or 64"
+        )
+    try:
+        with warnings.catch_warnings():  # numpy accepts "a" with a deprecation warning
+            warnings.simplefilter("ignore", DeprecationWarning)
+            # numpy converts None to float64, which is hardly the user's intention.
+            dtype = None if what is None else _BY_NUMPY.get(np.dtype(what))
+    except (TypeError, ValueError):  # ValueError: a tuple that numpy reads as a shape
+        dtype = None
+    if dtype is None:
+        known = [dtype.name for dtype in ALL_DTYPES]
+        raise KernelError(f"unknown element type {what!r}{suggestion(str(what), known)}")
+    return dtype

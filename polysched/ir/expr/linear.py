@@ -1,0 +1,421 @@
+"""Linear forms of integer expressions, and their simplification by interval arithmetic.
+
+Subscripts in generated loops contain floors and remainders of sums, such as ``(64*co + ci) // 64``.
+Most of them disappear once the expression is written as a weighted sum of atoms and the intervals
+of the loop variables are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
+from functools import cached_property
+from math import gcd
+from typing import TypeAlias
+
+from polysched.ir.expr.affine import weighted_sum
+from polysched.ir.expr.expressions import Constant, Expression, Index, Operation, Parameter
+from polysched.ir.expr.operators import COMPARISONS, Operator
+from polysched.ir.expr.traversal import rebuild, walk
+
+Interval: TypeAlias = tuple[int | None, int | None]
+"""Smallest and largest value; None if there is no literal bound."""
+
+Intervals: TypeAlias = Mapping[str, Interval]
+"""Intervals of indices and parameters by name; absent names are unbounded."""
+
+UNBOUNDED: Interval = (None, None)
+
+FAR = 2**40
+"""More than the elements of any array or vector and the iterations of any unrolled loop."""
+
+_CACHED_FORM = "plain form"
+"""Key in an expression's ``__dict__`` that caches its form without intervals.
+
+Code generation needs the form of every subscript of every unrolled copy in each stage. The cache is
+not a cached property because expressions do not depend on this module. A form depends only on the
+expression's fields, so the cache is never stale.
+"""
+
+
+@dataclass(frozen=True)
+class LinearForm:
+    """``constant + sum of coefficient * atom``; no coefficient is 0, atoms are distinct."""
+
+    terms: tuple[tuple[Expression, int], ...]
+    constant: int
+
+    def plus(self, other: LinearForm, factor: int = 1) -> LinearForm:
+        """The form ``self + factor * other``."""
+        if not other.terms:
+            return LinearForm(self.terms, self.constant + factor * other.constant)
+        total = dict(self.terms)
+        for atom, coefficient in other.terms:
+            total[atom] = total.get(atom, 0) + factor * coefficient
+        kept = tuple((atom, value) for atom, value in total.items() if value)
+        return LinearForm(kept, self.constant + factor * other.constant)
+
+    def times(self, factor: int) -> LinearForm:
+        """The form ``factor * self``."""
+        return LinearForm((), 0).plus(self, factor)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the form has no terms."""
+        return not self.terms
+
+    @cached_property
+    def is_affine(self) -> bool:
+        """Whether all atoms are indices and parameters."""
+        return all(isinstance(atom, Index | Parameter) for atom, _ in self.terms)
+
+    @cached_property
+    def ordered_terms(self) -> tuple[tuple[Expression, int], ...]:
+        """The terms in canonical order: equal sums have equal ordered terms."""
+        return self.terms if len(self.terms) < 2 else tuple(sorted(self.terms, key=str))
+
+    def without(self, name: str | None) -> tuple[LinearForm, int]:
+        """Split off an index: the rest of the form in canonical order, and the coefficient."""
+        terms = self.ordered_terms
+        for position, (atom, coefficient) in enumerate(terms):
+            if isinstance(atom, Index) and atom.name == name:
+                rest = terms[:position] + terms[position + 1 :]
+                return LinearForm(rest, self.constant), coefficient
+        return LinearForm(terms, self.constant), 0
+
+    def uses(self, names: Set[str]) -> bool:
+        """Whether an index of one of these names occurs."""
+        for atom, _ in self.terms:
+            if isinstance(atom, Index):
+                if atom.name in names:
+                    return True
+            elif not isinstance(atom, Parameter) and any(
+                isinstance(node, Index) and node.name in names for node in walk(atom)
+            ):
+                return True
+        return False
+
+    def expression(self) -> Expression:
+        """The form as an expression."""
+        written = weighted_sum([(value, atom) for atom, value in self.terms], self.constant)
+        if self.is_affine:
+            # Cache the expression's form for later. `weighted_sum` writes positive terms first.
+            terms = tuple(sorted(self.terms, key=lambda term: term[1] < 0))
+            vars(written)[_CACHED_FORM] = (
+                self if terms == self.terms else LinearForm(terms, self.constant)
+            )
+        return written
+
+    def with_values(self, values: Mapping[str, LinearForm]) -> LinearForm:
+        """Substitute forms for indices of an affine form; the same object if none occurs."""
+        if not any(atom.name in values for atom, _ in self.terms if isinstance(atom, Index)):
+            return self
+        terms: dict[Expression, int] = {}
+        constant = self.constant
+        for atom, coefficient in self.terms:
+            value = values.get(atom.name) if isinstance(atom, Index) else None
+            if value is None:
+                _add_term(atom, coefficient, terms)
+                continue
+            constant += coefficient * value.constant
+            for inner, factor in value.terms:
+                _add_term(inner, coefficient * factor, terms)
+        return LinearForm(tuple(terms.items()), constant)
+
+    def where(self, known: Intervals) -> LinearForm:
+        """Substitute atoms whose interval is one number; the same object if none occurs."""
+        single: dict[Expression, int] = {}
+        for atom, _ in self.terms:
+            assert isinstance(atom, Index | Parameter)
+            low, high = known.get(atom.name, UNBOUNDED)
+            if low is not None and low == high:
+                single[atom] = low
+        if not single:
+            return self
+        rest = tuple(term for term in self.terms if term[0] not in single)
+        more = sum(c * single[atom] for atom, c in self.terms if atom in single)
+        return LinearForm(rest, self.constant + more)
+
+
+def linear_form(expression: Expression, known: Intervals) -> LinearForm:
+    """Convert an integer expression to a linear form, simplified by the known intervals."""
+    plain: LinearForm | None = vars(expression).get(_CACHED_FORM)
+    if known:
+        if plain is None or not plain.is_affine:
+            return _linear_form(expression, known)
+        return plain.where(known)
+    if plain is None:
+        plain = vars(expression)[_CACHED_FORM] = _linear_form(expression, {})
+    return plain
+
+
+def _linear_form(expression: Expression, known: Intervals) -> LinearForm:
+    terms: dict[Expression, int] = {}
+    constant = _add(expression, 1, known, terms)
+    return LinearForm(tuple(terms.items()), constant)
+
+
+def _add(
+    expression: Expression, factor: int, known: Intervals, terms: dict[Expression, int]
+) -> int:
+    """Add ``factor`` times an expression to the terms; return its contribution to the constant."""
+    if isinstance(expression, Index | Parameter):
+        low, high = known.get(expression.name, UNBOUNDED)
+        if low is not None and low == high:
+            return factor * low
+        _add_term(expression, factor, terms)
+        return 0
+    if isinstance(expression, Constant):
+        return factor * int(expression.value)
+    if not isinstance(expression, Operation):
+        _add_term(expression, factor, terms)
+        return 0
+    operands = expression.operands
+    match expression.operator:
+        case Operator.ADD:
+            left, right = operands
+            return _add(left, factor, known, terms) + _add(right, factor, known, terms)
+        case Operator.SUBTRACT:
+            left, right = operands
+            return _add(left, factor, known, terms) + _add(right, -factor, known, terms)
+        case Operator.NEGATE:
+            return _add(operands[0], -factor, known, terms)
+        case Operator.MULTIPLY:
+            left, right = operands
+            if isinstance(left, Constant):
+                left, right = right, left
+            if isinstance(right, Constant) and right.value:
+                return _add(left, factor * int(right.value), known, terms)
+    forms = [linear_form(operand, known) for operand in operands[:2]]
+    form = _operation(expression, expression.operator, forms, known)
+    for atom, coefficient in form.terms:
+        _add_term(atom, factor * coefficient, terms)
+    return factor * form.constant
+
+
+def _add_term(atom: Expression, coefficient: int, terms: dict[Expression, int]) -> None:
+    total = terms.get(atom, 0) + coefficient
+    if total:
+        terms[atom] = total
+    else:
+        terms.pop(atom, None)
+
+
+def _operation(
+    expression: Operation, operator: Operator, forms: list[LinearForm], known: Intervals
+) -> LinearForm:
+    match operator, forms:
+        case Operator.MULTIPLY, [left, right] if right.is_constant:
+            return left.times(right.constant)
+        case Operator.MULTIPLY, [left, right] if left.is_constant:
+            return right.times(left.constant)
+        case Operator.FLOOR_DIVIDE, [left, right] if right.is_constant and right.constant > 0:
+            return _floor(left, right.constant, known)
+        case Operator.MODULO, [left, right] if right.is_constant and right.constant > 0:
+            return left.plus(_floor(left, right.constant, known), -right.constant)
+        case ((Operator.MINIMUM | Operator.MAXIMUM), [left, right]):
+            return _extremum(operator, left, right, known)
+    simplified = tuple(simplify(operand, known) for operand in expression.operands)
+    if operator is Operator.SELECT and isinstance(simplified[0], Constant):
+        return linear_form(simplified[1 if simplified[0].value else 2], known)
+    return LinearForm(((rebuild(expression, simplified), 1),), 0)
+
+
+def _floor(form: LinearForm, divisor: int, known: Intervals) -> LinearForm:
+    """``floor(form / divisor)``: extract multiples; a rest between two multiples is constant."""
+    whole = tuple((atom, c // divisor) for atom, c in form.terms if c % divisor == 0)
+    rest = LinearForm(
+        tuple((atom, c) for atom, c in form.terms if c % divisor), form.constant % divisor
+    )
+    result = LinearForm(whole, form.constant // divisor)
+    low, high = interval(rest, known)
+    if low is not None and high is not None and low // divisor == high // divisor:
+        return result.plus(LinearForm((), low // divisor))
+    rest = _without_remainder(rest, divisor, known)
+    common = gcd(divisor, *(c for _, c in rest.terms))
+    rest = LinearForm(tuple((atom, c // common) for atom, c in rest.terms), rest.constant // common)
+    if divisor == common:
+        return result.plus(rest)
+    return result.plus(LinearForm(((rest.expression() // (divisor // common), 1),), 0))
+
+
+def _without_remainder(form: LinearForm, divisor: int, known: Intervals) -> LinearForm:
+    """Drop terms that cannot change the quotient: j in ``(64 i + j) // 128`` if 0 <= j < 64."""
+    for step in sorted({gcd(divisor, c) for _, c in form.terms}, reverse=True):
+        terms = tuple((atom, c) for atom, c in form.terms if c % step)
+        small = LinearForm(terms, form.constant % step)
+        low, high = interval(small, known)
+        if low is not None and high is not None and low >= 0 and high < step:
+            return form.plus(small, -1)
+    return form
+
+
+def _extremum(
+    operator: Operator, left: LinearForm, right: LinearForm, known: Intervals
+) -> LinearForm:
+    low, high = interval(left.plus(right, -1), known)
+    if high is not None and high <= 0:
+        return left if operator is Operator.MINIMUM else right
+    if low is not None and low >= 0:
+        return right if operator is Operator.MINIMUM else left
+    operands = (left.expression(), right.expression())
+    return LinearForm(((Operation(operator, operands, operands[0].dtype), 1),), 0)
+
+
+def interval(form: LinearForm, known: Intervals) -> Interval:
+    """Compute literal bounds of a form's value.
+
+    First the bounds of the terms are added. If this gives no bound, or one beyond ``FAR``, terms
+    may still cancel: ``min(a, b) - c`` is at most ``a - c`` and at most ``b - c``, where ``c`` may
+    cancel, and so may ``n`` in ``n - 4*(n//4)``. Bounds beyond ``FAR`` are useless, because they
+    only come from the limits on sizes.
+    """
+    low, high = _sum_interval(form, known)
+    if low is None or low < -FAR:
+        low = _either(max, low, _bound_by_parts(form, known, from_above=False))
+    if high is None or high > FAR:
+        high = _either(min, high, _bound_by_parts(form, known, from_above=True))
+    return low, high
+
+
+def _bound_by_parts(form: LinearForm, known: Intervals, *, from_above: bool) -> int | None:
+    """Bound a form by substituting the operands of an atom for the atom."""
+    bound = _bound_by_operand(form, known, from_above=from_above)
+    return _bound_by_dividend(form, known, from_above=from_above) if bound is None else bound
+
+
+def _bound_by_dividend(form: LinearForm, known: Intervals, *, from_above: bool) -> int | None:
+    """Bound a form that contains ``e // d``, using ``d * (e // d) == e - e mod d``."""
+    for atom, coefficient in form.terms:
+        match atom:
+            case Operation(
+                operator=Operator.FLOOR_DIVIDE, operands=(left, Constant(value=value))
+            ) if value > 0 and coefficient % int(value) == 0:
+                divisor = int(value)
+                factor = coefficient // divisor
+                dividend = linear_form(left, known)
+                rest = form.plus(LinearForm(((atom, coefficient),), 0), -1).plus(dividend, factor)
+                if len(rest.terms) >= len(form.terms):
+                    continue  # nothing cancels
+                bound = interval(rest, known)[from_above]
+                if bound is not None:
+                    slack = -factor * (divisor - 1)
+                    return bound + (max(slack, 0) if from_above else min(slack, 0))
+    return None
+
+
+def _bound_by_operand(form: LinearForm, known: Intervals, *, from_above: bool) -> int | None:
+    """Bound a form by the operands of a minimum (from above) or a maximum (from below)."""
+    for atom, coefficient in form.terms:
+        grows = (coefficient > 0) == from_above
+        bounding = Operator.MINIMUM if grows else Operator.MAXIMUM
+        if isinstance(atom, Operation) and atom.operator is bounding:
+            rest = form.plus(LinearForm(((atom, coefficient),), 0), -1)
+            bounds = [
+                interval(rest.plus(linear_form(operand, known), coefficient), known)[from_above]
+                for operand in atom.operands
+            ]
+            literal_bounds = [bound for bound in bounds if bound is not None]
+            if literal_bounds:
+                return min(literal_bounds) if from_above else max(literal_bounds)
+    return None
+
+
+def _sum_interval(form: LinearForm, known: Intervals) -> Interval:
+    """The sum of the bounds of the terms."""
+    low: int | None = form.constant
+    high: int | None = form.constant
+    for atom, coefficient in form.terms:
+        atom_low, atom_high = _atom_interval(atom, known)
+        if coefficient < 0:
+            atom_low, atom_high = atom_high, atom_low
+        low = None if low is None or atom_low is None else low + coefficient * atom_low
+        high = None if high is None or atom_high is None else high + coefficient * atom_high
+    return low, high
+
+
+def _atom_interval(atom: Expression, known: Intervals) -> Interval:
+    match atom:
+        case Index() | Parameter():
+            return known.get(atom.name, UNBOUNDED)
+        case Operation(operator=Operator.FLOOR_DIVIDE, operands=(left, Constant(value=divisor))):
+            low, high = interval(linear_form(left, known), known)
+            by = int(divisor)
+            return None if low is None else low // by, None if high is None else high // by
+        case Operation(
+            operator=(Operator.MINIMUM | Operator.MAXIMUM) as operator, operands=(left, right)
+        ):
+            a = interval(linear_form(left, known), known)
+            b = interval(linear_form(right, known), known)
+            if operator is Operator.MINIMUM:
+                return _both(min, a[0], b[0]), _either(min, a[1], b[1])
+            return _either(max, a[0], b[0]), _both(max, a[1], b[1])
+    return UNBOUNDED
+
+
+def _both(choose: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else choose(a, b)
+
+
+def _either(choose: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return choose(a, b)
+
+
+def intersection(left: Interval, right: Interval) -> Interval:
+    """Intersect two intervals."""
+    return _either(max, left[0], right[0]), _either(min, left[1], right[1])
+
+
+def simplify(expression: Expression, known: Intervals) -> Expression:
+    """Simplify an integer expression or condition under the given intervals."""
+    if isinstance(expression, Constant):
+        value = expression.value
+        return Constant(value if isinstance(value, bool) else int(value))
+    if isinstance(expression, Index | Parameter):
+        low, high = known.get(expression.name, UNBOUNDED)
+        return Constant(low) if low is not None and low == high else expression
+    if isinstance(expression, Operation):
+        if expression.operator in COMPARISONS:
+            return _comparison(expression, known)
+        if expression.operator in (Operator.AND, Operator.OR, Operator.NOT):
+            return _logical(expression, known)
+    return linear_form(expression, known).expression()
+
+
+def _comparison(expression: Operation, known: Intervals) -> Expression:
+    left, right = (linear_form(operand, known) for operand in expression.operands)
+    low, high = interval(left.plus(right, -1), known)
+    match expression.operator:
+        case Operator.LESS:
+            verdict = _decide(high is not None and high < 0, low is not None and low >= 0)
+        case Operator.LESS_EQUAL:
+            verdict = _decide(high is not None and high <= 0, low is not None and low > 0)
+        case _:
+            apart = (high is not None and high < 0) or (low is not None and low > 0)
+            same = low == high == 0
+            verdict = _decide(same, apart)
+            if verdict is not None and expression.operator is Operator.NOT_EQUAL:
+                verdict = not verdict
+    if verdict is not None:
+        return Constant(verdict)
+    return rebuild(expression, (left.expression(), right.expression()))
+
+
+def _decide(holds: bool, fails: bool) -> bool | None:
+    return True if holds else False if fails else None
+
+
+def _logical(expression: Operation, known: Intervals) -> Expression:
+    operands = [simplify(operand, known) for operand in expression.operands]
+    if expression.operator is Operator.NOT:
+        (only,) = operands
+        return Constant(not only.value) if isinstance(only, Constant) else ~only
+    absorbing = expression.operator is Operator.OR
+    kept = [operand for operand in operands if operand != Constant(not absorbing)]
+    if Constant(absorbing) in kept:
+        return Constant(absorbing)
+    if not kept:
+        return Constant(not absorbing)
+    return kept[0] if len(kept) == 1 else rebuild(expression, tuple(kept))

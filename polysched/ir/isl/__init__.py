@@ -1,0 +1,1 @@
+"""Calls of isl: quotas, time limits, and replacements of calls that leak."""

@@ -1,0 +1,237 @@
+"""Replacements for islpy methods that leak memory: direct calls of isl's C functions.
+
+An isl function *takes* or *keeps* an argument (``__isl_take``, ``__isl_keep``). For a taken
+argument, islpy passes a copy that a C++ object owns, and after the call it releases that object
+without deleting it. So each taken argument of each call leaks 32 bytes. Strings that isl allocates
+(``to_str``) leak as well. islpy 2026.2.2 and the older versions that were tested have this bug.
+
+isl's own functions do not leak, and islpy's library exports them. The methods that
+:mod:`polysched.ir.isl.isl_methods` lists are replaced by calls of these functions: a copy of each
+argument goes in, and a new islpy object holds the result. Unusual calls fall back to islpy's own
+method: keyword arguments, arguments of another type, objects of another isl context.
+
+If :mod:`polysched.ir.isl.isl_pointers` does not find isl's pointers, islpy stays unchanged.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable
+from functools import cache, update_wrapper
+from itertools import starmap
+from typing import Any
+
+import islpy as isl
+from islpy import _isl as binding
+
+from polysched.ir.isl.isl_methods import TAKING, TEXTS
+from polysched.ir.isl.isl_pointers import WORDS, Layout, UnknownPointerError, find_layout
+
+_Method = Callable[..., Any]
+_Converters = dict[type, Callable[[Any], Any]]
+"""For each accepted type of an argument, the function that creates the value that isl takes."""
+
+
+@cache
+def replace_leaking_methods() -> bool:
+    """Replace the methods of islpy that leak, once.
+
+    Returns:
+        False if the layout of islpy's objects is unknown, so that nothing is replaced.
+    """
+    layout = find_layout()
+    if layout is None:
+        return False
+    functions = _Functions(ctypes.PyDLL(binding.__file__), layout)
+    for class_name, names in TAKING.items():
+        for name in names.split():
+            functions.replace(getattr(isl, class_name), name)
+    for class_name, name in TEXTS:
+        functions.replace_text(getattr(isl, class_name), name)
+    return True
+
+
+class _Functions:
+    """Wrappers of isl's C functions that accept and return islpy objects."""
+
+    def __init__(self, library: ctypes.PyDLL, layout: Layout) -> None:
+        self._library, self._slot = library, layout.slot_finder()
+        classes = [value for value in vars(binding).values() if hasattr(value, "get_ctx")]
+        self._context_of = {of_class: self._function(of_class, "get_ctx") for of_class in classes}
+        self._context = self._context_of[isl.Set](self._pointer(isl.Set("{ : }")))
+        self._samples: dict[type, Any] = {}
+        """An object of each class; a new result is stored in a copy of it."""
+
+    def _pointer(self, value: Any) -> int:
+        """The isl pointer of an islpy object."""
+        pointer = WORDS[self._slot(value)]
+        if not pointer:
+            raise UnknownPointerError
+        return pointer
+
+    def replace(self, of_class: type[Any], name: str) -> None:
+        """Replace a method whose isl function takes all objects and returns a new one."""
+        original = getattr(of_class, name)
+        ((signature, *_),) = original.__nb_signature__
+        parsed = re.fullmatch(r"def \w+\((.*)\) -> (.+)", signature)
+        assert parsed is not None, signature
+        arguments = parsed[1].split(", ")
+        is_static = arguments[0] != "self"
+        kinds = [tuple(argument.partition(": ")[2].split(" | ")) for argument in arguments]
+        if not is_static:
+            kinds[0] = (of_class.__name__,)
+        function = self._function(of_class, name)
+        function.argtypes = [_C_TYPES.get(kind[0], ctypes.c_void_p) for kind in kinds]
+        converters = tuple(starmap(self._converters, kinds))
+        result = _class_named(parsed[2])
+        is_endomorphic = kinds[0] == (result.__name__,)
+        wrap = self._in_place if is_endomorphic else self._into_sample
+        method = update_wrapper(wrap(function, original, converters, result), original)
+        # Some methods also have an operator as an alias.
+        for alias in [known for known, value in vars(of_class).items() if value is original]:
+            setattr(of_class, alias, staticmethod(method) if is_static else method)
+
+    def _in_place(
+        self, function: Any, original: _Method, converters: tuple[_Converters, ...], result: Any
+    ) -> _Method:
+        """Wrap a function whose result has the class of its first argument.
+
+        A copy of the first argument becomes the islpy object that holds the result.
+        """
+        words, copied, slot_of = WORDS, result.copy, self._slot
+        count, later = len(converters), converters[1:]
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            if named or len(arguments) != count or type(arguments[0]) is not result:
+                return original(*arguments, **named)
+            first, *others = arguments
+            try:
+                taken = [
+                    accepted[type(other)](other)
+                    for accepted, other in zip(later, others, strict=True)
+                ]
+            except (UnknownPointerError, KeyError):
+                return original(*arguments)
+            new = copied(first)
+            slot = slot_of(new)
+            # isl now owns the pointer. Clear the slot, so that a signal between here and the
+            # assignment below cannot make Python free it a second time.
+            pointer, words[slot] = words[slot], 0
+            returned = function(pointer, *taken)
+            if returned is None:
+                raise self._error(function, first)
+            words[slot] = returned
+            return new
+
+        return call
+
+    def _into_sample(
+        self, function: Any, original: _Method, converters: tuple[_Converters, ...], result: Any
+    ) -> _Method:
+        """Wrap a function whose result is stored in a copy of a sample object of its class."""
+        words, samples, copied, slot_of = WORDS, self._samples, result.copy, self._slot
+        count, free, pointer_of = len(converters), self._function(result, "free"), self._pointer
+        context, contexts = self._context, self._context_of
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            try:
+                sample = samples[result]
+                first = arguments[0]
+                is_usual = (
+                    len(arguments) == count
+                    and not named
+                    and contexts[type(first)](pointer_of(first)) == context
+                )
+                if not is_usual:
+                    return original(*arguments, **named)
+                taken = [
+                    accepted[type(argument)](argument)
+                    for accepted, argument in zip(converters, arguments, strict=True)
+                ]
+            except (UnknownPointerError, LookupError):
+                value = original(*arguments, **named)
+                if contexts[result](pointer_of(value)) == context:
+                    samples.setdefault(result, value)
+                return value
+            returned = function(*taken)
+            if returned is None:
+                raise self._error(function, first)
+            new = copied(sample)
+            slot = slot_of(new)
+            before, words[slot] = words[slot], returned
+            free(before)
+            return new
+
+        return call
+
+    def replace_text(self, of_class: type[Any], name: str) -> None:
+        """Replace a method that returns a new string."""
+        original = getattr(of_class, name)
+        function, free = self._function(of_class, name), ctypes.PyDLL(None).free
+        free.argtypes, free.restype = [ctypes.c_void_p], None
+
+        def call(value: Any) -> Any:
+            try:
+                address = function(self._pointer(value))
+            except UnknownPointerError:
+                address = None
+            if address is None:
+                return original(value)
+            try:
+                return ctypes.string_at(address).decode()
+            finally:
+                free(address)
+
+        setattr(of_class, name, update_wrapper(call, original))
+
+    def _converters(self, *kinds: str) -> _Converters:
+        """The converters of an argument that accepts these kinds to the first kind."""
+        if kinds[0] in _PLAIN:
+            return _PLAIN[kinds[0]]
+        classes = [_class_named(kind) for kind in kinds if kind != "int"]
+        return {source: self._converter(source, classes[0]) for source in classes}
+
+    def _converter(self, source: Any, target: Any) -> Callable[[Any], Any]:
+        copy, pointer = self._function(source, "copy"), self._pointer
+        if source is target:
+            return lambda value: copy(pointer(value))
+        cast = self._function(target, f"from_{source._isl_name.removeprefix('isl_')}")
+        return lambda value: cast(copy(pointer(value)))
+
+    def _function(self, of_class: Any, name: str) -> Any:
+        """Look up an isl function from pointer to pointer."""
+        function = self._library[f"{of_class._isl_name}_{name.rstrip('_')}"]
+        function.argtypes, function.restype = [ctypes.c_void_p], ctypes.c_void_p
+        return function
+
+    def _error(self, function: Any, value: Any) -> isl.Error:
+        """Convert isl's last error in the context of an object, worded as islpy does."""
+        context = self._context_of[type(value)](self._pointer(value))
+        message, file, line = (
+            self._library[f"isl_ctx_last_error_{part}"] for part in ("msg", "file", "line")
+        )
+        for getter in (message, file, line):
+            getter.argtypes, getter.restype = [ctypes.c_void_p], ctypes.c_char_p
+        line.restype = ctypes.c_int
+        text = (message(context) or b"no message").decode()
+        where = (file(context) or b"?").decode()
+        return isl.Error(f"call to {function.__name__} failed: {text} in {where}:{line(context)}")
+
+
+def _c_int(number: int) -> int:
+    if not 0 <= number < 2**31:
+        raise UnknownPointerError
+    return number
+
+
+_C_TYPES = {"int": ctypes.c_int, "dim_type": ctypes.c_int, "str": ctypes.c_char_p}
+_PLAIN: dict[str, _Converters] = {
+    "int": {int: _c_int},
+    "dim_type": {isl.dim_type: int},
+    "str": {str: str.encode},
+}
+
+
+def _class_named(text: str) -> Any:
+    return getattr(binding, text.removeprefix("islpy._isl."))

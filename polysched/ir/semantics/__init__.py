@@ -1,0 +1,1 @@
+"""Reference semantics: scalar evaluation, memory, and the kernel interpreter."""

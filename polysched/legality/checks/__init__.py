@@ -1,0 +1,1 @@
+"""The checks of a scheduled program: order, bounds, storage, shared bytes."""

@@ -1,0 +1,1 @@
+"""Repairs of illegal schedules: small edits, each proved."""

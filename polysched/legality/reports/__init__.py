@@ -1,0 +1,1 @@
+"""Reports on legality: explanations, pictures, loop properties, JSON and SARIF."""

@@ -1,0 +1,66 @@
+"""Legality report of a schedule: the verdict and, if it is illegal, condition and repairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polysched.ir.isl.budget import DEFAULT_SECONDS, time_budget
+from polysched.legality.check import DEFAULT_QUOTA, check
+from polysched.legality.condition import Condition, legality_condition
+from polysched.legality.repairs.repair import Repair
+from polysched.legality.repairs.search import repairs
+from polysched.legality.reports.picture import picture
+from polysched.legality.verdicts.verdict import Verdict, VerdictKind
+from polysched.schedule.schedule import Schedule
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Legality report of one schedule, as ``polysched check`` prints it.
+
+    Attributes:
+        label: the user's name of the schedule.
+        picture: the lines of the picture around the witness; empty if nothing can be drawn.
+        condition: the parameter values for which an illegal schedule is legal; None if unknown or
+            empty.
+        repairs: changes that make an illegal schedule legal, each proved.
+    """
+
+    label: str
+    schedule: Schedule
+    verdict: Verdict
+    picture: tuple[str, ...] = ()
+    condition: Condition | None = None
+    repairs: tuple[Repair, ...] = ()
+
+
+def answer(
+    label: str,
+    schedule: Schedule,
+    *,
+    quota: int = DEFAULT_QUOTA,
+    seconds: float = DEFAULT_SECONDS,
+) -> Answer:
+    """Judge a schedule; if it is illegal, compute its picture, its condition and repairs.
+
+    Args:
+        quota: isl operations for the verdict, and again for the condition; 0: no limit.
+        seconds: wall time of the call; 0: no limit.
+    """
+    with time_budget(seconds):
+        return _answer(label, schedule, quota)
+
+
+def _answer(label: str, schedule: Schedule, quota: int) -> Answer:
+    verdict = check(schedule, quota=quota)
+    if verdict.kind is not VerdictKind.ILLEGAL:
+        return Answer(label, schedule, verdict)
+    assert verdict.violation is not None
+    return Answer(
+        label,
+        schedule,
+        verdict,
+        picture(schedule.program, verdict.violation),
+        legality_condition(schedule, quota=quota),
+        repairs(schedule, verdict=verdict),
+    )

@@ -1,0 +1,1 @@
+"""Verdicts, and witnesses confirmed by plain arithmetic."""

@@ -1,0 +1,1 @@
+"""Properties of loop programs: usage, instances, coverage, lifetimes, size limits."""

@@ -1,0 +1,80 @@
+"""The range of a loop as conditions on its variable that isl decides easily."""
+
+from __future__ import annotations
+
+from polysched.ir.expr.expressions import Constant, Expression, Index, Operation
+from polysched.ir.expr.functions import equal
+from polysched.ir.expr.linear import LinearForm, linear_form
+from polysched.ir.expr.operators import Operator
+from polysched.loops.ir.nodes import For
+
+
+def range_conditions(loop: For) -> tuple[Expression, ...]:
+    """What holds of a loop's variable in its body, by its ends and its step."""
+    index = Index(loop.variable)
+    ends = (*at_least(index, loop.lower), *at_most(index, loop.upper - 1))
+    return ends if loop.step == 1 else (*ends, equal((index - loop.lower) % loop.step, 0))
+
+
+def bound_conditions(loop: For) -> tuple[Expression, ...]:
+    """What is claimed of the variable by literal bounds, where literal ends do not imply it."""
+    index = Index(loop.variable)
+    first, last = loop.bounds
+    claims: tuple[Expression, ...] = ()
+    if first is not None and not _is_at_least(loop.lower, first):
+        claims += (first <= index,)
+    if last is not None and not _is_at_least(-loop.upper, -last - 1):
+        claims += (index <= last,)
+    return claims
+
+
+def _is_at_least(bound: Expression, number: int) -> bool:
+    """Whether a bound is a literal, and no less than a number."""
+    form = linear_form(bound, {})
+    return form.is_constant and form.constant >= number
+
+
+def at_most(index: Index, bound: Expression) -> tuple[Expression, ...]:
+    """The condition ``index <= bound`` as affine inequalities without minima and floors, if
+    possible.
+
+    ``i <= min(a, b)`` is two inequalities, and ``i <= floor(e / d) + r`` is ``d * (i - r) <= e``:
+    isl decides them without case distinctions and without unknowns of its own.
+    """
+    return tuple(
+        form.expression() <= 0
+        for form in not_positive(LinearForm(((index, 1),), 0).plus(linear_form(bound, {}), -1))
+    )
+
+
+def at_least(index: Index, bound: Expression) -> tuple[Expression, ...]:
+    """The condition ``index >= bound`` in the same way, with maxima and rounding up."""
+    return tuple(
+        form.expression() <= 0
+        for form in not_positive(linear_form(bound, {}).plus(LinearForm(((index, 1),), 0), -1))
+    )
+
+
+def not_positive(form: LinearForm) -> list[LinearForm]:
+    """Forms that are all at most 0 exactly where ``form`` is."""
+    for atom, coefficient in form.terms:
+        rest = form.plus(LinearForm(((atom, 1),), 0), -coefficient)
+        match atom:
+            case Operation(operator=Operator.MAXIMUM, operands=operands) if coefficient > 0:
+                pass
+            case Operation(operator=Operator.MINIMUM, operands=operands) if coefficient < 0:
+                pass
+            case Operation(
+                operator=Operator.FLOOR_DIVIDE, operands=(dividend, Constant(value=divisor))
+            ) if coefficient == -1:
+                # rest - floor(e / d) <= 0  is  d * rest <= e, for rest is an integer
+                scaled = rest.times(int(divisor)).plus(linear_form(dividend, {}), -1)
+                return not_positive(scaled)
+            case _:
+                continue
+        return [
+            simpler
+            for operand in operands
+            for simpler in not_positive(rest.plus(linear_form(operand, {}), coefficient))
+        ]
+    return [form]

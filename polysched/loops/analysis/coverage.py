@@ -1,0 +1,80 @@
+"""Checking what isl generated: every statement instance runs exactly once.
+
+isl's AST generation has been seen to lose instances (a strided triangle in vectors: isl's stride
+detection across nested bands). So nothing is taken on trust: the iterations of each assignment are
+read back from the loops around it as a set, and their images, the instances, must not overlap and
+must add up to the statement's domain. This is translation validation (Pnueli, Siegel, Singerman:
+"Translation validation", TACAS 1998) of the one step that polysched does not do itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+
+import islpy as isl
+
+from polysched.ir.core.kernel import Statement
+from polysched.loops.analysis.conditions import bound_conditions
+from polysched.loops.analysis.contexts import LoopContext, walk_contexts
+from polysched.loops.analysis.instances import instance_map
+from polysched.loops.ir.nodes import Assign, LoopNode
+
+
+@dataclass(frozen=True)
+class Miscovered:
+    """A statement of which the loops run too few, too many or repeated instances."""
+
+    statement: str
+    what: str
+
+
+def miscovered(
+    body: LoopNode, statements: Mapping[str, Statement], context: isl.Set
+) -> Miscovered | None:
+    """The first statement that the loops do not run exactly once for every instance, if any."""
+    runs: dict[str, list[isl.Map]] = {name: [] for name in statements}
+    for node, place in walk_contexts(body, LoopContext()):
+        if isinstance(node, Assign):
+            instances = instance_map(node, place, context)
+            bounds = [one for loop in place.loops for one in bound_conditions(loop)]
+            if bounds:
+                # Written-out copies and vectors heed them, the interpreter and printed C do not.
+                within = instance_map(node, reduce(LoopContext.where, bounds, place), context)
+                beyond = instances.subtract(within)
+                if not beyond.is_empty():
+                    what = f"run {beyond.range().sample_point()} outside of literal bounds"
+                    return Miscovered(node.statement, what)
+            runs[node.statement].append(instances)
+    for name, statement in statements.items():
+        wrong = _wrong(statement.domain, runs[name])
+        if wrong is not None:
+            return Miscovered(name, wrong)
+    return None
+
+
+def _wrong(domain: isl.Set, runs: list[isl.Map]) -> str | None:
+    """What the loops do wrong with the instances of a statement; None if nothing.
+
+    Args:
+        domain: the instances.
+        runs: for each assignment the map from the values of loop variables to instances.
+    """
+    if not runs:
+        return None if domain.is_empty() else f"never run {domain.sample_point()}"
+    ran, repeated = isl.Set.empty(domain.get_space()), None
+    for instances in runs:
+        image = instances.range()
+        both = ran.intersect(image)
+        if not instances.is_injective():
+            repeated = image
+        if not both.is_empty():
+            repeated = both
+        ran = ran.union(image)
+    if not ran.is_equal(domain):
+        lost = domain.subtract(ran)
+        if not lost.is_empty():
+            return f"do not run {lost.sample_point()}"
+        return f"run {ran.subtract(domain).sample_point()} as well"
+    return None if repeated is None else f"run {repeated.sample_point()} twice"

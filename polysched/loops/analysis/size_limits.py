@@ -1,0 +1,195 @@
+"""How large the sizes of a program may be: what is proved of unbounded integers is run in 64 bits.
+
+Bounds, conditions and subscripts are proved as functions on the integers, and computed with 64
+bits. Wherever every number on the way fits, the two are the same. So the parameters that these
+expressions use are limited, to what no loop that ends and no array comes near: a program whose
+numbers grow ten times as fast as its sizes has its limit at 2**57.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from types import MappingProxyType
+
+import islpy as isl
+
+from polysched.errors import LoweringError
+from polysched.ir.core.kernel import Array
+from polysched.ir.expr.expressions import (
+    Cast,
+    Constant,
+    Expression,
+    Index,
+    Load,
+    Operation,
+    Parameter,
+)
+from polysched.ir.expr.operators import COMPARISONS, LOGICAL, Operator
+from polysched.ir.expr.traversal import loads
+from polysched.loops.ir.nodes import (
+    Allocate,
+    Assign,
+    Block,
+    For,
+    If,
+    InstructionCall,
+    LoopNode,
+    LoopProgram,
+    Transposition,
+)
+
+LARGEST = 2**61
+"""A quarter of what 64 bits hold: room for the sums and differences that code generation makes."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A bound ``slope * size + offset`` of a number where no parameter used is beyond ``size``."""
+
+    slope: Fraction
+    offset: Fraction
+
+    def plus(self, other: Growth) -> Growth:
+        """Of a sum or a difference."""
+        return Growth(self.slope + other.slope, self.offset + other.offset)
+
+    def times(self, factor: Fraction) -> Growth:
+        """Of a multiple."""
+        return Growth(self.slope * factor, self.offset * factor)
+
+    def joined(self, other: Growth) -> Growth:
+        """Of either."""
+        return Growth(max(self.slope, other.slope), max(self.offset, other.offset))
+
+
+def _literal(value: int) -> Growth:
+    return Growth(Fraction(0), Fraction(abs(value)))
+
+
+NOTHING = _literal(0)
+_SIZE = Growth(Fraction(1), Fraction(0))
+
+Variables = Mapping[str, Growth]
+
+
+def with_limited_sizes(program: LoopProgram) -> LoopProgram:
+    """The program for sizes at which none of its bounds, conditions and subscripts leaves 64 bits.
+
+    Parameters that only values use stay free.
+
+    Raises:
+        LoweringError: a bound, condition or subscript that has no such sizes.
+    """
+    survey = _Survey(program.arrays)
+    survey.node(program.body, MappingProxyType({}))
+    for array in program.arrays.values():
+        survey.every(array.stored_shape, MappingProxyType({}))
+    if not survey.used or not survey.largest.slope:
+        return program
+    limit = max((LARGEST - survey.largest.offset) / survey.largest.slope, Fraction(0))
+    size = 1 << max(int(limit).bit_length() - 1, 0)
+    context = program.context.params()
+    for name in survey.used:
+        place = context.find_dim_by_name(isl.dim_type.param, name)
+        context = context.lower_bound_val(isl.dim_type.param, place, isl.Val(-size))
+        context = context.upper_bound_val(isl.dim_type.param, place, isl.Val(size))
+    if limit < 1 or context.is_empty():
+        raise LoweringError(
+            f"kernel '{program.name}': at the sizes that it is declared for, its bounds and "
+            "subscripts need more than 64 bits; expected smaller sizes, or smaller factors"
+        )
+    return replace(program, context=context)
+
+
+@dataclass
+class _Survey:
+    """The parameters that have been met, and the bound of all numbers."""
+
+    arrays: Mapping[str, Array]
+    used: set[str] = field(default_factory=set)
+    largest: Growth = NOTHING
+
+    def node(self, node: LoopNode, variables: Variables) -> None:
+        match node:
+            case For(variable=variable, lower=lower, upper=upper, step=step, body=body):
+                ends = self.every((lower, upper), variables).plus(_literal(step))
+                self.largest = self.largest.joined(ends)
+                self.node(body, {**variables, variable: ends})
+            case If(condition=condition, then=then, otherwise=otherwise):
+                self.every((condition,), variables)
+                self.node(then, variables)
+                if otherwise is not None:
+                    self.node(otherwise, variables)
+            case Block(children=children):
+                for child in children:
+                    self.node(child, variables)
+            case Allocate(body=body):
+                self.node(body, variables)
+            case InstructionCall(meaning=meaning) | Transposition(meaning=meaning):
+                self.node(meaning, variables)
+            case Assign(target=target, value=value):
+                self.every(target.subscripts, variables)
+                for load in loads(value):
+                    self.every(load.subscripts, variables)
+
+    def every(self, expressions: Iterable[Expression], variables: Variables) -> Growth:
+        """The bound of several expressions."""
+        bound = NOTHING
+        for expression in expressions:
+            bound = bound.joined(self.expression(expression, variables))
+        return bound
+
+    def expression(self, expression: Expression, variables: Variables) -> Growth:
+        bound = self._bound(expression, variables)
+        self.largest = self.largest.joined(bound)
+        return bound
+
+    def _bound(self, expression: Expression, variables: Variables) -> Growth:
+        match expression:
+            case Constant(value=value):
+                return _literal(int(value))
+            case Parameter(name=name):
+                self.used.add(name)
+                return _SIZE
+            case Index(name=name):
+                return variables[name]
+            case Load(array=array, subscripts=subscripts, values=values):
+                self.every(subscripts, variables)
+                return self._loaded(self.arrays[array], values)
+            case Cast(operand=operand):
+                return self.expression(operand, variables)
+            case Operation(operator=operator, operands=operands):
+                return self._operation(
+                    operator, [self.expression(operand, variables) for operand in operands]
+                )
+        raise TypeError(f"{type(expression).__name__} is not an expression node")
+
+    def _loaded(self, array: Array, values: tuple[Expression, Expression] | None) -> Growth:
+        """Of an index array, or a copy of it: the range declared, which every call checks."""
+        if values is not None:
+            return self.every(values, MappingProxyType({}))
+        return _literal(1 << array.dtype.bits)
+
+    def _operation(self, operator: Operator, bounds: list[Growth]) -> Growth:
+        if operator in COMPARISONS or operator in LOGICAL:
+            return _literal(1)
+        match operator, bounds:
+            case ((Operator.ADD | Operator.SUBTRACT), [left, right]):
+                return left.plus(right)
+            case Operator.MULTIPLY, [left, right]:
+                factor, other = (left, right) if not left.slope else (right, left)
+                if factor.slope:
+                    raise LoweringError("a subscript, bound or condition multiplies two sizes")
+                return other.times(factor.offset)
+            case ((Operator.FLOOR_DIVIDE | Operator.QUOTIENT), [left, right]) if not right.slope:
+                return left.times(1 / max(right.offset, Fraction(1))).plus(_literal(1))
+            case ((Operator.MODULO | Operator.REMAINDER), [_, right]):
+                return right
+            case Operator.SELECT, [_, if_true, if_false]:
+                return if_true.joined(if_false)
+        joined = NOTHING
+        for bound in bounds:
+            joined = joined.joined(bound)
+        return joined

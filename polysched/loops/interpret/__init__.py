@@ -1,0 +1,1 @@
+"""Interpreters of the loop IR."""

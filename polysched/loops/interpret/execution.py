@@ -1,0 +1,192 @@
+"""The control flow of loops, run iteration by iteration; what an assignment does is the caller's.
+
+The lanes of a vector loop run together: an assignment reads in all lanes before it writes in any.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from polysched.errors import LoweringError
+from polysched.ir.core.tree import LoopKind
+from polysched.ir.expr.expressions import Expression
+from polysched.ir.semantics.scalar import Compiled, Read, compile_expression
+from polysched.loops.analysis.lanes import MaskedAssign, masked_assigns
+from polysched.loops.ir.nodes import (
+    Allocate,
+    Assign,
+    Block,
+    For,
+    If,
+    InstructionCall,
+    LoopNode,
+    Transposition,
+)
+
+Variables: TypeAlias = dict[str, int]
+Run: TypeAlias = Callable[[Variables], None]
+Around: TypeAlias = tuple[For, ...]
+
+IterationOrder: TypeAlias = Callable[[range], Iterable[int]]
+"""The values of a parallel loop in the order in which they run."""
+
+
+class Assignment(Protocol):
+    """One assignment of the loops, ready to run."""
+
+    def evaluate(self, variables: Mapping[str, int]) -> Any:
+        """All that the instance reads."""
+
+    def write(self, variables: Mapping[str, int], evaluated: Any) -> None:
+        """What it does with what was read."""
+
+
+class Semantics(Protocol):
+    """What loops mean beyond their control flow."""
+
+    def read(self, array: str, position: tuple[int, ...]) -> Any:
+        """An element of an array that a bound or a condition uses."""
+
+    def assignment(self, node: Assign, around: Around) -> Assignment:
+        """What an assignment does; ``around`` are the loops around it, the outermost first."""
+
+    def born(self, array: str, variables: Mapping[str, int]) -> None:
+        """The lifetime of a buffer begins."""
+
+    def dies(self, array: str) -> None:
+        """The lifetime of a buffer ends."""
+
+
+def ascending(values: range) -> Iterable[int]:
+    """The iterations of a parallel loop as if it were sequential."""
+    return values
+
+
+def descending(values: range) -> Iterable[int]:
+    """The iterations of a parallel loop from the last to the first."""
+    return reversed(values)
+
+
+def shuffled(seed: int) -> IterationOrder:
+    """Every run of a parallel loop in a random order of its own."""
+    generator = random.Random(seed)
+    return lambda values: generator.sample(values, len(values))
+
+
+def compile_loops(node: LoopNode, meaning: Semantics, order: IterationOrder = ascending) -> Run:
+    """The function from parameters that runs ``node``.
+
+    Args:
+        order: of the iterations of parallel loops.
+
+    Raises:
+        LoweringError: a vector loop whose body has no vector meaning, or a loop that has no step.
+    """
+    return _Compiler(meaning, order).node(node, ())
+
+
+@dataclass(frozen=True)
+class _Compiler:
+    """Turns nodes into Python functions that run them."""
+
+    meaning: Semantics
+    order: IterationOrder
+
+    def expression(self, expression: Expression) -> Compiled:
+        read: Read = self.meaning.read
+        return compile_expression(expression, read)
+
+    def node(self, node: LoopNode, around: Around) -> Run:
+        match node:
+            case For(kind=LoopKind.VECTOR):
+                return self.vector_loop(node, around)
+            case For():
+                return self.loop(node, around)
+            case If():
+                return self.conditional(node, around)
+            case Block(children=children):
+                return _in_order([self.node(child, around) for child in children])
+            case Allocate():
+                return self.buffer(node, around)
+            case InstructionCall(meaning=meaning) | Transposition(meaning=meaning):
+                return self.node(meaning, around)
+            case Assign():
+                return self.assignment(node, around)
+
+    def loop(self, node: For, around: Around) -> Run:
+        lower, upper = self.expression(node.lower), self.expression(node.upper)
+        variable, step = node.variable, _step(node)
+        body = self.node(node.body, (*around, node))
+        order = self.order if node.kind is LoopKind.PARALLEL else ascending
+
+        def run(variables: Variables) -> None:
+            for value in order(range(lower(variables), upper(variables), step)):
+                variables[variable] = value
+                body(variables)
+            variables.pop(variable, None)
+
+        return run
+
+    def vector_loop(self, node: For, around: Around) -> Run:
+        lower, upper = self.expression(node.lower), self.expression(node.upper)
+        bodies = [self.masked(masked, (*around, node)) for masked in masked_assigns(node)]
+        variable, step = node.variable, _step(node)
+
+        def run(variables: Variables) -> None:
+            lanes = [
+                {**variables, variable: lane}
+                for lane in range(lower(variables), upper(variables), step)
+            ]
+            for body in bodies:
+                body(lanes)
+
+        return run
+
+    def masked(self, masked: MaskedAssign, around: Around) -> Callable[[list[Variables]], None]:
+        assignment = self.meaning.assignment(masked.assign, around)
+        mask = [self.expression(condition) for condition in masked.mask]
+
+        def run(lanes: list[Variables]) -> None:
+            active = [lane for lane in lanes if all(condition(lane) for condition in mask)]
+            evaluated = [assignment.evaluate(lane) for lane in active]
+            for lane, read in zip(active, evaluated, strict=True):
+                assignment.write(lane, read)
+
+        return run
+
+    def conditional(self, node: If, around: Around) -> Run:
+        condition, then = self.expression(node.condition), self.node(node.then, around)
+        otherwise = self.node(node.otherwise or Block(()), around)
+        return lambda variables: (then if condition(variables) else otherwise)(variables)
+
+    def buffer(self, node: Allocate, around: Around) -> Run:
+        body, array, meaning = self.node(node.body, around), node.array, self.meaning
+
+        def run(variables: Variables) -> None:
+            meaning.born(array, variables)
+            body(variables)
+            meaning.dies(array)
+
+        return run
+
+    def assignment(self, node: Assign, around: Around) -> Run:
+        assignment = self.meaning.assignment(node, around)
+        evaluate, write = assignment.evaluate, assignment.write
+        return lambda variables: write(variables, evaluate(variables))
+
+
+def _step(node: For) -> int:
+    if node.step < 1:
+        raise LoweringError(f"loop '{node.variable}' has step {node.step}; expected at least 1")
+    return node.step
+
+
+def _in_order(runs: list[Run]) -> Run:
+    def run(variables: Variables) -> None:
+        for each in runs:
+            each(variables)
+
+    return run

@@ -1,0 +1,315 @@
+"""Reading isl's finished AST: the loop IR, with the names and kinds of the loop tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import islpy as isl
+
+from polysched.errors import LoweringError
+from polysched.ir.core.kernel import Access, Array, Statement
+from polysched.ir.core.tree import Loop, LoopKind
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Parameter, operation
+from polysched.ir.expr.functions import equal, maximum, minimum, select
+from polysched.ir.expr.linear import (
+    UNBOUNDED,
+    Interval,
+    Intervals,
+    intersection,
+    interval,
+    linear_form,
+    simplify,
+)
+from polysched.ir.expr.operators import Operator
+from polysched.ir.expr.traversal import transform
+from polysched.loops.ir.nodes import Allocate, Assign, Block, For, If, LoopNode, block
+from polysched.loops.ir.prefetches import PrefetchSpec, value_below
+from polysched.loops.isl_ast.ast_kinds import (
+    AND,
+    BLOCK,
+    FOR,
+    IF,
+    MARK,
+    OR,
+    expression_kind,
+    node_kind,
+    operator_kind,
+)
+from polysched.loops.isl_ast.repetition import Renaming, Repetition
+from polysched.loops.isl_ast.schedule_tree import BufferLifetime, Mark, Nest, mark_number
+from polysched.schedule.core.program import Program, value_range
+
+
+def read_ast(
+    program: Program,
+    node: isl.AstNode,
+    marks: list[Mark],
+    iterators: list[str],
+    known: Intervals,
+    requests: Mapping[int, tuple[PrefetchSpec, ...]],
+) -> LoopNode:
+    """The loop IR of an AST.
+
+    Args:
+        marks: what the marks in it stand for.
+        iterators: the names of its iterators by depth.
+        known: intervals of the parameters.
+        requests: what loops of the tree, by identity, ask for ahead.
+
+    Raises:
+        LoweringError: isl made something that the loop IR cannot say.
+    """
+    return _Reader(program, marks, iterators, requests).node(node, _Scope({}, known, None))
+
+
+@dataclass(frozen=True, eq=False)
+class _Scope:
+    """What is known at a place of the AST.
+
+    Attributes:
+        values: isl's iterator names with the expressions they stand for.
+        known: intervals of the loop variables in scope.
+        nest: the innermost mark of a band around; None outside of all.
+        renaming: what stands for the statements and loops that isl was given.
+        steps: of the iterators that have a loop, from one iteration to the next.
+        shifted: the loops of the tree whose values isl's iterators may be less than a step off.
+    """
+
+    values: Mapping[str, Expression]
+    known: Intervals
+    nest: Nest | None
+    steps: Mapping[str, int] = field(default_factory=dict)
+    shifted: Mapping[str, Loop] = field(default_factory=dict)
+    renaming: Renaming = field(default_factory=Renaming)
+
+
+class _Reader:
+    """Turns isl's AST into the loop IR."""
+
+    def __init__(
+        self,
+        program: Program,
+        marks: list[Mark],
+        iterators: list[str],
+        requests: Mapping[int, tuple[PrefetchSpec, ...]],
+    ) -> None:
+        self.program = program
+        self.marks = marks
+        self.taken = frozenset((*program.kernel.parameters, *program.arrays))
+        self.iterators = iterators
+        self.requests = requests
+
+    def node(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
+        kind = node_kind(node)
+        if kind == MARK:
+            return self._mark(node, scope)
+        if kind == FOR:
+            return self._for(node, scope)
+        if kind == IF:
+            return self._if(node, scope)
+        if kind == BLOCK:
+            children = node.block_get_children()
+            return block(
+                [self.node(children.get_at(i), scope) for i in range(children.n_ast_node())]
+            )
+        return self._user(node, scope)
+
+    def _mark(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
+        what = self.marks[mark_number(node.mark_get_id())]
+        inner = node.mark_get_node()
+        if isinstance(what, BufferLifetime):
+            body = self.node(inner, scope)
+            iteration = (
+                self._loop_value(name, scope, body) for name in self.iterators[: what.depth]
+            )
+            return Allocate(what.array, body, tuple(iteration))
+        if isinstance(what, Repetition):
+            readings = [scope.renaming.to(what.members[0], member) for member in what.members]
+            return block([self.node(inner, replace(scope, renaming=one)) for one in readings])
+        return self.node(inner, replace(scope, nest=what))
+
+    def _for(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
+        iterator = node.for_get_iterator().get_id().get_name()
+        assert scope.nest is not None
+        depth = self.iterators.index(iterator) - scope.nest.depth
+        loop = scope.renaming.loop(scope.nest.loops[depth])
+        lower = simplify(self.expression(node.for_get_init(), scope), scope.known)
+        if node.for_is_degenerate():
+            return self.node(node.for_get_body(), self._bound(scope, iterator, lower, loop))
+        step = int(node.for_get_inc().get_val().to_python())
+        variable = self._fresh(loop.name, scope)
+        upper = simplify(self._upper(node.for_get_cond(), iterator, scope), scope.known)
+        low, _ = interval(linear_form(lower, scope.known), scope.known)
+        _, high = interval(linear_form(upper, scope.known), scope.known)
+        last: Interval = (low, None if high is None else high - 1)
+        if loop.kind is LoopKind.VECTOR:
+            last = intersection(last, (0, loop.lanes - 1))
+        inner = self._bound(scope, iterator, Index(variable), loop if step > 1 else None)
+        known, steps = {**inner.known, variable: last}, {**scope.steps, iterator: step}
+        inner = replace(inner, known=known, steps=steps)
+        body = self.node(node.for_get_body(), inner)
+        unrolled = loop.kind is LoopKind.UNROLLED
+        values = self._values(loop, step) if unrolled else UNBOUNDED
+        kind, lanes, strategy = loop.kind, loop.lanes, loop.transposition
+        made = For(
+            variable,
+            loop.name,
+            lower,
+            upper,
+            step,
+            kind,
+            body,
+            lanes,
+            values,
+            strategy,
+            instruction=loop.instruction,
+        )
+        asked = self.requests.get(id(loop), ())
+        requests = tuple(one.made(made, scope.values, scope.steps, known) for one in asked)
+        return replace(made, prefetches=requests) if requests else made
+
+    def _values(self, loop: Loop, step: int) -> Interval:
+        """Literal bounds of isl's iterator.
+
+        Statements that run at different remainders of the step may share an iterator, to which
+        they then add less than a step.
+        """
+        first, last = value_range(self.program, loop)
+        return (
+            None if first is None else first - (step - 1),
+            None if last is None else last + (step - 1),
+        )
+
+    def _bound(
+        self, scope: _Scope, iterator: str, value: Expression, shifted: Loop | None
+    ) -> _Scope:
+        values = {**scope.values, iterator: value}
+        if shifted is None or len(shifted.values) == 1:
+            return replace(scope, values=values)
+        return replace(scope, values=values, shifted={**scope.shifted, iterator: shifted})
+
+    def _loop_value(self, iterator: str, scope: _Scope, body: LoopNode) -> Expression | None:
+        """The value of a loop of the tree for what is below; None if it is not the iterator's."""
+        value, loop = scope.values.get(iterator), scope.shifted.get(iterator)
+        if loop is None or value == value_below(loop, body, scope.known):
+            return value
+        return None
+
+    def _fresh(self, name: str, scope: _Scope) -> str:
+        used = {value.name for value in scope.values.values() if isinstance(value, Index)}
+        while name in used or name in self.taken:
+            name += "_"
+        return name
+
+    def _upper(self, condition: isl.AstExpr, iterator: str, scope: _Scope) -> Expression:
+        """The exclusive upper end in isl's ``iterator < e`` or ``iterator <= e``."""
+        kind = operator_kind(condition)
+        left, right = condition.get_op_arg(0), condition.get_op_arg(1)
+        if expression_kind(left) != isl.ast_expr_type.id or left.get_id().get_name() != iterator:
+            raise LoweringError(
+                f"isl made a loop condition of an unknown form: {condition.to_C_str()}"
+            )
+        bound = self.expression(right, scope)
+        if kind == isl.ast_expr_op_type.lt:
+            return bound
+        if kind == isl.ast_expr_op_type.le:
+            return bound + 1
+        raise LoweringError(f"isl made a loop condition of an unknown form: {condition.to_C_str()}")
+
+    def _if(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
+        condition = simplify(self.expression(node.if_get_cond(), scope), scope.known)
+        then = self.node(node.if_get_then_node(), scope)
+        otherwise = self.node(node.if_get_else_node(), scope) if node.if_has_else_node() else None
+        if condition == Constant(True):
+            return then
+        if condition == Constant(False):
+            return Block(()) if otherwise is None else otherwise
+        return If(condition, then, otherwise)
+
+    def _user(self, node: isl.AstNode, scope: _Scope) -> LoopNode:
+        call = node.user_get_expr()
+        name = call.get_op_arg(0).get_id().get_name()
+        statement = self.program.statements[scope.renaming.statements.get(name, name)]
+        instance = tuple(
+            simplify(self.expression(call.get_op_arg(i + 1), scope), scope.known)
+            for i in range(len(statement.indices))
+        )
+        return resolved(statement, instance, self.program.arrays, scope.known)
+
+    def expression(self, expr: isl.AstExpr, scope: _Scope) -> Expression:
+        kind = expression_kind(expr)
+        if kind == isl.ast_expr_type.int:
+            return Constant(int(expr.get_val().to_python()))
+        if kind == isl.ast_expr_type.id:
+            name = expr.get_id().get_name()
+            return scope.values[name] if name in scope.values else Parameter(name)
+        operands = [self.expression(expr.get_op_arg(i), scope) for i in range(expr.get_op_n_arg())]
+        return _ast_operation(operator_kind(expr), operands)
+
+
+_OPERATORS = {
+    isl.ast_expr_op_type.add: Operator.ADD,
+    isl.ast_expr_op_type.sub: Operator.SUBTRACT,
+    isl.ast_expr_op_type.mul: Operator.MULTIPLY,
+    isl.ast_expr_op_type.minus: Operator.NEGATE,
+    isl.ast_expr_op_type.div: Operator.FLOOR_DIVIDE,
+    isl.ast_expr_op_type.fdiv_q: Operator.FLOOR_DIVIDE,
+    isl.ast_expr_op_type.pdiv_q: Operator.FLOOR_DIVIDE,
+    isl.ast_expr_op_type.pdiv_r: Operator.MODULO,
+    isl.ast_expr_op_type.zdiv_r: Operator.MODULO,
+    AND: Operator.AND,
+    isl.ast_expr_op_type.and_then: Operator.AND,
+    OR: Operator.OR,
+    isl.ast_expr_op_type.or_else: Operator.OR,
+    isl.ast_expr_op_type.lt: Operator.LESS,
+    isl.ast_expr_op_type.le: Operator.LESS_EQUAL,
+}
+
+
+def _ast_operation(kind: isl.ast_expr_op_type, operands: list[Expression]) -> Expression:
+    if kind in _OPERATORS:
+        return operation(_OPERATORS[kind], *operands)
+    first, *others = operands
+    if kind == isl.ast_expr_op_type.min:
+        return minimum(first, *others) if others else first
+    if kind == isl.ast_expr_op_type.max:
+        return maximum(first, *others) if others else first
+    if kind == isl.ast_expr_op_type.eq:
+        return equal(first, others[0])
+    if kind == isl.ast_expr_op_type.ge:
+        return first >= others[0]
+    if kind == isl.ast_expr_op_type.gt:
+        return first > others[0]
+    if kind in (isl.ast_expr_op_type.cond, isl.ast_expr_op_type.select):
+        return select(first, others[0], others[1])
+    raise LoweringError(f"isl made an expression with an operator that is not known here: {kind}")
+
+
+def resolved(
+    statement: Statement,
+    instance: tuple[Expression, ...],
+    arrays: Mapping[str, Array],
+    known: Intervals,
+) -> Assign:
+    """The assignment that one instance of a statement makes, over the loop variables."""
+    values = dict(zip(statement.indices, instance, strict=True))
+
+    def subscripts(array: str, given: tuple[Expression, ...]) -> tuple[Expression, ...]:
+        return tuple(simplify(subscript, known) for subscript in given[arrays[array].tile :])
+
+    def rule(node: Expression) -> Expression | None:
+        if isinstance(node, Index):
+            return values[node.name]
+        if isinstance(node, Load):
+            return replace(node, subscripts=subscripts(node.array, node.subscripts))
+        return None
+
+    target = statement.target
+    elements = tuple(transform(subscript, rule) for subscript in target.subscripts)
+    return Assign(
+        statement.name,
+        instance,
+        Access(target.array, subscripts(target.array, elements), target.location),
+        transform(statement.value, rule),
+    )

@@ -1,0 +1,181 @@
+"""The loop tree as an isl schedule tree, one band a loop, with marks and options.
+
+Every band and every buffer's lifetime is put under a *mark* that carries its number, so that isl's
+finished AST can be walked without callbacks and each ``for`` be given its name and kind back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import TypeAlias
+
+import islpy as isl
+
+from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, path, statements
+from polysched.ir.isl.balanced import balanced
+from polysched.loops.isl_ast.ast_kinds import is_mark
+from polysched.loops.isl_ast.repetition import Repetition, left_out, repetitions
+from polysched.loops.isl_ast.separation import full_tiles
+from polysched.schedule.buffers.lifetime import lifetime
+from polysched.schedule.core.program import Program
+
+
+@dataclass(frozen=True, eq=False)
+class Nest:
+    """The mark of a band: its loops, the outermost first, and the number of loops around them."""
+
+    loops: tuple[Loop, ...]
+    depth: int
+
+
+@dataclass(frozen=True, eq=False)
+class BufferLifetime:
+    """The mark of a buffer's lifetime, and the number of loops around it."""
+
+    array: str
+    depth: int
+
+
+Mark: TypeAlias = Nest | BufferLifetime | Repetition
+
+
+def isl_ast(program: Program, tree: Node, *, separated: bool) -> tuple[isl.AstNode, list[Mark]]:
+    """isl's AST of a tree, and what the marks in it stand for.
+
+    Args:
+        tree: the program's tree as it is executed.
+        separated: every loop is a band of its own, and full tiles are isolated.
+    """
+    builder = _TreeBuilder(program, tree, separated=separated)
+    schedule, marks = builder.schedule(tree, 0), builder.marks
+    isolated = {
+        id(part.loop): _isolate_option(part.iterations)
+        for part in (full_tiles(tree, program.statements) if separated else ())
+    }
+    schedule = _with_options(schedule.get_root(), marks, isolated).get_schedule()
+    build = isl.AstBuild.from_context(program.kernel.context)
+    iterators = reduce(
+        isl.IdList.add, map(isl.Id, iterator_names(tree)), isl.IdList.alloc(isl.DEFAULT_CONTEXT, 0)
+    )
+    return build.set_iterators(iterators).node_from_schedule(schedule), marks
+
+
+def iterator_names(tree: Node) -> list[str]:
+    """The names of isl's iterators by depth; no parameter can be named so."""
+    depth = max((len(path(tree, name)) for name in statements(tree)), default=0)
+    return [f"depth.{number}" for number in range(depth)]
+
+
+def births(program: Program, tree: Node) -> dict[int, list[str]]:
+    """The buffers that are born at each node, by its identity."""
+    born: dict[int, list[str]] = {}
+    for array in program.arrays.values():
+        life = lifetime(program, tree, array) if array.tile else None
+        if life is not None:
+            born.setdefault(id(life.position.node), []).append(array.name)
+    return born
+
+
+class _TreeBuilder:
+    """Builds the schedule tree of a program from the leaves upwards.
+
+    Attributes:
+        marks: what the marks in it stand for.
+    """
+
+    def __init__(self, program: Program, tree: Node, *, separated: bool) -> None:
+        self.marks: list[Mark] = []
+        self._statements = program.statements
+        self._births = births(program, tree)
+        self._repetitions = repetitions(tree, program.statements, self._births)
+        self._left_out = frozenset(left_out(self._repetitions))
+        self._separated = separated
+
+    def schedule(self, node: Node, depth: int) -> isl.Schedule:
+        """The schedule of a node with so many loops around."""
+        match node:
+            case Leaf(statement=statement):
+                domain = self._statements[statement].domain
+                schedule = isl.Schedule.from_domain(isl.UnionSet.from_set(domain))
+            case Sequence(children=children):
+                given = [one for one in children if one.statements[0] not in self._left_out]
+                schedule = balanced(
+                    isl.Schedule.sequence, [self.schedule(one, depth) for one in given]
+                )
+            case Loop():
+                nest = (node,) if self._separated else _nest(node, self._births)
+                schedule = self.schedule(nest[-1].body, depth + len(nest))
+                schedule = schedule.insert_partial_schedule(self._band(nest))
+                schedule = self._marked(schedule, Nest(nest, depth))
+        for array in self._births.get(id(node), []):
+            schedule = self._marked(schedule, BufferLifetime(array, depth))
+        repetition = self._repetitions.get(id(node))
+        return schedule if repetition is None else self._marked(schedule, repetition)
+
+    def _band(self, nest: tuple[Loop, ...]) -> isl.MultiUnionPwAff:
+        columns = [
+            isl.MultiUnionPwAff.from_union_pw_aff(
+                balanced(
+                    isl.UnionPwAff.union_add,
+                    [
+                        isl.UnionPwAff.from_pw_aff(value)
+                        for name, value in loop.values.items()
+                        if name not in self._left_out
+                    ],
+                )
+            )
+            for loop in nest
+        ]
+        return reduce(isl.MultiUnionPwAff.flat_range_product, columns)
+
+    def _marked(self, schedule: isl.Schedule, what: Mark) -> isl.Schedule:
+        self.marks.append(what)
+        node = schedule.get_root().child(0)
+        return node.insert_mark(isl.Id(f"mark{len(self.marks) - 1}")).get_schedule()
+
+
+def _nest(outermost: Loop, lifetimes: dict[int, list[str]]) -> tuple[Loop, ...]:
+    """The loops from ``outermost`` inwards with nothing but each other in between."""
+    nest = [outermost]
+    while isinstance(nest[-1].body, Loop) and id(nest[-1].body) not in lifetimes:
+        nest.append(nest[-1].body)
+    return tuple(nest)
+
+
+def _isolate_option(iterations: isl.Set) -> isl.UnionSet:
+    """isl's option for a band: ``isolate[[outer] -> [own]]``."""
+    depth = iterations.dim(isl.dim_type.set) - 1
+    option = isl.Map.from_domain(iterations).move_dims(
+        isl.dim_type.out, 0, isl.dim_type.in_, depth, 1
+    )
+    return isl.UnionSet.from_set(option.wrap().set_tuple_name("isolate"))
+
+
+def _with_options(
+    node: isl.ScheduleNode, marks: list[Mark], isolated: dict[int, isl.UnionSet]
+) -> isl.ScheduleNode:
+    """Set the options of the bands; last of all, for then a band cannot be moved any more."""
+    if is_mark(node):
+        what = marks[mark_number(node.mark_get_id())]
+        option = _option(what, isolated) if isinstance(what, Nest) else None
+        if option is not None:
+            node = node.child(0).band_set_ast_build_options(option).parent()
+    for position in range(node.n_children()):
+        node = _with_options(node.child(position), marks, isolated).parent()
+    return node
+
+
+def _option(nest: Nest, isolated: dict[int, isl.UnionSet]) -> isl.UnionSet | None:
+    """The option of a band: its full tiles, or that its vector loop stays one loop.
+
+    Lanes run together, so isl must not split a vector loop with holes in it into one for each part.
+    """
+    if nest.loops[-1].kind is LoopKind.VECTOR:
+        return isl.UnionSet(f"{{ atomic[{len(nest.loops) - 1}] }}")
+    return isolated.get(id(nest.loops[0]))
+
+
+def mark_number(mark: isl.Id) -> int:
+    """The position of what a mark stands for."""
+    return int(mark.get_name().removeprefix("mark"))

@@ -1,0 +1,1 @@
+"""Printers of loop programs: pseudocode and C."""

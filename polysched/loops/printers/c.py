@@ -1,0 +1,366 @@
+"""Loop programs as one self-contained function, in what C99 and C++17 have in common.
+
+The function is ``int NAME(arrays..., parameters...)``: the argument arrays in declaration order,
+row-major or with their strides, then the parameters as ``int64_t``. It returns 0, or 1 if its
+workspace cannot be allocated; nothing has been written then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import reduce
+
+from polysched.errors import LoweringError
+from polysched.ir.core.kernel import Array, Role
+from polysched.ir.core.tree import LoopKind
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load, Operation, Parameter
+from polysched.ir.expr.operators import Operator
+from polysched.ir.expr.traversal import children as operands_of
+from polysched.ir.expr.traversal import loads
+from polysched.ir.expr.traversal import walk as walk_expression
+from polysched.loops.analysis.lanes import MaskedAssign, masked_assigns
+from polysched.loops.analysis.usage import accessed_arrays, lasting_temporaries
+from polysched.loops.ir.nodes import (
+    Allocate,
+    Assign,
+    Block,
+    For,
+    If,
+    InstructionCall,
+    LoopNode,
+    LoopProgram,
+    Transposition,
+    walk,
+)
+from polysched.loops.printers.c_expressions import CExpressions
+from polysched.loops.printers.c_helpers import WORKSPACE, Helper, c_type, helper_for, helper_text
+from polysched.loops.printers.c_names import c_names
+from polysched.loops.printers.pseudo import format_prefetch
+
+# Buffers of a constant size up to this many bytes stand on the stack.
+_STACK_BYTES = 16 * 1024
+
+C_LINKAGE = """\
+#ifdef __cplusplus
+extern "C"
+#endif
+"""
+"""Before a definition: C++ gives the function the name that it has in C."""
+
+_PROLOGUE = """\
+/* Compile with -ffp-contract=off (the default under -std=c99), link with -lm. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#ifdef __cplusplus
+#define restrict __restrict__
+#endif
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#endif
+"""
+
+
+def print_c(program: LoopProgram) -> str:
+    """The text of a file that defines the program as a function; it is C99, and C++17 as well.
+
+    Compilers do not warn of it, with ``-Wall -Wextra -Wpedantic``.
+
+    The arithmetic is that of :mod:`polysched.ir.semantics.scalar`, except that functions
+    such as ``exp`` are the C library's.
+
+    Raises:
+        LoweringError: a vector loop whose body has no vector meaning, or integers of a width that
+            C does not have.
+    """
+    _require_c_types(program)
+    helpers = _helpers(program)
+    names = c_names(program, {helper.name for helper in helpers})
+    printer = _Printer(program, CExpressions(program.arrays, names.arrays, names.variables))
+    parts = [_PROLOGUE, *map(helper_text, helpers)]
+    if printer.heap_arrays():
+        parts.append(WORKSPACE)
+    parts.append("\n".join(printer.function(names.function)) + "\n")
+    return "\n".join(parts)
+
+
+def _require_c_types(program: LoopProgram) -> None:
+    for array in program.arrays.values():
+        if array.dtype.is_odd_width:
+            raise LoweringError(
+                f"array '{array.name}' holds integers of {array.dtype.bits} bits ({array.dtype}), "
+                "which C does not have; compile to an object, a library or LLVM IR instead"
+            )
+    for root, _, _ in _expressions(program):
+        for node in walk_expression(root):
+            dtype = None if isinstance(node, Load) else node.dtype
+            if dtype is not None and dtype.is_odd_width:
+                raise LoweringError(
+                    f"'{node}' is an integer of {dtype.bits} bits ({dtype}), which C does not "
+                    "have; compile to an object, a library or LLVM IR instead"
+                )
+
+
+def function_name(program: LoopProgram) -> str:
+    """The name of the function in `print_c`: the program's own, unless C has another use for it."""
+    return c_names(program, {helper.name for helper in _helpers(program)}).function
+
+
+def _helpers(program: LoopProgram) -> list[Helper]:
+    found = (
+        helper_for(node, in_subscript=inside, in_value=is_value)
+        for root, within, is_value in _expressions(program)
+        for node, inside in _nodes(root, within)
+    )
+    return list(dict.fromkeys(helper for helper in found if helper is not None))
+
+
+def _nodes(expression: Expression, in_subscript: bool) -> Iterator[tuple[Expression, bool]]:
+    """All nodes, an operand first, and whether each is part of a subscript."""
+    for operand in operands_of(expression):
+        yield from _nodes(operand, in_subscript or isinstance(expression, Load))
+    yield expression, in_subscript
+
+
+def _expressions(program: LoopProgram) -> Iterator[tuple[Expression, bool, bool]]:
+    """All expressions, and whether each is a subscript, and whether a value that is assigned."""
+    for array in program.arrays.values():
+        yield from ((extent, False, False) for extent in array.stored_shape)
+        yield from ((stride, True, False) for stride in array.strides or ())
+    yield from _written(program)
+
+
+def _written(program: LoopProgram) -> Iterator[tuple[Expression, bool, bool]]:
+    """The expressions of the loops and their assignments, as in `_expressions`."""
+    for node in walk(program.body):
+        match node:
+            case For(lower=lower, upper=upper):
+                yield from ((lower, False, False), (upper, False, False))
+            case If(condition=condition):
+                yield condition, False, False
+            case Assign(target=target, value=value):
+                yield from ((subscript, True, False) for subscript in target.subscripts)
+                yield value, False, True
+
+
+@dataclass(frozen=True)
+class _Printer:
+    program: LoopProgram
+    expressions: CExpressions
+
+    def function(self, name: str) -> list[str]:
+        """The definition: workspace, loops, release."""
+        arguments = [a for a in self.program.arrays.values() if a.role is not Role.TEMPORARY]
+        parameters = [
+            f"int64_t {self.expressions.variable_names[name]}" for name in self.program.parameters
+        ]
+        signature = ", ".join([*map(self.argument, arguments), *parameters]) or "void"
+        heap = [self.expressions.array_names[array.name] for array in self.heap_arrays()]
+        names = [*self.expressions.array_names.items(), *self.expressions.variable_names.items()]
+        given = {*(array.name for array in arguments), *self.program.parameters}
+        used = _used_names(self.program)
+        body = [
+            *(f"(void){c_name};" for name, c_name in names if name in given - used),
+            *self.workspace(),
+            *self.lines(self.program.body),
+            *(f"free({name});" for name in reversed(heap)),
+            "return 0;",
+        ]
+        promises = [promise for array in arguments for promise in self.promised_values(array)]
+        return [
+            *C_LINKAGE.splitlines(),
+            *promises,
+            f"int {name}({signature})",
+            "{",
+            *_indented(body),
+            "}",
+        ]
+
+    def promised_values(self, array: Array) -> list[str]:
+        """A comment on what the caller has to see to: values of index arrays in their range."""
+        if array.values is None:
+            return []
+        lower, upper = (self.expressions.text(end) for end in array.values)
+        name = self.expressions.array_names[array.name]
+        return [f"/* {lower} <= value < {upper} for every value in {name} */"]
+
+    def argument(self, array: Array) -> str:
+        constant = "const " if array.role is Role.INPUT else ""
+        return (
+            f"{constant}{c_type(array.dtype)} *restrict {self.expressions.array_names[array.name]}"
+        )
+
+    def heap_arrays(self) -> list[Array]:
+        """The temporaries and buffers from the heap; allocated before anything is written."""
+        accessed = accessed_arrays(self.program.body)
+        temporaries = [a for a in self.program.arrays.values() if a.role is Role.TEMPORARY]
+        return [a for a in temporaries if a.name in accessed and _stack_elements(a) is None]
+
+    def workspace(self) -> list[str]:
+        """Lasting small arrays on the stack, everything else from the heap."""
+        lines = [
+            self.stack_array(array)
+            for array in lasting_temporaries(self.program)
+            if _stack_elements(array) is not None
+        ]
+        heap = self.heap_arrays()
+        for array in heap:
+            kind, name = c_type(array.dtype), self.expressions.array_names[array.name]
+            count = self.element_count(array)
+            memory = f"({kind} *)workspace({count}, sizeof({kind}))"
+            lines.append(f"{kind} *restrict {name} = {memory};")
+        if heap:
+            names = [self.expressions.array_names[array.name] for array in heap]
+            release = [f"free({name});" for name in reversed(names)]
+            missing = " || ".join(f"!{name}" for name in names)
+            lines += [f"if ({missing}) {{", *_indented([*release, "return 1;"]), "}"]
+        return lines
+
+    def element_count(self, array: Array) -> str:
+        first, *others = map(self.expressions.text, array.stored_shape)
+        return reduce(lambda count, extent: f"elements({count}, {extent})", others, first)
+
+    def stack_array(self, array: Array) -> str:
+        name = self.expressions.array_names[array.name]
+        return f"{c_type(array.dtype)} {name}[{_stack_elements(array)}];"
+
+    def lines(self, node: LoopNode) -> list[str]:
+        """The statements of a node."""
+        match node:
+            case For(kind=LoopKind.VECTOR):
+                return [
+                    line
+                    for masked in masked_assigns(node)
+                    for line in self.vector_assignment(node, masked)
+                ]
+            case For(body=body, kind=kind):
+                note = " /* unrolled */" if kind is LoopKind.UNROLLED else ""
+                asked = [f"/* {format_prefetch(one)} */" for one in node.prefetches]
+                inner = _indented([*asked, *self.lines(body)])
+                return [f"{self.loop_head(node)}{note}", *inner, "}"]
+            case If(condition=condition, then=then, otherwise=otherwise):
+                result = [self.if_head([condition]), *_indented(self.lines(then))]
+                if otherwise is not None:
+                    result += ["} else {", *_indented(self.lines(otherwise))]
+                return [*result, "}"]
+            case Block(children=children):
+                return [line for child in children for line in self.lines(child)]
+            case Allocate(array=name, body=body):
+                array, inner = self.program.arrays[name], self.lines(body)
+                if _stack_elements(array) is None or name not in accessed_arrays(body):
+                    return inner
+                return ["{", *_indented([self.stack_array(array), *inner]), "}"]
+            case InstructionCall(meaning=meaning) | Transposition(meaning=meaning):
+                return self.lines(meaning)
+            case Assign(target=target, value=value):
+                element = self.expressions.element(target.array, target.subscripts)
+                return [f"{element} = {self.expressions.value(value)};"]
+
+    def loop_head(self, loop: For) -> str:
+        name = self.expressions.variable_names[loop.variable]
+        lower, upper = self.expressions.text(loop.lower), self.expressions.text(loop.upper)
+        step = f"++{name}" if loop.step == 1 else f"{name} += {loop.step}"
+        return f"for (int64_t {name} = {lower}; {name} < {upper}; {step}) {{"
+
+    def if_head(self, conditions: Iterable[Expression]) -> str:
+        texts = [self.expressions.text(condition) for condition in conditions]
+        joined = texts[0] if len(texts) == 1 else " && ".join(f"({text})" for text in texts)
+        return f"if ({joined}) {{"
+
+    def vector_assignment(self, loop: For, masked: MaskedAssign) -> list[str]:
+        """All lanes of one assignment; where one lane writes what another reads, through a copy."""
+        target, value = masked.assign.target, masked.assign.value
+        element = self.expressions.element(target.array, target.subscripts)
+        result = self.expressions.value(value)
+        if not _lanes_interfere(loop, masked.assign):
+            head = f"{self.loop_head(loop)} /* vector */"
+            return [head, *_indented(self.under_mask(masked, f"{element} = {result};")), "}"]
+        lower, upper = self.expressions.text(loop.lower), self.expressions.text(loop.upper)
+        lane = f"lanes[{self.expressions.variable_names[loop.variable]} - ({lower})]"
+        kind = c_type(self.program.arrays[target.array].dtype)
+        head = self.loop_head(loop)
+        return [
+            f"if (({lower}) < ({upper})) {{ /* vector: all lanes read before any writes */",
+            *_indented(
+                [
+                    f"{kind} lanes[{loop.lanes}];",
+                    head,
+                    *_indented(self.under_mask(masked, f"{lane} = {result};")),
+                    "}",
+                    head,
+                    *_indented(self.under_mask(masked, f"{element} = {lane};")),
+                    "}",
+                ]
+            ),
+            "}",
+        ]
+
+    def under_mask(self, masked: MaskedAssign, statement: str) -> list[str]:
+        if not masked.mask:
+            return [statement]
+        return [self.if_head(masked.mask), *_indented([statement]), "}"]
+
+
+def _used_names(program: LoopProgram) -> set[str]:
+    """The arrays and parameters that the text of the function mentions."""
+    accessed = set(accessed_arrays(program.body))
+    shapes = [
+        extent
+        for array in program.arrays.values()
+        if array.name in accessed
+        for extent in (
+            *array.stored_shape[array.role is not Role.TEMPORARY :],
+            *(array.strides or ()),
+        )
+    ]
+    roots = [*shapes, *(root for root, _, _ in _written(program))]
+    return accessed | {
+        node.name for root in roots for node in walk_expression(root) if isinstance(node, Parameter)
+    }
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+def _stack_elements(array: Array) -> int | None:
+    """The number of elements of an array that is small enough for the stack, else None."""
+    count = 1
+    for extent in array.stored_shape:
+        if not isinstance(extent, Constant):
+            return None
+        count *= int(extent.value)
+    return max(1, count) if count * array.dtype.bytes <= _STACK_BYTES else None
+
+
+def _lanes_interfere(loop: For, assign: Assign) -> bool:
+    """Whether a lane may read what another lane writes; true whenever that is not plain to see."""
+    target = assign.target
+    own = [load for load in loads(assign.value) if load.array == target.array]
+    if any(load.subscripts != target.subscripts for load in own):
+        return True
+    strides = [_stride(subscript, loop.variable) for subscript in target.subscripts]
+    return bool(own) and not any(strides)
+
+
+def _stride(expression: Expression, variable: str) -> int | None:
+    """The change of a linear expression as ``variable`` grows by 1; None if it is not linear."""
+    match expression:
+        case Index(name=name):
+            return int(name == variable)
+        case Operation(operator=Operator.ADD | Operator.SUBTRACT, operands=(left, right)):
+            first, second = _stride(left, variable), _stride(right, variable)
+            if first is None or second is None:
+                return None
+            return first + second if expression.operator is Operator.ADD else first - second
+        case Operation(operator=Operator.MULTIPLY, operands=(Constant(value=factor), other)) | (
+            Operation(operator=Operator.MULTIPLY, operands=(other, Constant(value=factor)))
+        ):
+            stride = _stride(other, variable)
+            return None if stride is None else stride * int(factor)
+        case _:
+            uses = any(node == Index(variable) for node in walk_expression(expression))
+            return None if uses else 0

@@ -1,0 +1,1 @@
+"""Loops of programs with literal sizes, from integer inequalities."""

@@ -1,0 +1,1 @@
+"""Last-writer runs: verify loops by following where values come from."""

@@ -1,0 +1,87 @@
+"""Whether iterations of a parallel loop touch what another one of them writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from polysched.ir.core.tree import LoopKind
+from polysched.loops.interpret.execution import Around
+
+Strand: TypeAlias = tuple[tuple[tuple[int, ...], int], ...]
+"""The iterations of parallel loops around: ((number of the loop, values outside of it), value)."""
+
+
+@dataclass(frozen=True)
+class Threads:
+    """The parallel loops around an assignment.
+
+    ``loops`` holds for each of them its number, the variables of the loops outside of it, and its
+    own variable.
+    """
+
+    loops: tuple[tuple[int, tuple[str, ...], str], ...]
+
+    def strand(self, variables: Mapping[str, int]) -> Strand:
+        """The iterations of the parallel loops that an instance belongs to."""
+        return tuple(
+            ((number, *(variables[name] for name in outside)), variables[variable])
+            for number, outside, variable in self.loops
+        )
+
+
+@dataclass
+class _Touches:
+    """Who touched an element: the strands of its last write and of the reads since."""
+
+    write: Strand | None = None
+    reads: set[Strand] = field(default_factory=set)
+
+
+@dataclass
+class Races:
+    """The accesses so far of the threads of one run."""
+
+    numbers: dict[int, int] = field(default_factory=dict)
+    touches: dict[str, dict[tuple[int, ...], _Touches]] = field(default_factory=dict)
+
+    def threads(self, around: Around) -> Threads:
+        """The parallel loops among the loops around an assignment."""
+        return Threads(
+            tuple(
+                (
+                    self.numbers.setdefault(id(loop), len(self.numbers)),
+                    tuple(other.variable for other in around[:depth]),
+                    loop.variable,
+                )
+                for depth, loop in enumerate(around)
+                if loop.kind is LoopKind.PARALLEL
+            )
+        )
+
+    def forget(self, array: str) -> None:
+        """The array is a new one from here on."""
+        self.touches.pop(array, None)
+
+    def touch(
+        self, array: str, element: tuple[int, ...], strand: Strand, *, is_write: bool
+    ) -> bool:
+        """Note an access; whether another thread's access is in its way."""
+        touches = self.touches.setdefault(array, {}).setdefault(element, _Touches())
+        others = set() if touches.write is None else {touches.write}
+        if is_write:
+            others |= touches.reads
+            touches.write, touches.reads = strand, set()
+        else:
+            touches.reads.add(strand)
+        return any(_at_once(strand, other) for other in others)
+
+
+def _at_once(one: Strand, other: Strand) -> bool:
+    """Whether two strands are different iterations of one run of a parallel loop."""
+    return any(
+        loop == its_loop and value != its_value
+        for loop, value in one
+        for its_loop, its_value in other
+    )

@@ -1,0 +1,123 @@
+"""Cache of library calls: from the layouts of a call's arrays to the kernel that computes it.
+
+A library function such as ``matmul`` decides from the options and the arrays' layouts which kernel
+it runs and on which views of the arrays. The first call of a kind makes the decision and adds its
+outcome to the cache. Later calls of this kind run the kernel on their arrays directly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from polysched.errors import CallError
+from polysched.ir.core.strides import elements_spanned
+from polysched.runtime.kernel import CompiledKernel
+from polysched.runtime.numpy_memory import ALIGNED, is_simple, layout_of
+from polysched.runtime.overlap import overlaps
+from polysched.runtime.plan import Plan
+
+NumpyArray = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class CallTarget:
+    """The kernel that one kind of library call runs, and its arguments.
+
+    Attributes:
+        kernel: the kernel.
+        sources: for each array of the kernel, its position among the call's arrays.
+        parameters: the values of the kernel's parameters.
+        threads: the number of threads; None for the call's share of the usable cores.
+        allocate: a function and its arguments that allocate the last array if the call leaves it
+            out.
+    """
+
+    kernel: CompiledKernel
+    sources: tuple[int, ...]
+    parameters: tuple[int, ...] = ()
+    threads: int | None = None
+    allocate: tuple[Callable[..., NumpyArray], tuple[Any, ...]] | None = None
+
+
+class CallCache:
+    """Cache of the kinds of calls of one library function.
+
+    Args:
+        size: the number of kinds that are kept. A full cache is emptied.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._entries: dict[Any, tuple[CallTarget, Plan]] = {}
+
+    def run(self, options: Any, *arrays: Any) -> NumpyArray | None:
+        """Run a call of a known kind and return its last array, the result.
+
+        Args:
+            options: everything that the kind depends on apart from arrays; hashable.
+            arrays: the arrays, the result last; None for a result to be allocated.
+
+        Returns:
+            None, with nothing written, if no such call has been added or if the result overlaps an
+            operand.
+        """
+        given = arrays if arrays[-1] is not None else arrays[:-1]
+        for array in given:
+            if type(array) is not np.ndarray:
+                return None
+        entry = self._entries.get((options, len(arrays), *map(layout_of, given)))
+        if entry is None:
+            return None
+        target, plan = entry
+        if given is not arrays and target.allocate is not None:
+            allocate, arguments = target.allocate
+            arrays = (*given, allocate(*arguments))
+        try:
+            target.kernel.run_plan(plan, arrays, target.threads)
+        except CallError:  # the caller names its own arrays in the error
+            return None
+        result: NumpyArray = arrays[-1]
+        return result
+
+    def add(self, options: Any, arrays: Sequence[NumpyArray | None], target: CallTarget) -> None:
+        """Add a call that has been checked and computed.
+
+        Arrays with negative strides and arrays that are empty or misaligned are not added.
+
+        Args:
+            options: as for :meth:`run`.
+            arrays: as for :meth:`run`.
+            target: what calls with such options and arrays run.
+        """
+        given = [array for array in arrays if array is not None]
+        if (len(given) < len(arrays) and target.allocate is None) or not all(map(_is_plain, given)):
+            return
+        signature = target.kernel.signature
+        sizes = {
+            array.name: _bytes_spanned(given[source])
+            for array, source in zip(signature.arrays, target.sources, strict=True)
+            if source < len(given)
+        }
+        layouts = list(map(layout_of, given))
+        simple = (*map(is_simple, layouts), *(True for _ in arrays[len(given) :]))
+        plan = Plan(target.sources, simple, target.parameters, overlaps(signature, sizes))
+        if len(self._entries) >= self._size:
+            self._entries.clear()
+        self._entries[options, len(arrays), *layouts] = target, plan
+
+
+def _is_plain(array: NumpyArray) -> bool:
+    return (
+        type(array) is np.ndarray
+        and array.size > 0
+        and bool(array.flags.num & ALIGNED)
+        and min(array.strides, default=0) >= 0
+    )
+
+
+def _bytes_spanned(array: NumpyArray) -> int:
+    return elements_spanned(array.shape, array.strides) + array.itemsize - 1

@@ -1,0 +1,1 @@
+"""Buffers of the primitives: footprints, copies, lifetimes and translated dependences."""

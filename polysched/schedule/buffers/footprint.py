@@ -1,0 +1,84 @@
+"""The footprint of a tile: the elements of an array that a tile touches, and their bounding box.
+
+A footprint is a relation from tiles, the values of some loops, to the elements touched there. In
+each dimension its box has a smallest subscript, a function of the tile, and an extent.
+"""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polysched.errors import ScheduleError
+from polysched.ir.expr.affine import from_pw_aff, named
+from polysched.ir.expr.expressions import Constant, Expression
+from polysched.ir.expr.linear import simplify
+from polysched.ir.isl.extrema import greatest
+
+
+def from_tiles(touched: isl.Set, depth: int) -> isl.Map:
+    """Return the relation from the first ``depth`` dimensions, a tile, to the other dimensions."""
+    return isl.Map.from_domain(touched).move_dims(
+        isl.dim_type.out,
+        0,
+        isl.dim_type.in_,
+        depth,
+        touched.dim(isl.dim_type.set) - depth,
+    )
+
+
+def element_column(footprint: isl.Map, position: int) -> isl.Map:
+    """Return the relation from tiles to the subscripts of one dimension."""
+    count = footprint.dim(isl.dim_type.out)
+    column = footprint.project_out(isl.dim_type.out, position + 1, count - position - 1)
+    return column.project_out(isl.dim_type.out, 0, position)
+
+
+def lowest_subscript(footprint: isl.Map, position: int, tile_names: tuple[str, ...]) -> isl.PwAff:
+    """Return the smallest subscript of one dimension in each tile."""
+    column = element_column(footprint, position)
+    function = column.dim_min(0).gist(column.domain()).coalesce()
+    return named(function, tile_names)
+
+
+def iteration_range(
+    footprint: isl.Map, tile_names: tuple[str, ...], at: str
+) -> tuple[isl.PwAff, Expression]:
+    """Return the smallest value of the innermost loop per tile, and its largest number of values.
+
+    Raises:
+        ScheduleError: the number of values has no bound.
+    """
+    outer = len(tile_names) - 1
+    values = from_tiles(footprint.domain(), outer)
+    lowest = lowest_subscript(values, 0, tile_names[:outer])
+    count = extent(values, lowest, 0, f"loop '{at}' has no bounded number of iterations")
+    return named(lowest.insert_dims(isl.dim_type.in_, outer, 1), tile_names), count
+
+
+def extent(footprint: isl.Map, lowest: isl.PwAff, position: int, unbounded: str) -> Expression:
+    """Return the largest extent of a dimension, counted from ``lowest``.
+
+    Raises:
+        ScheduleError: there is no bound; the message is ``unbounded``.
+    """
+    column = element_column(footprint, position)
+    starts = isl.Map.from_pw_aff(lowest).reset_tuple_id(isl.dim_type.in_)
+    offsets = starts.intersect_domain(column.domain()).reverse().apply_range(column).deltas()
+    if not offsets.dim_has_upper_bound(isl.dim_type.set, 0):
+        raise ScheduleError(unbounded)
+    last = offsets.dim_max(0)
+    highest = greatest(offsets, 0)
+    if highest is not None and _reaches(last, highest):
+        return Constant(highest + 1)
+    return simplify(from_pw_aff(last) + 1, {})
+
+
+def _reaches(last: isl.PwAff, highest: int) -> bool:
+    """Return whether a whole piece of ``last`` is the literal ``highest``, as in a full tile.
+
+    If so, the buffer gets the literal extent, also for the partial tiles of small sizes.
+    """
+    return any(
+        simplify(from_pw_aff(isl.PwAff.from_aff(piece)), {}) == Constant(highest)
+        for _, piece in last.get_pieces()
+    )

@@ -1,0 +1,1 @@
+"""The program under a schedule, and checks of the arguments of steps."""

@@ -1,0 +1,1 @@
+"""Schedules as text: printing, parsing and schedule files."""

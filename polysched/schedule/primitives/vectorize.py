@@ -1,0 +1,83 @@
+"""vectorize: run consecutive iterations of a loop together, as the lanes of a vector."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from polysched.errors import ScheduleError
+from polysched.ir.core.tree import Loop, LoopKind, path, rewrite
+from polysched.schedule.core.program import (
+    Program,
+    base_name,
+    require_fresh,
+    require_positive,
+    sequential_loop,
+)
+from polysched.schedule.primitives.split import split_loop
+
+LARGEST_LANES = 64
+
+
+@dataclass(frozen=True)
+class Vectorize:
+    """Step record of :func:`vectorize`, which documents the fields."""
+
+    loop: str
+    lanes: int
+    into: str | None = None
+
+
+def vectorize(program: Program, step: Vectorize) -> Program:
+    """Vectorize a loop: run ``lanes`` consecutive iterations at a time, statement by statement.
+
+    Each statement below the loop runs for all lanes at once and makes all its reads before its
+    writes. Lanes outside the loop's bounds are masked. The loop keeps its name and counts vectors.
+
+    Args:
+        loop (str): the loop.
+        lanes (int): lanes per vector, a power of two up to 64.
+        into (str | None): name of the loop over the lanes; by default ``<loop>v``.
+
+    before::
+
+        for i in 0..n: S(i)
+
+    after ``vectorize("i", 16)``::
+
+        for i in 0..ceil(n / 16):
+          vector iv in 0..min(16, n - 16*i): S(16*i + iv)
+
+    Checks:
+        - The loop is sequential and has no prefetch, else ``StepError``.
+        - ``lanes`` is a power of two from 1 to 64, else ``StepError``.
+        - No statement below the loop runs in a vector loop already, else ``StepError``.
+        - The new name is free around every statement of the loop, else ``StepError``.
+        - Legality: the order in which vectors run keeps every dependence, else
+          ``IllegalScheduleError``.
+    """
+    require_positive(f"the number of lanes of vectorize('{step.loop}')", step.lanes)
+    if step.lanes & (step.lanes - 1) or step.lanes > LARGEST_LANES:
+        raise ScheduleError(
+            f"the number of lanes of vectorize('{step.loop}') is {step.lanes}; expected a power "
+            f"of two up to {LARGEST_LANES}"
+        )
+    loop = sequential_loop(program, step.loop)
+    name = base_name(step.loop)
+    lane_name = step.into or f"{name}v"
+    _require_no_vector_around(program, loop, step.loop)
+    require_fresh(program, loop, lane_name)
+    pair = split_loop(loop, step.lanes, name, lane_name)
+    assert isinstance(pair.body, Loop)
+    lanes = replace(pair.body, kind=LoopKind.VECTOR, lanes=step.lanes)
+    return program.with_tree(rewrite(program.tree, loop, lambda _: replace(pair, body=lanes)))
+
+
+def _require_no_vector_around(program: Program, loop: Loop, reference: str) -> None:
+    for name in loop.values:
+        for other in path(program.tree, name):
+            if other.kind is LoopKind.VECTOR:
+                raise ScheduleError(
+                    f"loop '{reference}' cannot be vectorized: statement '{name}' already runs "
+                    f"in the vector loop '{other.name}', and runs in one at most; for longer "
+                    f"vectors give that one more than its {other.lanes} lanes"
+                )

@@ -1,0 +1,128 @@
+"""The autoscheduler as a whole: legal, right, the same every time, and never an error."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import polysched as ps
+from polysched.autoscheduler.driver import optimize_schedule
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.expr.dtypes import DType, f32, f64, i32, i64
+from polysched.legality.check import check
+from polysched.machine.presets import PRESETS
+from polysched.schedule.schedule import Schedule
+from tests.support import kernels
+from tests.support.differential import assert_agrees
+from tests.support.strategies import random_kernels
+
+AVX512 = PRESETS["skylake-avx512"]
+
+
+def optimized(kernel: Kernel, machine: str = "skylake-avx512") -> Schedule:
+    return optimize_schedule(Schedule(kernel), PRESETS[machine]).schedule
+
+
+@pytest.mark.parametrize(
+    "make",
+    [kernels.scale, kernels.grid, kernels.matmul, kernels.prefix, kernels.seidel, kernels.jacobi],
+)
+@pytest.mark.parametrize("dtype", [f64, i32], ids=str)
+def test_the_answer_is_legal_and_computes_the_same(make: object, dtype: DType) -> None:
+    kernel = make(dtype=dtype)  # type: ignore[operator]
+    schedule = optimized(kernel)
+    assert check(schedule).is_legal
+    assert_agrees(schedule, *(dict.fromkeys(kernel.parameters, size) for size in (1, 9)))
+
+
+@settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+)
+@given(st.sampled_from([i32, i64, f32]).flatmap(random_kernels))
+def test_random_kernels(kernel: Kernel) -> None:
+    if not check(Schedule(kernel)).is_legal:
+        return
+    schedule = optimized(kernel)
+    assert check(schedule).is_legal
+    assert_agrees(schedule, *([{"n": n} for n in (0, 1, 9)] if kernel.parameters else [{}]))
+
+
+def test_lanes_are_those_of_the_machine() -> None:
+    wide = optimized(kernels.scale(dtype=f32))
+    narrow = optimized(kernels.scale(dtype=f32), "haswell-avx2")
+    assert "lanes=16" in wide.trace()
+    assert "lanes=8" in narrow.trace()
+
+
+SCRIPT = """
+from polysched.autoscheduler.driver import optimize_schedule
+from polysched.machine.presets import PRESETS
+from polysched.schedule.schedule import Schedule
+from tests.support import kernels
+machine = PRESETS["skylake-avx512"]
+for kernel in (kernels.matmul(), kernels.jacobi()):
+    print(optimize_schedule(Schedule(kernel), machine).schedule.trace())
+"""
+
+
+def test_the_same_in_every_process() -> None:
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": "."},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert runs[0] == runs[1]
+    assert "vectorize" in runs[0]
+
+
+def test_without_time_the_schedule_stays_as_it_is() -> None:
+    schedule = ps.optimize(kernels.matmul(), AVX512, seconds=0)
+    assert schedule.steps == ()
+
+
+def test_a_start_is_kept() -> None:
+    start = ps.Schedule(kernels.grid(40, 40, dtype=f32)).split("i", 4)
+    schedule = ps.optimize(start, AVX512)
+    assert schedule.steps[:1] == start.steps
+    assert "vectorize" in schedule.trace()
+
+
+def test_an_illegal_start_gives_its_witness() -> None:
+    start = ps.Schedule(kernels.prefix()).vectorize("i", 8)
+    with pytest.raises(ps.ScheduleError, match="illegal: vectorize"):
+        ps.optimize(start, AVX512)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threads": 0}, "threads=0; expected a positive integer"),
+        ({"sizes": {"q": 4}}, "kernel 'scale' has no parameter 'q'; known are 'n'"),
+        ({"sizes": {"n": 1.5}}, "sizes: n=1.5; expected an integer"),
+        ({"sizes": {"n": -4}}, "sizes n=-4 contradict the context of kernel 'scale'"),
+    ],
+)
+def test_bad_arguments(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ps.ScheduleError, match=message):
+        ps.optimize(kernels.scale(), AVX512, **options)  # type: ignore[arg-type]
+
+
+def test_only_kernels_and_schedules() -> None:
+    with pytest.raises(ps.ScheduleError, match="expected a Kernel or a Schedule; got a int"):
+        ps.optimize(3)  # type: ignore[arg-type]
+
+
+def test_a_carried_loop_stays_as_it_is() -> None:
+    schedule = ps.optimize(kernels.prefix(dtype=f64), AVX512)
+    assert schedule.steps == ()
+    assert "flow on" in str(schedule.report())

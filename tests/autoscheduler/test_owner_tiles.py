@@ -1,0 +1,56 @@
+"""Owner tiles: factorizations in one nest, tiled by the elements that are written."""
+
+from __future__ import annotations
+
+import pytest
+
+from polysched.autoscheduler.owner_tiles import owner_tiled
+from polysched.autoscheduler.sizes import model_sizes
+from polysched.frontends.scop import parse_c
+from polysched.legality.check import check
+from polysched.machine.presets import PRESETS
+from polysched.schedule.schedule import Schedule
+from tests.support.differential import assert_agrees
+
+LU = """
+void lu(int n, double A[restrict n][n])
+{
+    for (int k = 0; k < n; k++) {
+        for (int i = k + 1; i < n; i++) A[i][k] = A[i][k] * A[k][k];
+        for (int i = k + 1; i < n; i++)
+            for (int j = k + 1; j < n; j++) A[i][j] = A[i][j] - A[i][k] * A[k][j];
+    }
+}
+"""
+LEFT_LOOKING = """
+void left(int n, double A[restrict n][n])
+{
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < i; j++) {
+            for (int k = 0; k < j; k++) A[i][j] = A[i][j] - A[i][k] * A[j][k];
+            A[i][j] = A[i][j] * A[j][j];
+        }
+        for (int k = 0; k < i; k++) A[i][i] = A[i][i] - A[i][k] * A[i][k];
+        A[i][i] = A[i][i] * 0.5;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("text", [LU, LEFT_LOOKING], ids=["right-looking", "left-looking"])
+def test_factorizations(text: str) -> None:
+    schedule = Schedule(parse_c(text).kernel)
+    sizes = model_sizes(schedule.kernel, None)
+    ((tiled, decision),) = owner_tiled(schedule, PRESETS["skylake-avx512"], sizes)
+    assert check(tiled).is_legal
+    assert set(decision.statements) == set(schedule.kernel.statements)
+    assert_agrees(tiled, {"n": 1}, {"n": 19})
+
+
+def test_statements_on_several_arrays_are_left_alone() -> None:
+    text = LU.replace("void lu(int n,", "void lu(int n, double B[restrict n][n],")
+    schedule = Schedule(
+        parse_c(text.replace("A[i][k] = A[i][k] * A[k][k]", "B[i][k] = 1.0")).kernel
+    )
+    sizes = model_sizes(schedule.kernel, None)
+    assert list(owner_tiled(schedule, PRESETS["skylake-avx512"], sizes)) == []

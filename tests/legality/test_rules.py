@@ -1,7 +1,0 @@
-from polysched.legality.rules import HELP
-from polysched.legality.verdict import Cause
-
-
-def test_there_is_help_for_every_cause() -> None:
-    assert set(HELP) == set(Cause)
-    assert all(text.endswith(".") for text in HELP.values())

@@ -1,0 +1,211 @@
+"""Loops from intervals: the order of the tree, full tiles apart, conditions where needed."""
+
+from collections.abc import Callable
+
+import islpy as isl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.core.tree import LoopKind, executed, path
+from polysched.ir.expr.dtypes import f64
+from polysched.ir.expr.expressions import Constant
+from polysched.library.matmul.config import Config
+from polysched.library.matmul.kernel import matmul_kernel
+from polysched.library.matmul.operands import Stored
+from polysched.library.matmul.schedule import matmul_schedule
+from polysched.loops.analysis.coverage import miscovered
+from polysched.loops.analysis.lifetimes import merge_lifetimes, timing
+from polysched.loops.interpret.interpreter import interpret
+from polysched.loops.ir.nodes import Allocate, Assign, For, If, LoopProgram, walk
+from polysched.loops.ir.prefetches import requests
+from polysched.loops.isl_ast.schedule_tree import iterator_names
+from polysched.loops.printers.pseudo import print_loops
+from polysched.loops.scan.scanning import scan
+from polysched.loops.scan.time_sets import NotScannedError, time_sets
+from polysched.machine.load import load_machine
+from polysched.schedule.schedule import Schedule
+from tests.support import kernels
+from tests.support.differential import arguments
+
+Instance = tuple[str, tuple[int, ...]]
+
+
+def scanned(schedule: Schedule) -> LoopProgram:
+    program = schedule.program
+    tree = executed(program.tree)
+    iterators = iterator_names(tree)
+    asked = requests(program, tree, iterators)
+    body = scan(program, tree, time_sets(program, tree), iterators, asked)
+    body = merge_lifetimes(body, timing(program, tree, {}))
+    kernel = program.kernel
+    assert miscovered(body, program.statements, kernel.context) is None
+    return LoopProgram(
+        kernel.name, (), kernel.context, {}, program.arrays, body, kernel.fp_contract
+    )
+
+
+def in_order(schedule: Schedule) -> list[Instance]:
+    """The instances of the scanned loops in the order in which they run."""
+    seen: list[Instance] = []
+    interpret(
+        scanned(schedule),
+        arguments(schedule.kernel, {}),
+        {},
+        observer=lambda statement, instance: seen.append((statement, instance)),
+    )
+    return seen
+
+
+def in_time(schedule: Schedule) -> list[Instance]:
+    """The instances in the order of the tree, from the values of its loops."""
+    times: list[tuple[tuple[int, ...], Instance]] = []
+    program = schedule.program
+    tree = executed(program.tree)
+    ((name, statement),) = program.statements.items()
+    columns = [loop.values[name] for loop in path(tree, name)]
+    for point in points(statement.domain):
+        at = isl.Point.zero(statement.domain.get_space())
+        for position, index in enumerate(point):
+            at = at.set_coordinate_val(isl.dim_type.set, position, isl.Val(index))
+        time = tuple(int(column.eval(at).to_python()) for column in columns)
+        times.append((time, (name, point)))
+    return [instance for _, instance in sorted(times)]
+
+
+def points(domain: isl.Set) -> list[tuple[int, ...]]:
+    found: list[isl.Point] = []
+    domain.foreach_point(found.append)
+    count = domain.dim(isl.dim_type.set)
+    return [
+        tuple(
+            int(point.get_coordinate_val(isl.dim_type.set, position).to_python())
+            for position in range(count)
+        )
+        for point in found
+    ]
+
+
+def text(schedule: Schedule) -> str:
+    return print_loops(scanned(schedule)).split("\n\n")[1]
+
+
+@given(
+    st.integers(1, 13),
+    st.integers(1, 13),
+    st.tuples(st.integers(1, 6), st.integers(1, 6)),
+    st.permutations(["io", "ii", "jo", "ji"]),
+    st.sets(st.sampled_from(["ii", "ji"])),
+    st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_order_is_that_of_the_tree(
+    n: int,
+    m: int,
+    factors: tuple[int, int],
+    order: list[str],
+    unrolled: set[str],
+    is_parallel: bool,
+) -> None:
+    schedule = Schedule(kernels.grid(n, m)).tile(("i", "j"), factors).reorder(*order)
+    for loop in sorted(unrolled):
+        schedule = schedule.unroll(loop)
+    if is_parallel and order[0] not in unrolled:
+        schedule = schedule.parallel(order[0])
+    assert in_order(schedule) == in_time(schedule)
+
+
+def test_a_tail_is_decided_at_its_own_loop() -> None:
+    schedule = Schedule(kernels.grid(10, 20)).tile(("i", "j"), (4, 16))
+    assert text(schedule.vectorize("ji", 16).unroll("ii")) == "".join(
+        f"{line}\n"
+        for line in (
+            "for io in 0..2:",
+            "  unrolled ii in 0..4:",
+            "    vector jiv in 0..16:",
+            "      y[4*io + ii, jiv] = x[4*io + ii, jiv] + i32(10*(4*io + ii) + jiv)",
+            "  unrolled ii in 0..4:",
+            "    vector jiv in 0..4:",
+            "      y[4*io + ii, jiv + 16] = "
+            "x[4*io + ii, jiv + 16] + i32(10*(4*io + ii) + (jiv + 16))",
+            "unrolled ii in 0..2:",
+            "  vector jiv in 0..16:",
+            "    y[ii + 8, jiv] = x[ii + 8, jiv] + i32(10*(ii + 8) + jiv)",
+            "unrolled ii in 0..2:",
+            "  vector jiv in 0..4:",
+            "    y[ii + 8, jiv + 16] = x[ii + 8, jiv + 16] + i32(10*(ii + 8) + (jiv + 16))",
+        )
+    )
+
+
+def test_full_vectors_have_literal_ends() -> None:
+    body = scanned(Schedule(kernels.grid(8, 40)).vectorize("j", 16)).body
+    ends = [
+        (node.lower, node.upper)
+        for node in walk(body)
+        if isinstance(node, For) and node.kind is LoopKind.VECTOR
+    ]
+    assert ends == [(Constant(0), Constant(16)), (Constant(0), Constant(8))]
+
+
+def test_a_parallel_loop_stays_one_loop() -> None:
+    schedule = Schedule(kernels.scale(20)).vectorize("i", 8).parallel("i")
+    body = scanned(schedule).body
+    kinds = [node.kind for node in walk(body) if isinstance(node, For)]
+    assert kinds.count(LoopKind.PARALLEL) == 1
+    (choice,) = (node for node in walk(body) if isinstance(node, If))
+    assert choice.otherwise is not None
+
+
+def test_bounds_that_depend_on_the_loop_around() -> None:
+    schedule = Schedule(kernels.scale(10)).divide("i", 4)
+    assert "for i in ((5*ip + 1)//2)..(5*ip//2 + 3):" in text(schedule)
+
+
+def test_a_buffer_lives_inside_its_loop() -> None:
+    body = scanned(Schedule(kernels.grid(8, 8)).pack("x", at="i")).body
+    assert isinstance(body, For)
+    assert isinstance(body.body, Allocate)
+
+
+def test_branches_where_one_statement_runs_if_another_does_not() -> None:
+    """The sums are zero in the first block of terms, and loaded in the others."""
+    config = Config(inner_m=4, inner_n=16, k_block=8, order="pmpnpkokonominimik")
+    schedule = matmul_schedule(matmul_kernel(8, 32, 20), config, load_machine("skylake-avx512"))
+    branches = [node for node in walk(scanned(schedule).body) if isinstance(node, If)]
+    assert any(node.otherwise is not None for node in branches)
+
+
+def test_vectors_in_blocks_of_threads() -> None:
+    """The last vector of a block, that of the last block and the thread's first and last block all
+    bind the packing; the blocks of a thread imply what they enforce.
+    """
+    config = Config(m_threads=2, m_block=12, inner_m=6, inner_n=16, pack_a=True)
+    kernel = matmul_kernel(46, 16, 20, dtype=f64, a=Stored(is_transposed=True))
+    schedule = matmul_schedule(kernel, config, load_machine("skylake-avx512"))
+    assert "for om in (2*pm)..(2*pm + 2):" in text(schedule)
+
+
+def test_names_are_those_of_no_array() -> None:
+    schedule = Schedule(kernels.scale(10)).split("i", 4, into=("x", "y"))
+    names = {node.variable for node in walk(scanned(schedule).body) if isinstance(node, For)}
+    assert not names & {"x", "y"}
+
+
+def triangle() -> Kernel:
+    return kernels.grid(6, 6, triangular=True)
+
+
+@pytest.mark.parametrize("make", [triangle, lambda: kernels.grid(7, 9)], ids=["triangle", "grid"])
+def test_loops_without_steps(make: Callable[[], Kernel]) -> None:
+    schedule = Schedule(make())
+    assert in_order(schedule) == in_time(schedule)
+
+
+def test_too_many_copies_are_left_to_isl(monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule = Schedule(kernels.grid(10, 20)).tile(("i", "j"), (4, 8)).unroll("ii", "ji")
+    assert len([node for node in walk(scanned(schedule).body) if isinstance(node, Assign)]) == 4
+    monkeypatch.setattr("polysched.loops.scan.scanning._MOST_ASSIGNMENTS", 3)
+    with pytest.raises(NotScannedError, match="more than 3 assignments"):
+        scanned(schedule)

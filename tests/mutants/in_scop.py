@@ -1,0 +1,341 @@
+"""Wrong versions of the C frontend."""
+
+from tests.mutants.mutant import Mutant
+
+TESTS = "tests/frontends"
+AGAINST_GCC = (f"{TESTS}/scop/test_differential.py", f"{TESTS}/scop/test_random_programs.py")
+LOOPS = (f"{TESTS}/scop/test_loops.py",)
+SUBSCRIPTS = (f"{TESTS}/scop/test_linearized.py",)
+MESSAGES = (f"{TESTS}/scop/test_errors.py",)
+
+MUTANTS = (
+    Mutant(
+        "c-bound-off-by-one",
+        "i <= n ends where i < n does",
+        "polysched.frontends.scop.loops",
+        "_Ends._bound",
+        "plus(other, Constant(1 if up else -1))",
+        "other",
+        LOOPS,
+    ),
+    Mutant(
+        "c-mirrored-relation",
+        "n > i means i > n",
+        "polysched.frontends.scop.loops",
+        "_MIRRORED",
+        '{"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!="}',
+        '{"<": "<", ">": ">", "<=": ">=", ">=": "<=", "!=": "!="}',
+        LOOPS,
+    ),
+    Mutant(
+        "c-step-sign",
+        "i -= 2 counts up",
+        "polysched.frontends.scop.loops",
+        "_step",
+        'number if number is None or operator == "+=" else -number',
+        "number",
+        LOOPS,
+    ),
+    Mutant(
+        "c-bound-rounded-down",
+        "2 * i < n ends at n // 2",
+        "polysched.frontends.scop.loops",
+        "_Ends._solved",
+        "plus(other, Constant(divisor - 1)) if rounds_up else other",
+        "other",
+        LOOPS,
+    ),
+    Mutant(
+        "c-guard-forgotten",
+        "of a loop's conditions those that do not bound it are forgotten",
+        "polysched.frontends.scop.loops",
+        "loop_header",
+        "Header(first, end, step, guard)",
+        "Header(first, end, step, None)",
+        LOOPS,
+    ),
+    Mutant(
+        "c-step-after-the-body",
+        "in the body of for (i = n; i-- > 0;) the variable is what it was before the test",
+        "polysched.frontends.scop.stepping",
+        "with_step_apart",
+        "by - before",
+        "0",
+        LOOPS,
+    ),
+    Mutant(
+        "c-step-before-the-test-wraps",
+        "--i of an unsigned 0 is -1",
+        "polysched.frontends.scop.stepping",
+        "with_step_apart",
+        "before and not _fits(scope, with_offset(first, before), dtype)",
+        "False and not _fits(scope, with_offset(first, before), dtype)",
+        MESSAGES,
+    ),
+    Mutant(
+        "c-wider-of-two-ends",
+        "of two bounds of a loop the farther one counts",
+        "polysched.frontends.scop.loops",
+        "loop_header",
+        "minimum(end, other) if step > 0 else maximum(end, other)",
+        "maximum(end, other) if step > 0 else minimum(end, other)",
+        LOOPS,
+    ),
+    Mutant(
+        "c-wrap-unchecked",
+        "a loop may count an unsigned variable below 0",
+        "polysched.frontends.scop.loops",
+        "_require_no_wrap",
+        "scope.proves((last >= least) | (start.first <= end))",
+        "True",
+        MESSAGES,
+    ),
+    Mutant(
+        "c-narrowing-unchecked",
+        "what is converted to a narrower type is taken to fit it",
+        "polysched.frontends.scop.affine",
+        "in_type",
+        """
+            (
+                is_wider
+                or (
+                    scope.proves(integer.value >= least)
+                    and (dtype.bits == 64 or scope.proves(integer.value <= greatest))
+                )
+            )
+        """,
+        """
+            (
+                True
+                or (
+                    scope.proves(integer.value >= least)
+                    and (dtype.bits == 64 or scope.proves(integer.value <= greatest))
+                )
+            )
+        """,
+        MESSAGES,
+    ),
+    Mutant(
+        "c-literal-not-converted",
+        "a literal is not converted to the type of a constant",
+        "polysched.frontends.scop.affine",
+        "in_type",
+        "(integer.number - least) % (1 << dtype.bits) + least",
+        "integer.number",
+        (f"{TESTS}/scop/test_statements.py",),
+    ),
+    Mutant(
+        "c-unsigned-may-wrap",
+        "affine arithmetic of unsigned integers is taken to be exact",
+        "polysched.frontends.scop.affine",
+        "in_range",
+        """
+            if integer.dtype.is_signed:
+                return integer
+        """,
+        """
+            if True:
+                return integer
+        """,
+        MESSAGES,
+    ),
+    Mutant(
+        "c-quotient-rounded-down",
+        "an affine division rounds down, not toward 0",
+        "polysched.frontends.scop.integers",
+        "quotient",
+        "select(value >= 0, value // divisor, below)",
+        "value // divisor",
+        (f"{TESTS}/scop/test_integers.py",),
+    ),
+    Mutant(
+        "c-remainder-never-negative",
+        "an affine remainder of a negative number is positive",
+        "polysched.frontends.scop.integers",
+        "remainder",
+        "below if scope.proves(value <= 0) else select(value >= 0, value % divisor, below)",
+        "value % divisor",
+        (f"{TESTS}/scop/test_integers.py",),
+    ),
+    Mutant(
+        "c-branches-exchanged",
+        "an affine selection takes the other branch",
+        "polysched.frontends.scop.integers",
+        "selected",
+        "select(holds, if_true, if_false)",
+        "select(holds, if_false, if_true)",
+        AGAINST_GCC,
+    ),
+    Mutant(
+        "c-else-of-its-own-condition",
+        "else runs under the condition of its if",
+        "polysched.frontends.scop.sides",
+        "Branches.declare_if",
+        "(node.iffalse, ~holds)",
+        "(node.iffalse, holds)",
+        AGAINST_GCC,
+    ),
+    Mutant(
+        "c-compound-operands-exchanged",
+        "x -= e is x = e - x",
+        "polysched.frontends.scop.stores",
+        "stored",
+        """
+            if store.operator:
+                result = values.combined(store.node, store.operator, own, result)
+        """,
+        """
+            if store.operator:
+                result = values.combined(store.node, store.operator, result, own)
+        """,
+        AGAINST_GCC,
+    ),
+    Mutant(
+        "c-branch-over-data-always",
+        "an assignment in a branch over data happens always",
+        "polysched.frontends.scop.stores",
+        "stored",
+        "result if store.guard is None else selected(store.guard, result, own)",
+        "result",
+        AGAINST_GCC,
+    ),
+    Mutant(
+        "c-condition-read-late",
+        "a condition is read after its branch has changed it",
+        "polysched.frontends.scop.sides",
+        "Branches._branch_over_data",
+        "not is_only and reads & self._assigned_in(node)",
+        "False",
+        AGAINST_GCC,
+    ),
+    Mutant(
+        "c-decrement-adds",
+        "x-- is x += 1",
+        "polysched.frontends.scop.statements",
+        "_CHANGES",
+        '{"p++": "+=", "++": "+=", "p--": "-=", "--": "-="}',
+        '{"p++": "+=", "++": "+=", "p--": "+=", "--": "-="}',
+        (f"{TESTS}/scop/test_statements.py",),
+    ),
+    Mutant(
+        "c-chain-of-another-order",
+        "a = b = c stores c in a, not the converted value of b",
+        "polysched.frontends.scop.statements",
+        "Statements._assignment",
+        "value = value.lvalue",
+        "value = value.rvalue",
+        (f"{TESTS}/scop/test_statements.py",),
+    ),
+    Mutant(
+        "c-integers-not-promoted",
+        "arithmetic of chars and shorts is done in their types",
+        "polysched.frontends.scop.types",
+        "common_type",
+        "left, right = promoted(left), promoted(right)",
+        "",
+        (f"{TESTS}/scop/test_types.py",),
+    ),
+    Mutant(
+        "c-unsigned-loses",
+        "of int and unsigned int the common type is int",
+        "polysched.frontends.scop.types",
+        "common_type",
+        "right if left.is_signed else left",
+        "left if left.is_signed else right",
+        (f"{TESTS}/scop/test_types.py",),
+    ),
+    Mutant(
+        "c-selection-not-converted",
+        "a decided selection has the type of the branch that is taken",
+        "polysched.frontends.scop.values",
+        "Values._ternary",
+        "converted(value, common_type(c_type_of(value), self._type_of(other)))",
+        "value",
+        (f"{TESTS}/scop/test_cases.py",),
+    ),
+    Mutant(
+        "c-shift-toward-zero",
+        "a shift to the right rounds toward 0",
+        "polysched.frontends.scop.values",
+        "Values.shifted",
+        "left // factor",
+        "operation(Operator.QUOTIENT, left, factor)",
+        (f"{TESTS}/scop/test_values.py",),
+    ),
+    Mutant(
+        "c-alias-unchecked",
+        "arrays that are written and may overlap make an object",
+        "polysched.frontends.scop.program",
+        "CProgram.c_function",
+        "self._require_apart()",
+        "",
+        (f"{TESTS}/scop/test_program.py",),
+    ),
+    Mutant(
+        "c-guarded-reads-always",
+        "a selection that guards a read is no case distinction",
+        "polysched.frontends.scop.cases",
+        "next_case",
+        """
+            if holds is not None:
+                return Case(node, holds)
+        """,
+        "",
+        (f"{TESTS}/scop/test_cases.py",),
+    ),
+    Mutant(
+        "c-output-that-is-read",
+        "an array is an output though its old values are read",
+        "polysched.frontends.scop.roles",
+        "with_outputs",
+        "violation is None",
+        "True",
+        (f"{TESTS}/scop/test_roles.py",),
+    ),
+    Mutant(
+        "c-row-not-borrowed",
+        "A[n * m - 1] is taken for row n",
+        "polysched.frontends.scop.linearized",
+        "split_subscript",
+        "_plus(parts[position - 1], {(): 1}, -1)",
+        "_plus(parts[position - 1], {(): 1}, 0)",
+        SUBSCRIPTS,
+    ),
+    Mutant(
+        "c-comment-ends-early",
+        "a comment ends with its line though a backslash stands there",
+        "polysched.frontends.scop.text",
+        "_COMMENT_OR_TEXT",
+        r"//(?:\\[ \t]*\n|[^\n])*|",
+        r"//[^\n]*|",
+        (f"{TESTS}/scop/test_text.py",),
+        in_text=True,
+    ),
+    Mutant(
+        "c-line-of-the-parser",
+        "a place is one line further down",
+        "polysched.frontends.scop.source_map",
+        "SourceMap.span",
+        "line + 1",
+        "line + 2",
+        (f"{TESTS}/scop/test_source_map.py",),
+    ),
+    Mutant(
+        "c-marker-miscounted",
+        "a line behind a marker is the next one",
+        "polysched.frontends.scop.text",
+        "_own_lines",
+        "int(marker[1]) - 1",
+        "int(marker[1])",
+        (f"{TESTS}/scop/test_text.py",),
+    ),
+    Mutant(
+        "c-functions-of-the-file",
+        "a function that a C file defines is taken for the known one of its name",
+        "polysched.frontends.scop.scope",
+        "Scope.require_known",
+        "node.name in self._functions",
+        "node.name in self._functions and not node.name",
+        (f"{TESTS}/scop/test_names_of_the_file.py",),
+    ),
+)

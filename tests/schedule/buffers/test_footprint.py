@@ -1,0 +1,37 @@
+import islpy as isl
+import pytest
+
+from polysched.errors import ScheduleError
+from polysched.ir.expr.affine import from_pw_aff
+from polysched.ir.expr.expressions import Constant
+from polysched.schedule.buffers.footprint import (
+    element_column,
+    extent,
+    from_tiles,
+    iteration_range,
+    lowest_subscript,
+)
+
+TOUCHED = "{ [tile, x, y] : 0 <= tile < 4 and 8tile - 1 <= x <= 8tile + 8 and 0 <= y <= tile }"
+FOOTPRINT = from_tiles(isl.Set(TOUCHED), 1)
+
+
+def test_the_box_of_a_tile() -> None:
+    assert element_column(FOOTPRINT, 1).is_equal(isl.Map("{ [t] -> [y] : 0 <= y <= t < 4 }"))
+    lowest = [lowest_subscript(FOOTPRINT, position, ("tile",)) for position in range(2)]
+    assert [str(from_pw_aff(one)) for one in lowest] == ["((8 * tile) - 1)", "0"]
+    extents = [extent(FOOTPRINT, one, position, "") for position, one in enumerate(lowest)]
+    assert extents == [Constant(10), Constant(4)]
+
+
+def test_the_iterations_of_the_innermost_loop() -> None:
+    touched = isl.Set("{ [i, j, x] : 0 <= i < 9 and i <= j < i + 3 and x = j }")
+    first, count = iteration_range(from_tiles(touched, 2), ("i", "j"), "j")
+    assert (str(from_pw_aff(first)), count) == ("i", Constant(3))
+
+
+def test_no_bound() -> None:
+    footprint = from_tiles(isl.Set("{ [tile, x] : x >= tile }"), 1)
+    lowest = lowest_subscript(footprint, 0, ("tile",))
+    with pytest.raises(ScheduleError, match="x has none"):
+        extent(footprint, lowest, 0, "x has none")

@@ -1,0 +1,55 @@
+import copy
+import inspect
+
+import pytest
+
+import polysched as ps
+from polysched.schedule.core.foreign_names import FOREIGN_NAMES, replacement
+from tests.support import kernels
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("parallelize", "a schedule has no 'parallelize'; write parallel(loop)"),
+        (
+            "interchange",
+            "a schedule has no 'interchange'; write reorder(*loops), the outermost fir",
+        ),
+        ("store_at", "a schedule has no 'store_at'; write promote(array, at)"),
+        ("vectorrize", "a schedule has no 'vectorrize'; did you mean 'vectorize'"),
+        ("zzz", "a schedule has no 'zzz'; known are 'check', 'collapse', 'compile'"),
+        ("_repr_png_", "a schedule has no '_repr_png_'"),
+    ],
+)
+def test_a_word_that_is_none(word: str, message: str) -> None:
+    with pytest.raises(AttributeError) as raised:
+        getattr(ps.Schedule(kernels.scale()), word)
+    assert str(raised.value).startswith(message)
+
+
+def test_no_word_is_ours() -> None:
+    assert not {word for word in FOREIGN_NAMES if hasattr(ps.Schedule, word)}
+
+
+@pytest.mark.parametrize("ours", sorted(set(FOREIGN_NAMES.values())))
+def test_what_to_write_is_there(ours: str) -> None:
+    if ours.startswith("no step"):
+        return
+    name, _, rest = ours.partition("(")
+    given = rest.partition(")")[0].replace("*", "").split(", ") if rest[0] != ")" else []
+    parameters = inspect.signature(getattr(ps.Schedule, name)).parameters
+    if "*" not in rest and name != "unroll":
+        assert [word.partition("=")[0] for word in given] == [*parameters][1 : 1 + len(given)]
+
+
+def test_primitives_page_in_a_file() -> None:
+    assert replacement("Parallelize", ["split"]) == "; write parallel(loop)"
+    assert replacement("splt", ["split"]) == "; did you mean 'split'?"
+
+
+def test_a_schedule_has_what_it_had() -> None:
+    schedule = ps.Schedule(kernels.scale()).split("i", 4)
+    assert copy.copy(schedule).trace() == schedule.trace()
+    assert not hasattr(schedule, "parallelize")
+    assert getattr(schedule, "__array__", None) is None

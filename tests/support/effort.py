@@ -1,0 +1,46 @@
+"""How many cases the tests try: few by default, more with ``make check EFFORT=10``."""
+
+import os
+from collections.abc import Iterable
+from itertools import combinations, product
+
+import pytest
+
+EFFORT = int(os.environ.get("TEST_EFFORT", "1"))
+"""Factor of the number of random cases; above 1 products of parameters are tried in full."""
+
+
+def cases(few: int) -> int:
+    """Return the number of random cases to try, where ``few`` are tried by default."""
+    return few * EFFORT
+
+
+def covering(together: int, /, **axes: Iterable[object]) -> pytest.MarkDecorator:
+    """Parametrize a test by some of the product of ``axes``.
+
+    Each combination of values of any ``together`` axes occurs: 1 tries each value, 2 each pair.
+    """
+    values = [list(axis) for axis in axes.values()]
+    rows = list(product(*(range(len(axis)) for axis in values)))
+    chosen = rows if EFFORT > 1 else _cover(rows, together)
+    return pytest.mark.parametrize(
+        tuple(axes),
+        [tuple(axis[at] for axis, at in zip(values, row, strict=True)) for row in chosen],
+        ids=_name,
+    )
+
+
+def _name(value: object) -> str:
+    return str(getattr(value, "__name__", value))
+
+
+def _cover(rows: list[tuple[int, ...]], together: int) -> list[tuple[int, ...]]:
+    """Choose rows greedily, each time the one with most combinations that are still missing."""
+    parts = {row: set(combinations(enumerate(row), together)) for row in rows}
+    missing = set().union(*parts.values())
+    chosen = []
+    while missing:
+        best = max(rows, key=lambda row: len(parts[row] & missing))
+        chosen.append(best)
+        missing -= parts[best]
+    return chosen
