@@ -10,8 +10,11 @@ properties loop tree + dependences -> legal loop kinds     :mod:`polysched.legal
 (check)    loop tree + dependences -> verdict              :mod:`polysched.legality`
 loops      loop tree -> imperative loops, by isl's AST     :mod:`polysched.loops`
 c          loops -> C99 text                               :mod:`polysched.loops.printers.c`
-unroll ... loops -> loops, one stage for each pass         :mod:`polysched.codegen.passes`
-llvm       loops -> LLVM IR text                           :mod:`polysched.codegen`
+narrow ... loops -> loops, one stage for each pass         :mod:`polysched.codegen.passes`
+vectorize  loops -> explicit vectors, masks and accesses   :mod:`polysched.vector`
+windows .. vectors -> vectors, one stage for each pass     :mod:`polysched.codegen.passes`
+vector     vectors after all passes                        :mod:`polysched.vector`
+llvm       vectors -> LLVM IR text                         :mod:`polysched.codegen`
 asm        LLVM IR -> assembly                             :mod:`polysched.runtime`
 ========== =============================================== ========================================
 
@@ -59,6 +62,7 @@ from polysched.runtime.kernel import CompiledKernel, compile_kernel
 from polysched.schedule.core.program import Program
 from polysched.schedule.notation.printing import format_schedule
 from polysched.schedule.schedule import Schedule, as_schedule
+from polysched.vector.printing import print_vectors
 
 DEBUG_VARIABLE = "POLYSCHED_DEBUG"
 
@@ -210,8 +214,9 @@ def show_dependences(
     )
 
 
-def _show_pass(name: str, schedule: Schedule, machine: Machine) -> str:
-    return print_loops(run_passes(lower(schedule), machine, last=name))
+def _show_pass(name: str | None, schedule: Schedule, machine: Machine) -> str:
+    program = run_passes(lower(schedule), machine, last=name)
+    return print_loops(program) if isinstance(program, LoopProgram) else print_vectors(program)
 
 
 STAGES: Mapping[str, Callable[[Schedule, Machine], str]] = MappingProxyType(
@@ -223,6 +228,7 @@ STAGES: Mapping[str, Callable[[Schedule, Machine], str]] = MappingProxyType(
         "loops": lambda schedule, machine: print_loops(lower(schedule)),
         "c": lambda schedule, machine: print_c(lower(schedule)),
         **{stage.name: partial(_show_pass, stage.name) for stage in PASSES},
+        "vector": partial(_show_pass, None),
         "llvm": lambda schedule, machine: emit_module(lower(schedule), machine),
         "asm": lambda schedule, machine: emit_assembly(
             emit_module(lower(schedule), machine), machine

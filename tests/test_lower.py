@@ -82,7 +82,7 @@ def test_the_stages_in_order() -> None:
     assert list(STAGES) == [
         *["domain", "deps", "schedule", "properties", "loops", "c"],
         *passes,
-        *["llvm", "asm"],
+        *["vector", "llvm", "asm"],
     ]
 
 

@@ -60,10 +60,16 @@ def show_command(
     properties       loops that could be parallel, vectorized or permuted
     loops            the loops in pseudo-code
     c                the loops in C99
-    tensorize        the loops after replacing tensorized nests by instructions
+    narrow           the loops after narrowing minima and maxima of widened integers
+    tensorize        ... after replacing tensorized nests by instructions
     unroll           ... after unrolling
     promote          ... after promoting accumulators and small buffers to registers
     transpose-tiles  ... after turning strided accesses into in-register transposes
+    vectorize        the vector program: explicit vectors, masks and memory accesses
+    windows          ... after replacing short literal distances by whole vectors and shuffles
+    neighbors        ... after replacing overlapping loads by shuffles
+    unmask           ... after dropping masks of registers whose inactive lanes are dead
+    vector           the vector program after all passes
     llvm             the LLVM IR
     asm              the assembly
 

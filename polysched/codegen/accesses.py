@@ -1,5 +1,4 @@
-"""Loads and stores of array elements by lanes: contiguous (forwards or backwards), gathered,
-scattered, masked.
+"""Emits loads and stores of array elements: scalars, whole vectors, gathers and scatters, masked.
 
 The forms of LLVM's masked intrinsics are those of its language reference, "Masked Vector Load and
 Store Intrinsics" and "Masked Vector Gather and Scatter Intrinsics".
@@ -7,44 +6,22 @@ Store Intrinsics" and "Masked Vector Gather and Scatter Intrinsics".
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Set
 
 from llvmlite import ir
 
 from polysched.codegen.intrinsics import (
-    active_lanes,
     aligned,
-    all_lanes,
     declared,
-    element_bits,
+    integers,
     mangled,
-    mask_of,
-    shuffled,
     vector_type,
     zeros,
 )
 from polysched.codegen.loaded import Loaded
-from polysched.codegen.memory import (
-    BYTE,
-    Addresses,
-    Offset,
-    Storage,
-    element_offset,
-    known_alignment,
-)
-from polysched.codegen.neighbors import (
-    ELEMENT_BYTES,
-    FEATURE,
-    REGISTER_BYTES,
-    Contiguous,
-    Places,
-    from_neighbors,
-    moved,
-)
-from polysched.codegen.streaming import can_stream, stream
+from polysched.codegen.masks import Mask, ValueOf, lane_offsets, reverse
+from polysched.codegen.memory import BYTE, Addresses, Storage
+from polysched.codegen.streaming import stream
 from polysched.codegen.subbyte.accesses import PackedAccesses
 from polysched.codegen.values import (
     INDEX,
@@ -55,35 +32,10 @@ from polysched.codegen.values import (
     vector_of,
     widened,
 )
-from polysched.codegen.windows import fits, lane_places, load_window, store_single, store_window
-from polysched.errors import LoweringError
-from polysched.ir.core.kernel import Access
+from polysched.codegen.windows import load_window, store_single, store_window
 from polysched.ir.expr.dtypes import DType, NumberKind
-from polysched.ir.expr.expressions import Expression
-from polysched.ir.expr.linear import LinearForm
-from polysched.ir.expr.traversal import loads
-from polysched.loops.ir.nodes import Assign
-
-
-@dataclass(frozen=True, eq=False)
-class Lanes:
-    """The vector context of a statement.
-
-    Attributes:
-        variable: the lane variable.
-        count: the number of lanes.
-        mask: which of them are active; None: all.
-        neighbors: the vectors that are made of others; none under a mask.
-    """
-
-    variable: str
-    count: int
-    mask: Any | None
-    neighbors: Places = field(default_factory=dict)
-
-
-ValueOf: TypeAlias = Callable[[Expression, Lanes | None], Value]
-"""The value of an expression for the given lanes."""
+from polysched.vector.values import Access, Address, Gather, Offsets, Uniform, Window
+from polysched.vector.values import Load as VectorLoad
 
 
 class Accesses:
@@ -93,291 +45,194 @@ class Accesses:
         self,
         builder: ir.IRBuilder,
         addresses: Addresses,
+        storages: Mapping[str, Storage],
         value_of: ValueOf,
         features: Set[str] = frozenset(),
     ) -> None:
         self.builder = builder
         self.addresses = addresses
+        self.storages = storages
         self.value_of = value_of
-        self.packed = PackedAccesses(builder, addresses, features)
-        self.features = features
+        self.packed = PackedAccesses(builder, addresses, value_of, features)
         self.loaded = Loaded()
 
-    def with_neighbors(self, storages: Mapping[str, Storage], node: Assign, lanes: Lanes) -> Lanes:
-        """The lanes for a statement, of whose vectors those that overlap are made of each other."""
-        if lanes.mask is not None or FEATURE not in self.features:
-            return lanes
-        read = [load for load in loads(node.value) if load.array in storages]
-        if len({load.array for load in read}) == len(read):
-            return lanes  # no two of one array
-        found = []
-        for load in read:
-            whole = _whole_vector(storages[load.array], load.subscripts, lanes)
-            if whole is not None:
-                found.append(whole)
-        stored = None
-        if node.target.array in storages:
-            stored = _whole_vector(storages[node.target.array], node.target.subscripts, lanes)
-        return replace(lanes, neighbors=from_neighbors(found, stored))
+    def load(self, access: Access, dtype: DType, lanes: Mask | None) -> Value:
+        """One element for each lane; a scalar if all lanes read the same."""
+        loaded, count = self._load(access, dtype, lanes)
+        return Value(from_memory(self.builder, loaded, dtype), dtype, count)
 
-    def load(
-        self, storage: Storage, subscripts: tuple[Expression, ...], lanes: Lanes | None
-    ) -> Value:
-        """The element, or one element a lane; a scalar where all lanes read the same."""
-        dtype = storage.array.dtype
-        if storage.array.is_packed:
-            wide = self.load_wide(storage, subscripts, lanes, dtype.container.bits)
-            type_ = vector_of(element_type(dtype), wide.lanes)
-            return Value(self.builder.trunc(wide.ir, type_), dtype, wide.lanes)
-        offset = element_offset(storage, subscripts, lanes.variable if lanes else None)
-        if lanes is None or offset.lane == 0:
-            pointer = self.addresses.address(storage, offset)
-            loaded = self.builder.load(pointer, typ=memory_type(dtype))
-            loaded.align = dtype.bytes
-            return Value(from_memory(self.builder, loaded, dtype), dtype)
-        if offset.lane == 1:
-            loaded = self._load_contiguous(storage, offset, lanes)
-        elif offset.lane == -1:
-            ahead = self._load_contiguous(storage, *self._turned(offset, lanes))
-            loaded = turned(self.builder, ahead)
-        else:
-            loaded = self._gather(storage, subscripts, lanes)
-        return Value(from_memory(self.builder, loaded, dtype), dtype, lanes.count)
+    def _load(
+        self, access: Access, dtype: DType, lanes: Mask | None
+    ) -> tuple[ir.Value, int | None]:
+        element = memory_type(dtype)
+        if lanes is None or access.movement is Uniform.BROADCAST:
+            loaded = self.builder.load(self._address(access.address), typ=element)
+            loaded.align = access.alignment
+            return loaded, None
+        match access.movement:
+            case Uniform.CONTIGUOUS:
+                return self._load_vector(access, element, lanes), lanes.count
+            case Uniform.REVERSED:
+                ahead = self._load_vector(access, element, lanes.reversed(self.builder))
+                return reverse(self.builder, ahead), lanes.count
+            case Window(distances=distances):
+                return load_window(self, access.address, element, distances), lanes.count
+        pointers = self._lane_pointers(access, lanes)
+        type_ = vector_type(element, lanes.count)
+        mask = lanes.all_bits
+        signature = ir.FunctionType(type_, [pointers.type, mask.type, type_])
+        name = f"llvm.masked.gather.{mangled(type_)}.v{lanes.count}p0"
+        function = declared(self.builder.module, name, signature)
+        call = self.builder.call(function, [pointers, mask, zeros(type_)])
+        return aligned(call, 0, access.alignment), lanes.count
 
-    def load_terms(
-        self, storage: Storage, subscripts: tuple[Expression, ...], lanes: Lanes, terms: int
-    ) -> Any:
-        """For each lane so many elements side by side, from these subscripts on; those of the next
-        lane follow, or are the same.
-        """
-        builder, dtype = self.builder, storage.array.dtype
-        offset = element_offset(storage, subscripts, lanes.variable)
-        assert offset.lane in (0, terms)
+    def load_terms(self, factor: VectorLoad, lanes: Mask, terms: int) -> ir.Value:
+        """For each lane ``terms`` consecutive elements, as one long vector."""
+        builder, access, dtype = self.builder, factor.access, factor.dtype
         type_ = vector_type(memory_type(dtype), terms * lanes.count)
-        active = None if lanes.mask is None else active_lanes(lanes.mask)
-        is_literal = offset.lane == 0 or lanes.mask is None or active is not None
-        is_kept = is_literal and not offset.is_data_dependent
-        which = None if offset.lane == 0 or active is None else tuple(active)
-        key = (storage.array.name, offset, type_.count, terms, which)
+        is_broadcast = access.movement is Uniform.BROADCAST
+        is_literal = is_broadcast or lanes.bits is None or lanes.lanes is not None
+        is_kept = is_literal and not access.address.is_data_dependent
+        key = (access, type_.count, terms, None if is_broadcast else lanes.lanes)
         found = self.loaded.of(builder.block).get(key) if is_kept else None
         if found is not None:
             return found
         whole = ir.IntType(terms * dtype.bits)
-        if offset.lane == 0:
-            group = builder.load(self.addresses.address(storage, offset), typ=whole)
+        if is_broadcast:
+            group = builder.load(self._address(access.address), typ=whole)
             group.align = dtype.bytes
             groups = splat(builder, group, lanes.count)
         else:
-            groups = self._load_vector(storage, offset, lanes, whole)
+            groups = self._load_vector(access, whole, lanes)
         loaded = builder.bitcast(groups, type_)
         if is_kept:
             self.loaded.of(builder.block)[key] = loaded
         return loaded
 
-    def load_wide(
-        self,
-        storage: Storage,
-        subscripts: tuple[Expression, ...],
-        lanes: Lanes | None,
-        container: int,
-    ) -> Value:
-        """The element of a packed array, or one a lane, as signed integers of so many bits."""
-        values = functools.partial(self._value_in, lanes)
-        loaded, count = self.packed.load(storage, subscripts, lanes, container, values)
-        return Value(loaded, DType(NumberKind.SIGNED, container), count)
-
-    def _value_in(self, lanes: Lanes | None, expression: Expression) -> Value:
-        return self.value_of(expression, lanes)
+    def unpack(self, access: Access, dtype: DType, lanes: Mask | None) -> Value:
+        """One element of a packed array for each lane, as integers of ``dtype``."""
+        storage = self.storages[access.address.array]
+        loaded, count = self.packed.load(storage, access, lanes, dtype.bits)
+        return Value(loaded, dtype, count)
 
     def store(
-        self, storage: Storage, target: Access, value: Value, lanes: Lanes | None, statement: str
+        self, access: Access, value: Value, lanes: Mask | None, *, streamed: bool = False
     ) -> None:
-        """Write the element, or one element a lane.
-
-        Raises:
-            LoweringError: all lanes write the same element.
-        """
+        """Write one element for each lane."""
         self.loaded.forget()
+        storage = self.storages[access.address.array]
         dtype = storage.array.dtype
-        offset = element_offset(storage, target.subscripts, lanes.variable if lanes else None)
-        if lanes is not None and offset.lane == 0 and lanes.mask is None:
-            raise LoweringError(
-                f"statement '{statement}': all lanes of vector loop '{lanes.variable}' write the "
-                f"one element {target}; vectorize another loop"
-            )
         if storage.array.is_packed:
             element = widened(self.builder, value, lanes.count if lanes else None)
-            values = functools.partial(self._value_in, lanes)
-            self.packed.store(storage, target.subscripts, element, lanes, values)
+            self.packed.store(storage, access, element, lanes)
             return
-        stored = to_memory(self.builder, value.ir, dtype)
+        scalar = to_memory(self.builder, value.ir, dtype)
         if lanes is None:
-            pointer = self.addresses.address(storage, offset)
-            self.builder.store(stored, pointer).align = dtype.bytes
+            pointer = self._address(access.address)
+            self.builder.store(scalar, pointer).align = access.alignment
             return
-        stored = widened(self.builder, Value(stored, dtype, value.lanes), lanes.count)
-        if offset.lane == 1:
-            self._store_contiguous(storage, offset, stored, lanes)
-        elif offset.lane == -1:
-            offset, lanes = self._turned(offset, lanes)
-            self._store_contiguous(storage, offset, turned(self.builder, stored), lanes)
-        else:
-            # To one element for all lanes too: of a legal schedule one lane at most is active then.
-            self._scatter(storage, target.subscripts, stored, lanes)
+        stored = widened(self.builder, Value(scalar, dtype, value.lanes), lanes.count)
+        match access.movement:
+            case Uniform.CONTIGUOUS if streamed:
+                stream(self.builder, stored, self._address(access.address), access.alignment)
+            case Uniform.CONTIGUOUS:
+                self._store_vector(access, stored, lanes)
+            case Uniform.REVERSED:
+                backwards = lanes.reversed(self.builder)
+                self._store_vector(access, reverse(self.builder, stored), backwards)
+            case Window(distances=distances):
+                store_window(self, access.address, distances, stored)
+            case _:
+                self._scatter(access, stored, lanes)
 
-    def _turned(self, offset: Offset, lanes: Lanes) -> tuple[Offset, Lanes]:
-        """The same elements from the last lane to the first."""
-        first = offset.literal.plus(LinearForm((), 1 - lanes.count))
-        mask = lanes.mask
-        active = None if mask is None else active_lanes(mask)
-        if active is not None:
-            mask = mask_of(lanes.count - 1 - lane in active for lane in range(lanes.count))
-        elif mask is not None:
-            mask = turned(self.builder, mask)
-        return replace(offset, literal=first, lane=1), replace(lanes, mask=mask)
+    def vector(self, address: Address, start: int, element: ir.Type, lanes: Mask) -> ir.Value:
+        """The elements from ``start`` behind an address, as known no better than their size."""
+        size = self.storages[address.array].array.dtype.bytes
+        access = Access(address, Uniform.CONTIGUOUS, size)
+        return self._load_vector(access, element, lanes, start)
 
-    def _load_contiguous(self, storage: Storage, offset: Offset, lanes: Lanes) -> Any:
-        group = Contiguous.of(storage.array.name, offset)
-        step = lanes.neighbors.get(group, {}).get(offset.literal.constant)
-        if step is not None:
-            return self._from_neighbor(storage, offset, step, lanes)
-        return self._load_vector(storage, offset, lanes, memory_type(storage.array.dtype))
+    def store_part(self, address: Address, start: int, stored: ir.Value, lanes: Mask) -> None:
+        """Write elements from ``start`` behind an address."""
+        size = self.storages[address.array].array.dtype.bytes
+        access = Access(address, Uniform.CONTIGUOUS, size)
+        self._store_vector(access, stored, lanes, start)
 
-    def _load_vector(self, storage: Storage, offset: Offset, lanes: Lanes, element: Any) -> Any:
-        """A vector of such elements from an offset on."""
-        pointer = self.addresses.address(storage, offset)
+    def _address(self, address: Address, displacement: int = 0) -> ir.Value:
+        return self.addresses.address(self.storages[address.array], address, displacement)
+
+    def _load_vector(
+        self, access: Access, element: ir.Type, lanes: Mask, displacement: int = 0
+    ) -> ir.Value:
+        """Consecutive elements of any type."""
+        pointer = self._address(access.address, displacement)
         type_ = vector_type(element, lanes.count)
-        alignment, size = known_alignment(storage, offset), storage.array.dtype.bytes
-        if lanes.mask is None:
+        if lanes.bits is None or access.is_private:
             loaded = self.builder.load(pointer, typ=type_)
-            loaded.align = alignment
-            return loaded
-        if storage.holds(offset, lanes.count * element_bits(element) // (8 * size)):
-            loaded = self.builder.load(pointer, typ=type_)
-            loaded.align = alignment
-            return self.builder.select(lanes.mask, loaded, zeros(type_))
-        signature = ir.FunctionType(type_, [pointer.type, lanes.mask.type, type_])
+            loaded.align = access.alignment
+            if lanes.bits is None:
+                return loaded
+            return self.builder.select(lanes.bits, loaded, zeros(type_))
+        signature = ir.FunctionType(type_, [pointer.type, lanes.bits.type, type_])
         function = declared(self.builder.module, f"llvm.masked.load.{mangled(type_)}.p0", signature)
-        return self._masked_call(function, [pointer, lanes.mask, zeros(type_)], 0, alignment)
+        call = self.builder.call(function, [pointer, lanes.bits, zeros(type_)])
+        return aligned(call, 0, access.alignment)
 
-    def _from_neighbor(self, storage: Storage, offset: Offset, step: int, lanes: Lanes) -> Any:
-        """A whole vector from the one that lies ``step`` elements further."""
-        vector = self._load_contiguous(storage, _further(offset, step), lanes)
-        single = offset if step == 1 else _further(offset, lanes.count - 1)
-        dtype = storage.array.dtype
-        element = self.builder.load(self.addresses.address(storage, single), typ=memory_type(dtype))
-        element.align = dtype.bytes
-        return moved(self.builder, vector, element, step)
-
-    def _masked_call(self, function: Any, operands: list[Any], pointer: int, alignment: int) -> Any:
-        return aligned(self.builder.call(function, operands), pointer, alignment)
-
-    def _gather(self, storage: Storage, subscripts: tuple[Expression, ...], lanes: Lanes) -> Any:
-        if lanes.mask is None:
-            found = lane_places(storage, subscripts, lanes.variable, lanes.count)
-            if found is not None and fits(found[1]):
-                return load_window(self.builder, self.addresses, storage, *found)
-        pointers = self._lane_pointers(storage, subscripts, lanes)
-        type_ = vector_type(memory_type(storage.array.dtype), lanes.count)
-        mask = lanes.mask if lanes.mask is not None else all_lanes(lanes.count)
-        signature = ir.FunctionType(type_, [pointers.type, mask.type, type_])
-        name = f"llvm.masked.gather.{mangled(type_)}.v{lanes.count}p0"
-        function = declared(self.builder.module, name, signature)
-        return self._masked_call(
-            function, [pointers, mask, zeros(type_)], 0, storage.array.dtype.bytes
-        )
-
-    def _lane_pointers(
-        self, storage: Storage, subscripts: tuple[Expression, ...], lanes: Lanes
-    ) -> Any:
-        """A vector of addresses, one a lane."""
-        builder, count = self.builder, lanes.count
-        distance: Any = splat(builder, INDEX(0), count)
-        for subscript, stride in zip(subscripts, storage.strides, strict=True):
-            value = widened(builder, self.value_of(subscript, lanes), count)
-            factor = INDEX(stride) if isinstance(stride, int) else stride
-            distance = builder.add(distance, builder.mul(value, splat(builder, factor, count)))
-        size = splat(builder, INDEX(storage.array.dtype.bytes), count)
-        pointers = builder.gep(storage.base, [builder.mul(distance, size)], source_etype=BYTE)
-        # llvmlite takes the type of the base for that of the result
-        pointers.type = ir.VectorType(ir.PointerType(), count)
-        for lane in range(count):  # without such an instruction each is an access by itself
-            self.addresses.pace.touch(pointers, lane)
-        return pointers
-
-    def _store_contiguous(
-        self, storage: Storage, offset: Offset, stored: Any, lanes: Lanes
+    def _store_vector(
+        self, access: Access, stored: ir.Value, lanes: Mask, displacement: int = 0
     ) -> None:
-        pointer = self.addresses.address(storage, offset)
-        alignment = known_alignment(storage, offset)
-        if lanes.mask is None:
-            if storage.array.streamed and can_stream(stored):
-                stream(self.builder, stored, pointer, alignment)
-            else:
-                self.builder.store(stored, pointer).align = alignment
+        pointer = self._address(access.address, displacement)
+        if lanes.bits is None:
+            self.builder.store(stored, pointer).align = access.alignment
             return
-        if storage.holds(offset, lanes.count):
+        if access.is_private:
             # LLVM makes registers of memory that is read and written whole only.
             before = self.builder.load(pointer, typ=stored.type)
-            before.align = alignment
-            mixed = self.builder.select(lanes.mask, stored, before)
-            self.builder.store(mixed, pointer).align = alignment
+            before.align = access.alignment
+            mixed = self.builder.select(lanes.bits, stored, before)
+            self.builder.store(mixed, pointer).align = access.alignment
             return
-        active = active_lanes(lanes.mask)
-        if active is not None and len(active) == 1:
-            size = storage.array.dtype.bytes
-            store_single(self.builder, stored, active[0], pointer, active[0], size)
+        if lanes.lanes is not None and len(lanes.lanes) == 1:
+            (lane,) = lanes.lanes
+            size = self.storages[access.address.array].array.dtype.bytes
+            store_single(self.builder, stored, lane, pointer, lane, size)
             return
-        signature = ir.FunctionType(ir.VoidType(), [stored.type, pointer.type, lanes.mask.type])
+        signature = ir.FunctionType(ir.VoidType(), [stored.type, pointer.type, lanes.bits.type])
         name = f"llvm.masked.store.{mangled(stored.type)}.p0"
         function = declared(self.builder.module, name, signature)
-        self._masked_call(function, [stored, pointer, lanes.mask], 1, alignment)
+        call = self.builder.call(function, [stored, pointer, lanes.bits])
+        aligned(call, 1, access.alignment)
 
-    def _scatter(
-        self, storage: Storage, subscripts: tuple[Expression, ...], stored: Any, lanes: Lanes
-    ) -> None:
-        if lanes.mask is None:
-            found = lane_places(storage, subscripts, lanes.variable, lanes.count)
-            if found is not None and fits(found[1]) and len({*found[1]}) == lanes.count:
-                store_window(self.builder, self.addresses, storage, *found, stored)
-                return
-        pointers = self._lane_pointers(storage, subscripts, lanes)
-        mask = lanes.mask if lanes.mask is not None else all_lanes(lanes.count)
+    def _scatter(self, access: Access, stored: ir.Value, lanes: Mask) -> None:
+        pointers = self._lane_pointers(access, lanes)
+        mask = lanes.all_bits
         signature = ir.FunctionType(ir.VoidType(), [stored.type, pointers.type, mask.type])
         name = f"llvm.masked.scatter.{mangled(stored.type)}.v{lanes.count}p0"
         function = declared(self.builder.module, name, signature)
-        self._masked_call(function, [stored, pointers, mask], 1, storage.array.dtype.bytes)
+        aligned(self.builder.call(function, [stored, pointers, mask]), 1, access.alignment)
+
+    def _lane_pointers(self, access: Access, lanes: Mask) -> ir.Value:
+        """A vector of addresses, one for each lane."""
+        builder, count = self.builder, lanes.count
+        storage = self.storages[access.address.array]
+        size = storage.array.dtype.bytes
+        match access.movement:
+            case Offsets(distances=distances):
+                base = self.addresses.address(storage, access.address, is_accessed=False)
+                distance = integers(64, tuple([size * one for one in distances]))
+            case Gather(subscripts=subscripts):
+                base = storage.base
+                elements = lane_offsets(builder, subscripts, storage.strides, lanes, self.value_of)
+                distance = builder.mul(elements, splat(builder, INDEX(size), count))
+        pointers = builder.gep(base, [distance], source_etype=BYTE)
+        # llvmlite takes the type of the base for that of the result
+        pointers.type = ir.VectorType(ir.PointerType(), count)
+        for lane in range(count):  # without such an instruction each lane is an access by itself
+            self.addresses.pace.touch(pointers, lane)
+        return pointers
 
 
-def turned(builder: ir.IRBuilder, vector: Any) -> Any:
-    """A vector with its lanes in the opposite order."""
-    last = vector.type.count - 1
-    return shuffled(builder, vector, vector, range(last, -1, -1))
-
-
-def _further(offset: Offset, step: int) -> Offset:
-    return replace(offset, literal=offset.literal.plus(LinearForm((), step)))
-
-
-def _whole_vector(
-    storage: Storage, subscripts: tuple[Expression, ...], lanes: Lanes
-) -> tuple[Contiguous, int, int] | None:
-    """Group, literal and known alignment of an access; None if it is no vector of whole registers
-    that neighbors can be moved into.
-    """
-    dtype = storage.array.dtype
-    size = dtype.bytes * lanes.count
-    if storage.array.is_packed or dtype.bytes not in ELEMENT_BYTES or size % REGISTER_BYTES:
-        return None
-    offset = element_offset(storage, subscripts, lanes.variable)
-    if offset.lane != 1 or offset.is_data_dependent:
-        return None
-    group = Contiguous.of(storage.array.name, offset)
-    return group, offset.literal.constant, known_alignment(storage, offset)
-
-
-def from_memory(builder: ir.IRBuilder, loaded: Any, dtype: DType) -> Any:
-    """A loaded element as a value: a boolean's byte becomes a bit, a container what it holds."""
+def from_memory(builder: ir.IRBuilder, loaded: ir.Value, dtype: DType) -> ir.Value:
+    """A loaded element as a value: the bit of a boolean's byte, an odd integer of its container."""
     if dtype.is_odd_width:
         count = loaded.type.count if isinstance(loaded.type, ir.VectorType) else None
         return builder.trunc(loaded, vector_of(element_type(dtype), count))
@@ -387,8 +242,8 @@ def from_memory(builder: ir.IRBuilder, loaded: Any, dtype: DType) -> Any:
     return builder.icmp_unsigned("!=", loaded, zero)
 
 
-def to_memory(builder: ir.IRBuilder, value: Any, dtype: DType) -> Any:
-    """A value as it is stored: a boolean's bit becomes a byte, an odd integer its container."""
+def to_memory(builder: ir.IRBuilder, value: ir.Value, dtype: DType) -> ir.Value:
+    """A value as it is stored: the byte of a boolean's bit, the container of an odd integer."""
     if dtype.kind is not NumberKind.BOOLEAN and not dtype.is_odd_width:
         return value
     count = value.type.count if isinstance(value.type, ir.VectorType) else None

@@ -1,4 +1,4 @@
-"""Columns: vector statements whose lanes lie rows apart, and how far two of them are apart."""
+"""Columns of register tiles: vector statements that access a different row in each lane."""
 
 from __future__ import annotations
 
@@ -9,17 +9,22 @@ from typing import Any
 
 from polysched.ir.core.kernel import Access, Array
 from polysched.ir.core.tree import LoopKind, TransposeDirective, TransposeStrategy
-from polysched.ir.expr.expressions import Expression, Index, Load
-from polysched.ir.expr.linear import LinearForm, linear_form
+from polysched.ir.expr.expressions import Expression, Load
+from polysched.ir.expr.linear import LinearForm
 from polysched.ir.expr.traversal import loads
 from polysched.loops.ir.nodes import Assign, For, If, LoopNode
+from polysched.vector.classify import lane_steps
 
 
 @dataclass(frozen=True)
 class Strided:
-    """An access by lanes: where lane 0 goes, and how far the lanes are apart in each dimension.
+    """An access that is not contiguous from lane to lane.
 
-    Rows run along the dimension ``along``, whose elements are neighbors in memory.
+    Attributes:
+        array: the array.
+        place: the subscripts of lane 0.
+        steps: from one lane to the next, in each dimension.
+        along: the dimension of rows, whose elements are consecutive in memory.
     """
 
     array: str
@@ -28,7 +33,7 @@ class Strided:
     along: int
 
     def distance(self, other: Strided) -> int | None:
-        """How many elements along the row ``other`` lies behind; None if elsewhere."""
+        """The distance of ``other`` along the row, in elements; None if it accesses other rows."""
         if (self.array, self.steps) != (other.array, other.steps):
             return None
         differences = [b.plus(a, -1) for a, b in zip(self.place, other.place, strict=True)]
@@ -38,7 +43,7 @@ class Strided:
         return ahead.constant
 
     def row(self, lane: int, column: Expression) -> tuple[Expression, ...]:
-        """The subscripts of a lane of the column that lies ``column`` elements behind."""
+        """The subscripts of a lane in the column ``column`` elements further."""
         place = [
             form.plus(LinearForm((), step * lane)).expression()
             for form, step in zip(self.place, self.steps, strict=True)
@@ -47,7 +52,7 @@ class Strided:
         return tuple(place)
 
     def element(self, number: Expression, columns: int) -> tuple[Expression, ...]:
-        """The subscripts of an element of rows of so many columns, counted row by row."""
+        """The subscripts of element ``number`` of rows of ``columns`` elements, row by row."""
         lane = number // columns
         place = [
             form.expression() + lane * step if step else form.expression()
@@ -57,7 +62,7 @@ class Strided:
         return tuple(place)
 
     def rows_apart(self, columns: int) -> bool:
-        """Whether the rows of a tile of so many columns share no element."""
+        """Whether the rows of a tile of ``columns`` columns share no element."""
         steps = list(self.steps)
         return abs(steps.pop(self.along)) >= columns or any(steps)
 
@@ -73,7 +78,7 @@ class Column:
 
     @cached_property
     def group(self) -> tuple[Any, ...]:
-        """What the columns of a tile have in common."""
+        """A key that is equal for the columns of one tile."""
         loop = self.loop
         lanes = (loop.variable, loop.lower, loop.upper, loop.step, loop.lanes)
         return (self.assign.statement, lanes, loop.transposition)
@@ -87,18 +92,18 @@ class Column:
 
     @cached_property
     def loads(self) -> list[Strided]:
-        """The loads of the value whose lanes lie rows apart, each place once."""
+        """The strided loads of the value, each place once."""
         found = map(self.strided, loads(self.assign.value))
         return list(dict.fromkeys(one for one in found if one is not None))
 
     @cached_property
     def store(self) -> Strided | None:
-        """The store, if its lanes lie rows apart."""
+        """The store, if it is strided."""
         return self.strided(self.assign.target)
 
     @property
     def accesses(self) -> list[Strided]:
-        """All accesses whose lanes lie rows apart, the store last."""
+        """All strided accesses, the store last."""
         return [one for one in (*self.loads, self.store) if one is not None]
 
     @property
@@ -107,29 +112,14 @@ class Column:
         return frozenset(load.array for load in self.assign.reads)
 
     def strided(self, access: Access | Load) -> Strided | None:
-        """An access whose lanes lie rows apart; None if they are one element or neighbors."""
-        lane = self.loop.variable
-        forms = [linear_form(subscript, {}) for subscript in access.subscripts]
-        for form, subscript in zip(forms, access.subscripts, strict=True):
-            if not form.is_affine and (loads(subscript) or form.without(lane)[0].uses({lane})):
-                return None
-        steps = [_coefficient(form, lane) for form in forms]
-        if not any(steps):
+        """The access as a strided one; None if it is a broadcast or contiguous."""
+        place = lane_steps(access.subscripts, self.loop.variable)
+        if place.is_broadcast or not place.is_linear or place.is_data_dependent:
             return None
         along = self.arrays[access.array].lane_dimension
-        across = [step for at, step in enumerate(steps, -len(steps)) if at != along]
-        if not any(across) and abs(steps[along]) == 1:
+        if place.are_along(along) or place.are_along(along, step=-1):
             return None
-        place = [form.without(lane)[0] for form in forms]
-        return Strided(access.array, tuple(place), tuple(steps), along)
-
-
-def _coefficient(form: LinearForm, index: str) -> int:
-    """The coefficient of the index of a name."""
-    for atom, coefficient in form.terms:
-        if isinstance(atom, Index) and atom.name == index:
-            return coefficient
-    return 0
+        return Strided(access.array, place.first, place.steps, along)
 
 
 def column_of(node: LoopNode, arrays: Mapping[str, Array]) -> Column | None:

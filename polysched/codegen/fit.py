@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from polysched.codegen.passes import run_passes
+from polysched.codegen.passes import loops_after
 from polysched.ir.core.kernel import Array
 from polysched.ir.core.tree import LoopKind
 from polysched.ir.expr.dtypes import DType
@@ -107,7 +107,7 @@ def fit(program: LoopProgram, machine: Machine) -> Fit:
     """
     roomy = replace(machine, vector_registers=MOST_VALUES)
     inside, wished = (
-        _kept(run_passes(program, target, last="promote"), machine) for target in (machine, roomy)
+        _kept(loops_after(program, target, "promote"), machine) for target in (machine, roomy)
     )
     fullest = max(inside, key=_registers, default={})
     found, hoped = _most(inside), _most(wished)
@@ -116,7 +116,7 @@ def fit(program: LoopProgram, machine: Machine) -> Fit:
         for name, one in hoped.items()
         if name not in found or one.values > found[name].values
     ]
-    vectors = tuple(_unfitting(run_passes(program, machine, last="unroll"), machine))
+    vectors = tuple(_unfitting(loops_after(program, machine, "unroll"), machine))
     return Fit(machine, vectors, (*fullest.values(), *outside))
 
 

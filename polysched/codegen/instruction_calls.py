@@ -13,12 +13,7 @@ from polysched.instructions.declaration import Instruction
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Constant
 from polysched.ir.expr.operators import Operator
-
-
-def lane_width(instruction: Instruction, operand: str) -> int:
-    """The number of elements of an operand that belong to one lane; they are consecutive."""
-    (load,) = (load for load in instruction.loads if load.array == operand)
-    return instruction.strides(load)[instruction.lane_dimensions[-1]] or 0
+from polysched.vector.ir import lane_width
 
 
 def emit_call(

@@ -1,10 +1,9 @@
-"""Vectors as they lie in memory, split into every n-th element each, and joined again.
+"""Split vectors in memory order into vectors of every n-th element, and join them again.
 
-Rows of n elements one behind the other are n vectors. They are split by one prime factor of n after
-the other: every second element of two vectors is one shuffle, every f-th of f vectors f - 1 of
-them, the first of which takes what two have, each other puts in what one more has. So n vectors
-take n times the sum of these f - 1, where a transposition has to load row by row. The way back is
-the mirror image.
+Consecutive rows of n elements are n vectors. They are split by the prime factors of n, one after
+the other. Splitting by a factor f takes f - 1 shuffles for each vector: the first one selects from
+two vectors, each other one adds the elements of one more vector. A transposition would load row by
+row instead. Joining is the inverse.
 """
 
 from __future__ import annotations

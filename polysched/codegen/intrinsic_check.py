@@ -12,11 +12,11 @@ from functools import lru_cache
 
 from llvmlite import ir
 
-from polysched.codegen.instruction_calls import lane_width
 from polysched.codegen.intrinsics import vector_type
 from polysched.codegen.values import element_type
 from polysched.instructions.declaration import Instruction
 from polysched.machine.description import Machine
+from polysched.vector.ir import lane_width
 
 _SECONDS = 60
 _COMPILE = """

@@ -1,6 +1,6 @@
-"""What a block of code has loaded and nothing has written since.
+"""Cache of the vectors that instruction calls of one basic block have loaded.
 
-LLVM would find that too; but each copy of an unrolled statement is text that it has to read first.
+LLVM would find the same, but it has to read the text of every unrolled copy first.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from typing import Any
 
 
 class Loaded:
-    """The loaded values of the block in which code is emitted, by what they are."""
+    """The loaded vectors of the current block, by access."""
 
     def __init__(self) -> None:
         self.block: Any = None
         self.values: dict[Hashable, Any] = {}
 
     def of(self, block: Any) -> dict[Hashable, Any]:
-        """Those of a block, nothing at its beginning."""
+        """The vectors of a block; none at its beginning."""
         if block is not self.block:
             self.block, self.values = block, {}
         return self.values
 
     def forget(self) -> None:
-        """Something is written."""
+        """Drop all vectors, because memory is written."""
         self.block = None

@@ -10,23 +10,17 @@ from polysched.codegen.emit import Emitter
 from polysched.codegen.evaluation import Evaluator
 from polysched.codegen.functions import new_function
 from polysched.codegen.intrinsics import declared
-from polysched.codegen.lane_ranges import of_one_range
-from polysched.codegen.latency import contraction
 from polysched.codegen.memory import Storage
-from polysched.codegen.nesting import require_shallow
-from polysched.codegen.passes import run_passes
+from polysched.codegen.passes import vector_program
 from polysched.codegen.placement import PAGE, Placement
-from polysched.codegen.regions import Regions, Team, private_bytes, shared_arrays
-from polysched.codegen.streamed_arrays import require_streams
+from polysched.codegen.regions import Regions, Team, private_bytes
 from polysched.codegen.streaming import emit_fence
 from polysched.codegen.values import INDEX
 from polysched.errors import LoweringError
-from polysched.ir.core.kernel import Role
 from polysched.ir.expr.operators import LIBRARY_BINARY, LIBRARY_UNARY
-from polysched.loops.analysis.parallel import parallel_loops, without_parallel_loops
-from polysched.loops.analysis.usage import accessed_arrays
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
+from polysched.vector.ir import Loop, VectorProgram, walk
 
 _LIBRARY = [operator.value for operator in LIBRARY_UNARY | LIBRARY_BINARY]
 
@@ -54,25 +48,23 @@ def emit_module(program: LoopProgram, machine: Machine) -> str:
 
 
 def build_module(program: LoopProgram, machine: Machine) -> ir.Module:
-    """The module of `emit_module`, which functions may be added to. Raises as that does."""
+    """The module of `emit_module`, to which functions may be added. Raises the same errors."""
     if program.name in CALLED:
         raise LoweringError(
             f"a kernel cannot be named '{program.name}': its code may call the C library's "
             "function of that name; choose another name"
         )
-    rewritten = run_passes(program, machine)
-    require_shallow(rewritten)
-    require_streams(rewritten)
+    vectors = vector_program(program, machine)
     module = ir.Module(name=program.name)
     module.triple = machine.triple
-    _emit_function(module, rewritten, machine)
+    _emit_function(module, vectors, machine)
     return module
 
 
-def _emit_function(module: ir.Module, program: LoopProgram, machine: Machine) -> None:
-    registers, known = program.registers, program.ranges
-    arguments = [array for array in program.arrays.values() if array.role is not Role.TEMPORARY]
-    is_threaded = bool(parallel_loops(program.body))
+def _emit_function(module: ir.Module, program: VectorProgram, machine: Machine) -> None:
+    frame, arguments = program.frame, program.frame.outside
+    regions = [node.region for node in walk(program.body) if isinstance(node, Loop) and node.region]
+    is_threaded = bool(regions)
     types = [_POINTER] * (len(arguments) + is_threaded)
     types += [INDEX] * (len(program.parameters) + is_threaded)
     function, builder = new_function(module, program.name, ir.FunctionType(INT32, types))
@@ -81,41 +73,28 @@ def _emit_function(module: ir.Module, program: LoopProgram, machine: Machine) ->
     parameters = dict(zip(program.parameters, numbers, strict=False))
     for name, value in parameters.items():
         value.name = name
-    place = Placement(builder, parameters, known)
+    place = Placement(builder, parameters, program)
     storages: dict[str, Storage] = {}
-    for array, pointer in zip(arguments, pointers, strict=True):
-        pointer.name = array.name
+    for name, pointer in zip(arguments, pointers, strict=True):
+        pointer.name = name
         pointer.add_attribute("noalias")
-        storages[array.name] = place.argument(array, pointer)
-    accessed = accessed_arrays(without_parallel_loops(program.body))
-    slots = {
-        name: (program.arrays[name], place.register(program.arrays[name]))
-        for name in registers
-        if name in accessed
-    }
-    sized = [place.sized(array) for array in shared_arrays(program, registers)]
-    storages |= {one.array.name: place.on_stack(one) for one in sized if one.is_small}
+        storages[name] = place.argument(name, pointer)
+    registers = place.registers(frame)
+    storages |= place.on_stack(frame)
+    heap = place.on_heap(frame)
     threads = place.larger(numbers[-1], 1) if is_threaded else 1
-    shared, private = place.total(sized), private_bytes(place, program, registers)
+    shared, private = place.total(heap), private_bytes(place, regions)
     workspace = None
     if not isinstance(shared, int) or not isinstance(private, int):
         workspace = _allocated(place, place.sum(shared, place.product(threads, private)))
-        storages |= place.carved(sized, workspace)
-    values = Evaluator(
-        builder,
-        parameters,
-        storages,
-        slots,
-        known,
-        features=machine.enabled_features,
-        fp_contract=contraction(program, set(registers), machine.fma_latency),
-    )
-    regions = None
+        storages |= place.carved(heap, workspace)
+    features = machine.enabled_features
+    values = Evaluator(builder, parameters, storages, registers, features=features)
+    threaded = None
     if is_threaded:
         first = _NOWHERE if workspace is None else place.behind(workspace, shared)
-        crew = Team(team, threads, first, place.sum(private, 0))
-        regions = Regions(program, registers, crew, module, known)
-    Emitter(values, regions, of_one_range(program.body, set(registers))).node(program.body)
+        threaded = Regions(program, Team(team, threads, first, place.sum(private, 0)), module)
+    Emitter(values, threaded).node(program.body)
     if any(storage.array.streamed for storage in storages.values()):
         emit_fence(builder)
     if workspace is not None:

@@ -1,17 +1,36 @@
-"""Extrema of integers that were widened before, taken before they are widened.
+"""Pass: compute minima and maxima of widened integers before they are widened.
 
-C computes with `int` what is stored in a byte: of ``(uint8_t)(a < b ? a : b)`` four times as many
-vectors as of the bytes themselves. Widening keeps the order and the values, so that the extremum
-may come first; LLVM then finds that it is widened and narrowed again for nothing.
+C computes with `int` where bytes are stored: ``(uint8_t)(a < b ? a : b)`` takes four times as many
+vectors as the minimum of the bytes. Widening keeps the order and the values, so the extremum may
+come first. LLVM then removes the conversion to `int` and back.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Cast, Constant, Expression, Operation
 from polysched.ir.expr.operators import Operator
+from polysched.ir.expr.traversal import transform
+from polysched.loops.ir.nodes import Assign, LoopNode, LoopProgram, map_children
 
 _EXTREMA = frozenset({Operator.MINIMUM, Operator.MAXIMUM})
+
+
+def narrow_extrema(program: LoopProgram) -> LoopProgram:
+    """Compute every extremum in the narrowest type that holds its operands."""
+
+    def rule(expression: Expression) -> Expression | None:
+        return narrowed(expression) if isinstance(expression, Operation) else None
+
+    def visit(node: LoopNode) -> LoopNode:
+        if not isinstance(node, Assign):
+            return map_children(node, visit)
+        value = transform(node.value, rule)
+        return node if value is node.value else replace(node, value=value)
+
+    return replace(program, body=visit(program.body))
 
 
 def narrowed(operation: Operation) -> Cast | None:

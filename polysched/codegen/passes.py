@@ -1,19 +1,29 @@
-"""The list of passes between the loops and LLVM: each is a pure function, program to program.
+"""The passes between the loops and LLVM: each is a pure function from program to program.
 
-The interpreter runs the program after each pass, and ``polysched show --stage NAME`` prints it.
+Passes rewrite a loop program until ``vectorize`` makes a vector program of it. ``polysched show
+--stage NAME`` prints the program after a pass; the tests run an interpreter after each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from polysched.codegen.expand import unroll_loops
+from polysched.codegen.narrowing import narrow_extrema
 from polysched.codegen.registers import promote_registers
 from polysched.codegen.tensorize import select_instructions
 from polysched.codegen.tiles import form_tiles
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
+from polysched.vector.ir import VectorProgram
+from polysched.vector.neighbors import form_neighbors
+from polysched.vector.unmask import unmask_registers
+from polysched.vector.vectorize import vectorize
+from polysched.vector.windows import form_windows
+
+AnyProgram: TypeAlias = LoopProgram | VectorProgram
 
 
 @dataclass(frozen=True)
@@ -29,12 +39,19 @@ class Pass:
 
     name: str
     summary: str
-    run: Callable[[LoopProgram, Machine], LoopProgram]
+    run: Callable[[Any, Machine], AnyProgram]
 
 
+# Narrowing does not depend on the loops, so it comes first, before unrolling copies statements.
 # Instructions are selected while the loops of a nest are there, so before unrolling. Register
-# promotion needs literal subscripts, so it comes after unrolling.
+# promotion needs literal subscripts, so it follows unrolling. Masks of registers depend on all
+# accesses to a register, so `unmask` is the last pass.
 PASSES = (
+    Pass(
+        "narrow",
+        "compute minima and maxima of widened integers before they are widened",
+        lambda program, machine: narrow_extrema(program),
+    ),
     Pass(
         "tensorize",
         "replace each tensorized nest by a call of its instruction",
@@ -55,11 +72,31 @@ PASSES = (
         "replace strided accesses by transpositions in registers",
         lambda program, machine: form_tiles(program, machine.vector_registers),
     ),
+    Pass(
+        "vectorize",
+        "replace vector loops by vector statements, with classified accesses and masks",
+        vectorize,
+    ),
+    Pass(
+        "windows",
+        "load and store elements at literal distances as whole vectors and shuffles",
+        lambda program, machine: form_windows(program),
+    ),
+    Pass(
+        "neighbors",
+        "make overlapping vectors of one load, single elements and shuffles",
+        lambda program, machine: form_neighbors(program, machine.enabled_features),
+    ),
+    Pass(
+        "unmask",
+        "write registers without masks if their inactive lanes are dead",
+        lambda program, machine: unmask_registers(program),
+    ),
 )
 """The passes in order."""
 
 
-def run_passes(program: LoopProgram, machine: Machine, *, last: str | None = None) -> LoopProgram:
+def run_passes(program: LoopProgram, machine: Machine, *, last: str | None = None) -> AnyProgram:
     """Apply the passes in order.
 
     Args:
@@ -70,8 +107,23 @@ def run_passes(program: LoopProgram, machine: Machine, *, last: str | None = Non
     Raises:
         LoweringError: a directive of the schedule cannot be applied.
     """
+    current: AnyProgram = program
     for one in PASSES:
-        program = one.run(program, machine)
+        current = one.run(current, machine)
         if one.name == last:
             break
-    return program
+    return current
+
+
+def loops_after(program: LoopProgram, machine: Machine, last: str) -> LoopProgram:
+    """The loop program after a pass that precedes ``vectorize``. Raises as `run_passes`."""
+    loops = run_passes(program, machine, last=last)
+    assert isinstance(loops, LoopProgram), f"pass '{last}' makes no loop program"
+    return loops
+
+
+def vector_program(program: LoopProgram, machine: Machine) -> VectorProgram:
+    """The vector program after all passes. Raises as `run_passes`."""
+    vectors = run_passes(program, machine)
+    assert isinstance(vectors, VectorProgram)
+    return vectors

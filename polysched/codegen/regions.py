@@ -32,15 +32,11 @@ from llvmlite import ir
 from polysched.codegen.emit import Emitter
 from polysched.codegen.evaluation import Evaluator
 from polysched.codegen.functions import new_function
-from polysched.codegen.memory import BYTE, Storage
+from polysched.codegen.memory import BYTE
 from polysched.codegen.placement import Placement
 from polysched.codegen.streaming import emit_fence
 from polysched.codegen.values import INDEX
-from polysched.ir.core.kernel import Array, Role
-from polysched.ir.expr.linear import Intervals
-from polysched.loops.analysis.parallel import parallel_loops, private_arrays, without_parallel_loops
-from polysched.loops.analysis.usage import accessed_arrays
-from polysched.loops.ir.nodes import For, LoopProgram
+from polysched.vector.ir import Frame, Loop, VectorProgram
 
 _INT32 = ir.IntType(32)
 _POINTER = ir.PointerType()
@@ -58,7 +54,7 @@ TEAM = "GOMP_parallel"
 
 @dataclass(frozen=True, eq=False)
 class Team:
-    """What a kernel's function knows of its threads.
+    """The threads of a kernel's function.
 
     Attributes:
         parallel: the team's function.
@@ -88,37 +84,29 @@ class _Callee:
 class Regions:
     """Emits the parallel loops of one kernel."""
 
-    def __init__(
-        self,
-        program: LoopProgram,
-        registers: tuple[str, ...],
-        team: Team,
-        module: ir.Module,
-        known: Intervals,
-    ) -> None:
+    def __init__(self, program: VectorProgram, team: Team, module: ir.Module) -> None:
         self.program = program
-        self.registers = registers
         self.team = team
         self.module = module
-        self.known = known
         self.count = 0
 
-    def run(self, emitter: Emitter, node: For, lower: Any, upper: Any) -> None:
+    def run(self, emitter: Emitter, node: Loop, lower: ir.Value, upper: ir.Value) -> None:
         """Emit a parallel loop, which runs at least once, where the emitter stands."""
-        builder, team = emitter.builder, self.team
-        outside = self._outside(emitter, node)
+        builder, team, frame = emitter.builder, self.team, node.region
+        assert frame is not None
+        outside = [emitter.values.storages[name].base for name in frame.outside]
         captured = [
-            *(storage.base for storage in outside),
+            *outside,
             team.private,
             *emitter.values.parameters.values(),
             *emitter.values.variables.values(),
         ]
         name = f"{self.program.name}.region{self.count}"
         self.count += 1
-        body = self._body(name, emitter, node, outside, [value.type for value in captured])
+        body = self._body(name, emitter, node, frame, [value.type for value in captured])
         distance = builder.add(builder.sub(upper, lower), INDEX(node.step - 1))
         iterations = builder.sdiv(distance, INDEX(node.step))
-        place = Placement(builder, {}, {})
+        place = Placement(builder, {}, self.program)
         threads = place.smaller(team.threads, iterations)
         chunks = place.smaller(builder.mul(threads, INDEX(CHUNKS_A_THREAD)), iterations)
         alone = builder.icmp_signed("<=", threads, INDEX(1))
@@ -132,18 +120,8 @@ class Regions:
                 fork = _Callee(team.parallel, PARALLEL)
                 builder.call(fork, [work, task, builder.trunc(threads, _INT32), _INT32(0)])
 
-    def _outside(self, emitter: Emitter, node: For) -> list[Storage]:
-        """The arrays that the iterations share."""
-        private = {array.name for array in private_arrays(self.program, node)}
-        accessed = accessed_arrays(node.body)
-        return [
-            storage
-            for name, storage in emitter.values.storages.items()
-            if name in accessed and name not in private
-        ]
-
     def _task(self, builder: ir.IRBuilder, values: Sequence[Any]) -> Any:
-        """What the threads are told, in the frame of the kernel's function."""
+        """The task that the threads share, on the stack of the kernel's function."""
         with builder.goto_entry_block():
             task = builder.alloca(INDEX, size=len(values))
             task.type = _POINTER
@@ -152,50 +130,36 @@ class Regions:
         return task
 
     def _body(
-        self, name: str, emitter: Emitter, node: For, outside: list[Storage], types: list[Any]
+        self, name: str, emitter: Emitter, node: Loop, frame: Frame, types: list[ir.Type]
     ) -> ir.Function:
         """The function that runs iterations from a lower to an upper end."""
         signature = ir.FunctionType(_VOID, [*types, INDEX, INDEX])
         function, builder = new_function(self.module, name, signature, internal=True)
         *captured, lower, upper = function.args
-        pointers, rest = captured[: len(outside)], captured[len(outside) + 1 :]
-        private = captured[len(outside)]
-        parameters = dict(zip(emitter.values.parameters, rest, strict=False))
-        variables = dict(zip(emitter.values.variables, rest[len(parameters) :], strict=True))
-        place = Placement(builder, parameters, self.known)
-        storages = {}
-        for storage, pointer in zip(outside, pointers, strict=True):
-            pointer.add_attribute("noalias")
-            storages[storage.array.name] = place.argument(storage.array, pointer, storage.alignment)
-        own = [one for one in private_arrays(self.program, node) if one.name not in self.registers]
-        sized = [place.sized(array) for array in own]
-        storages |= {one.array.name: place.on_stack(one) for one in sized if one.is_small}
-        storages |= place.carved(sized, private)
-        accessed = accessed_arrays(node.body)
-        slots = {
-            register: (self.program.arrays[register], place.register(self.program.arrays[register]))
-            for register in self.registers
-            if register in accessed
-        }
+        count = len(frame.outside)
+        pointers, private, rest = captured[:count], captured[count], captured[count + 1 :]
         outer = emitter.values
+        parameters = dict(zip(outer.parameters, rest, strict=False))
+        variables = dict(zip(outer.variables, rest[len(parameters) :], strict=True))
+        place = Placement(builder, parameters, self.program)
+        storages = {}
+        for array, pointer in zip(frame.outside, pointers, strict=True):
+            pointer.add_attribute("noalias")
+            storages[array] = place.argument(array, pointer)
+        storages |= place.on_stack(frame)
+        storages |= place.carved(place.on_heap(frame), private)
+        registers = place.registers(frame)
         values = Evaluator(
-            builder,
-            parameters,
-            storages,
-            slots,
-            outer.known,
-            variables=variables,
-            features=outer.features,
-            fp_contract=outer.fp_contract,
+            builder, parameters, storages, registers, variables=variables, features=outer.features
         )
-        Emitter(values, unmasked=emitter.unmasked).counted(node, lower, upper)
+        Emitter(values).counted(node, lower, upper)
         if any(storage.array.streamed for storage in storages.values()):
             emit_fence(builder)
         builder.ret_void()
         values.slots.drop_needless()
         return function
 
-    def _work(self, name: str, body: ir.Function, node: For, types: list[Any]) -> ir.Function:
+    def _work(self, name: str, body: ir.Function, node: Loop, types: list[ir.Type]) -> ir.Function:
         """The function that every thread runs: it takes the next chunk until there is none.
 
         The task begins with the number of the next chunk and that of the next thread.
@@ -206,7 +170,7 @@ class Regions:
             _load(builder, task, position + 2, type_) for position, type_ in enumerate(types)
         )
         thread = builder.atomic_rmw("add", _slot(builder, task, 1), INDEX(1), "monotonic")
-        place = Placement(builder, {}, {})
+        place = Placement(builder, {}, self.program)
         length, longer = builder.sdiv(iterations, chunks), builder.srem(iterations, chunks)
         private_at = sum(value.type == _POINTER for value in captured) - 1
         head = builder.append_basic_block("chunk")
@@ -234,27 +198,13 @@ class Regions:
         return function
 
 
-def private_bytes(place: Placement, program: LoopProgram, registers: tuple[str, ...]) -> Any:
-    """The bytes that a chunk needs in the parallel loop that needs most: 0 or an i64."""
+def private_bytes(place: Placement, frames: Sequence[Frame]) -> Any:
+    """The bytes that a thread needs in the parallel loop that needs most: 0 or an i64."""
     most: Any = 0
-    for region in parallel_loops(program.body):
-        own = [one for one in private_arrays(program, region) if one.name not in registers]
-        needed = place.total([place.sized(array) for array in own])
+    for frame in frames:
+        needed = place.total(place.on_heap(frame))
         most = needed if isinstance(most, int) else place.larger(most, needed)
     return most
-
-
-def shared_arrays(program: LoopProgram, registers: tuple[str, ...]) -> list[Array]:
-    """The temporaries and buffers that live outside of all parallel loops and need memory."""
-    accessed = accessed_arrays(without_parallel_loops(program.body))
-    for region in parallel_loops(program.body):
-        private = {array.name for array in private_arrays(program, region)}
-        accessed |= accessed_arrays(region.body) - private
-    return [
-        array
-        for name, array in program.arrays.items()
-        if array.role is Role.TEMPORARY and name not in registers and name in accessed
-    ]
 
 
 def _slot(builder: ir.IRBuilder, pointer: Any, position: int) -> Any:

@@ -2,7 +2,7 @@
 
 Each slot of a region (:mod:`polysched.codegen.slots`) becomes a register array of its own. That of
 a sequential loop is read before the loop and written back after it; that of a buffer needs neither.
-LLVM keeps such values in registers; here is where it is decided.
+This pass decides which values stay in registers; LLVM allocates the registers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from polysched.codegen.slots import (
     Slot,
     find_slots,
     slot_of,
-    surely_runs,
 )
 from polysched.errors import LoweringError
 from polysched.ir.core.kernel import Access, Array, Role
@@ -34,6 +33,7 @@ from polysched.loops.ir.nodes import (
     variable_interval,
 )
 from polysched.loops.ir.nodes import walk as walk_nodes
+from polysched.vector.classify import surely_runs
 
 
 def promote_registers(program: LoopProgram, budget: int) -> LoopProgram:

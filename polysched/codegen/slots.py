@@ -1,4 +1,4 @@
-"""Slots: places in an array that all the accesses of a region keep going to.
+"""Slots: elements and vectors of an array that stay the same throughout a region.
 
 A *region* is a sequential loop or a buffer's lifetime. Its accesses to an array go to a fixed set
 of *slots* if each of them touches a single element or a contiguous vector whose place does not
@@ -16,7 +16,7 @@ from polysched.codegen.clearance import is_clear
 from polysched.ir.core.kernel import Access
 from polysched.ir.core.tree import LoopKind
 from polysched.ir.expr.expressions import Constant, Expression, Load
-from polysched.ir.expr.linear import Intervals, LinearForm, interval, linear_form
+from polysched.ir.expr.linear import Intervals, LinearForm, linear_form
 from polysched.ir.expr.traversal import loads
 from polysched.loops.ir.nodes import (
     Allocate,
@@ -30,11 +30,12 @@ from polysched.loops.ir.nodes import (
     variable_interval,
     walk,
 )
+from polysched.vector.classify import lane_steps, surely_runs
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """The active lanes of a vector of ``count``: from lower to upper, excluded, by step."""
+    """The active lanes of a vector of ``count`` lanes: from lower to upper, excluded, by step."""
 
     lower: Expression
     upper: Expression
@@ -54,12 +55,12 @@ class Slot:
 
 @dataclass(frozen=True)
 class _Context:
-    """Where in a region an access stands.
+    """The position of an access in a region.
 
     Attributes:
         vector: the vector loop around it.
         guarded: whether a condition is around it.
-        certain: whether each run of the region comes there, conditions aside.
+        certain: whether each run of the region reaches it, conditions aside.
         around: the other loops of the region around it, outermost first.
         threaded: whether one of these is parallel.
     """
@@ -181,13 +182,6 @@ def find_slots(
     return slots
 
 
-def surely_runs(node: For, known: Intervals) -> bool:
-    """Whether a loop is known to have an iteration."""
-    extent = linear_form(node.upper, known).plus(linear_form(node.lower, known), -1)
-    low, _ = interval(extent, known)
-    return low is not None and low >= 1
-
-
 def _placed(
     node: LoopNode, known: Intervals, context: _Context
 ) -> Iterator[tuple[Assign, _Context]]:
@@ -262,31 +256,23 @@ def slot_of(
         along: as for :func:`find_slots`.
     """
     lane = None if vector is None else vector.variable
-    place = []
-    steps = []
-    for subscript in access.subscripts:
-        form = linear_form(subscript, {})
-        rest, step = form.without(lane)
-        place.append(rest)
-        steps.append(step)
+    place = lane_steps(access.subscripts, lane)
     varying = bound if lane is None else bound | {lane}
-    if any(form.uses(varying) for form in place):
+    if any(form.uses(varying) for form in place.first):
         return None
-    lanes: Lanes | None = None
-    if is_write and vector is not None and not any(steps):
-        return None  # which lane writes the element, the mask decides at run time
-    if any(steps):
-        if steps.pop(along) != 1 or any(steps):
-            return None
-        assert vector is not None
-        if not needs_memory:
-            lanes = Lanes(Constant(0), Constant(vector.lanes), 1, vector.lanes)
-            return Slot(access.array, tuple(place), lanes)
-        ends = (vector.lower, vector.upper)
-        if any(linear_form(end, {}).uses(varying) for end in ends):
-            return None
-        lanes = Lanes(*ends, vector.step, vector.lanes)
-    return Slot(access.array, tuple(place), lanes)
+    if place.is_broadcast:
+        # The mask decides at run time which lane writes the element.
+        is_known = vector is None or not is_write
+        return Slot(access.array, place.first, None) if is_known else None
+    if vector is None or not place.are_along(along):
+        return None
+    if not needs_memory:
+        lanes = Lanes(Constant(0), Constant(vector.lanes), 1, vector.lanes)
+        return Slot(access.array, place.first, lanes)
+    ends = (vector.lower, vector.upper)
+    if any(linear_form(end, {}).uses(varying) for end in ends):
+        return None
+    return Slot(access.array, place.first, Lanes(*ends, vector.step, vector.lanes))
 
 
 def _is_clear(slot: Slot, touch: _Touch, known: Intervals, along: int) -> bool:

@@ -1,4 +1,4 @@
-"""Streaming stores: whole vectors go to memory past the caches, and a fence that they have arrived.
+"""Streaming stores: whole vectors go to memory past the caches; a fence waits for them.
 
 A non-temporal store does not read the cache line first that it overwrites, which saves a third of
 the traffic of a copy, and does not drive other data out of the caches. The instructions take
@@ -14,16 +14,7 @@ from llvmlite import ir
 
 from polysched.codegen.intrinsics import declared, element_bits
 
-LEAST_BYTES = 16
-"""The narrowest vector that is streamed."""
-
 _INT32, _INT64 = ir.IntType(32), ir.IntType(64)
-
-
-def can_stream(vector: Any) -> bool:
-    """Whether a vector value is one that is streamed: a power of two of bytes, none too few."""
-    size = _bytes(vector)
-    return size >= LEAST_BYTES and not size & (size - 1)
 
 
 def stream(builder: ir.IRBuilder, vector: Any, pointer: Any, alignment: int) -> None:

@@ -15,7 +15,6 @@ from math import prod
 from typing import TypeAlias
 
 from polysched.codegen.intrinsic_check import uncompilable
-from polysched.codegen.memory import literal_strides
 from polysched.errors import LoweringError
 from polysched.instructions.declaration import Instruction
 from polysched.instructions.lookup import is_available
@@ -35,6 +34,7 @@ from polysched.loops.ir.nodes import (
     map_children,
 )
 from polysched.machine.description import Machine
+from polysched.vector.classify import literal_strides
 
 LANE_BITS = (8, 16, 32, 64)
 """Sizes of the part of an operand that belongs to one lane; it is loaded as one element."""

@@ -1,4 +1,4 @@
-"""Which rows and columns of a tile run: conditions for the loads and stores of whole rows."""
+"""Conditions under which the rows and columns of a register tile run."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from polysched.ir.expr.functions import equal
 from polysched.ir.expr.linear import LinearForm, linear_form
 from polysched.ir.expr.operators import Operator
 from polysched.loops.ir.nodes import For
+from polysched.vector.classify import literal_lanes
 
 
 def active_lanes(loop: For) -> list[tuple[int, Expression | None]]:
-    """The lanes that may run, each with the condition that it does (None: it surely does)."""
-    lower, upper = linear_form(loop.lower, {}), linear_form(loop.upper, {})
-    if lower.is_constant and upper.is_constant:
-        lanes = range(lower.constant, min(upper.constant, loop.lanes), loop.step)
-        return [(lane, None) for lane in lanes]
+    """The lanes of a vector loop, each with the condition under which it runs (None: always)."""
+    literal = literal_lanes(loop, {})
+    if literal is not None:
+        return [(lane, None) for lane in literal]
     active: list[tuple[int, Expression | None]] = []
     for lane in range(loop.lanes):
         at = Constant(lane)
@@ -27,7 +27,7 @@ def active_lanes(loop: For) -> list[tuple[int, Expression | None]]:
 
 
 def column_mask(columns: list[Column], number: Expression) -> Expression | None:
-    """The condition that column ``number`` runs; None if all of them do."""
+    """The condition under which column ``number`` runs; None if all columns run."""
     guards = [column.guard for column in columns]
     if all(guard is None for guard in guards):
         return None
@@ -43,7 +43,7 @@ def column_mask(columns: list[Column], number: Expression) -> Expression | None:
 
 
 def _common_distance(guards: list[Expression | None]) -> Expression | None:
-    """The number of columns that run, if the guards say ``k < number`` of each column k."""
+    """The number of columns that run, if every column k has the guard ``k < number``."""
     distances = set()
     for position, guard in enumerate(guards):
         match guard:

@@ -16,7 +16,6 @@ from dataclasses import replace
 
 from polysched.codegen.columns import Column, Strided
 from polysched.codegen.interleaving import is_cheapest
-from polysched.codegen.memory import literal_strides
 from polysched.codegen.tile_masks import active_lanes, column_mask
 from polysched.codegen.transposition import LANE, interleaving, transposition
 from polysched.ir.core.kernel import Access, Array, Role
@@ -25,6 +24,7 @@ from polysched.ir.expr.expressions import Constant, Expression, Index, Load
 from polysched.ir.expr.linear import linear_form
 from polysched.ir.expr.traversal import transform
 from polysched.loops.ir.nodes import Allocate, Assign, For, If, Interleaving, LoopNode, block
+from polysched.vector.classify import literal_strides
 
 
 class TileWriter:

@@ -16,6 +16,7 @@ from polysched.ir.core.tree import LoopKind, TransposeStrategy
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Constant, Index, Load
 from polysched.loops.ir.nodes import Assign, Block, For, Interleaving, Transposition
+from polysched.vector.ir import Transpose
 
 INT32 = ir.IntType(32)
 LANE = "tile.lane"
@@ -64,7 +65,7 @@ def interleaving(
 
 
 def emit_transposition(
-    builder: ir.IRBuilder, rows: list[Any], node: Transposition, features: Set[str] = frozenset()
+    builder: ir.IRBuilder, rows: list[Any], node: Transpose, features: Set[str] = frozenset()
 ) -> list[Any]:
     """Emit the columns of a tile, given its rows and the processor features."""
     if node.interleaving is not None:

@@ -1,68 +1,58 @@
-"""Values of expressions, and what is in scope."""
+"""LLVM values of the vector IR's values, and the scope of variables."""
 
 from llvmlite import ir
 
-from polysched.codegen.accesses import Lanes
 from polysched.codegen.evaluation import Evaluator, lanes_of
+from polysched.codegen.masks import Mask
 from polysched.codegen.values import INDEX
-from polysched.ir.core.kernel import Array, Role
-from polysched.ir.expr.dtypes import f32
-from polysched.ir.expr.expressions import Constant, Index, Load, Parameter
+from polysched.ir.expr.dtypes import f32, i64
+from polysched.ir.expr.expressions import Constant, Index, Parameter
+from polysched.ir.expr.operators import Operator
+from polysched.vector.values import Apply, Lane, Register, Sum
 
 AT, N = Index("i"), Parameter("N")
 
 
-def evaluator(**more: object) -> Evaluator:
+def evaluator() -> Evaluator:
     function = ir.Function(ir.Module(), ir.FunctionType(ir.VoidType(), [INDEX, INDEX]), "f")
     builder = ir.IRBuilder(function.append_basic_block())
     n, i = function.args
-    given = {"variables": {"i": i}, **more}
-    return Evaluator(builder, {"N": n}, {}, {}, {"N": (1, None)}, **given)  # type: ignore[arg-type]
+    return Evaluator(builder, {"N": n}, {}, {}, variables={"i": i})
 
 
-def test_an_index_is_a_sum_of_what_is_not_known() -> None:
+def test_a_sum_adds_products() -> None:
     values = evaluator()
-    assert values.index(Constant(3) + 4).constant == 7
-    assert values.index(AT) is values.variables["i"]
-    values.index(2 * AT + N + 5)
+    assert values.index(Sum((), 7)).constant == 7
+    assert values.index(Sum(((AT, 1),))) is values.variables["i"]
+    values.index(Sum(((AT, 2), (N, 1)), 5))
     made = [one.opname for one in values.builder.block.instructions]
     assert sorted(made) == ["add", "add", "mul"]
 
 
-def test_what_is_inside_a_loop_is_forgotten_behind_it() -> None:
+def test_a_variable_is_unknown_behind_its_loop() -> None:
     values = evaluator()
-    before = values.known, values.variables
-    number = INDEX(5)
-    with values.inside("j", number, (5, 5)):
-        assert values.variables["j"] is number
-        assert values.index(Index("j")).constant == 5
-        assert values.known["N"] == (1, None)
-    assert (values.known, values.variables) == before
+    before, number = values.variables, INDEX(5)
+    with values.inside("j", number):
+        assert values.index(Index("j")) is number
+        assert values.index(AT) is before["i"]
+    assert values.variables == before
 
 
-def test_without_an_interval_nothing_is_said_of_a_variable() -> None:
-    values = evaluator()
-    with values.inside("j", values.variables["i"]):
-        assert "j" not in values.known
-        assert values.index(Index("j")) is values.variables["i"]
-
-
-def test_a_lane_is_a_vector_and_all_else_is_not() -> None:
-    values, lanes = evaluator(), Lanes("lane", 4, None)
-    assert values.value(Index("lane"), lanes).lanes == 4
+def test_an_operation_on_a_lane_is_a_vector() -> None:
+    values, lanes = evaluator(), Mask(4)
+    assert values.value(Lane(), lanes).lanes == 4
     assert values.value(AT, lanes).lanes is None
-    assert values.value(Index("lane") + AT, lanes).lanes == 4
+    assert values.value(Apply(Operator.ADD, (Lane(), AT), i64, False), lanes).lanes == 4
 
 
-def test_registers_of_a_tile_are_named_by_their_first_subscript() -> None:
+def test_a_register_tile_has_a_slot_for_each_vector() -> None:
     values = evaluator()
     slots = tuple(values.builder.alloca(ir.VectorType(ir.FloatType(), 4)) for _ in range(2))
     single = values.builder.alloca(ir.FloatType())
-    extents = (Constant(2), Constant(4))
-    tile = Array("tile", f32, extents, Role.TEMPORARY, ("vector", "lane"))
-    one = Array("r", f32, (), Role.TEMPORARY, ())
-    values.registers = {"tile": (tile, slots), "r": (one, single)}
-    assert values.slot("tile", (Constant(1), AT)) is slots[1]
-    assert values.slot("r", ()) is single
+    values.registers = {"tile": slots, "r": (single,)}
+    second, scalar = Register("tile", 1, f32, True), Register("r", 0, f32, False)
+    assert values.slot(second) is slots[1]
+    assert values.slot(scalar) is single
     assert (lanes_of(slots[0]), lanes_of(single)) == (4, None)
-    assert values.value(Load("tile", (Constant(0), AT), f32), None).lanes == 4
+    assert values.value(second, None).lanes == 4
+    assert values.value(Constant(2), None).dtype == i64

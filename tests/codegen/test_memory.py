@@ -1,4 +1,4 @@
-"""Addresses, and that no access leaves its array: arrays between pages that trap."""
+"""No access leaves its array: arrays between pages that trap."""
 
 import subprocess
 import sys
@@ -6,72 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from polysched.codegen.memory import Storage, element_offset, known_alignment, row_major
-from polysched.ir.core.kernel import Role
-from polysched.ir.expr.dtypes import f32, i8
-from polysched.ir.expr.expressions import Index, Operand, as_expression
-from polysched.ir.expr.linear import LinearForm
-from tests.loops.programs import array
-
-i, v = Index("i"), Index("v")
 ROOT = Path(__file__).parents[2]
-
-
-def storage(*strides: int, alignment: int = 64) -> Storage:
-    made = array("a", (8,) * len(strides), Role.INPUT, f32)
-    return Storage(made, None, strides, alignment)
-
-
-def offset_of(*subscripts: Operand, strides: tuple[object, ...]) -> tuple[int | None, int]:
-    made = array("a", (8,) * len(strides), Role.INPUT, f32)
-    given = tuple(as_expression(one) for one in subscripts)
-    offset = element_offset(Storage(made, None, strides, 64), given, "v")
-    return offset.lane, offset.literal.constant
-
-
-def test_distance_of_neighboring_lanes() -> None:
-    assert offset_of(i, v + 3, strides=(8, 1)) == (1, 3)
-    assert offset_of(v, i, strides=(8, 1)) == (8, 0)
-    assert offset_of(i, 5 - 2 * v, strides=(8, 1)) == (-2, 5)
-    assert offset_of(i, i, strides=(8, 1)) == (0, 0)
-    assert offset_of(v, v, strides=(8, 1)) == (9, 0)
-
-
-def test_distance_that_is_no_literal() -> None:
-    assert offset_of(i, v % 3, strides=(8, 1)) == (None, 0)
-    assert offset_of(v, i, strides=("stride", 1)) == (None, 0)
-    assert offset_of(i, v, strides=("stride", 1)) == (1, 0)
-
-
-def test_alignment() -> None:
-    def alignment(*subscripts: Operand) -> int:
-        given = tuple(as_expression(one) for one in subscripts)
-        place = storage(16, 1)
-        return known_alignment(place, element_offset(place, given, "v"))
-
-    assert alignment(i, v) == 64
-    assert alignment(i, v + 4) == 16
-    assert alignment(i, v + 16 * i) == 64
-    assert alignment(i, v + 2 * i) == 8
-    assert alignment(i, v + 1) == 4
-
-
-def test_alignment_is_that_of_the_base_at_most() -> None:
-    place = storage(16, 1, alignment=4)
-    offset = element_offset(place, (as_expression(0), v), "v")
-    assert known_alignment(place, offset) == 4
-
-
-def test_row_major() -> None:
-    assert row_major((2, 3, 4), lambda a, b: a * b) == (12, 4, 1)
-    assert row_major((), lambda a, b: a * b) == ()
-
-
-def test_forms_without_the_lane() -> None:
-    made = array("a", (8,), Role.INPUT, i8)
-    offset = element_offset(Storage(made, None, (1,), 64), (2 * i + v + 1,), "v")
-    assert offset.literal == LinearForm(((i, 2),), 1)
-
 
 PAGES = '''
 import ctypes, mmap

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from polysched.codegen.module import emit_module
-from polysched.codegen.placement import LARGEST_ON_STACK
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import f32
 from polysched.lower import compile, lower
 from polysched.machine.load import load_machine
 from polysched.schedule.schedule import Schedule
+from polysched.vector.frames import LARGEST_ON_STACK
 from tests.support import kernels
 from tests.support.differential import NO_CACHE, assert_agrees
 

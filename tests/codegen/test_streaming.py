@@ -8,7 +8,7 @@ import pytest
 from llvmlite import ir
 
 from polysched.codegen.functions import new_function
-from polysched.codegen.streaming import can_stream, emit_fence, stream
+from polysched.codegen.streaming import emit_fence, stream
 
 
 def emitted(element: Any, lanes: int, alignment: int) -> str:
@@ -36,18 +36,3 @@ def test_elsewhere_the_code_asks(element: Any, lanes: int) -> None:
     assert text.count("align 64, !nontemporal") == 1
     assert ", 63" in text
     assert ", align 4\n" in text
-
-
-@pytest.mark.parametrize(
-    ("element", "lanes", "can"),
-    [
-        (ir.FloatType(), 4, True),
-        (ir.FloatType(), 2, False),
-        (ir.DoubleType(), 2, True),
-        (ir.IntType(8), 16, True),
-        (ir.IntType(16), 4, False),
-    ],
-)
-def test_what_can_be_streamed(element: Any, lanes: int, can: bool) -> None:
-    vector = ir.Constant(ir.VectorType(element, lanes), ir.Undefined)
-    assert can_stream(vector) is can

@@ -1,4 +1,4 @@
-"""A schedule run in four ways and compared: declared, as loops, with registers, machine code.
+"""A schedule run in four ways and compared: declared, as loops, as vectors, as machine code.
 
 Arguments hold small integers, floats too: sums and products of them are exact in any order, so the
 results are compared bit for bit. Arrays of the compiled kernel lie between guard bytes, which must
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from polysched.codegen.passes import run_passes
+from polysched.codegen.passes import loops_after, vector_program
 from polysched.fuzz.placement import placed
 from polysched.ir.core.kernel import Array, Kernel, Role
 from polysched.ir.core.packing import byte_shape
@@ -29,6 +29,8 @@ from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.cache import ObjectCache
 from polysched.schedule.schedule import Schedule
+from polysched.vector.interpret import interpreter as vector_interpreter
+from polysched.vector.verify import verify
 
 NO_CACHE = ObjectCache(None)
 
@@ -77,8 +79,8 @@ def assert_agrees(
 
     Args:
         sizes: values of the parameters; without any, one run without parameters.
-        interpreted: whether the loops are interpreted too, as they are and as code generation
-            changes them; the interpreter refuses accesses outside of arrays.
+        interpreted: whether the loops and their vector program are interpreted too; the
+            interpreters refuse accesses outside of arrays.
         rounding: the relative difference allowed to machine code, for functions such as exp.
         given: contents of argument arrays; random small integers where absent.
     """
@@ -87,7 +89,9 @@ def assert_agrees(
     runs = []
     if interpreted:
         loops = lower(schedule)
-        runs = [(interpreter(loops), "loops"), (interpreter(in_registers(loops)), "registers")]
+        vectors = vector_program(loops, load_machine("sapphirerapids"))
+        verify(vectors)
+        runs = [(interpreter(loops), "loops"), (vector_interpreter(vectors), "vectors")]
     for size in sizes or ({},):
         called = {**arguments(kernel, size, seed=math.prod(size.values())), **(given or {})}
         expected = run_reference(kernel, called, size)
@@ -109,8 +113,8 @@ def assert_agrees(
 
 
 def in_registers(loops: LoopProgram) -> LoopProgram:
-    """The loops as the emitter gets them: after all passes, for a machine with AVX-512."""
-    return run_passes(loops, load_machine("sapphirerapids"))
+    """The loops after the passes before ``vectorize``, for a machine with AVX-512."""
+    return loops_after(loops, load_machine("sapphirerapids"), "transpose-tiles")
 
 
 def assert_equal(

@@ -7,127 +7,93 @@ threads, which :mod:`polysched.legality.checks.shared_bytes` looks after.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Set
 
 from llvmlite import ir
 
-from polysched.codegen.intrinsics import active_lanes, all_lanes
-from polysched.codegen.memory import Addresses, Offset, Storage, element_offset, known_alignment
+from polysched.codegen.masks import Mask, ValueOf, lane_offsets
+from polysched.codegen.memory import Addresses, Storage
 from polysched.codegen.subbyte.conversion import BYTE, Conversion, Direction, selected
 from polysched.codegen.subbyte.costs import cheapest
-from polysched.codegen.subbyte.layout import Place, known_place
 from polysched.codegen.subbyte.single import SingleAccesses
 from polysched.codegen.subbyte.transfer import load_bytes, masked_load, masked_store, store_bytes
-from polysched.codegen.values import INDEX, Value, splat, widened
-from polysched.ir.expr.expressions import Expression
-
-
-class Lanes(Protocol):
-    """The lanes of a vector statement."""
-
-    @property
-    def variable(self) -> str:
-        """The lane variable."""
-
-    @property
-    def count(self) -> int:
-        """How many lanes there are."""
-
-    @property
-    def mask(self) -> Any | None:
-        """Which are active; None if all are."""
-
+from polysched.codegen.values import INDEX
+from polysched.vector.values import Access, Gather, Uniform
 
 _WHOLE = 0xFF
 """All bits of a byte."""
-
-LaneValues: TypeAlias = Callable[[Expression], Value]
-"""The value of a subscript for the lanes of the statement."""
 
 
 class PackedAccesses:
     """Emits accesses of packed arrays.
 
     Args:
-        features: LLVM's names of what the machine has.
+        value_of: emits the subscripts of gathered elements.
+        features: LLVM's names of the machine's instruction sets.
     """
 
-    def __init__(self, builder: ir.IRBuilder, addresses: Addresses, features: Set[str]) -> None:
+    def __init__(
+        self, builder: ir.IRBuilder, addresses: Addresses, value_of: ValueOf, features: Set[str]
+    ) -> None:
         self.builder = builder
         self.addresses = addresses
+        self.value_of = value_of
         self.features = features
         self.single = SingleAccesses(builder, addresses)
 
     def load(
-        self,
-        storage: Storage,
-        subscripts: tuple[Expression, ...],
-        lanes: Lanes | None,
-        container: int,
-        value_of: LaneValues,
-    ) -> tuple[Any, int | None]:
-        """The element, or one a lane, as integers of ``container`` bits, and the number of lanes.
+        self, storage: Storage, access: Access, lanes: Mask | None, container: int
+    ) -> tuple[ir.Value, int | None]:
+        """The elements as integers of ``container`` bits, and the number of lanes.
 
-        The lanes are None where all read the same element.
+        The lanes are None if all read the same element.
         """
-        dtype = storage.array.dtype
-        offset = element_offset(storage, subscripts, lanes.variable if lanes else None)
-        if lanes is None or offset.lane == 0:
-            return self.single.load(storage, offset, container), None
-        place = self._row(storage, offset)
-        if place is None:
-            positions = self._positions(storage, subscripts, lanes, value_of)
-            mask = lanes.mask if lanes.mask is not None else all_lanes(lanes.count)
-            return self.single.gather(storage, positions, mask, container), lanes.count
-        skipped = place.phase // dtype.bits
+        dtype, address = storage.array.dtype, access.address
+        if lanes is None or access.movement is Uniform.BROADCAST:
+            return self.single.load(storage, address, container), None
+        if isinstance(access.movement, Gather):
+            positions = self._positions(storage, access.movement, lanes)
+            return self.single.gather(storage, positions, lanes.all_bits, container), lanes.count
+        skipped = address.phase // dtype.bits
         conversion = Conversion(dtype.bits, container, skipped + lanes.count, dtype.is_signed)
-        pointer, alignment = self._address(place)
-        if lanes.mask is None:
+        pointer = self.addresses.address(storage, address)
+        alignment = access.alignment
+        if lanes.bits is None:
             packed = load_bytes(self.builder, pointer, conversion.bytes, alignment, self.features)
         else:
-            mask = self._touched_bytes(_after(self.builder, lanes.mask, skipped), conversion)
+            mask = self._touched_bytes(_after(self.builder, lanes.bits, skipped), conversion)
             loaded = masked_load(self.builder, pointer, mask, alignment)
             packed = selected(self.builder, loaded, range(conversion.bytes))
         unpacked = self._converted(Direction.UNPACK, packed, conversion)
         return _without(self.builder, unpacked, skipped), lanes.count
 
-    def store(
-        self,
-        storage: Storage,
-        subscripts: tuple[Expression, ...],
-        value: Any,
-        lanes: Lanes | None,
-        value_of: LaneValues,
-    ) -> None:
-        """Write the element, or one element a lane; ``value`` has the element's own LLVM type."""
-        builder, dtype = self.builder, storage.array.dtype
-        offset = element_offset(storage, subscripts, lanes.variable if lanes else None)
+    def store(self, storage: Storage, access: Access, value: ir.Value, lanes: Mask | None) -> None:
+        """Write one element for each lane; ``value`` has the element's own LLVM type."""
+        builder, dtype, address = self.builder, storage.array.dtype, access.address
         if lanes is None:
-            self.single.store(storage, offset, value)
+            self.single.store(storage, address, value)
             return
-        place = self._row(storage, offset)
-        if place is None:
-            positions = self._positions(storage, subscripts, lanes, value_of)
-            self.single.scatter(storage, positions, value, lanes.mask)
+        if isinstance(access.movement, Gather):
+            positions = self._positions(storage, access.movement, lanes)
+            self.single.scatter(storage, positions, value, lanes.bits)
             return
-        skipped = place.phase // dtype.bits
+        skipped = address.phase // dtype.bits
         conversion = Conversion(dtype.bits, dtype.container.bits, skipped + lanes.count)
         wide = builder.zext(value, ir.VectorType(ir.IntType(conversion.container), lanes.count))
         packed = self._converted(Direction.PACK, _after(builder, wide, skipped), conversion)
-        pointer, alignment = self._address(place)
+        pointer, alignment = self.addresses.address(storage, address), access.alignment
         is_whole = not skipped and lanes.count * dtype.bits % 8 == 0
-        if is_whole and lanes.mask is None:
+        if is_whole and lanes.bits is None:
             store_bytes(builder, packed, pointer, alignment, self.features)
             return
-        active = lanes.mask if lanes.mask is not None else all_lanes(lanes.count)
-        only = _only_byte(active, skipped, dtype.bits)
+        only = _only_byte(lanes, skipped, dtype.bits)
         if only is None:
-            self._merge(packed, _after(builder, active, skipped), conversion, pointer, alignment)
+            active = _after(builder, lanes.all_bits, skipped)
+            self._merge(packed, active, conversion, pointer, alignment)
         else:
             self._merge_byte(packed, *only, pointer)
 
-    def _merge_byte(self, packed: Any, byte: int, bits: int, pointer: Any) -> None:
+    def _merge_byte(self, packed: ir.Value, byte: int, bits: int, pointer: ir.Value) -> None:
         """Write some bits of one byte and leave the others as they are.
 
         LLVM 22 makes of a masked store of one byte, where the vector has been narrowed before, the
@@ -144,7 +110,12 @@ class PackedAccesses:
         builder.store(value, address).align = 1
 
     def _merge(
-        self, packed: Any, active: Any, conversion: Conversion, pointer: Any, alignment: int
+        self,
+        packed: ir.Value,
+        active: ir.Value,
+        conversion: Conversion,
+        pointer: ir.Value,
+        alignment: int,
     ) -> None:
         """Write the bits of the active elements and leave the others as they are."""
         builder = self.builder
@@ -158,39 +129,19 @@ class PackedAccesses:
         merged = builder.or_(kept, builder.and_(packed, chosen))
         masked_store(builder, merged, pointer, mask, alignment)
 
-    def _converted(self, direction: Direction, vector: Any, conversion: Conversion) -> Any:
+    def _converted(
+        self, direction: Direction, vector: ir.Value, conversion: Conversion
+    ) -> ir.Value:
         _, strategy = cheapest(direction, conversion, self.features)
         return strategy.rewrite(self.builder, vector, conversion)
 
-    def _row(self, storage: Storage, offset: Offset) -> Place | None:
-        """The place of lane 0, if lanes are neighbors that begin where an element may begin."""
-        bits = storage.array.dtype.bits
-        if offset.lane != bits:
-            return None
-        place = known_place(self.builder, storage, offset)
-        return place if place is not None and place.phase % bits == 0 else None
-
-    def _address(self, place: Place) -> tuple[Any, int]:
-        pointer = self.addresses.address(place.storage, place.offset)
-        return pointer, known_alignment(place.storage, place.offset)
-
-    def _positions(
-        self,
-        storage: Storage,
-        subscripts: tuple[Expression, ...],
-        lanes: Lanes,
-        value_of: LaneValues,
-    ) -> Any:
+    def _positions(self, storage: Storage, movement: Gather, lanes: Mask) -> ir.Value:
         """The first bit of every lane's element, a vector of i64."""
-        builder, count = self.builder, lanes.count
-        position: Any = splat(builder, INDEX(0), count)
-        for subscript, stride in zip(subscripts, storage.strides, strict=True):
-            value = widened(builder, value_of(subscript), count)
-            factor = INDEX(stride) if isinstance(stride, int) else stride
-            position = builder.add(position, builder.mul(value, splat(builder, factor, count)))
-        return position
+        return lane_offsets(
+            self.builder, movement.subscripts, storage.strides, lanes, self.value_of
+        )
 
-    def _touched_bytes(self, active: Any, conversion: Conversion) -> Any:
+    def _touched_bytes(self, active: ir.Value, conversion: Conversion) -> ir.Value:
         """The mask of bytes, of a power of two of them, in which an active element lies."""
         bits, count = conversion.bits, conversion.lanes
         size = 1 << (conversion.bytes - 1).bit_length()
@@ -199,7 +150,7 @@ class PackedAccesses:
             for byte in range(size)
         ]
         height = max(map(len, inside))
-        result: Any = None
+        result: ir.Value = None
         for column in range(height):
             lanes = [own[column] if column < len(own) else None for own in inside]
             part = selected(self.builder, active, lanes)
@@ -207,16 +158,16 @@ class PackedAccesses:
         return result
 
 
-def _only_byte(active: Any, skipped: int, width: int) -> tuple[int, int] | None:
+def _only_byte(active: Mask, skipped: int, width: int) -> tuple[int, int] | None:
     """The byte in which all active elements lie, and their bits in it, if that is known and so.
 
     Args:
         skipped: elements before the first lane's in its byte.
         width: bits of an element.
     """
-    lanes = active_lanes(active)
-    if lanes is None:
+    if active.bits is not None and active.lanes is None:
         return None
+    lanes = range(active.count) if active.lanes is None else active.lanes
     touched = 0
     for lane in lanes:
         touched |= ((1 << width) - 1) << (skipped + lane) * width
@@ -225,13 +176,13 @@ def _only_byte(active: Any, skipped: int, width: int) -> tuple[int, int] | None:
     return (byte, bits) if 0 < bits <= _WHOLE else None
 
 
-def _after(builder: ir.IRBuilder, vector: Any, skipped: int) -> Any:
+def _after(builder: ir.IRBuilder, vector: ir.Value, skipped: int) -> ir.Value:
     """The vector with so many zeros before it."""
     if not skipped:
         return vector
     return selected(builder, vector, [None] * skipped + list(range(vector.type.count)))
 
 
-def _without(builder: ir.IRBuilder, vector: Any, skipped: int) -> Any:
+def _without(builder: ir.IRBuilder, vector: ir.Value, skipped: int) -> ir.Value:
     """The vector without its first elements."""
     return selected(builder, vector, range(skipped, vector.type.count)) if skipped else vector

@@ -11,10 +11,11 @@ from typing import Any
 from llvmlite import ir
 
 from polysched.codegen.intrinsics import constant, declared, intrinsic, mangled
-from polysched.codegen.memory import Addresses, Offset, Storage
+from polysched.codegen.memory import Addresses, Storage
 from polysched.codegen.subbyte.conversion import BYTE
-from polysched.codegen.subbyte.layout import known_place, most_bytes
+from polysched.codegen.subbyte.layout import most_bytes
 from polysched.codegen.values import INDEX, vector_of
+from polysched.vector.values import Address, Sum, Unit
 
 _INT32 = ir.IntType(32)
 
@@ -26,9 +27,9 @@ class SingleAccesses:
         self.builder = builder
         self.addresses = addresses
 
-    def load(self, storage: Storage, offset: Offset, container: int) -> Any:
+    def load(self, storage: Storage, address: Address, container: int) -> Any:
         """The element as an integer of ``container`` bits."""
-        pointers, phase = self._bytes(storage, offset)
+        pointers, phase = self._bytes(storage, address)
         parts = []
         for pointer in pointers:
             loaded = self.builder.load(pointer, typ=BYTE)
@@ -52,9 +53,9 @@ class SingleAccesses:
         phase = builder.and_(positions, constant(positions.type, 7))
         return self._element(storage, parts, phase, container, lanes)
 
-    def store(self, storage: Storage, offset: Offset, value: Any) -> None:
+    def store(self, storage: Storage, address: Address, value: Any) -> None:
         """Write the element; ``value`` has its own LLVM type."""
-        pointers, phase = self._bytes(storage, offset)
+        pointers, phase = self._bytes(storage, address)
         self._merge(storage, pointers, phase, value)
 
     def scatter(self, storage: Storage, positions: Any, value: Any, mask: Any | None) -> None:
@@ -94,28 +95,26 @@ class SingleAccesses:
             merged = builder.or_(builder.and_(old, builder.not_(own)), new)
             builder.store(merged, pointer).align = 1
 
-    def _bytes(self, storage: Storage, offset: Offset) -> tuple[list[Any], Any]:
-        """The pointers to the bytes of one element, and its first bit in the first of them."""
-        place = known_place(self.builder, storage, offset)
-        if place is None:
-            position = self._position(storage, offset)
+    def _bytes(self, storage: Storage, address: Address) -> tuple[list[Any], Any]:
+        """The pointers to the bytes of an element, and its first bit in the first byte."""
+        if address.unit is Unit.BIT:
+            position = self._position(storage, address)
             phase = self.builder.and_(position, INDEX(7))
             return self._pointers(storage, position), phase
-        first = self.addresses.address(place.storage, place.offset)
-        count = -(-(place.phase + storage.array.dtype.bits) // 8)
+        first = self.addresses.address(storage, address)
+        count = -(-(address.phase + storage.array.dtype.bits) // 8)
         pointers = [
             self.builder.gep(first, [INDEX(number)], source_etype=BYTE) if number else first
             for number in range(count)
         ]
-        return pointers, INDEX(place.phase)
+        return pointers, INDEX(address.phase)
 
-    def _position(self, storage: Storage, offset: Offset) -> Any:
+    def _position(self, storage: Storage, address: Address) -> ir.Value:
         """The first bit of an element in the array (i64)."""
         builder = self.builder
-        position = self.addresses.evaluate(offset.literal.expression())
-        for dimension, form in offset.scaled:
-            index = self.addresses.evaluate(form.expression())
-            distance = builder.mul(index, storage.strides[dimension])
+        position = self.addresses.evaluate(Sum(address.terms, address.constant))
+        for dimension, index in address.scaled:
+            distance = builder.mul(self.addresses.evaluate(index), storage.strides[dimension])
             position = builder.add(position, distance)
         return position
 

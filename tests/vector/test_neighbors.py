@@ -9,9 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from polysched.codegen.memory import Storage, element_offset
 from polysched.codegen.module import emit_module
-from polysched.codegen.neighbors import Contiguous, from_neighbors
 from polysched.ir.core.kernel import Role
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType, f32, f64, i16, i32
@@ -22,11 +20,12 @@ from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
 from polysched.runtime.kernel import compile_kernel
 from polysched.schedule.schedule import Schedule
+from polysched.vector.neighbors import choose_loads
+from polysched.vector.values import Access, Address, Uniform
 from tests.loops.programs import array, assign, load, program, vector
 from tests.support.differential import NO_CACHE, assert_agrees, assert_equal
 
 WIDE = load_machine("sapphirerapids")
-GROUP, OTHER = Contiguous("x", ()), Contiguous("y", ())
 v = Index("v")
 
 
@@ -91,34 +90,35 @@ def test_same_results(places: list[int], dtype: DType, lanes: int) -> None:
     assert_equal(given, expected, "machine code")
 
 
+def access(place: int, row: str = "x", alignment: int = 8, term: str = "i") -> Access:
+    address = Address(row, ((Index(term), 64),), place)
+    return Access(address, Uniform.CONTIGUOUS, alignment)
+
+
+def row(name: str = "x") -> Address:
+    return access(0, name).address
+
+
 def test_the_best_aligned_is_loaded_else_that_beside_the_store_else_the_middle() -> None:
-    equal = [(GROUP, place, 8) for place in (0, 1, 2, 3)]
-    assert from_neighbors(equal, None) == {GROUP: {0: 1, 1: 1, 3: -1}}
-    assert from_neighbors(equal, (OTHER, 1, 8)) == {GROUP: {0: 1, 2: -1, 3: -1}}
-    assert from_neighbors([*equal[:3], (GROUP, 3, 64)], (OTHER, 1, 8)) == {
-        GROUP: {0: 1, 1: 1, 2: 1}
-    }
+    equal = [access(place) for place in (0, 1, 2, 3)]
+    assert choose_loads(equal, None) == {row(): {0: 1, 1: 1, 3: -1}}
+    assert choose_loads(equal, access(1, "y")) == {row(): {0: 1, 2: -1, 3: -1}}
+    best = [*equal[:3], access(3, alignment=64)]
+    assert choose_loads(best, access(1, "y")) == {row(): {0: 1, 1: 1, 2: 1}}
 
 
 def test_vectors_of_other_rows_are_another_group() -> None:
-    """Whatever the literals: how far ``i`` and ``j`` are apart is not known."""
-    i, j = Index("i"), Index("j")
-    place = Storage(array("x", (9, 64), Role.INPUT, f64), None, (64, 1), 8)
-    one, beside, other = (
-        Contiguous.of("x", element_offset(place, subscripts, "v"))
-        for subscripts in ((i, v), (i, v + 1), (j, v + 1))
-    )
-    assert one == beside
-    assert one != other
-    unknown = Storage(place.array, None, (i, 1), 8)
-    groups = {
-        Contiguous.of("x", element_offset(unknown, (row, v), "v")) for row in (i, i + 1, i, j)
-    }
-    assert len(groups) == 3
+    """The distance of ``i`` and ``j`` is not known."""
+    assert choose_loads([access(0), access(1, term="j")], None) == {}
+    scaled = [
+        Access(Address("x", (), place, ((0, Index(name)),)), Uniform.CONTIGUOUS, 8)
+        for place, name in ((0, "i"), (1, "i"), (2, "j"))
+    ]
+    assert list(choose_loads(scaled, None).values()) == [{0: 1}]
 
 
 def test_vectors_two_elements_apart_are_loaded() -> None:
-    assert from_neighbors([(GROUP, 0, 8), (GROUP, 2, 8)], None) == {}
+    assert choose_loads([access(0), access(2)], None) == {}
 
 
 @pytest.mark.parametrize("n", [1, 5, 7, 9, 15])
@@ -131,15 +131,13 @@ def test_parts_of_vectors(n: int) -> None:
     assert_agrees(Schedule(build.kernel()).vectorize("i", 8))
 
 
-def test_groups_are_apart() -> None:
-    places = from_neighbors([(GROUP, 0, 8), (OTHER, 1, 8), (OTHER, 2, 8)], None)
-    assert GROUP not in places
-    assert places[OTHER] == {1: 1}
+def test_arrays_are_apart() -> None:
+    assert choose_loads([access(0), access(1, "y"), access(2, "y")], None) == {row("y"): {1: 1}}
 
 
 def test_each_place_leads_to_one_that_is_loaded() -> None:
     run = range(-4, 5)
-    steps = from_neighbors([(GROUP, place, 8) for place in run], None)[GROUP]
+    steps = choose_loads([access(place) for place in run], None)[row()]
     for here, following in pairwise(run):
         assert steps.get(here, 1) == 1 or steps[following] == -1
     assert len(steps) == len(run) - 1

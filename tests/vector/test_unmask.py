@@ -2,48 +2,54 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from polysched.codegen.assembly import hot_loop, parse
-from polysched.codegen.lane_ranges import of_one_range
-from polysched.ir.core.kernel import Access, Kernel
-from polysched.ir.core.tree import LoopKind
+from polysched.ir.core.kernel import Kernel, Role
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import f32
-from polysched.ir.expr.expressions import Constant, Expression, Index, Load
-from polysched.loops.ir.nodes import Assign, Block, For, If, LoopNode
+from polysched.ir.expr.expressions import Expression, Index, Operand, Parameter
+from polysched.loops.ir.nodes import If, LoopNode
 from polysched.lower import compile
 from polysched.user import Schedule
+from polysched.vector.ir import Assign, Keep, walk
+from polysched.vector.unmask import unmask_registers
+from polysched.vector.vectorize import vectorize
+from tests.loops.programs import array, assign, load, program, vector
 from tests.support.differential import NO_CACHE
+from tests.vector.programs import AVX512
 
-LANE = Index("v")
+LANE, N = Index("v"), Parameter("n")
 
 
-def add_one(upper: Expression, *, lower: int = 0, guard: Expression | None = None) -> LoopNode:
+def add_one(upper: Operand, *, lower: int = 0, guard: Expression | None = None) -> LoopNode:
     """``r[v] = r[v] + 1`` for lanes from lower to upper."""
-    body: LoopNode = Assign("S", (), Access("r", (LANE,)), Load("r", (LANE,), f32) + 1)
-    if guard is not None:
-        body = If(guard, body)
-    return For("v", "v", Constant(lower), upper, 1, LoopKind.VECTOR, body, 16)
+    body: LoopNode = assign("r", (LANE,), load("r", LANE) + 1)
+    return replace(vector("v", lower, upper, body if guard is None else If(guard, body)), lanes=16)
 
 
 @pytest.mark.parametrize(
-    ("nodes", "expected"),
+    ("nodes", "is_dead"),
     [
-        ([add_one(Constant(13)), add_one(Constant(13))], {"r"}),
-        ([add_one(Constant(13)), add_one(Constant(16))], set()),
-        ([add_one(Constant(13)), add_one(Constant(13), lower=1)], set()),
-        ([add_one(Constant(13), guard=LANE < 5)], set()),
-        ([add_one(Index("n"))], set()),
-        ([Assign("S", (), Access("r", (Constant(0),)), Constant(1.0, f32))], set()),
-        ([If(Load("r", (Constant(0),), f32) < 1, add_one(Constant(13)))], set()),
-        ([If(Index("n") < 1, add_one(Constant(13)))], {"r"}),
+        ([add_one(13), add_one(13)], True),
+        ([add_one(13), add_one(16)], False),
+        ([add_one(13), add_one(13, lower=1)], False),
+        ([add_one(13, guard=LANE < N)], False),
+        ([add_one(13, guard=LANE < 5), add_one(5)], True),
+        ([add_one(N)], False),
+        ([add_one(13), If(load("r", 0) < 1, add_one(13))], False),
+        ([If(N < 1, add_one(13))], True),
     ],
 )
-def test_all_accesses_run_the_same_literal_lanes(nodes: list[LoopNode], expected: set[str]) -> None:
-    assert of_one_range(Block(tuple(nodes)), {"r"}) == expected
-    assert of_one_range(Block(tuple(nodes)), set()) == set()
+def test_all_accesses_run_the_same_literal_lanes(nodes: list[LoopNode], is_dead: bool) -> None:
+    r = array("r", (16,), Role.TEMPORARY)
+    made = replace(program([r], *nodes), registers=("r",))
+    rewritten = unmask_registers(vectorize(made, AVX512))
+    targets = [node.target for node in walk(rewritten.body) if isinstance(node, Assign)]
+    assert {target.masked for target in targets if isinstance(target, Keep)} == {not is_dead}
 
 
 def row_sums(columns: int) -> Kernel:

@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from polysched.codegen.streamed_arrays import require_streams
 from polysched.errors import LoweringError
 from polysched.ir.core.kernel import Role
 from polysched.ir.expr.expressions import Index
 from polysched.loops.ir.nodes import For, LoopNode, LoopProgram
+from polysched.vector.vectorize import vectorize
 from tests.loops.programs import array, assign, load, loop, program, vector
+from tests.vector.programs import AVX512
 
 v, j = Index("v"), Index("j")
 
@@ -25,11 +26,12 @@ def streaming(*body: LoopNode) -> LoopProgram:
 
 @pytest.mark.parametrize("row", [3, j])
 def test_vectors_of_neighbors(row: int | Index) -> None:
-    require_streams(streaming(loop("j", 0, 8, lanes(assign("y", (row, v + 8), load("x", v, 0))))))
+    stored = lanes(assign("y", (row, v + 8), load("x", v, 0)))
+    vectorize(streaming(loop("j", 0, 8, stored)), AVX512)
 
 
 def test_an_array_that_nothing_writes() -> None:
-    require_streams(streaming())
+    vectorize(streaming(), AVX512)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +46,7 @@ def test_an_array_that_nothing_writes() -> None:
 )
 def test_others(body: LoopNode) -> None:
     with pytest.raises(LoweringError) as caught:
-        require_streams(streaming(body))
+        vectorize(streaming(body), AVX512)
     assert str(caught.value) == (
         "array 'y' is to be streamed, but no vector loop writes neighboring elements of it, at "
         "least 16 bytes at a time: vectorize the loop over them, or take the stream step away"

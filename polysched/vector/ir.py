@@ -1,0 +1,262 @@
+"""The vector IR: a program in which every decision about vectors is data.
+
+The pass :mod:`polysched.vector.vectorize` makes it from loops, later passes rewrite it, and
+:mod:`polysched.codegen.emit` prints it as LLVM IR node by node::
+
+    program   = VectorProgram(name, parameters, arrays, layouts, frame, body)
+    node      = Sequence(nodes)
+              | Loop(variable, lower, upper, step, runs, region, body)
+              | Branch(condition, then, otherwise)
+              | Assign(target, value, lanes)               one element, or one for each lane
+              | Call(target, before, instruction, operands, lanes)     a machine instruction
+              | Transpose(rows, columns, strategy, interleaving)
+              | Prefetch(address, level)
+
+    target    = Store(access) | Stream(access) | Keep(register, masked)
+    value     = Constant | Index | Parameter               scalar expressions of the loop IR
+              | Lane()                                      0, 1, 2, ... in the lanes
+              | Sum(terms, constant)                        a linear form, i64
+              | Apply(operator, operands, dtype, contract) | Convert(operand, dtype)
+              | Load(access, dtype) | Unpack(access, dtype) | Register(array, number, dtype, lanes)
+              | Shuffle(first, second, lanes) | First(element)
+
+    lanes     = Lanes(count, active, some)                  None: a scalar statement
+    active    = All() | Only(lanes) | Range(lower, upper, step) | Predicate(condition, within)
+
+    access    = Access(address, movement, alignment, private)
+    address   = Address(array, terms, constant, scaled, unit, phase)
+    movement  = BROADCAST | CONTIGUOUS | REVERSED
+              | Offsets(distances) | Window(distances) | Gather(subscripts)
+
+A scalar and a vector in one operation mean that the scalar is the same in every lane. A statement
+reads everything before it writes anything; lanes that are not active read and write no memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import islpy as isl
+
+from polysched.instructions.declaration import Instruction
+from polysched.ir.core.kernel import Array
+from polysched.ir.core.tree import TransposeStrategy
+from polysched.ir.expr.expressions import Constant
+from polysched.loops.ir.nodes import Interleaving
+from polysched.vector.values import Access, Address, Lanes, Load, Register, Sum, Value
+
+# -- statements --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Store:
+    """Write to memory."""
+
+    access: Access
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Write whole vectors to memory past the caches."""
+
+    access: Access
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Write a register array.
+
+    Attributes:
+        register: the register array and the vector in it.
+        masked: whether inactive lanes keep their content; otherwise it is undefined afterward.
+    """
+
+    register: Register
+    masked: bool = True
+
+
+Target: TypeAlias = Store | Stream | Keep
+
+
+@dataclass(frozen=True)
+class Assign:
+    """``target = value`` in the active lanes; ``statement`` is the statement's name."""
+
+    statement: str
+    target: Target
+    value: Value
+    lanes: Lanes | None
+
+
+@dataclass(frozen=True)
+class Call:
+    """Compute a nest by one machine instruction.
+
+    Attributes:
+        statement: the statement's name.
+        target: the results, one for each lane.
+        before: the content of the target before; None if the instruction does not read it.
+        instruction: its declaration says what it computes.
+        operands: for each input array of the instruction, a constant or an access. A lane reads
+            the consecutive elements of its part of the operand; the part of the next lane follows,
+            or is the same.
+        lanes: of the results.
+    """
+
+    statement: str
+    target: Target
+    before: Value | None
+    instruction: Instruction
+    operands: tuple[tuple[str, Load | Constant], ...]
+    lanes: Lanes
+
+
+@dataclass(frozen=True)
+class Transpose:
+    """Move elements between two register tiles, which are register arrays of several vectors.
+
+    Attributes:
+        rows: the tile that is read.
+        columns: the tile that is written.
+        strategy: the instructions that transpose a tile.
+        interleaving: which elements move where; None: ``columns[i][j] = rows[j][i]``.
+    """
+
+    rows: str
+    columns: str
+    strategy: TransposeStrategy
+    interleaving: Interleaving | None = None
+
+
+@dataclass(frozen=True)
+class Prefetch:
+    """Prefetch a cache line into the cache of a level from 1 to 3."""
+
+    address: Address
+    level: int
+
+
+Statement: TypeAlias = Assign | Call | Transpose | Prefetch
+
+# -- control flow ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The arrays of a function.
+
+    Attributes:
+        outside: arrays whose address the function is given.
+        stack: arrays on its stack.
+        heap: arrays in memory that is allocated for the whole call, or for each thread.
+        registers: register arrays.
+    """
+
+    outside: tuple[str, ...]
+    stack: tuple[str, ...]
+    heap: tuple[str, ...]
+    registers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """``for variable in range(lower, upper, step)``; ``name`` is the loop's name in the schedule.
+
+    Attributes:
+        runs: whether at least one iteration surely runs.
+        region: the frame of the function of a parallel loop whose iterations threads share;
+            None for all other loops.
+    """
+
+    variable: str
+    name: str
+    lower: Value
+    upper: Value
+    step: int
+    runs: bool
+    body: Node
+    region: Frame | None = None
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Run ``then`` if the condition holds, else ``otherwise``."""
+
+    condition: Value
+    then: Node
+    otherwise: Node | None = None
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """Run nodes in order."""
+
+    nodes: tuple[Node, ...]
+
+
+Node: TypeAlias = Sequence | Loop | Branch | Statement
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The memory layout of an array: linear forms over the parameters.
+
+    Attributes:
+        extents: the number of elements of each stored dimension.
+        strides: elements between consecutive indices of each dimension; None for row-major order.
+    """
+
+    extents: tuple[Sum, ...]
+    strides: tuple[Sum, ...] | None
+
+
+@dataclass(frozen=True)
+class VectorProgram:
+    """A whole program.
+
+    Attributes:
+        name: of the kernel.
+        parameters: in order.
+        context: of the kernel: what holds of its parameters.
+        arrays: by name, register arrays included.
+        layouts: of the arrays that need memory.
+        frame: of the kernel's function.
+        body: its statements.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    context: isl.Set
+    arrays: Mapping[str, Array]
+    layouts: Mapping[str, Layout]
+    frame: Frame
+    body: Node
+
+
+def lane_width(instruction: Instruction, operand: str) -> int:
+    """The number of elements of an operand that belong to one lane; they are consecutive."""
+    (load,) = (load for load in instruction.loads if load.array == operand)
+    return instruction.strides(load)[instruction.lane_dimensions[-1]] or 0
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The nodes directly below."""
+    match node:
+        case Sequence(nodes=nodes):
+            return nodes
+        case Loop(body=body):
+            return (body,)
+        case Branch(then=then, otherwise=otherwise):
+            return (then,) if otherwise is None else (then, otherwise)
+    return ()
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """All nodes, an outer before an inner one."""
+    open_nodes = [node]
+    while open_nodes:
+        node = open_nodes.pop()
+        yield node
+        open_nodes.extend(reversed(children(node)))

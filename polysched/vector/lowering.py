@@ -1,0 +1,229 @@
+"""Lower expressions to values of the vector IR; classify the access of each load and store."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeAlias
+
+from polysched.errors import LoweringError
+from polysched.ir.core.kernel import Array, Role
+from polysched.ir.core.packing import Rows
+from polysched.ir.expr.dtypes import DType, NumberKind, boolean
+from polysched.ir.expr.expressions import (
+    Cast,
+    Constant,
+    Expression,
+    Index,
+    Load,
+    Operation,
+    Parameter,
+)
+from polysched.ir.expr.linear import UNBOUNDED, Intervals, LinearForm, linear_form
+from polysched.loops.ir.nodes import LoopProgram
+from polysched.machine.description import Machine
+from polysched.vector.classify import (
+    CACHE_LINE,
+    Offset,
+    element_offset,
+    lane_distances,
+    literal_strides,
+)
+from polysched.vector.frames import kernel_frame, literal_elements
+from polysched.vector.ir import Layout
+from polysched.vector.latency import contraction
+from polysched.vector.values import (
+    Access,
+    Address,
+    Apply,
+    Convert,
+    Gather,
+    Lane,
+    Lanes,
+    Movement,
+    Offsets,
+    Register,
+    Sum,
+    Uniform,
+    Unit,
+    Unpack,
+    Value,
+)
+from polysched.vector.values import Load as VectorLoad
+
+LanesOrNone: TypeAlias = Lanes | None
+"""The lanes of a statement; None for a scalar."""
+
+
+class Lowering:
+    """Lowers the expressions of a program.
+
+    Attributes:
+        arrays: by name.
+        registers: the names of the register arrays.
+        strides: literal strides of the arrays in memory.
+        layouts: of the same arrays.
+        known: intervals of the parameters and variables in scope.
+        frame: of the function in scope.
+        lane: the variable of the vector loop in scope.
+    """
+
+    def __init__(self, program: LoopProgram, machine: Machine) -> None:
+        self.arrays = program.arrays
+        self.registers = frozenset(program.registers)
+        self.known: Intervals = program.ranges
+        self.lane: str | None = None
+        self.fp_contract = contraction(program, self.registers, machine.fma_latency)
+        in_memory = [name for name in program.arrays if name not in self.registers]
+        self.strides = {
+            name: literal_strides(program.arrays[name], program.ranges) for name in in_memory
+        }
+        self.layouts = {name: self._layout(program.arrays[name]) for name in in_memory}
+        self.frame = kernel_frame(program, self.layouts)
+
+    def _layout(self, array: Array) -> Layout:
+        strides = array.strides
+        return Layout(
+            tuple(map(self.index, array.stored_shape)),
+            None if strides is None else tuple(map(self.index, strides)),
+        )
+
+    # -- values ----------------------------------------------------------------------------------
+
+    def index(self, expression: Expression) -> Sum:
+        """An integer expression over loop variables and parameters."""
+        return self._sum(linear_form(expression, self.known))
+
+    def _sum(self, form: LinearForm) -> Sum:
+        terms = [(self.value(atom, None), coefficient) for atom, coefficient in form.terms]
+        return Sum(tuple(terms), form.constant)
+
+    def value(self, expression: Expression, lanes: LanesOrNone) -> Value:
+        """An expression in the lanes of a statement."""
+        match expression:
+            case Constant():
+                return expression
+            case Index(name=name):
+                return Lane() if lanes is not None and name == self.lane else expression
+            case Parameter():
+                return expression
+            case Load(array=array) if array in self.registers:
+                return self.register(array, expression.subscripts, expression.type)
+            case Load(array=array, subscripts=subscripts):
+                dtype = self.arrays[array].dtype
+                access = self.access(array, subscripts, lanes)
+                if not self.arrays[array].is_packed:
+                    return VectorLoad(access, dtype)
+                return Convert(Unpack(access, _lane_type(dtype.container.bits)), dtype)
+            case Cast(operand=operand, type=dtype):
+                return Convert(self._converted(operand, dtype, lanes), dtype)
+            case Operation(operator=operator, operands=operands):
+                values = tuple([self.value(operand, lanes) for operand in operands])
+                contract = self.fp_contract.joins(expression)
+                return Apply(operator, values, expression.dtype, contract)
+        raise LoweringError(f"expression {expression} has no machine code")
+
+    def _converted(self, operand: Expression, target: DType, lanes: LanesOrNone) -> Value:
+        """The operand of a conversion; packed elements are unpacked to the bits of the result."""
+        if not isinstance(operand, Load) or not self.arrays[operand.array].is_packed:
+            return self.value(operand, lanes)
+        wanted = min(target.container.bits, 32) if target != boolean else 8
+        bits = max(operand.type.container.bits, wanted)
+        access = self.access(operand.array, operand.subscripts, lanes)
+        return Unpack(access, _lane_type(bits))
+
+    def register(self, name: str, subscripts: tuple[Expression, ...], dtype: DType) -> Register:
+        """The vector of a register array."""
+        shape, number = self.arrays[name].shape, 0
+        if len(shape) == 2:
+            assert isinstance(subscripts[0], Constant)
+            number = int(subscripts[0].value)
+        return Register(name, number, dtype, bool(shape))
+
+    # -- accesses --------------------------------------------------------------------------------
+
+    def access(self, name: str, subscripts: tuple[Expression, ...], lanes: LanesOrNone) -> Access:
+        """The access of a statement to an array in memory."""
+        array, lane = self.arrays[name], None if lanes is None else self.lane
+        offset = element_offset(self.strides[name], subscripts, lane)
+        if array.is_packed:
+            return self._packed(array, offset, subscripts, lanes)
+        size = array.dtype.bytes
+        if lanes is None or lane is None or offset.lane == 0:
+            return Access(self.address(name, offset), Uniform.BROADCAST, size)
+        if offset.lane == 1:
+            return self.whole(array, offset, Uniform.CONTIGUOUS, lanes.count)
+        if offset.lane == -1:
+            last = offset.literal.plus(LinearForm((), 1 - lanes.count))
+            reversed_ = replace(offset, literal=last)
+            return self.whole(array, reversed_, Uniform.REVERSED, lanes.count)
+        found = lane_distances(self.strides[name], subscripts, offset, lane, lanes.count)
+        if found is None:
+            return self.gather(name, subscripts, lanes)
+        least, distances = found
+        return Access(self.address(name, least), Offsets(distances), size)
+
+    def _packed(
+        self,
+        array: Array,
+        offset: Offset,
+        subscripts: tuple[Expression, ...],
+        lanes: LanesOrNone,
+    ) -> Access:
+        """The access of a statement to a packed array."""
+        address, bits = self._packed_address(array, offset), array.dtype.bits
+        if lanes is None or offset.lane == 0:
+            return Access(address, Uniform.BROADCAST, 1)
+        if offset.lane == bits and address.unit is Unit.BYTE and address.phase % bits == 0:
+            return Access(address, Uniform.CONTIGUOUS, 1)
+        return self.gather(array.name, subscripts, lanes)
+
+    def whole(self, array: Array, offset: Offset, movement: Movement, elements: int) -> Access:
+        """An access to consecutive elements."""
+        base = CACHE_LINE if array.role is Role.TEMPORARY else array.dtype.bytes
+        alignment = offset.alignment(base, array.dtype.bytes)
+        is_private = (
+            array.name in self.frame.stack
+            and not offset.scaled
+            and offset.literal.is_constant
+            and 0
+            <= offset.literal.constant
+            <= (literal_elements(array, self.layouts[array.name]) or 0) - elements
+        )
+        return Access(self.address(array.name, offset), movement, alignment, is_private)
+
+    def gather(self, name: str, subscripts: tuple[Expression, ...], lanes: LanesOrNone) -> Access:
+        """The access whose lanes compute their subscripts."""
+        places = tuple([self.value(subscript, lanes) for subscript in subscripts])
+        start = Address(name, (), 0)
+        return Access(start, Gather(places), self.arrays[name].dtype.bytes)
+
+    def _packed_address(self, array: Array, offset: Offset) -> Address:
+        """An address in bytes if it always begins at the same bit of its byte, else in bits."""
+        address = self.address(array.name, offset)
+        in_bytes = not any(coefficient % 8 for _, coefficient in address.terms)
+        if not in_bytes or (offset.scaled and array.rows is not Rows.PADDED):
+            return replace(address, unit=Unit.BIT)
+        terms = tuple([(value, coefficient // 8) for value, coefficient in address.terms])
+        whole, phase = divmod(address.constant, 8)
+        return replace(address, terms=terms, constant=whole, unit=Unit.BYTE, phase=phase)
+
+    def address(self, name: str, offset: Offset) -> Address:
+        """The address of lane 0."""
+        terms = tuple([(self._atom(atom), factor) for atom, factor in offset.literal.terms])
+        scaled = tuple([(dimension, self._sum(form)) for dimension, form in offset.scaled])
+        depends = offset.is_data_dependent
+        return Address(name, terms, offset.literal.constant, scaled, depends)
+
+    def _atom(self, atom: Expression) -> Value:
+        """A term of an address, simplified."""
+        if isinstance(atom, Index | Parameter):
+            low, high = self.known.get(atom.name, UNBOUNDED)
+            if low is None or low != high:
+                return atom
+        form = self.index(atom)
+        is_atom = form.constant == 0 and [factor for _, factor in form.terms] == [1]
+        return form.terms[0][0] if is_atom else form
+
+
+def _lane_type(bits: int) -> DType:
+    return DType(NumberKind.SIGNED, bits)

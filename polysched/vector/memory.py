@@ -1,0 +1,75 @@
+"""The memory of the interpreter of the vector IR: arrays at linear addresses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polysched.errors import KernelError
+from polysched.ir.core.kernel import Array
+from polysched.ir.expr.linear import Intervals
+from polysched.ir.semantics.scalar import Scalar
+from polysched.vector.classify import literal_strides, row_major
+
+
+@dataclass(frozen=True, eq=False)
+class LinearArray:
+    """An array whose elements are numbered by their distance from the first one.
+
+    Attributes:
+        array: its declaration.
+        elements: all elements in row-major order.
+        numbers: the number in that order of the element at a distance in elements, or in bits if
+            the array is packed; None if they are the same.
+        strides: distances between consecutive indices.
+    """
+
+    array: Array
+    elements: npt.NDArray[Any]
+    numbers: dict[int, int] | None
+    strides: tuple[int, ...]
+
+    @staticmethod
+    def of(array: Array, values: npt.NDArray[Any], parameters: Intervals) -> LinearArray:
+        """Number the elements of an array.
+
+        Args:
+            array: its declaration.
+            values: a contiguous array; what is written here is written there.
+            parameters: the value of each parameter as an interval.
+        """
+        strides = tuple([stride or 0 for stride in literal_strides(array, parameters)])
+        numbers = None
+        if array.is_packed or strides != row_major(values.shape, 1, int.__mul__):
+            places = np.zeros(values.shape, np.int64)
+            for dimension, stride in enumerate(strides):
+                shape = [1] * len(strides)
+                shape[dimension] = -1
+                places += stride * np.arange(values.shape[dimension]).reshape(shape)
+            numbers = {int(place): number for number, place in enumerate(places.ravel())}
+        return LinearArray(array, values.reshape(-1), numbers, strides)
+
+    def read(self, distance: int) -> Scalar:
+        """The element at a distance: an integer, a truth value or a numpy float.
+
+        Raises:
+            KernelError: there is no element.
+        """
+        element = self.elements[self._number(distance)]
+        return element if self.array.dtype.is_float else element.item()
+
+    def write(self, distance: int, value: Scalar) -> None:
+        """Write the element at a distance. Raises as `read`."""
+        self.elements[self._number(distance)] = value
+
+    def _number(self, distance: int) -> int:
+        if self.numbers is not None and distance in self.numbers:
+            return self.numbers[distance]
+        if self.numbers is None and 0 <= distance < len(self.elements):
+            return distance
+        raise KernelError(
+            f"array '{self.array.name}' has no element at distance {distance} from the first one"
+        )

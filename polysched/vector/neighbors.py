@@ -1,0 +1,160 @@
+"""Pass: make overlapping vectors of one load, single elements and shuffles.
+
+A load of a whole vector that crosses a cache line costs several times as much as a load within a
+line, and of the vectors ``x[i - 1]``, ``x[i]`` and ``x[i + 1]`` of a stencil at least two cross
+one. A statement that reads a vector and the vector one element further gets the second from the
+first::
+
+    x[i + 1..i + 9] = rotated(x[i..i + 8]) with x[i + 8] in its last lane
+
+This takes the load of one element, which crosses nothing, and one shuffle. No element is read that
+the statement does not read anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import replace
+from typing import TypeAlias
+
+from polysched.ir.core.kernel import Array
+from polysched.vector.ir import Assign, Statement, VectorProgram
+from polysched.vector.rewrite import map_statements, map_value, target_access, walk_value
+from polysched.vector.values import Access, Address, All, First, Load, Shuffle, Uniform, Value
+
+REGISTER_BYTES = 64
+"""Only vectors of whole cache lines are shuffled: shorter ones cross a line less often."""
+
+ELEMENT_BYTES = (4, 8)
+"""Sizes of elements that one shuffle moves between all the lanes of two registers."""
+
+FEATURE = "avx512f"
+"""The instruction set that has such a shuffle (``valignd``, ``valignq``)."""
+
+Row: TypeAlias = Address
+"""An address without its literal displacement."""
+
+Steps: TypeAlias = Mapping[Row, Mapping[int, int]]
+"""For the displacements of vectors that are not loaded: the distance, 1 or -1, of the vector that
+they are made of.
+"""
+
+
+def form_neighbors(program: VectorProgram, features: Set[str]) -> VectorProgram:
+    """Shuffle overlapping vectors of a statement instead of loading each.
+
+    Args:
+        program: a vector program.
+        features: LLVM's names of the machine's instruction sets.
+    """
+    if FEATURE not in features:
+        return program
+
+    def rewritten(node: Statement) -> Statement:
+        return _rewritten(node, program.arrays)
+
+    return replace(program, body=map_statements(program.body, rewritten))
+
+
+def _rewritten(node: Statement, arrays: Mapping[str, Array]) -> Statement:
+    if not isinstance(node, Assign) or node.lanes is None:
+        return node
+    if not isinstance(node.lanes.active, All):
+        return node
+    count = node.lanes.count
+    loads = [value for value in walk_value(node.value) if isinstance(value, Load)]
+    if len({load.access.address.array for load in loads}) == len(loads):
+        return node  # no two loads of one array
+    vectors = [one.access for one in loads if _is_whole(one.access, arrays, count)]
+    stored = target_access(node.target)
+    if stored is not None and not _is_whole(stored, arrays, count):
+        stored = None
+    steps = choose_loads(vectors, stored)
+    if not steps:
+        return node
+
+    def rule(value: Value) -> Value:
+        if isinstance(value, Load) and value.access.movement is Uniform.CONTIGUOUS:
+            return _shuffled(value, steps, count)
+        return value
+
+    return replace(node, value=map_value(node.value, rule))
+
+
+def _is_whole(access: Access, arrays: Mapping[str, Array], lanes: int) -> bool:
+    """Whether an access loads or stores whole registers that a shuffle can move by an element."""
+    array = arrays[access.address.array]
+    return (
+        access.movement is Uniform.CONTIGUOUS
+        and not array.is_packed
+        and array.dtype.bytes in ELEMENT_BYTES
+        and array.dtype.bytes * lanes % REGISTER_BYTES == 0
+        and not access.address.is_data_dependent
+    )
+
+
+def choose_loads(loaded: Iterable[Access], stored: Access | None) -> Steps:
+    """Which of the vectors that a statement reads are made of which.
+
+    Of each run of neighboring vectors one is loaded: the one best aligned as far as is known, else
+    the one at the position in its row where the statement stores, else the middle one.
+
+    Args:
+        loaded: contiguous accesses of whole registers.
+        stored: the access that the statement writes, if it is contiguous too.
+    """
+    rows: dict[Row, dict[int, int]] = {}
+    for access in loaded:
+        rows.setdefault(_row(access.address), {})[access.address.constant] = access.alignment
+    steps: dict[Row, dict[int, int]] = {}
+    for row, alignments in rows.items():
+        for run in _runs(sorted(alignments)):
+            aim = run[len(run) // 2]
+            if stored is not None and _is_beside(stored.address, row):
+                aim = stored.address.constant if stored.address.constant in run else aim
+            base = max(run, key=lambda at: (alignments[at], -abs(at - aim)))
+            made = {at: 1 if at < base else -1 for at in run if at != base}
+            if made:
+                steps.setdefault(row, {}).update(made)
+    return steps
+
+
+def _row(address: Address) -> Row:
+    return replace(address, constant=0)
+
+
+def _is_beside(address: Address, row: Row) -> bool:
+    """Whether an address has the position of a row, in any array."""
+    return (address.terms, address.scaled) == (row.terms, row.scaled)
+
+
+def _runs(places: list[int]) -> list[list[int]]:
+    """Ascending numbers cut into runs of consecutive ones."""
+    runs: list[list[int]] = []
+    for place in places:
+        if runs and place == runs[-1][-1] + 1:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    return runs
+
+
+def _shuffled(load: Load, steps: Steps, count: int) -> Value:
+    """A vector from the one that lies a step further, and one element."""
+    address = load.access.address
+    step = steps.get(_row(address), {}).get(address.constant)
+    if step is None:
+        return load
+    source = _shuffled(_further(load, step), steps, count)
+    single = address if step == 1 else _further(load, count - 1).access.address
+    size = load.dtype.bytes
+    element = Load(Access(single, Uniform.BROADCAST, size), load.dtype)
+    # The free lane, the first or the last one, is that of the single element.
+    lanes = [count, *range(count - 1)] if step == 1 else [*range(1, count), count]
+    return Shuffle(source, First(element), tuple(lanes))
+
+
+def _further(load: Load, step: int) -> Load:
+    """The load of the vector that begins ``step`` elements further."""
+    address = replace(load.access.address, constant=load.access.address.constant + step)
+    return replace(load, access=replace(load.access, address=address))

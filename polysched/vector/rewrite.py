@@ -1,0 +1,152 @@
+"""Traversal and rewriting of vector programs."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from polysched.vector.ir import (
+    Assign,
+    Branch,
+    Call,
+    Loop,
+    Node,
+    Sequence,
+    Statement,
+    Store,
+    Stream,
+    Target,
+)
+from polysched.vector.values import (
+    Access,
+    Apply,
+    Convert,
+    First,
+    Gather,
+    Load,
+    Predicate,
+    Shuffle,
+    Sum,
+    Unpack,
+    Value,
+)
+
+Rule = Callable[[Value], Value]
+"""The replacement of a value whose operands are rewritten already; the value itself to keep it."""
+
+
+def operands(value: Value) -> tuple[Value, ...]:
+    """The values directly below, subscripts and terms of addresses included."""
+    match value:
+        case Apply(operands=inner):
+            return inner
+        case Convert(operand=inner_value) | First(element=inner_value):
+            return (inner_value,)
+        case Load(access=access) | Unpack(access=access):
+            return access_operands(access)
+        case Sum(terms=terms):
+            return tuple([term for term, _ in terms])
+        case Shuffle(first=first, second=second):
+            return (first, second)
+    return ()
+
+
+def access_operands(access: Access) -> tuple[Value, ...]:
+    """The values that decide where an access goes."""
+    address = access.address
+    parts = [value for value, _ in address.terms]
+    parts += [value for _, value in address.scaled]
+    if isinstance(access.movement, Gather):
+        parts += access.movement.subscripts
+    return tuple(parts)
+
+
+def walk_value(value: Value) -> Iterator[Value]:
+    """A value and all values below."""
+    open_values = [value]
+    while open_values:
+        value = open_values.pop()
+        yield value
+        open_values.extend(operands(value))
+
+
+def target_access(target: Target) -> Access | None:
+    """The access of a target in memory; None for a register."""
+    return target.access if isinstance(target, Store | Stream) else None
+
+
+def statement_values(node: Statement) -> Iterator[Value]:
+    """The outermost values that a statement reads."""
+    match node:
+        case Assign(target=target, value=value):
+            yield value
+            access = target_access(target)
+        case Call(target=target, before=before, operands=given):
+            if before is not None:
+                yield before
+            yield from [operand for _, operand in given]
+            access = target_access(target)
+        case _:
+            return
+    yield from access_operands(access) if access is not None else ()
+    if node.lanes is not None and isinstance(node.lanes.active, Predicate):
+        yield node.lanes.active.condition
+
+
+def map_statements(node: Node, function: Callable[[Statement], Statement]) -> Node:
+    """Rewrite every statement; a node in which nothing changes stays the same object."""
+    match node:
+        case Sequence(nodes=nodes):
+            made = tuple([map_statements(child, function) for child in nodes])
+            return node if all(map(operator.is_, made, nodes)) else Sequence(made)
+        case Loop(body=body):
+            inner = map_statements(body, function)
+            return node if inner is body else replace(node, body=inner)
+        case Branch(then=then, otherwise=otherwise):
+            first = map_statements(then, function)
+            second = None if otherwise is None else map_statements(otherwise, function)
+            if first is then and second is otherwise:
+                return node
+            return replace(node, then=first, otherwise=second)
+    return function(node)
+
+
+def map_value(value: Value, rule: Rule) -> Value:
+    """Rewrite a value bottom-up, subscripts of gathers included; unchanged parts stay."""
+    match value:
+        case Apply(operands=inner):
+            made = tuple([map_value(one, rule) for one in inner])
+            if not all(map(operator.is_, made, inner)):
+                value = replace(value, operands=made)
+        case Convert(operand=operand):
+            only = map_value(operand, rule)
+            if only is not operand:
+                value = replace(value, operand=only)
+        case Load(access=access) | Unpack(access=access):
+            moved = _map_access(access, rule)
+            if moved is not access:
+                value = replace(value, access=moved)
+    return rule(value)
+
+
+def map_assigned(node: Assign, rule: Rule) -> Assign:
+    """Rewrite the value of an assignment, and the subscripts of its target."""
+    value, target = map_value(node.value, rule), node.target
+    if isinstance(target, Store | Stream):
+        access = _map_access(target.access, rule)
+        if access is not target.access:
+            target = replace(target, access=access)
+    if value is node.value and target is node.target:
+        return node
+    return replace(node, value=value, target=target)
+
+
+def _map_access(access: Access, rule: Rule) -> Access:
+    if not isinstance(access.movement, Gather):
+        return access
+    before = access.movement.subscripts
+    made = tuple([map_value(one, rule) for one in before])
+    if all(map(operator.is_, made, before)):
+        return access
+    return replace(access, movement=Gather(made))

@@ -1,0 +1,264 @@
+"""Values of the vector IR (:mod:`polysched.vector.ir`): accesses, lanes, computation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Constant, Index, Parameter
+from polysched.ir.expr.operators import Operator
+
+# -- memory accesses ---------------------------------------------------------------------------
+
+
+class Uniform(Enum):
+    """How an access moves from lane to lane, where no further data is needed."""
+
+    BROADCAST = "broadcast"
+    """All lanes access one element."""
+
+    CONTIGUOUS = "contiguous"
+    """The next lane accesses the next element."""
+
+    REVERSED = "reversed"
+    """The next lane accesses the previous element; the address is that of the last lane."""
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """Each lane accesses the element at a literal distance from the address.
+
+    Attributes:
+        distances: of each lane, in elements; the least one is 0.
+    """
+
+    distances: tuple[int, ...]
+
+    @property
+    def stride(self) -> int | None:
+        """The distance between consecutive lanes; None if it varies."""
+        steps = {b - a for a, b in zip(self.distances, self.distances[1:], strict=False)}
+        return steps.pop() if len(steps) == 1 else None
+
+
+@dataclass(frozen=True)
+class Window(Offsets):
+    """Offsets so small that a few whole vectors hold all elements; shuffles move them to lanes."""
+
+
+@dataclass(frozen=True)
+class Gather:
+    """Each lane computes the subscripts of its element."""
+
+    subscripts: tuple[Value, ...]
+
+
+Movement: TypeAlias = Uniform | Offsets | Gather
+
+
+class Unit(Enum):
+    """What an address counts."""
+
+    ELEMENT = "element"
+    BYTE = "byte"
+    BIT = "bit"
+
+
+@dataclass(frozen=True)
+class Address:
+    """The place of an element: ``constant + sum of coefficient * value`` from the array's start.
+
+    Attributes:
+        array: the array.
+        terms: pairs (value, coefficient), the coefficient in units.
+        constant: literal displacement in units.
+        scaled: pairs (dimension, index) of the dimensions whose stride is known at run time only.
+        is_data_dependent: whether a term reads an array element.
+        unit: bytes or bits for packed arrays: bytes if every address of the access begins at the
+            same bit of its byte.
+        phase: this bit; 0 for other units.
+    """
+
+    array: str
+    terms: tuple[tuple[Value, int], ...]
+    constant: int
+    scaled: tuple[tuple[int, Value], ...] = ()
+    is_data_dependent: bool = False
+    unit: Unit = Unit.ELEMENT
+    phase: int = 0
+
+
+@dataclass(frozen=True)
+class Access:
+    """One element for each lane.
+
+    Attributes:
+        address: of the first lane's element; of the least one for a reversed access and offsets.
+        movement: from lane to lane.
+        alignment: known alignment of the address in bytes.
+        is_private: whether the elements of all lanes, active or not, lie inside an array on the
+            stack of the function: no other thread can see them.
+    """
+
+    address: Address
+    movement: Movement
+    alignment: int
+    is_private: bool = False
+
+
+# -- lanes -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class All:
+    """Every lane is active."""
+
+
+@dataclass(frozen=True)
+class Only:
+    """These lanes are active, at least one and not all."""
+
+    lanes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Range:
+    """The lanes from ``lower`` (None: from the first) to ``upper``, excluded, by ``step``."""
+
+    lower: Value | None
+    upper: Value
+    step: int
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """The lanes of ``within`` for which a condition holds."""
+
+    condition: Value
+    within: All | Only | Range
+
+
+Active: TypeAlias = All | Only | Range | Predicate
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """The lanes of a vector statement.
+
+    Attributes:
+        count: the number of lanes.
+        active: those that run.
+        some: whether at least one lane surely runs.
+    """
+
+    count: int
+    active: Active
+    some: bool = True
+
+
+# -- values ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Lane:
+    """The number of each lane (i64)."""
+
+
+@dataclass(frozen=True)
+class Sum:
+    """``constant + sum of coefficient * value`` (i64)."""
+
+    terms: tuple[tuple[Value, int], ...]
+    constant: int = 0
+
+
+@dataclass(frozen=True)
+class Apply:
+    """An operation on scalars or on all lanes.
+
+    Attributes:
+        operator: the operation.
+        operands: its operands.
+        dtype: the element type of the result.
+        contract: whether a product and a sum may be rounded once.
+    """
+
+    operator: Operator
+    operands: tuple[Value, ...]
+    dtype: DType | None
+    contract: bool
+
+
+@dataclass(frozen=True)
+class Convert:
+    """The operand as another element type."""
+
+    operand: Value
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class Load:
+    """Elements of an array whose elements take whole bytes; a scalar if all lanes read one."""
+
+    access: Access
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class Unpack:
+    """Elements of a packed array, sign- or zero-extended to the bits of ``dtype``."""
+
+    access: Access
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class Register:
+    """The content of a register array.
+
+    Attributes:
+        array: its name.
+        number: of the vector, if it is a tile of several.
+        dtype: of the elements.
+        is_vector: whether it holds one element for each lane.
+    """
+
+    array: str
+    number: int
+    dtype: DType
+    is_vector: bool
+
+
+@dataclass(frozen=True)
+class First:
+    """A vector with a scalar in its first lane; the other lanes are undefined."""
+
+    element: Value
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """A vector of lanes of two vectors, numbered through both."""
+
+    first: Value
+    second: Value
+    lanes: tuple[int, ...]
+
+
+Value: TypeAlias = (
+    Constant
+    | Index
+    | Parameter
+    | Lane
+    | Sum
+    | Apply
+    | Convert
+    | Load
+    | Unpack
+    | Register
+    | First
+    | Shuffle
+)
