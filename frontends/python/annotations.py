@@ -31,6 +31,9 @@ class ArrayArgument:
 
     Attributes:
         values: the half-open range of its elements; None if not declared.
+        axes: the dimensions in the order in which they lie in memory, the slowest first; None for
+            row-major order.
+        is_weak: whether it is a Python number.
     """
 
     name: str
@@ -38,6 +41,13 @@ class ArrayArgument:
     shape: tuple[Expression, ...]
     node: ast.arg
     values: tuple[Expression, Expression] | None = None
+    axes: tuple[int, ...] | None = None
+    is_weak: bool = False
+
+    @property
+    def stored_shape(self) -> tuple[Expression, ...]:
+        """The extents in the order in which the dimensions lie in memory."""
+        return self.shape if self.axes is None else tuple(self.shape[axis] for axis in self.axes)
 
 
 @dataclass(frozen=True)
