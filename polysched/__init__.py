@@ -66,6 +66,7 @@ from polysched.machine.load import load_machine
 if TYPE_CHECKING:
     from polysched.frontends.einsum.call import einsum
     from polysched.frontends.python.decorator import kernel
+    from polysched.frontends.python.jit import jit
     from polysched.frontends.python.labels import statement
     from polysched.legality.check import check
     from polysched.legality.repairs.search import repairs
@@ -89,6 +90,7 @@ _LAZY = MappingProxyType(
         "einsum": "polysched.frontends.einsum.call",
         "explain_loops": "polysched.legality.reports.loop_properties",
         "export": "polysched.lower",
+        "jit": "polysched.frontends.python.jit",
         "kernel": "polysched.frontends.python.decorator",
         "matmul": "polysched.library.matmul.call",
         "repairs": "polysched.legality.repairs.search",
@@ -152,6 +154,7 @@ __all__ = [
     "i16",
     "i32",
     "i64",
+    "jit",
     "kernel",
     "load_machine",
     "matmul",

@@ -16,6 +16,9 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from polysched.errors import KernelError
 from polysched.frontends.python.source import FunctionSource
@@ -118,6 +121,19 @@ def _unwrapped(source: FunctionSource, node: ast.expr) -> ast.expr:
     return node
 
 
+def require_real(dtype: np.dtype[Any]) -> None:
+    """Check that an element type is not complex.
+
+    Raises:
+        KernelError: it is complex.
+    """
+    if dtype.kind == "c":
+        raise KernelError(
+            f"complex numbers ({dtype}) are not supported; pass the real and the imaginary part as "
+            "two arrays, x.real.copy() and x.imag.copy()"
+        )
+
+
 def dtype_named(source: FunctionSource, node: ast.expr) -> DType:
     """The element type of an annotation such as ``f32``, ``ps.f32`` or ``np.float32``.
 
@@ -128,6 +144,9 @@ def dtype_named(source: FunctionSource, node: ast.expr) -> DType:
 
 
 def _dtype(source: FunctionSource, node: ast.expr) -> DType:
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    if name in ("complex", "complex64", "complex128", "csingle", "cdouble"):
+        require_real(np.dtype(name))
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         # `ps.f32`, under whatever name the user imported the module.
         return as_dtype(node.attr)

@@ -34,6 +34,7 @@ from polysched.frontends.python.scope import (
     PartialBinding,
     TypeLearnedError,
     WrittenLearnedError,
+    assignments_of,
     indices_of,
     require_type,
 )
@@ -43,6 +44,7 @@ from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.expr.dtypes import boolean, i64
 from polysched.ir.expr.expressions import Expression
 from polysched.ir.expr.operators import Operator
+from polysched.ir.expr.traversal import loads
 
 
 @dataclass(frozen=True)
@@ -195,7 +197,7 @@ class Assigner:
         scope, name = self.reader.scope, self._assigned_name(target)
         binding = scope.names.get(name)
         known = scope.types.get(name)
-        if known is None and is_affine_number(value):
+        if known is None and (is_affine_number(value) or self._is_index(name, value)):
             scope.names[name] = value
             return
         if known is None:
@@ -225,6 +227,19 @@ class Assigner:
         scope.alternatives[name] = value.alternatives
         if (value.dtype, value.is_weak) != (known.dtype, known.is_weak):
             scope.alternatives[name] = (bare(value), *value.alternatives)
+
+    def _is_index(self, name: str, value: Value) -> bool:
+        """Whether a variable may stand for an element that is a subscript, and never changes."""
+        scope, body = self.reader.scope, self.reader.source.node.body
+        if scope.index_arrays is None or not value.dtype.is_integer or value.alternatives:
+            return False
+        inputs = {
+            binding.array.name
+            for binding in scope.names.values()
+            if isinstance(binding, ArrayHandle) and binding.array.role is Role.INPUT
+        }
+        read = {load.array for load in loads(value.expression)}
+        return read <= inputs and assignments_of(body, name) <= 1
 
     def _assigned_name(self, target: ast.expr) -> str:
         """The name of an assignment's target, which must not be an array or a loop index."""

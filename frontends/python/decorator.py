@@ -7,7 +7,8 @@
         for i in range(x.shape[0]):
             y[i] = 2 * x[i]
 
-    scale(x, y)                      # plain Python, the reference
+    scale(x, y)                      # compiled
+    scale.python(x, y)               # plain Python, the reference
     ps.Schedule(scale).vectorize("i", 16).compile()(x, y)
 
 The kernel has the same effects as the function: an array argument that the function writes to is
@@ -35,28 +36,65 @@ if ``x`` is between -2**53 and 2**53. If a Python integer may exceed 64 bits, re
 is an error, or the kernel limits the parameters with which it can be called (`integer_ranges.py`).
 """
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, overload
 
 from polysched.errors import FrontendError
+from polysched.frontends.python.calls import CompiledCall, bound
+from polysched.frontends.python.chosen_schedule import chosen_schedule
 from polysched.frontends.python.reading import Given, read_function
 from polysched.frontends.python.returns import Returned
 from polysched.frontends.python.source import function_source
-from polysched.ir.core.kernel import Kernel, Order
+from polysched.ir.core.kernel import Kernel, Order, Role
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PythonKernel(Kernel):
-    """A kernel read from a Python function. Calling it runs the function in plain Python."""
+    """A kernel read from a Python function. Calling it runs compiled code.
+
+    Attributes:
+        function: the function.
+        returns: what it returns.
+    """
 
     # No quoted annotation: `typing.get_type_hints` of a kernel could not resolve it.
     function: Callable[..., Any] = field(repr=False)
     returns: Returned = field(repr=False, default_factory=Returned)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Run the function."""
-        return self.function(*arguments, **named)
+        """Run the function, compiled when first called.
+
+        Raises:
+            CallError: an argument has another type or shape than the annotation says.
+            IllegalScheduleError: an access may lie outside of its array.
+        """
+        values = bound(self.signature, self.name, arguments, named)
+        return self._compiled.run(values)
+
+    @property
+    def python(self) -> Callable[..., Any]:
+        """The function in plain Python."""
+        return self.function
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        """The signature of the function."""
+        return inspect.signature(self.function)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return self.signature
+
+    @cached_property
+    def _compiled(self) -> CompiledCall:
+        compiled = chosen_schedule(self, threads=None).compile()
+        arrays = tuple(
+            array for array in compiled.signature.arrays if array.role is not Role.OUTPUT
+        )
+        return CompiledCall(compiled, arrays, {}, self.returns)
 
 
 @overload

@@ -159,7 +159,13 @@ class Reader:
             FrontendError: it is not an array, or a subscript is not supported.
         """
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        subscripting = Subscripting(self.source, self.build, self.operand, self.require_exact)
+        subscripting = Subscripting(
+            self.source,
+            self.build,
+            self.operand,
+            self.require_exact,
+            self.scope.index_arrays or frozenset(),
+        )
         view = subscripting.view(self.array(node.value), node, list(parts))
         if view.rank or view.base is None or view.place is None:
             return view

@@ -106,10 +106,14 @@ def _read(source: FunctionSource, known: Known) -> tuple[Kernel, Returned]:
     except KernelError as error:
         raise source.error(source.node, str(error)) from None
     body, returns = split_return(source)
-    scope = Scope(known.types, results=returns.names, infers_ranges=known.given is not None)
+    scope = Scope(known.types, results=returns.names)
+    if known.given is not None:
+        scope.index_arrays = frozenset(one.name for one in arguments) - known.ranges.keys()
     scope.taken = {n.id for n in ast.walk(source.node) if isinstance(n, ast.Name)}
     sizes = _declare_arguments(source, build, scope, _with_ranges(arguments, known), known)
     declarer = Declarer(Assigner(Reader(source, build, scope, sizes)))
+    if known.given is not None:
+        _copy_numbers(declarer.assigner, arguments, assigned(body))
     declarer.block(body)
     assignments, returns = with_assigned_results(returns)
     declarer.block(assignments)
@@ -131,6 +135,20 @@ def _read(source: FunctionSource, known: Known) -> tuple[Kernel, Returned]:
     assert tree is not None
     kernel = replace(result, body=tree, location=source.span(source.node).location)
     return kernel, Returned(results, returns.is_tuple)
+
+
+def _copy_numbers(
+    assigner: Assigner, arguments: tuple[Argument, ...], changed: frozenset[str]
+) -> None:
+    """Copy the number arguments that a function assigns to into local numbers."""
+    for argument in arguments:
+        if isinstance(argument, ArrayArgument) and not argument.shape and argument.name in changed:
+            value = assigner.reader.value(
+                ast.copy_location(ast.Name(argument.name, ast.Load()), argument.node)
+            )
+            del assigner.reader.scope.names[argument.name]
+            target = ast.copy_location(ast.Name(argument.name, ast.Store()), argument.node)
+            assigner.set_name(ast.copy_location(ast.Pass(), argument.node), target, value)
 
 
 def _with_ranges(arguments: tuple[Argument, ...], known: Known) -> tuple[Argument, ...]:
@@ -183,6 +201,7 @@ def _declare_array(
     is_written: bool,
 ) -> None:
     name, dtype, shape = argument.name, argument.dtype, argument.shape
+    is_written = is_written and (bool(shape) or scope.index_arrays is None)
     if is_written and (not shape or argument.values is not None):
         kind = "a number" if not shape else "an array of subscripts"
         raise source.error(

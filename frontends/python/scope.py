@@ -103,7 +103,8 @@ class Scope:
         kept: the arrays that a loop or branch around assigns a new value, in the same memory.
         inlined: a prefix of the names of the function that is being inlined.
         calls: the number of functions inlined so far.
-        infers_ranges: whether elements in subscripts need no declared range.
+        index_arrays: the arguments whose elements may be subscripts without a declared range; None
+            if ranges are declared.
     """
 
     types: Mapping[str, NumberType]
@@ -119,7 +120,7 @@ class Scope:
     kept: frozenset[str] = frozenset()
     inlined: str = ""
     calls: int = 0
-    infers_ranges: bool = False
+    index_arrays: frozenset[str] | None = None
 
     def fresh(self, hint: str) -> str:
         """A name for a new array: ``hint`` if it is a variable's name and no array has it yet."""
@@ -206,6 +207,15 @@ def assigned(body: Iterable[ast.stmt]) -> frozenset[str]:
                 if isinstance(base, ast.Name):
                     names.add(base.id)
     return frozenset(names)
+
+
+def assignments_of(body: Iterable[ast.stmt], name: str) -> int:
+    """The number of places where statements assign to a variable."""
+    return sum(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        for statement in body
+        for node in ast.walk(statement)
+    )
 
 
 def rebound(body: Iterable[ast.stmt]) -> frozenset[str]:

@@ -16,11 +16,12 @@ from polysched.frontends.python.array_values import (
     tidy,
     viewed,
 )
+from polysched.frontends.python.scope import RangeLearnedError
 from polysched.frontends.python.source import FunctionSource
 from polysched.frontends.python.values import Value
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import i64
-from polysched.ir.expr.expressions import Constant, Expression
+from polysched.ir.expr.expressions import Cast, Constant, Expression, Load
 from polysched.ir.expr.functions import cast, maximum, select
 from polysched.ir.expr.traversal import loads
 
@@ -47,12 +48,14 @@ class Subscripting:
     Attributes:
         read: reads an operand.
         require_exact: checks that an integer cannot wrap around.
+        index_arrays: the arguments whose elements may be subscripts without a declared range.
     """
 
     source: FunctionSource
     build: KernelBuilder
     read: Read
     require_exact: Callable[[ast.expr, Value], None]
+    index_arrays: frozenset[str] = frozenset()
 
     def view(self, array: ArrayValue, node: ast.expr, parts: list[ast.expr]) -> ArrayValue:
         """``array[parts]``: a view if the subscripts are integers, slices and new axes.
@@ -120,11 +123,18 @@ class Subscripting:
             return self._slice(part, extent), False
         operand = self.read(part)
         if isinstance(operand, ArrayValue):
-            return self._gather(part, operand), True
+            return self._gather(part, operand, extent), True
         subscript = self.subscript(part, operand, extent)
         return _Axis((), lambda _: subscript), False
 
-    def _gather(self, part: ast.expr, operand: ArrayValue) -> _Axis:
+    def _infer_range(self, expression: Expression, extent: Expression) -> None:
+        """Limit the elements of an input that are subscripts as they are to the extent."""
+        while isinstance(expression, Cast):
+            expression = expression.operand
+        if isinstance(expression, Load) and expression.array in self.index_arrays:
+            raise RangeLearnedError(expression.array, extent)
+
+    def _gather(self, part: ast.expr, operand: ArrayValue, extent: Expression) -> _Axis:
         if not operand.dtype.is_integer:
             raise self.source.error(
                 part,
@@ -134,6 +144,7 @@ class Subscripting:
         def index(indices: Subscripts) -> Expression:
             value = operand.at(indices)
             self.require_exact(part, value)
+            self._infer_range(value.expression, extent)
             return value.expression
 
         return _Axis(operand.shape, index)
@@ -151,6 +162,7 @@ class Subscripting:
         if isinstance(value.literal, int):
             return extent - -value.literal if value.literal < 0 else expression
         if loads(expression):
+            self._infer_range(expression, extent)
             return expression
         wide = cast(expression, i64)
         wrapped = (wide < 0, wide >= -extent)
