@@ -186,13 +186,15 @@ class ArrayCalls:
 
     def _arguments(self, function: Any, node: ast.Call) -> dict[str, ast.expr]:
         """The arguments of a call by the names that numpy gives them."""
+        if function is np.arange:  # its signature depends on numpy's version
+            if node.keywords or not 1 <= len(node.args) <= 3:
+                raise self.source.error(node, "expected np.arange(start, stop, step)")
+            return dict(zip(("start", "stop", "step"), node.args, strict=False))
         try:
             signature = inspect.signature(function)
             keywords = {str(keyword.arg): keyword.value for keyword in node.keywords}
             return dict(signature.bind(*node.args, **keywords).arguments)
         except (TypeError, ValueError):
-            if function is np.arange and not node.keywords and 1 <= len(node.args) <= 3:
-                return dict(zip(("start", "stop", "step"), node.args, strict=False))
             raise self.source.error(
                 node, f"'{function.__name__}' does not take these arguments"
             ) from None

@@ -36,7 +36,7 @@ from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Constant, Expression, Index, Parameter
 from polysched.ir.expr.functions import equal
 from polysched.ir.expr.linear import linear_form
-from polysched.ir.expr.traversal import loads
+from polysched.ir.expr.traversal import loads, walk
 
 
 class Put(Protocol):
@@ -200,6 +200,8 @@ class ArrayStores:
             KernelError: none is known.
         """
         indices = self.reader.scope.indices
+        if not any(isinstance(node, Index) for node in walk(extent)):
+            return extent
         form = linear_form(extent, {})
         for _ in indices:
             total: Expression = Constant(form.constant)

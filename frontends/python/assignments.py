@@ -128,7 +128,9 @@ class Assigner:
     def _held(self, node: ast.stmt, position: int, value: ast.expr, operand: Operand) -> Operand:
         """A value kept while other targets are stored; a view stays a view, as in Python."""
         if isinstance(operand, ArrayValue):
-            return operand if operand.base else self.arrays.temporary(node, operand, "value")
+            if operand.base is not None:
+                return operand
+            return self.arrays.temporary(node, operand, "value")
         if is_affine_number(operand):
             return operand
         name = self.reader.scope.held(position, node)

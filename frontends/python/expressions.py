@@ -182,7 +182,10 @@ class Reader:
         Raises:
             FrontendError: it is not an array.
         """
-        is_array = isinstance(node, ast.Subscript | ast.Call | ast.Attribute | ast.BinOp)
+        is_array = isinstance(
+            node,
+            ast.Subscript | ast.Call | ast.Attribute | ast.BinOp | ast.Compare | ast.UnaryOp,
+        )
         is_array = is_array or (isinstance(node, ast.Name) and node.id in self.scope.names)
         operand = self.operand(node) if is_array else None
         if not isinstance(operand, ArrayValue):

@@ -30,7 +30,13 @@ from polysched.frontends.python.chosen_schedule import chosen_schedule
 from polysched.frontends.python.decorator import read_kernel
 from polysched.frontends.python.inferred_bounds import with_inferred_bounds
 from polysched.frontends.python.reading import Given
-from polysched.frontends.python.signatures import CallTypes, arguments_for, call_types, sizes_of
+from polysched.frontends.python.signatures import (
+    CallTypes,
+    arguments_for,
+    call_types,
+    names_in,
+    sizes_of,
+)
 from polysched.frontends.python.source import FunctionSource, function_source
 from polysched.ir.core.kernel import Order, Role
 from polysched.runtime.views import as_array
@@ -69,6 +75,7 @@ class JitFunction:
         self.fastmath = fastmath
         self.threads = threads
         self._source: FunctionSource = function_source(function)
+        self._names = names_in(self._source)
         self._signature = inspect.signature(function)
         self._made: dict[CallTypes, Specialization] = {}
         self._latest: Specialization | None = None
@@ -97,7 +104,7 @@ class JitFunction:
         Raises:
             FrontendError: the function cannot be compiled for them.
         """
-        types = call_types(self._source, values)
+        types = call_types(self._source, self._names, values)
         found = self._made.get(types)
         if found is None:
             with self._lock:

@@ -19,7 +19,7 @@ from copy import copy
 from polysched.frontends.python.affinity import is_affine_number
 from polysched.frontends.python.array_values import ArrayValue, always
 from polysched.frontends.python.expressions import Reader
-from polysched.frontends.python.scope import assigned
+from polysched.frontends.python.scope import assigned, rebound
 from polysched.frontends.python.values import Value
 from polysched.ir.expr.functions import equal
 
@@ -210,7 +210,7 @@ def _counting(reader: Reader, node: ast.While) -> list[ast.stmt]:
         raise source.error(node.test, _COUNTING)
     *body, last = node.body
     step = _step(reader, last, name)
-    changed = assigned(body)
+    changed = rebound(body)
     names = {part.id for part in ast.walk(bound) if isinstance(part, ast.Name)}
     is_left = any(
         isinstance(part, ast.Continue | ast.Break) for one in body for part in ast.walk(one)

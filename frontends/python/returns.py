@@ -165,10 +165,17 @@ def _array(assigner: Assigner, node: ast.Name, array: ArrayValue, *, arguments: 
         return Result(made.base.array.name, ResultKind.ARRAY)
     if arguments and name == declared.name:
         return Result(declared.name, ResultKind.ARGUMENT)
-    kind = "an argument, which the caller already has; end with 'return' alone"
     if name != declared.name:
-        kind = f"a part of the argument '{declared.name}'; return a copy: '{name}.copy()'"
-    raise source.error(node, f"a kernel cannot return '{name}': it is {kind}")
+        raise source.error(
+            node,
+            f"this is a part of the argument '{declared.name}', which a kernel cannot return; "
+            "return a copy, as in 'x[1:].copy()'",
+        )
+    raise source.error(
+        node,
+        f"a kernel cannot return '{name}': it is an argument, which the caller already has; end "
+        "with 'return' alone",
+    )
 
 
 def with_results(kernel: Kernel, results: Iterable[Result]) -> Kernel:

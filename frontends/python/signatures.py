@@ -89,21 +89,38 @@ class _Sizes:
         return self.names.setdefault(extent, wanted)
 
 
-def call_types(source: FunctionSource, values: Mapping[str, Any]) -> CallTypes:
+def names_in(source: FunctionSource) -> frozenset[str]:
+    """The names in a function, which its sizes must not have."""
+    nodes = list(ast.walk(source.node))
+    return frozenset(
+        node.id if isinstance(node, ast.Name) else node.arg
+        for node in nodes
+        if isinstance(node, ast.Name | ast.arg)
+    )
+
+
+def call_types(
+    source: FunctionSource, taken: frozenset[str], values: Mapping[str, Any]
+) -> CallTypes:
     """The types of a call's arguments.
+
+    Args:
+        source: the function, for errors.
+        taken: its names: see `names_in`.
+        values: the arguments by name.
 
     Raises:
         FrontendError: an argument is neither an array of real numbers nor a number.
     """
-    taken = {node.id for node in ast.walk(source.node) if isinstance(node, ast.Name)}
-    sizes = _Sizes(frozenset(taken) | frozenset(values))
-    nodes = {node.arg: node for node in ast.walk(source.node.args) if isinstance(node, ast.arg)}
+    sizes = _Sizes(taken)
     types: list[ArrayType | NumberType] = []
     for name, value in values.items():
         try:
             types.append(_type(name, value, sizes))
         except KernelError as error:
-            raise source.error(nodes[name], f"argument '{name}': {error}") from None
+            arguments = ast.walk(source.node.args)
+            node = next(one for one in arguments if isinstance(one, ast.arg) and one.arg == name)
+            raise source.error(node, f"argument '{name}': {error}") from None
     return CallTypes(tuple(types))
 
 
