@@ -38,4 +38,7 @@ def affine_quotient(
         return Value(select(is_high, result(1), result(0)), is_weak=True)
     if always(build, (dividend >= -divisor) & (dividend < divisor)):
         return Value(select(is_low, result(-1), result(0)), is_weak=True)
+    if always(build, (dividend >= -divisor) & (dividend < 2 * divisor)):
+        chosen = select(is_low, result(-1), select(is_high, result(1), result(0)))
+        return Value(chosen, is_weak=True)
     return None

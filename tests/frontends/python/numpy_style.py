@@ -60,7 +60,15 @@ def layer_norm(a, x, y):
 
 
 def reductions(a, x):
-    return np.sum(a), a.min(), np.max(a, axis=0), np.mean(x), x.sum(), np.prod(x[:3]), a.T.sum(axis=0)
+    return (
+        np.sum(a),
+        a.min(),
+        np.max(a, axis=0),
+        np.mean(x),
+        x.sum(),
+        np.prod(x[:3]),
+        a.T.sum(axis=0),
+    )
 
 
 def positions(a, x):
