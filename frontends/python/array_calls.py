@@ -131,8 +131,8 @@ class ArrayCalls:
             if not (is_type or isinstance(function, np.ufunc) or function in (abs, np.where)):
                 name = getattr(function, "__name__", str(function))
                 raise KernelError(
-                    f"'{name}' of a whole array is not supported; expected a number, or a function "
-                    "of numpy"
+                    f"'{name}' of a whole array is not supported; supported are numpy's functions "
+                    "of single elements, np.where, np.clip, np.sum, np.mean, np.min, np.max, np.dot"
                 )
             return self.elementwise(lambda *values: call(function, list(values)), *operands)
         numbers = [operand for operand in operands if isinstance(operand, Value)]

@@ -35,30 +35,38 @@ class CompiledCall:
     axes: Mapping[str, tuple[int, ...]]
     returned: Returned
 
-    def run(self, arguments: Mapping[str, Any], threads: int | None = None) -> Any:
+    def run(
+        self,
+        arguments: Mapping[str, Any],
+        threads: int | None = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> Any:
         """Call the compiled function.
 
         Args:
             arguments: the arguments by name.
             threads: the number of threads; None for all.
+            given: the arguments as the caller passed them, which a function may return.
 
         Raises:
             CallError: an argument has another type or shape than the function is compiled for.
         """
-        given: list[AnyArray] = []
+        passed_arrays: list[AnyArray] = []
         copied: list[tuple[AnyArray, AnyArray]] = []
         views: dict[str, AnyArray] = {}
+        is_copied = False
         for array in self.arrays:
             value = arguments[array.name]
             if not array.shape:
-                given.append(self._number(array, value))
+                passed_arrays.append(self._number(array, value))
                 continue
             view = views[array.name] = self._view(array, value)
             passed = np.ascontiguousarray(view)
             if passed is not view and array.is_written:
                 copied.append((view, passed))
-            given.append(passed)
-        if copied or any(a is not b for a, b in zip(given, views.values(), strict=False)):
+            passed_arrays.append(passed)
+            is_copied = is_copied or passed is not view
+        if is_copied:
             self._require_apart(views)
         parameters = {
             name: arguments[name]
@@ -67,10 +75,10 @@ class CompiledCall:
         }
         if threads is not None and self.compiled.is_threaded:
             parameters["threads"] = threads
-        outputs = self.compiled(*given, **parameters)
+        outputs = self.compiled(*passed_arrays, **parameters)
         for view, passed in copied:
             view[...] = passed
-        return self._result(arguments, outputs)
+        return self._result(arguments if given is None else given, outputs)
 
     def _view(self, array: Array, value: Any) -> AnyArray:
         subject = f"function '{self.compiled.name}': argument '{array.name}'"

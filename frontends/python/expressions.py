@@ -10,8 +10,11 @@ from operator import and_, or_
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from polysched.errors import KernelError, suggestion
 from polysched.frontends.python.affinity import culprit, wrapping
+from polysched.frontends.python.annotations import require_real
 from polysched.frontends.python.array_calls import METHODS, ArrayCalls, transposed
 from polysched.frontends.python.array_values import ArrayValue, Operand, mapped, whole
 from polysched.frontends.python.functions import SUPPORTED
@@ -356,6 +359,8 @@ class Reader:
         value = constant(outer)
         if value is not None:
             return value
+        if isinstance(outer, complex | np.complexfloating):
+            require_real(np.dtype(type(outer)))
         raise self.source.error(node, f"this is of type {type(outer).__name__}; {_SUPPORTED}")
 
     def _name(self, node: ast.Name) -> Operand:

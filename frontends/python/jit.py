@@ -92,11 +92,7 @@ class JitFunction:
         given = bound(self._signature, self.python.__name__, arguments, named)
         values = {name: self._value(name, value) for name, value in given.items()}
         specialization = self.specialized(values)
-        result = specialization.call.run(values, self.threads)
-        returned = specialization.call.returned.results
-        if any(result is value for value in values.values()) and len(returned) == 1:
-            return given[returned[0].name]
-        return result
+        return specialization.call.run(values, self.threads, given)
 
     def specialized(self, values: Mapping[str, Any]) -> Specialization:
         """The compiled code for arguments, compiled now if there is none.

@@ -17,7 +17,7 @@ import ast
 from copy import copy
 
 from polysched.frontends.python.affinity import is_affine_number
-from polysched.frontends.python.array_values import ArrayValue, always
+from polysched.frontends.python.array_values import ArrayValue, always, require_same
 from polysched.frontends.python.expressions import Reader
 from polysched.frontends.python.scope import assigned, rebound
 from polysched.frontends.python.values import Value
@@ -138,12 +138,16 @@ def _unpack(
             value = value if start is None else text.binary(value, ast.Add(), start)
             assignments.append(text.store(counter, value))
         _unpack(reader, text, inner, arguments[0], index, lengths, assignments)
-    elif function is zip and isinstance(source, ast.Call) and not source.keywords:
+    elif function is zip and isinstance(source, ast.Call):
         targets = target.elts if isinstance(target, ast.Tuple) else [target]
         if len(targets) != len(arguments):
             raise reader.source.error(target, f"expected {len(arguments)} names")
+        inner_lengths: list[ast.expr] = []
         for one, part in zip(targets, arguments, strict=True):
-            _unpack(reader, text, one, part, index, lengths, assignments)
+            _unpack(reader, text, one, part, index, inner_lengths, assignments)
+        if _is_strict(reader, source):
+            _require_equal(reader, source, inner_lengths)
+        lengths.extend(inner_lengths)
     elif function is range and len(arguments) in (1, 2):
         value = text.name(index)
         end = arguments[-1]
@@ -160,6 +164,22 @@ def _unpack(
         raise reader.source.error(
             source, "expected an array, range(...), enumerate(...) or zip(...)"
         )
+
+
+def _is_strict(reader: Reader, node: ast.Call) -> bool:
+    """Whether ``zip`` requires equal lengths."""
+    match node.keywords:
+        case []:
+            return False
+        case [ast.keyword(arg="strict", value=ast.Constant(value=bool(strict)))]:
+            return strict
+    raise reader.source.error(node, "expected zip(...) with strict=True, strict=False or without")
+
+
+def _require_equal(reader: Reader, node: ast.Call, lengths: list[ast.expr]) -> None:
+    first, *others = (reader.value(length).expression for length in lengths)
+    if not all(require_same(reader.build, first, other) for other in others):
+        raise reader.source.error(node, "the lengths differ, which strict=True does not allow")
 
 
 def _shortest(reader: Reader, text: _Text, lengths: list[ast.expr]) -> ast.expr:

@@ -169,7 +169,6 @@ def _declare_arguments(
     known: Known,
 ) -> tuple[str, ...]:
     """Declare the sizes, then the arrays; return the names of the sizes."""
-    written = known.written | (assigned(source.node.body) - rebound(source.node.body))
     scope.taken |= {argument.name for argument in arguments}
     sizes: dict[str, int | None] = {}
     for argument in arguments:
@@ -188,8 +187,17 @@ def _declare_arguments(
         raise source.error(source.node, str(error)) from None
     for argument in arguments:
         if isinstance(argument, ArrayArgument):
-            _declare_array(source, build, scope, argument, is_written=argument.name in written)
+            _declare_array(
+                source, build, scope, argument, is_written=_is_written(argument, source, known)
+            )
     return tuple(sizes)
+
+
+def _is_written(argument: ArrayArgument, source: FunctionSource, known: Known) -> bool:
+    """Whether a function assigns to an argument: to elements of an array, or to a number."""
+    body = source.node.body
+    names = assigned(body) - rebound(body) if argument.shape else assigned(body)
+    return argument.name in names | known.written
 
 
 def _declare_array(

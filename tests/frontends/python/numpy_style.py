@@ -3,8 +3,6 @@
 Each takes vectors ``x``, ``y`` of one length, matrices ``a``, ``b`` of one shape, or some of them.
 """
 
-# ruff: noqa: D103
-
 import numpy as np
 
 WEIGHT = 0.25
@@ -42,8 +40,7 @@ def rows_and_columns(a):
 def broadcasting(a, x):
     n = a.shape[1]
     a += x[:n]
-    b = a * x[:n][None, :] + np.arange(a.shape[0])[:, np.newaxis]
-    return b
+    return a * x[:n][None, :] + np.arange(a.shape[0])[:, np.newaxis]
 
 
 def softmax(a):
@@ -146,9 +143,9 @@ def enumerated(x, y):
     s = 0
     for i, v in enumerate(x):
         y[i] = v * i
-    for u, v in zip(x, y):
+    for u, v in zip(x, y, strict=True):
         s += u * v
-    for i, (u, v) in enumerate(zip(x, y), 1):
+    for i, (u, v) in enumerate(zip(x, y, strict=False), 1):
         s += u - i * v
     for v in y[1:]:
         s += v
@@ -227,7 +224,7 @@ def types(x, y):
 
 
 def slices_in_loops(a):
-    n, m = a.shape
+    n, _ = a.shape
     for i in range(1, n):
         a[i, :i] = 0
         s = np.sum(a[i, :i])

@@ -9,7 +9,7 @@ TYPES = ["float64", "float32", "int32", "int64", "uint8", "int8", "int16", "uint
 
 
 class Writer:
-    """Writes one function of vectors ``x``, ``y`` of ``n`` and matrices ``a``, ``b`` of ``(n, m)``."""
+    """Writes one function of vectors ``x``, ``y`` of ``n`` and matrices ``a``, ``b``."""
 
     def __init__(self, choice: random.Random, *, is_unsigned: bool = False) -> None:
         self.random = choice
@@ -30,7 +30,7 @@ class Writer:
         return "def made(x, y, a, b):\n" + "".join(f"    {line}\n" for line in lines)
 
     def pick(self, options: list[str]) -> str:
-        """Choose; i64 beside u64 would make floats, whose conversion to integers is not promised."""
+        """Choose; i64 beside u64 makes floats, whose conversion to integers is not promised."""
         if self.is_unsigned:
             options = [one for one in options if "arange" not in one and "np.arg" not in one]
         return self.random.choice(options)
@@ -39,7 +39,7 @@ class Writer:
         self.count += 1
         return f"{hint}{self.count}"
 
-    def statement(self, depth: int) -> list[str]:
+    def statement(self, depth: int) -> list[str]:  # noqa: C901, PLR0911, PLR0912
         r = self.pick(
             [
                 "slice",
@@ -64,7 +64,8 @@ class Writer:
                 return [f"{self.pick(['a', 'b'])}[{row}] = {self.row()}"]
             case "column":
                 return [
-                    f"{self.pick(['a', 'b'])}[:, {self.pick(['0', '-1', '2'])}] = {self.vector(0, 0)}"
+                    f"{self.pick(['a', 'b'])}[:, {self.pick(['0', '-1', '2'])}] = "
+                    f"{self.vector(0, 0)}"
                 ]
             case "block":
                 return [f"{self.pick(['a', 'b'])}[1:-1, 1:-1] = {self.block()}"]

@@ -1,7 +1,5 @@
 """Twenty programs as numpy and numba users write them: each function, and arguments for it."""
 
-# ruff: noqa: D103
-
 import math
 
 import numpy as np
@@ -227,7 +225,7 @@ def cavity_flow(nt, nit, u, v, dt, dx, dy, p, rho, nu):
 
 
 def pairwise(x):
-    n, d = x.shape
+    n, _ = x.shape
     out = np.empty((n, n))
     for i in range(n):
         for j in range(n):
