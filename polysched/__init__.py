@@ -65,6 +65,7 @@ from polysched.machine.load import load_machine
 
 if TYPE_CHECKING:
     from polysched.frontends.einsum.call import einsum
+    from polysched.frontends.python.annotations import Array
     from polysched.frontends.python.decorator import kernel
     from polysched.frontends.python.jit import jit
     from polysched.frontends.python.labels import statement
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
 
 _LAZY = MappingProxyType(
     {
+        "Array": "polysched.frontends.python.annotations",
         "CompiledKernel": "polysched.runtime.kernel",
         "Computed": "polysched.library.matmul.computed",
         "Input": "polysched.library.matmul.computed",
@@ -122,6 +124,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "Array",
     "CallError",
     "CompiledKernel",
     "Computed",

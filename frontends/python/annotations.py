@@ -6,7 +6,11 @@
 ``a: "i64[n] in range(m)"``         an array of integers in a range, which may be subscripts
 ``n: int``                          a size
 ``a: Annotated[Any, "f32[n]"]``     the same for type checkers
+``a: Array[ps.f32, "n", "m + 1"]``  the same without one string (`polysched.Array`)
 ==================================  ===============================================================
+
+``Annotated[NDArray[np.float32], "n", "m"]`` is an array too, whose elements type checkers know:
+mypy and linters accept it as it is.
 
 Every name in an extent is a size. The function need not have an argument for it: the call takes
 its value from the shapes of the arrays.
@@ -16,6 +20,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from types import GenericAlias
 from typing import Any
 
 import numpy as np
@@ -26,6 +31,16 @@ from polysched.ir.expr.dtypes import DType, as_dtype
 from polysched.ir.expr.expressions import Constant, Expression, Parameter
 
 EXPECTED = 'expected a type and a shape such as "f32[n, m]", or int for a size'
+
+
+class Array:
+    """The annotation of an array: ``Array[ps.f32, "height", "width + 2"]``.
+
+    Its parts are an element type and the extents: names, integers, or sums of these as strings.
+    """
+
+    def __class_getitem__(cls, item: object) -> GenericAlias:
+        return GenericAlias(cls, item)
 
 
 @dataclass(frozen=True)
@@ -89,6 +104,9 @@ def arguments_of(source: FunctionSource) -> tuple[Argument, ...]:
 def _argument(source: FunctionSource, node: ast.arg) -> Argument:
     if node.annotation is None:
         raise source.error(node, f"argument '{node.arg}' has no annotation; {EXPECTED}")
+    listed = _listed(source, node.annotation)
+    if listed is not None:
+        return _of_list(source, node, *listed)
     annotation = _unwrapped(source, node.annotation)
     if isinstance(annotation, ast.Name) and annotation.id == "int":
         return SizeArgument(node.arg, node)
@@ -105,6 +123,30 @@ def _argument(source: FunctionSource, node: ast.arg) -> Argument:
         return ArrayArgument(node.arg, _dtype(source, annotation), (), node, values)
     except KernelError as error:
         raise source.error(node.annotation, f"{error}; {EXPECTED}") from None
+
+
+def _listed(source: FunctionSource, node: ast.expr) -> tuple[ast.expr, tuple[ast.expr, ...]] | None:
+    """The element type and the extents of ``Array[T, ...]`` and ``Annotated[NDArray[T], ...]``."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple):
+        return None
+    first, *rest = node.slice.elts
+    name = ast.unparse(node.value).rpartition(".")[2]
+    if name == "Annotated" and isinstance(first, ast.Subscript):
+        is_array = ast.unparse(first.value).rpartition(".")[2] == "NDArray"
+        return (first.slice, tuple(rest)) if is_array else None
+    return (first, tuple(rest)) if name == Array.__name__ else None
+
+
+def _of_list(
+    source: FunctionSource, node: ast.arg, dtype: ast.expr, extents: tuple[ast.expr, ...]
+) -> ArrayArgument:
+    annotation = node.annotation
+    assert annotation is not None
+    try:
+        shape = tuple(_extent(source, _unwrapped(source, extent)) for extent in extents)
+        return ArrayArgument(node.arg, dtype_named(source, dtype), shape, node)
+    except KernelError as error:
+        raise source.error(annotation, f"{error}; {EXPECTED}") from None
 
 
 def _unwrapped(source: FunctionSource, node: ast.expr) -> ast.expr:

@@ -19,6 +19,7 @@ from polysched.frontends.python.array_values import (
     ArrayValue,
     Operand,
     Subscripts,
+    always,
     is_one,
     mapped,
     possible,
@@ -104,6 +105,9 @@ class ArrayStores:
         make = reader.build.output if is_output else reader.build.temporary
         try:
             extents = tuple(self._largest(extent) for extent in shape)
+            for extent in extents:
+                if not always(reader.build, extent >= 0):
+                    reader.build.assume(extent >= 0)
             with reader.build.located(reader.source.span(node).location):
                 return make(name, dtype, extents)
         except KernelError as error:

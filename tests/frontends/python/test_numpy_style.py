@@ -34,8 +34,7 @@ def arguments(function: Callable[..., Any], dtype: type) -> dict[str, Any]:
     shapes = {"x": (7,), "y": (7,), "a": (5, 7), "b": (5, 7)}
     given: dict[str, Any] = {"k": 4, "alpha": 1.5}
     given |= {
-        name: (generator.standard_normal(shape) * 3).astype(dtype)
-        for name, shape in shapes.items()
+        name: (generator.standard_normal(shape) * 3).astype(dtype) for name, shape in shapes.items()
     }
     return {name: given[name] for name in inspect.signature(function).parameters}
 
