@@ -28,12 +28,12 @@ from polysched.frontends.python.array_values import (
 from polysched.frontends.python.expressions import Reader
 from polysched.frontends.python.integer_ranges import Need
 from polysched.frontends.python.scope import (
-    Binding,
     LocalNumber,
     NumberType,
     PartialBinding,
     TypeLearnedError,
     WrittenLearnedError,
+    array_of,
     assignments_of,
     indices_of,
     require_type,
@@ -345,7 +345,7 @@ class Assigner:
             raise source.error(
                 node, f"'{name}' is another array before this loop or branch; {advice}"
             )
-        others = [other for other, b in scope.names.items() if _base(b) is old.base]
+        others = [other for other, b in scope.names.items() if array_of(b) is old.base]
         if len(others) > 1:
             alias = next(other for other in others if other != name)
             raise source.error(
@@ -396,10 +396,3 @@ class Assigner:
                 array[subscripts] = expression
             except KernelError as error:
                 raise self.reader.source.error(node, str(error)) from None
-
-
-def _base(binding: Binding) -> ArrayHandle | None:
-    """The declared array of a name's binding."""
-    if isinstance(binding, ArrayHandle):
-        return binding
-    return binding.base if isinstance(binding, ArrayValue) else None

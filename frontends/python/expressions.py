@@ -4,35 +4,27 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import and_, or_
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from polysched.errors import KernelError, suggestion
-from polysched.frontends.python.affinity import culprit, wrapping
+from polysched.frontends.python.affinity import culprit
 from polysched.frontends.python.annotations import require_real
 from polysched.frontends.python.array_calls import METHODS, ArrayCalls, transposed
 from polysched.frontends.python.array_values import ArrayValue, Operand, mapped, whole
 from polysched.frontends.python.functions import SUPPORTED
-from polysched.frontends.python.integer_ranges import IntegerUses, Need
-from polysched.frontends.python.intervals import EXACT_IN_FLOAT64, INT64, Interval
+from polysched.frontends.python.intervals import EXACT_IN_FLOAT64
+from polysched.frontends.python.names import Names
 from polysched.frontends.python.numpy_operations import truth
 from polysched.frontends.python.operations import as_number, combine
 from polysched.frontends.python.periodic import affine_quotient
 from polysched.frontends.python.scope import (
-    Binding,
-    EndedBinding,
     LocalNumber,
-    NumberType,
-    PartialBinding,
-    Scope,
-    TypeLearnedError,
 )
-from polysched.frontends.python.source import FunctionSource
 from polysched.frontends.python.subscripts import Subscripting
 from polysched.frontends.python.values import (
     Value,
@@ -43,10 +35,9 @@ from polysched.frontends.python.values import (
     python_type,
 )
 from polysched.ir.declare.array_handle import ArrayHandle
-from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.affine import instance_space
-from polysched.ir.expr.dtypes import boolean, i64
-from polysched.ir.expr.expressions import Expression, Index, Parameter
+from polysched.ir.expr.dtypes import boolean
+from polysched.ir.expr.expressions import Expression, Parameter
 from polysched.ir.expr.operators import COMPARISONS, Operator
 from polysched.ir.expr.traversal import walk
 
@@ -85,19 +76,8 @@ _SUPPORTED = (
 
 
 @dataclass(frozen=True)
-class Reader:
-    """Translator of the expressions of one function.
-
-    Attributes:
-        sizes: names of the kernel's parameters.
-        uses: the computations with Python integers so far, which must be proved to fit 64 bits.
-    """
-
-    source: FunctionSource
-    build: KernelBuilder
-    scope: Scope
-    sizes: tuple[str, ...]
-    uses: IntegerUses = field(default_factory=IntegerUses)
+class Reader(Names):
+    """Translator of the expressions of one function."""
 
     def value(self, node: ast.expr) -> Value:
         """The value of an expression, a number.
@@ -203,88 +183,9 @@ class Reader:
             )
         return operand
 
-    def binding(self, node: ast.Name) -> Binding:
-        """The binding of a name here.
-
-        Raises:
-            FrontendError: the name is not bound, or not to something that a kernel can use.
-            TypeLearnedError: the name is a number that has to be kept in memory.
-        """
-        binding = self.scope.names.get(node.id)
-        if binding is None:
-            return self._outer(node)
-        if isinstance(binding, EndedBinding):
-            if not binding.is_number:
-                raise self.source.error(node, f"'{node.id}' {binding.reason}")
-            raise TypeLearnedError(node.id, NumberType(i64, is_weak=True))
-        if isinstance(binding, PartialBinding):
-            raise self.source.error(
-                node,
-                f"'{node.id}' is read where a branch that gives it a value may not have been "
-                "taken; give it a value before the branch, and before the loop if it is kept",
-            )
-        return binding
-
-    def outer(self, node: ast.expr) -> Any:
-        """The object that a name or ``module.name`` has outside of the function.
-
-        Raises:
-            FrontendError: it is not defined.
-        """
-        if isinstance(node, ast.Name) and node.id not in self.scope.names:
-            if node.id not in self.source.outer:
-                hint = self._hint(node.id, list(self.scope.names))
-                raise self.source.error(node, f"'{node.id}' is not defined here{hint}")
-            return self.source.outer[node.id]
-        if isinstance(node, ast.Attribute):
-            holder = self.outer(node.value)
-            if hasattr(holder, node.attr):
-                return getattr(holder, node.attr)
-            raise self.source.error(node, f"'{ast.unparse(node)}' does not exist")
-        raise self.source.error(node, f"'{ast.unparse(node)}' cannot be called or read in a kernel")
-
-    def require_exact(self, node: ast.expr, value: Value) -> None:
-        """Check that an integer in a subscript or a bound cannot wrap around.
-
-        Raises:
-            FrontendError: it may wrap around.
-        """
-        dtype = wrapping(value.expression)
-        if dtype is not None:
-            raise self.source.error(
-                node,
-                f"this is computed in {dtype} and may wrap around; expected Python integers "
-                "here, or array elements without arithmetic",
-            )
-
     def not_affine(self, parts: list[ast.expr]) -> tuple[ast.expr | None, str]:
         """The smallest subexpression of ``parts`` that is not affine, and the reason."""
-        return culprit(parts, self.value, instance_space(self.sizes, "", self._indices()))
-
-    def _indices(self) -> list[str]:
-        names: dict[str, None] = {}
-        for binding in self.scope.names.values():
-            if isinstance(binding, Value):
-                for node in walk(binding.expression):
-                    if isinstance(node, Index):
-                        names[node.name] = None
-        return list(names)
-
-    def _hint(self, name: str, known: list[str]) -> str:
-        if name in self.sizes:
-            return f"; it is a size in the annotations only: write {name} = array.shape[...] first"
-        return suggestion(name, known)
-
-    def _outer(self, node: ast.Name) -> Value:
-        outer = self.outer(node)
-        value = constant(outer)
-        if value is not None:
-            return value
-        raise self.source.error(
-            node,
-            f"'{node.id}' is of type {type(outer).__name__} outside of the function; expected a "
-            "number there, or an argument of the function",
-        )
+        return culprit(parts, self.value, instance_space(self.sizes, "", self.indices_in_scope()))
 
     def _value(self, node: ast.expr) -> Operand:
         match node:
@@ -314,12 +215,6 @@ class Reader:
 
     def _mapped(self, function: Callable[..., Value], *operands: Operand) -> Operand:
         return mapped(self.build, function, *operands)
-
-    def is_inside(self, node: ast.expr) -> bool:
-        """Whether an expression is about names of the function, not about modules outside."""
-        while isinstance(node, ast.Attribute):
-            node = node.value
-        return not isinstance(node, ast.Name) or node.id in self.scope.names
 
     def _attribute(self, node: ast.expr, array: ArrayValue, name: str) -> Operand:
         match name:
@@ -390,13 +285,6 @@ class Reader:
                 for operand in (left, right):
                     self.require_fitting(operand, node, EXACT_IN_FLOAT64)
         return self.require_fitting(result, node)
-
-    def require_fitting(self, value: Value, node: ast.AST, within: Interval = INT64) -> Value:
-        """Record that a Python integer must be proved to lie ``within`` a range; return it."""
-        if value.is_weak and value.dtype == i64 and value.literal is None:
-            indices = self.scope.indices
-            self.uses.needs.append(Need(node, value.expression, indices, within))
-        return value
 
     def _positive(self, value: Value) -> Value:
         if value.dtype == boolean and not value.is_weak:

@@ -29,6 +29,7 @@ from polysched.frontends.python.array_values import (
     shape_text,
     whole,
 )
+from polysched.frontends.python.axes import joined_indices, split_shape, with_ones
 from polysched.frontends.python.functions import call
 from polysched.frontends.python.numpy_operations import applied
 from polysched.frontends.python.operations import combine
@@ -180,7 +181,7 @@ class Reductions:
             result = self._mean(node, array, axes, dtype)
         else:
             result = self._simple(node, array, axes, function, dtype)
-        return _with_ones(result, axes) if keep else result
+        return with_ones(result, axes) if keep else result
 
     def _dotted(
         self, node: ast.Call, function: Any, array: Operand, arguments: list[ast.expr]
@@ -226,12 +227,12 @@ class Reductions:
             dtype = as_dtype(function(np.ones(1, array.dtype.numpy())).dtype)
         if dtype == boolean:
             operator = {np.min: Operator.AND, np.max: Operator.OR}.get(function, operator)
-        kept, reduced = _split(array.shape, axes)
+        kept, reduced = split_shape(array.shape, axes)
         is_extremum = function in (np.min, np.max)
         start = _value_of(dtype, ufunc.identity) if not is_extremum else None
 
         def term(outer: Subscripts, inner: Subscripts) -> Expression:
-            value = array.at(_joined(outer, inner, axes))
+            value = array.at(joined_indices(outer, inner, axes))
             if dtype == boolean and value.dtype != boolean:
                 return not_equal(value.expression, Constant(0, value.dtype))
             return converted(value, dtype)
@@ -249,7 +250,7 @@ class Reductions:
         if dtype is None:
             dtype = as_dtype(np.mean(np.ones(1, array.dtype.numpy())).dtype)
         total = self._simple(node, array, axes, np.sum, dtype)
-        count = self._calls.count(_split(array.shape, axes)[1], node)
+        count = self._calls.count(split_shape(array.shape, axes)[1], node)
         mean = mapped(
             self.stores.reader.build, lambda value: applied(np.true_divide, value, count), total
         )
@@ -260,12 +261,12 @@ class Reductions:
     ) -> Operand:
         """The mean of the squared distances from the mean, as numpy computes it."""
         build = self.stores.reader.build
-        mean = _with_ones(self._mean(node, array, axes, None), axes)
+        mean = with_ones(self._mean(node, array, axes, None), axes)
         distance = mapped(build, partial(combine, Operator.SUBTRACT), array, mean)
         square = mapped(build, lambda value: combine(Operator.MULTIPLY, value, value), distance)
         assert isinstance(square, ArrayValue)
         total = self._simple(node, square, axes, np.sum, None)
-        count = self._calls.count(_split(array.shape, axes)[1], node)
+        count = self._calls.count(split_shape(array.shape, axes)[1], node)
         if ddof is not None:
             less = self._calls.read(ddof)
             if not isinstance(less, Value) or not isinstance(less.literal, int):
@@ -281,19 +282,19 @@ class Reductions:
         """The first index of the largest or smallest element; a NaN counts as both."""
         if len(axes) not in (1, array.rank):
             raise KernelError("expected an axis, or none")
-        kept, reduced = _split(array.shape, axes)
+        kept, reduced = split_shape(array.shape, axes)
         reader, dtype, stores = self.stores.reader, array.dtype, self.stores
         best = whole(stores.declare(node, "best", dtype, kept), kept)
         where = whole(stores.declare(node, "position", i64, kept), kept)
         zero = tuple(Constant(0) for _ in reduced)
         with stores.loops(kept, "best") as outer:
-            self._put(node, best, outer, array.at(_joined(outer, zero, axes)))
+            self._put(node, best, outer, array.at(joined_indices(outer, zero, axes)))
             self._put(node, where, outer, Value(Constant(0, i64)))
         with (
             stores.loops(kept, "best") as outer,
             stores.loops(reduced, "all") as inner,
         ):
-            element = array.at(_joined(outer, inner, axes)).expression
+            element = array.at(joined_indices(outer, inner, axes)).expression
             old = best.at(outer).expression
             sides = (old, element) if is_largest else (element, old)
             if dtype == boolean:
@@ -321,9 +322,9 @@ class Reductions:
         made = whole(stores.declare(node, "sums", dtype, shape), shape)
         assert made.base is not None
         scope = stores.reader.scope
-        kept, (extent,) = _split(shape, axes)
+        kept, (extent,) = split_shape(shape, axes)
         with stores.loops(kept, made.base.array.name) as outer:
-            first = _joined(outer, (Constant(0),), axes)
+            first = joined_indices(outer, (Constant(0),), axes)
             name = scope.index_name(f"{made.base.array.name}_first", scope.indices)
             # A loop of one iteration, so that nothing is read of an array without elements.
             first_only = stores.reader.build.where(Index(name) < 1)
@@ -331,7 +332,7 @@ class Reductions:
                 self._put(node, made, first, Value(converted(array.at(first), dtype)))
             name = scope.index_name(f"{made.base.array.name}_each", scope.indices)
             with stores.reader.build.loops(**{name: (1, extent)}) as at:
-                here, before = (_joined(outer, (i,), axes) for i in (at, at - 1))
+                here, before = (joined_indices(outer, (i,), axes) for i in (at, at - 1))
                 total = made.at(before).expression + converted(array.at(here), dtype)
                 self._put(node, made, here, Value(total))
         return made
@@ -391,33 +392,4 @@ def _value_of(dtype: DType, identity: Any) -> Expression:
         Constant(bool(identity), boolean)
         if dtype == boolean
         else Constant(float(identity) if dtype.is_float else int(identity), dtype)
-    )
-
-
-def _split(shape: Subscripts, axes: tuple[int, ...]) -> tuple[Subscripts, Subscripts]:
-    """The extents that a reduction keeps, and those over which it reduces."""
-    kept = tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
-    return kept, tuple(shape[axis] for axis in sorted(axes))
-
-
-def _joined(outer: Subscripts, inner: Subscripts, axes: tuple[int, ...]) -> Subscripts:
-    """The indices in the array, from those that are kept and those that are reduced."""
-    kept, reduced = iter(outer), iter(inner)
-    return tuple(
-        next(reduced) if axis in axes else next(kept) for axis in range(len(outer) + len(inner))
-    )
-
-
-def _with_ones(result: Operand, axes: tuple[int, ...]) -> Operand:
-    """A result with an extent of 1 for every dimension that was reduced (``keepdims=True``)."""
-    rank = len(axes) + (result.rank if isinstance(result, ArrayValue) else 0)
-    if isinstance(result, Value):
-        return ArrayValue((Constant(1),) * rank, result.dtype, lambda _: result)
-    extents = iter(result.shape)
-    shape = tuple(Constant(1) if axis in axes else next(extents) for axis in range(rank))
-    at = result.at
-    return ArrayValue(
-        shape,
-        result.dtype,
-        lambda indices: at(tuple(i for axis, i in enumerate(indices) if axis not in axes)),
     )

@@ -186,6 +186,13 @@ def merged(
     }
 
 
+def array_of(binding: Binding) -> ArrayHandle | None:
+    """The declared array of a name's binding."""
+    if isinstance(binding, ArrayHandle):
+        return binding
+    return binding.base if isinstance(binding, ArrayValue) else None
+
+
 def indices_of(binding: Binding | None) -> set[str]:
     """The loop indices from which a name's value is computed."""
     if not isinstance(binding, Value):
