@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_, or_
 from typing import Protocol
@@ -21,7 +21,6 @@ from polysched.frontends.python.array_values import (
     Subscripts,
     always,
     is_one,
-    mapped,
     possible,
     require_defined,
     require_same,
@@ -80,17 +79,23 @@ class ArrayStores:
         try:
             fitted = self._fitted(target.shape, value)
             if self._overlaps(target, fitted):
-                copy = self.temporary(node, mapped(self.reader.build, _same, fitted), "value")
-                fitted = self._fitted(target.shape, copy)
+                fitted = self._fitted(target.shape, self._evaluated(node, fitted))
         except KernelError as error:
             raise source.error(node, str(error)) from None
         self._fill(node, target, fitted)
 
+    def _evaluated(self, node: ast.AST, value: Operand) -> Operand:
+        """A value that is stored in memory of its own."""
+        if isinstance(value, ArrayValue):
+            return self.temporary(node, value, "value")
+        handle = self.declare(node, "value", value.dtype, ())
+        self.put(node, handle, (), value, is_new=True)
+        return replace(value, expression=handle[()])
+
     def temporary(
-        self, node: ast.AST, value: ArrayValue | Operand, hint: str, dtype: DType | None = None
+        self, node: ast.AST, value: ArrayValue, hint: str, dtype: DType | None = None
     ) -> ArrayValue:
         """Store an array in a new array of the kernel, with a name like ``hint``."""
-        assert isinstance(value, ArrayValue)
         handle = self.declare(node, hint, dtype or value.dtype, value.shape)
         made = whole(handle, value.shape)
         if not value.is_undefined:
@@ -218,10 +223,6 @@ class ArrayStores:
         if not all(isinstance(atom, Parameter) for atom, _ in form.terms):
             raise KernelError(f"the size {extent} of a local array is no affine one of sizes alone")
         return form.expression()
-
-
-def _same(value: Value) -> Value:
-    return value
 
 
 def _element(value: Operand, indices: Subscripts) -> Value:

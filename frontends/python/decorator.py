@@ -45,6 +45,7 @@ from typing import Any, overload
 from polysched.errors import FrontendError
 from polysched.frontends.python.calls import CompiledCall, bound
 from polysched.frontends.python.chosen_schedule import chosen_schedule
+from polysched.frontends.python.inferred_bounds import with_inferred_bounds
 from polysched.frontends.python.reading import Given, read_function
 from polysched.frontends.python.returns import Returned
 from polysched.frontends.python.source import function_source
@@ -68,8 +69,8 @@ class PythonKernel(Kernel):
         """Run the function, compiled when first called.
 
         Raises:
-            CallError: an argument has another type or shape than the annotation says.
-            IllegalScheduleError: an access may lie outside of its array.
+            CallError: an argument has another type or shape than the annotation says, or an access
+                would lie outside of its array.
         """
         values = bound(self.signature, self.name, arguments, named)
         return self._compiled.run(values)
@@ -90,7 +91,8 @@ class PythonKernel(Kernel):
 
     @cached_property
     def _compiled(self) -> CompiledCall:
-        compiled = chosen_schedule(self, threads=None).compile()
+        restricted = with_inferred_bounds(self, function_source(self.function), None)
+        compiled = chosen_schedule(restricted, threads=None).compile()
         arrays = tuple(
             array for array in compiled.signature.arrays if array.role is not Role.OUTPUT
         )

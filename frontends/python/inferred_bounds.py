@@ -34,17 +34,17 @@ class _Outside:
 
 
 def with_inferred_bounds(
-    kernel: Kernel, source: FunctionSource, sizes: Mapping[str, int]
+    kernel: Kernel, source: FunctionSource, sizes: Mapping[str, int] | None
 ) -> Kernel:
     """Restrict a kernel to the sizes for which no access lies outside of its array.
 
     Args:
         kernel: the kernel.
         source: the function, for errors.
-        sizes: the sizes of the call for which it is compiled.
+        sizes: the sizes of the call for which it is compiled; None if they are not known.
 
     Raises:
-        FrontendError: an access lies outside for these sizes.
+        FrontendError: an access lies outside for these sizes, or for all.
     """
     with limited(FrontendError, f"the subscripts of '{kernel.name}' are too complex"):
         context = kernel.context
@@ -52,9 +52,10 @@ def with_inferred_bounds(
             for outside in _outside(kernel, statement):
                 if outside.sizes.intersect(context).is_empty():
                     continue
-                if not _point(outside.sizes, sizes).is_empty():
-                    raise _error(source, outside, sizes)
+                is_given = sizes is not None and not _point(outside.sizes, sizes).is_empty()
                 context = context.subtract(outside.sizes)
+                if is_given or context.is_empty():
+                    raise _error(source, outside, sizes or {})
         context = context.coalesce()
         statements = {
             name: replace(one, domain=one.domain.intersect_params(context))
@@ -85,7 +86,8 @@ def _point(domain: isl.Set, sizes: Mapping[str, int]) -> isl.Set:
 
 def _error(source: FunctionSource, outside: _Outside, sizes: Mapping[str, int]) -> FrontendError:
     where = ", ".join(f"{name} = {size}" for name, size in sizes.items())
-    reason = f"an element outside of '{outside.array}' is accessed here, with {where}"
+    reason = f"an element outside of '{outside.array}' is accessed here"
+    reason += f", with {where}" if where else ", whatever the sizes are"
     if outside.location is None or outside.location.line is None:
         return source.error(source.node, reason)
     return source.error_at(outside.location, reason)

@@ -24,6 +24,8 @@ def in_place(x, y):
     x[1:] -= y[:-1]
     x *= 2
     x[x < 0] = 1
+    y[:] = y[2]
+    y[1:] += y[1]
 
 
 def rows_and_columns(a):
