@@ -65,7 +65,9 @@ from polysched.machine.load import load_machine
 
 if TYPE_CHECKING:
     from polysched.frontends.einsum.call import einsum
+    from polysched.frontends.python.annotations import Array
     from polysched.frontends.python.decorator import kernel
+    from polysched.frontends.python.jit import jit
     from polysched.frontends.python.labels import statement
     from polysched.instructions.declaration import Instruction
     from polysched.legality.check import check
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
 
 _LAZY = MappingProxyType(
     {
+        "Array": "polysched.frontends.python.annotations",
         "CompiledKernel": "polysched.runtime.kernel",
         "Computed": "polysched.library.matmul.computed",
         "Instruction": "polysched.instructions.declaration",
@@ -91,6 +94,7 @@ _LAZY = MappingProxyType(
         "einsum": "polysched.frontends.einsum.call",
         "explain_loops": "polysched.legality.reports.loop_properties",
         "export": "polysched.lower",
+        "jit": "polysched.frontends.python.jit",
         "kernel": "polysched.frontends.python.decorator",
         "matmul": "polysched.library.matmul.call",
         "optimize": "polysched.user",
@@ -123,6 +127,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "Array",
     "CallError",
     "CompiledKernel",
     "Computed",
@@ -156,6 +161,7 @@ __all__ = [
     "i16",
     "i32",
     "i64",
+    "jit",
     "kernel",
     "load_machine",
     "matmul",

@@ -6,7 +6,11 @@
 ``a: "i64[n] in range(m)"``         an array of integers in a range, which may be subscripts
 ``n: int``                          a size
 ``a: Annotated[Any, "f32[n]"]``     the same for type checkers
+``a: Array[ps.f32, "n", "m + 1"]``  the same without one string (`polysched.Array`)
 ==================================  ===============================================================
+
+``Annotated[NDArray[np.float32], "n", "m"]`` is an array too, whose elements type checkers know:
+mypy and linters accept it as it is.
 
 Every name in an extent is a size. The function need not have an argument for it: the call takes
 its value from the shapes of the arrays.
@@ -16,6 +20,10 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from types import GenericAlias
+from typing import Any
+
+import numpy as np
 
 from polysched.errors import KernelError
 from polysched.frontends.python.source import FunctionSource
@@ -25,12 +33,25 @@ from polysched.ir.expr.expressions import Constant, Expression, Parameter
 EXPECTED = 'expected a type and a shape such as "f32[n, m]", or int for a size'
 
 
+class Array:
+    """The annotation of an array: ``Array[ps.f32, "height", "width + 2"]``.
+
+    Its parts are an element type and the extents: names, integers, or sums of these as strings.
+    """
+
+    def __class_getitem__(cls, item: object) -> GenericAlias:
+        return GenericAlias(cls, item)
+
+
 @dataclass(frozen=True)
 class ArrayArgument:
     """An array argument.
 
     Attributes:
         values: the half-open range of its elements; None if not declared.
+        axes: the dimensions in the order in which they lie in memory, the slowest first; None for
+            row-major order.
+        is_weak: whether it is a Python number.
     """
 
     name: str
@@ -38,6 +59,13 @@ class ArrayArgument:
     shape: tuple[Expression, ...]
     node: ast.arg
     values: tuple[Expression, Expression] | None = None
+    axes: tuple[int, ...] | None = None
+    is_weak: bool = False
+
+    @property
+    def stored_shape(self) -> tuple[Expression, ...]:
+        """The extents in the order in which the dimensions lie in memory."""
+        return self.shape if self.axes is None else tuple(self.shape[axis] for axis in self.axes)
 
 
 @dataclass(frozen=True)
@@ -76,6 +104,9 @@ def arguments_of(source: FunctionSource) -> tuple[Argument, ...]:
 def _argument(source: FunctionSource, node: ast.arg) -> Argument:
     if node.annotation is None:
         raise source.error(node, f"argument '{node.arg}' has no annotation; {EXPECTED}")
+    listed = _listed(source, node.annotation)
+    if listed is not None:
+        return _of_list(source, node, *listed)
     annotation = _unwrapped(source, node.annotation)
     if isinstance(annotation, ast.Name) and annotation.id == "int":
         return SizeArgument(node.arg, node)
@@ -94,6 +125,30 @@ def _argument(source: FunctionSource, node: ast.arg) -> Argument:
         raise source.error(node.annotation, f"{error}; {EXPECTED}") from None
 
 
+def _listed(source: FunctionSource, node: ast.expr) -> tuple[ast.expr, tuple[ast.expr, ...]] | None:
+    """The element type and the extents of ``Array[T, ...]`` and ``Annotated[NDArray[T], ...]``."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple):
+        return None
+    first, *rest = node.slice.elts
+    name = ast.unparse(node.value).rpartition(".")[2]
+    if name == "Annotated" and isinstance(first, ast.Subscript):
+        is_array = ast.unparse(first.value).rpartition(".")[2] == "NDArray"
+        return (first.slice, tuple(rest)) if is_array else None
+    return (first, tuple(rest)) if name == Array.__name__ else None
+
+
+def _of_list(
+    source: FunctionSource, node: ast.arg, dtype: ast.expr, extents: tuple[ast.expr, ...]
+) -> ArrayArgument:
+    annotation = node.annotation
+    assert annotation is not None
+    try:
+        shape = tuple(_extent(source, _unwrapped(source, extent)) for extent in extents)
+        return ArrayArgument(node.arg, dtype_named(source, dtype), shape, node)
+    except KernelError as error:
+        raise source.error(annotation, f"{error}; {EXPECTED}") from None
+
+
 def _unwrapped(source: FunctionSource, node: ast.expr) -> ast.expr:
     """Strip the quotes and ``Annotated`` from an annotation."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
@@ -108,6 +163,19 @@ def _unwrapped(source: FunctionSource, node: ast.expr) -> ast.expr:
     return node
 
 
+def require_real(dtype: np.dtype[Any]) -> None:
+    """Check that an element type is not complex.
+
+    Raises:
+        KernelError: it is complex.
+    """
+    if dtype.kind == "c":
+        raise KernelError(
+            f"complex numbers ({dtype}) are not supported; pass the real and the imaginary part as "
+            "two arrays, x.real.copy() and x.imag.copy()"
+        )
+
+
 def dtype_named(source: FunctionSource, node: ast.expr) -> DType:
     """The element type of an annotation such as ``f32``, ``ps.f32`` or ``np.float32``.
 
@@ -118,6 +186,9 @@ def dtype_named(source: FunctionSource, node: ast.expr) -> DType:
 
 
 def _dtype(source: FunctionSource, node: ast.expr) -> DType:
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    if name in ("complex", "complex64", "complex128", "csingle", "cdouble"):
+        require_real(np.dtype(name))
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         # `ps.f32`, under whatever name the user imported the module.
         return as_dtype(node.attr)

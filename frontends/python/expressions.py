@@ -4,35 +4,40 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import reduce
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from operator import and_, or_
 from types import MappingProxyType
-from typing import Any
+
+import numpy as np
 
 from polysched.errors import KernelError, suggestion
-from polysched.frontends.python.affinity import culprit, wrapping
-from polysched.frontends.python.functions import call
-from polysched.frontends.python.integer_ranges import IntegerUses, Need
-from polysched.frontends.python.intervals import EXACT_IN_FLOAT64, INT64, Interval
+from polysched.frontends.python.affinity import culprit
+from polysched.frontends.python.annotations import require_real
+from polysched.frontends.python.array_calls import METHODS, ArrayCalls, transposed
+from polysched.frontends.python.array_values import ArrayValue, Operand, mapped, whole
+from polysched.frontends.python.functions import SUPPORTED
+from polysched.frontends.python.intervals import EXACT_IN_FLOAT64
+from polysched.frontends.python.names import Names
 from polysched.frontends.python.numpy_operations import truth
 from polysched.frontends.python.operations import as_number, combine
+from polysched.frontends.python.periodic import affine_quotient
 from polysched.frontends.python.scope import (
-    Binding,
-    EndedBinding,
     LocalNumber,
-    NumberType,
-    PartialBinding,
-    Scope,
-    TypeLearnedError,
 )
-from polysched.frontends.python.source import FunctionSource
-from polysched.frontends.python.values import Value, chosen, chosen_of, constant, python_type
+from polysched.frontends.python.subscripts import Subscripting
+from polysched.frontends.python.values import (
+    Value,
+    chosen,
+    chosen_of,
+    constant,
+    number,
+    python_type,
+)
 from polysched.ir.declare.array_handle import ArrayHandle
-from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.affine import instance_space
-from polysched.ir.expr.dtypes import boolean, i64
-from polysched.ir.expr.expressions import Expression, Index, Parameter
+from polysched.ir.expr.dtypes import boolean
+from polysched.ir.expr.expressions import Expression, Parameter
 from polysched.ir.expr.operators import COMPARISONS, Operator
 from polysched.ir.expr.traversal import walk
 
@@ -71,31 +76,45 @@ _SUPPORTED = (
 
 
 @dataclass(frozen=True)
-class Reader:
-    """Translator of the expressions of one function.
-
-    Attributes:
-        sizes: names of the kernel's parameters.
-        uses: the computations with Python integers so far, which must be proved to fit 64 bits.
-    """
-
-    source: FunctionSource
-    build: KernelBuilder
-    scope: Scope
-    sizes: tuple[str, ...]
-    uses: IntegerUses = field(default_factory=IntegerUses)
+class Reader(Names):
+    """Translator of the expressions of one function."""
 
     def value(self, node: ast.expr) -> Value:
-        """The value of an expression.
+        """The value of an expression, a number.
 
         Raises:
             FrontendError: a kernel cannot compute it; the message points at the unsupported part.
         """
+        operand = self.operand(node)
+        if isinstance(operand, Value):
+            return operand
+        text = ast.unparse(node)
+        raise self.source.error(
+            node,
+            f"'{text}' is a whole array; expected an element with {operand.rank} subscripts",
+        )
+
+    def operand(self, node: ast.expr) -> Operand:
+        """The value of an expression: a number or an array.
+
+        Raises:
+            FrontendError: a kernel cannot compute it; the message points at the unsupported part.
+        """
+        location = self.source.span(node).location
         try:
-            with self.build.located(self.source.span(node).location):
-                return self._value(node)
+            with self.build.located(location):
+                result = self._value(node)
         except KernelError as error:
             raise self.source.error(node, str(error)) from None
+        if isinstance(result, Value) or isinstance(node, ast.Name):
+            return result
+        at = result.at
+
+        def located(indices: tuple[Expression, ...]) -> Value:
+            with self.build.located(location):
+                return at(indices)
+
+        return replace(result, at=located)
 
     def condition(self, node: ast.expr) -> Value:
         """The value of a condition.
@@ -116,161 +135,76 @@ class Reader:
             )
         return value
 
-    def element(self, node: ast.Subscript) -> tuple[ArrayHandle, tuple[Expression, ...]]:
-        """The array and the subscripts of an element.
+    def view(self, node: ast.Subscript) -> ArrayValue:
+        """The part of an array that subscripts select; an element has no dimensions.
 
         Raises:
             FrontendError: it is not an array, or a subscript is not supported.
         """
-        base, chain = self.base(node)
-        array = self.array(base)
-        parts = [
-            part
-            for link in chain
-            for part in (link.slice.elts if isinstance(link.slice, ast.Tuple) else [link.slice])
-        ]
-        subscripts = tuple(
-            self._subscript(part, array, position) for position, part in enumerate(parts)
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        subscripting = Subscripting(
+            self.source,
+            self.build,
+            self.operand,
+            self.require_exact,
+            self.scope.index_arrays or frozenset(),
         )
+        view = subscripting.view(self.array(node.value), node, list(parts))
+        if view.rank or view.base is None or view.place is None:
+            return view
         try:
-            array.statements.subscripts(array.array, subscripts)
+            view.base.statements.subscripts(view.base.array, view.place(()))
         except KernelError as error:
-            if len(subscripts) != len(array.array.shape):
-                raise self.source.error(node, str(error)) from None
-            culprit, reason = self.not_affine(parts)
+            culprit, reason = self.not_affine(list(parts))
             raise self.source.error(culprit or node, reason or str(error)) from None
-        return array, subscripts
+        return view
 
-    def base(self, node: ast.Subscript) -> tuple[ast.expr, list[ast.Subscript]]:
-        """Take ``a[i][j]`` apart: the subscripted expression, and its subscripts in order."""
-        chain = [node]
-        while isinstance(chain[0].value, ast.Subscript):
-            chain.insert(0, chain[0].value)
-        return chain[0].value, chain
-
-    def array(self, node: ast.expr) -> ArrayHandle:
-        """The array that a name is bound to.
+    def array(self, node: ast.expr) -> ArrayValue:
+        """The array that an expression is.
 
         Raises:
-            FrontendError: the name is not bound to an array.
+            FrontendError: it is not an array.
         """
-        binding = self.binding(node) if isinstance(node, ast.Name) else None
-        if not isinstance(binding, ArrayHandle) or not binding.array.shape:
+        is_array = isinstance(
+            node,
+            ast.Subscript | ast.Call | ast.Attribute | ast.BinOp | ast.Compare | ast.UnaryOp,
+        )
+        is_array = is_array or (isinstance(node, ast.Name) and node.id in self.scope.names)
+        operand = self.operand(node) if is_array else None
+        if not isinstance(operand, ArrayValue):
             text = ast.unparse(node)
-            arrays = [name for name, b in self.scope.names.items() if isinstance(b, ArrayHandle)]
+            arrays = [
+                name
+                for name, binding in self.scope.names.items()
+                if isinstance(binding, ArrayHandle | ArrayValue)
+            ]
             raise self.source.error(
                 node, f"'{text}' is not an array of this kernel{suggestion(text, arrays)}"
             )
-        return binding
-
-    def binding(self, node: ast.Name) -> Binding:
-        """The binding of a name here.
-
-        Raises:
-            FrontendError: the name is not bound, or not to something that a kernel can use.
-            TypeLearnedError: the name is a number that has to be kept in memory.
-        """
-        binding = self.scope.names.get(node.id)
-        if binding is None:
-            return self._outer(node)
-        if isinstance(binding, EndedBinding):
-            if not binding.is_number:
-                raise self.source.error(node, f"'{node.id}' {binding.reason}")
-            raise TypeLearnedError(node.id, NumberType(i64, is_weak=True))
-        if isinstance(binding, PartialBinding):
-            raise self.source.error(
-                node,
-                f"'{node.id}' is read where a branch that gives it a value may not have been "
-                "taken; give it a value before the branch, and before the loop if it is kept",
-            )
-        return binding
-
-    def outer(self, node: ast.expr) -> Any:
-        """The object that a name or ``module.name`` has outside of the function.
-
-        Raises:
-            FrontendError: it is not defined.
-        """
-        if isinstance(node, ast.Name) and node.id not in self.scope.names:
-            if node.id not in self.source.outer:
-                hint = self._hint(node.id, list(self.scope.names))
-                raise self.source.error(node, f"'{node.id}' is not defined here{hint}")
-            return self.source.outer[node.id]
-        if isinstance(node, ast.Attribute):
-            holder = self.outer(node.value)
-            if hasattr(holder, node.attr):
-                return getattr(holder, node.attr)
-            raise self.source.error(node, f"'{ast.unparse(node)}' does not exist")
-        raise self.source.error(node, f"'{ast.unparse(node)}' cannot be called or read in a kernel")
-
-    def require_exact(self, node: ast.expr, value: Value) -> None:
-        """Check that an integer in a subscript or a bound cannot wrap around.
-
-        Raises:
-            FrontendError: it may wrap around.
-        """
-        dtype = wrapping(value.expression)
-        if dtype is not None:
-            raise self.source.error(
-                node,
-                f"this is computed in {dtype} and may wrap around; expected Python integers "
-                "here, or array elements without arithmetic",
-            )
+        return operand
 
     def not_affine(self, parts: list[ast.expr]) -> tuple[ast.expr | None, str]:
         """The smallest subexpression of ``parts`` that is not affine, and the reason."""
-        return culprit(parts, self.value, instance_space(self.sizes, "", self._indices()))
+        return culprit(parts, self.value, instance_space(self.sizes, "", self.indices_in_scope()))
 
-    def _indices(self) -> list[str]:
-        names: dict[str, None] = {}
-        for binding in self.scope.names.values():
-            if isinstance(binding, Value):
-                for node in walk(binding.expression):
-                    if isinstance(node, Index):
-                        names[node.name] = None
-        return list(names)
-
-    def _hint(self, name: str, known: list[str]) -> str:
-        if name in self.sizes:
-            return f"; it is a size in the annotations only: write {name} = array.shape[...] first"
-        return suggestion(name, known)
-
-    def _outer(self, node: ast.Name) -> Value:
-        outer = self.outer(node)
-        value = constant(outer)
-        if value is not None:
-            return value
-        raise self.source.error(
-            node,
-            f"'{node.id}' is of type {type(outer).__name__} outside of the function; expected a "
-            "number there, or an argument of the function",
-        )
-
-    def _subscript(self, node: ast.expr, array: ArrayHandle, position: int) -> Expression:
-        if isinstance(node, ast.Slice):
-            raise self.source.error(
-                node, "a slice is not supported; expected one element: write a loop"
-            )
-        value = self.value(node)
-        if not value.dtype.is_integer:
-            raise self.source.error(node, f"this is {value.dtype}; expected an integer subscript")
-        self.require_exact(node, value)
-        shape = array.array.shape
-        if isinstance(value.literal, int) and value.literal < 0 and position < len(shape):
-            return shape[position] - -value.literal  # a negative literal counts from the end
-        return value.expression
-
-    def _value(self, node: ast.expr) -> Value:
+    def _value(self, node: ast.expr) -> Operand:
         match node:
+            case ast.Attribute(value=owner, attr=name) if self.is_inside(owner):
+                return self._attribute(node, self.array(owner), name)
             case ast.Constant() | ast.Attribute() | ast.Name():
                 return self._atom(node)
             case ast.Subscript(value=ast.Attribute(attr="shape")):
                 return self._extent(node)
             case ast.Subscript():
-                array, subscripts = self.element(node)
-                return Value(array[subscripts])
+                view = self.view(node)
+                return view if view.rank else view.at(())
             case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
-                return self.binary(BINARY[type(op)], self.value(left), self.value(right), node)
+                operator = BINARY[type(op)]
+                return self._mapped(
+                    lambda left, right: self.binary(operator, left, right, node),
+                    self.operand(left),
+                    self.operand(right),
+                )
             case ast.Compare():
                 return self._comparison(node)
             case ast.IfExp(test=test, body=body, orelse=orelse):
@@ -279,44 +213,61 @@ class Reader:
                 return self._call(node)
         return self._joined(node)
 
-    def _joined(self, node: ast.expr) -> Value:
+    def _mapped(self, function: Callable[..., Value], *operands: Operand) -> Operand:
+        return mapped(self.build, function, *operands)
+
+    def _attribute(self, node: ast.expr, array: ArrayValue, name: str) -> Operand:
+        match name:
+            case "T":
+                return transposed(array)
+            case "ndim":
+                return number(array.rank)
+            case "size":
+                return self.calls.count(array.shape, node)
+        raise self.source.error(
+            node, f"'.{name}' of an array is not supported here; supported are T, shape, size, ndim"
+        )
+
+    def _joined(self, node: ast.expr) -> Operand:
         match node:
             case ast.UnaryOp(op=ast.Invert(), operand=operand):
-                return combine(Operator.BIT_NOT, self.value(operand))
+                return self._mapped(
+                    lambda value: combine(Operator.BIT_NOT, value), self.operand(operand)
+                )
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return self.require_fitting(combine(Operator.NEGATE, self.value(operand)), node)
+                return self._mapped(
+                    lambda value: self.require_fitting(combine(Operator.NEGATE, value), node),
+                    self.operand(operand),
+                )
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-                return self._positive(self.value(operand))
+                return self._mapped(self._positive, self.operand(operand))
             case ast.UnaryOp(op=ast.Not()):
                 return self.condition(node)
             case ast.BoolOp():
                 return self._logical(node, self._truth_value)
         raise self.source.error(node, f"{type(node).__name__} is not supported here; {_SUPPORTED}")
 
-    def _atom(self, node: ast.Constant | ast.Attribute | ast.Name) -> Value:
+    def _atom(self, node: ast.Constant | ast.Attribute | ast.Name) -> Operand:
         if isinstance(node, ast.Name):
             return self._name(node)
         outer = node.value if isinstance(node, ast.Constant) else self.outer(node)
         value = constant(outer)
         if value is not None:
             return value
+        if isinstance(outer, complex | np.complexfloating):
+            require_real(np.dtype(type(outer)))
         raise self.source.error(node, f"this is of type {type(outer).__name__}; {_SUPPORTED}")
 
-    def _name(self, node: ast.Name) -> Value:
+    def _name(self, node: ast.Name) -> Operand:
         binding = self.binding(node)
-        if isinstance(binding, Value):
-            return binding
         if isinstance(binding, LocalNumber):
             return Value(
                 binding.handle[()], binding.is_weak, self.scope.alternatives.get(node.id, ())
             )
-        assert isinstance(binding, ArrayHandle)
-        if not binding.array.shape:
-            return Value(binding[()])
-        dimensions = len(binding.array.shape)
-        raise self.source.error(
-            node, f"'{node.id}' is a whole array; expected an element with {dimensions} subscripts"
-        )
+        if isinstance(binding, ArrayHandle):
+            return whole(binding) if binding.array.shape else Value(binding[()])
+        assert isinstance(binding, Value | ArrayValue)
+        return binding
 
     def binary(self, operator: Operator, left: Value, right: Value, node: ast.AST) -> Value:
         """Apply a binary operator.
@@ -324,7 +275,8 @@ class Reader:
         Raises:
             KernelError: it cannot be applied to these values.
         """
-        result = combine(operator, left, right)
+        affine = affine_quotient(self.build, operator, left, right)
+        result = affine or combine(operator, left, right)
         if left.is_weak and right.is_weak:
             kinds = [python_type(operand) for operand in (left, right)]
             is_division = operator is Operator.DIVIDE and float not in kinds
@@ -333,13 +285,6 @@ class Reader:
                 for operand in (left, right):
                     self.require_fitting(operand, node, EXACT_IN_FLOAT64)
         return self.require_fitting(result, node)
-
-    def require_fitting(self, value: Value, node: ast.AST, within: Interval = INT64) -> Value:
-        """Record that a Python integer must be proved to lie ``within`` a range; return it."""
-        if value.is_weak and value.dtype == i64 and value.literal is None:
-            indices = self.scope.indices
-            self.uses.needs.append(Need(node, value.expression, indices, within))
-        return value
 
     def _positive(self, value: Value) -> Value:
         if value.dtype == boolean and not value.is_weak:
@@ -364,41 +309,72 @@ class Reader:
         join = and_ if isinstance(node.op, ast.And) else or_
         return chosen_of(reduce(join, (part.expression for part in parts)), *parts)
 
-    def _comparison(self, node: ast.Compare) -> Value:
-        sides = [self.value(side) for side in (node.left, *node.comparators)]
+    def _comparison(self, node: ast.Compare) -> Operand:
+        sides = [self.operand(side) for side in (node.left, *node.comparators)]
         parts = []
         for left, op, right in zip(sides, node.ops, sides[1:], strict=False):
             if type(op) not in _COMPARISONS:
                 raise self.source.error(node, "expected one of < <= > >= == !=")
             operator, is_swapped = _COMPARISONS[type(op)]
             pair = (right, left) if is_swapped else (left, right)
-            parts.append(self.binary(operator, *pair, node))
-        return chosen_of(reduce(and_, (part.expression for part in parts)), *parts)
+            parts.append(self._mapped(partial(self._compared, operator, node), *pair))
+        if len(parts) == 1:
+            return parts[0]
+        values = [part for part in parts if isinstance(part, Value)]
+        if len(values) < len(parts):
+            raise self.source.error(
+                node, "numpy does not define a chain of comparisons of arrays; join them with &"
+            )
+        return chosen_of(reduce(and_, (value.expression for value in values)), *values)
 
-    def _call(self, node: ast.Call) -> Value:
-        if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
+    def _compared(self, operator: Operator, node: ast.AST, left: Value, right: Value) -> Value:
+        return self.binary(operator, left, right, node)
+
+    @property
+    def calls(self) -> ArrayCalls:
+        """Translator of calls of numpy."""
+        return ArrayCalls(self.source, self.build, self.operand, self.require_fitting)
+
+    def _call(self, node: ast.Call) -> Operand:
+        if any(isinstance(argument, ast.Starred) for argument in node.args):
             raise self.source.error(
                 node, "expected positional arguments only, without keywords and '*'"
             )
-        function = self.outer(node.func)
-        if function is len and len(node.args) == 1:
-            return Value(self.array(node.args[0]).array.shape[0], is_weak=True)
+        func = node.func
         try:
-            result = call(function, [self.value(argument) for argument in node.args])
-            return self.require_fitting(result, node)
+            if isinstance(func, ast.Attribute) and self.is_inside(func.value):
+                array = self.array(func.value)
+                if func.attr in METHODS:
+                    return self.calls.method(func.attr, array, node)
+                raise self.source.error(
+                    node, f"'{ast.unparse(func)}' cannot be called in a kernel; {SUPPORTED}"
+                )
+            function = self.outer(func)
+            made = self.calls.made(function, node)
+            if made is not None:
+                return made
+            if node.keywords:
+                raise self.source.error(
+                    node, "expected positional arguments only, without keywords and '*'"
+                )
+            if function is len and len(node.args) == 1:
+                extent = self.array(node.args[0]).shape[0]
+                return Value(self.calls.length(extent), is_weak=True)
+            operands = [self.operand(argument) for argument in node.args]
+            return self.calls.apply(function, operands, node)
         except KernelError as error:
             raise self.source.error(node, str(error)) from None
 
     def _extent(self, node: ast.Subscript) -> Value:
         assert isinstance(node.value, ast.Attribute)
-        shape = self.array(node.value.value).array.shape
+        shape = self.array(node.value.value).shape
         position = self.value(node.slice).literal
         if not isinstance(position, int) or not -len(shape) <= position < len(shape):
             raise self.source.error(
                 node.slice,
                 f"expected the number of a dimension, from {-len(shape)} to {len(shape) - 1}",
             )
-        return Value(shape[position], is_weak=True)
+        return Value(self.calls.length(shape[position]), is_weak=True)
 
 
 def sizes_in(expression: Expression) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from polysched.errors import KernelError
+from polysched.frontends.python.array_values import ArrayValue
 from polysched.frontends.python.values import Value, united
 from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.expr.dtypes import DType, boolean
@@ -47,7 +48,7 @@ class PartialBinding:
     number: LocalNumber
 
 
-Binding: TypeAlias = ArrayHandle | LocalNumber | Value | EndedBinding | PartialBinding
+Binding: TypeAlias = ArrayHandle | ArrayValue | LocalNumber | Value | EndedBinding | PartialBinding
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,23 @@ class NumberType:
 
     dtype: DType
     is_weak: bool
+
+
+class WrittenLearnedError(Exception):
+    """A statement writes an argument that is declared as an input: read the function again."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+class RangeLearnedError(Exception):
+    """Elements of an argument are subscripts of a dimension: read the function again."""
+
+    def __init__(self, name: str, extent: Expression) -> None:
+        super().__init__(name)
+        self.name = name
+        self.extent = extent
 
 
 class TypeLearnedError(Exception):
@@ -77,6 +95,16 @@ class Scope:
         guards: the data-dependent conditions of the enclosing branches.
         indices: the least and the greatest value of the index of every enclosing loop.
         alternatives: the other types that a local number in memory may have.
+        results: the names that the function returns.
+        taken: the names that new arrays, indices and variables must not have.
+        arrays: the names of the kernel's arrays.
+        owned: the arrays that the function has made, by the only name that they had at first.
+        unnamed: the arrays of results that no variable names yet.
+        kept: the arrays that a loop or branch around assigns a new value, in the same memory.
+        inlined: a prefix of the names of the function that is being inlined.
+        calls: the number of functions inlined so far.
+        index_arrays: the arguments whose elements may be subscripts without a declared range; None
+            if ranges are declared.
     """
 
     types: Mapping[str, NumberType]
@@ -84,6 +112,47 @@ class Scope:
     guards: list[Value] = field(default_factory=list)
     indices: Mapping[str, tuple[Expression, Expression]] = field(default_factory=dict)
     alternatives: dict[str, tuple[Value, ...]] = field(default_factory=dict)
+    results: frozenset[str] = frozenset()
+    taken: set[str] = field(default_factory=set)
+    arrays: set[str] = field(default_factory=set)
+    owned: dict[str, object] = field(default_factory=dict)
+    unnamed: Mapping[str, object] = field(default_factory=dict)
+    kept: frozenset[str] = frozenset()
+    inlined: str = ""
+    calls: int = 0
+    index_arrays: frozenset[str] | None = None
+
+    def fresh(self, hint: str) -> str:
+        """A name for a new array: ``hint`` if it is a variable's name and no array has it yet."""
+        name, number = hint, 1
+        while name in self.arrays or (name in self.taken and name != hint):
+            number += 1
+            name = f"{hint}_{number}"
+        self.arrays.add(name)
+        return name
+
+    def held(self, position: int, node: ast.stmt) -> str:
+        """The name of the number that holds a value of an assignment to several targets."""
+        name = f"{self.inlined}value_{node.lineno}_{position}"
+        self.taken.add(name)
+        return name
+
+    def variable(self, hint: str) -> str:
+        """A name that no variable of the function has."""
+        name, number = hint, 1
+        while name in self.taken:
+            number += 1
+            name = f"{hint}_{number}"
+        self.taken.add(name)
+        return name
+
+    def index_name(self, hint: str, enclosing: Mapping[str, object]) -> str:
+        """A name for a loop's index that no loop around and no variable has."""
+        name, number = hint, 1
+        while name in enclosing or name in self.taken or name in self.arrays:
+            number += 1
+            name = f"{hint}_{number}"
+        return name
 
 
 def require_type(value: Value, known: NumberType) -> None:
@@ -117,6 +186,13 @@ def merged(
     }
 
 
+def array_of(binding: Binding) -> ArrayHandle | None:
+    """The declared array of a name's binding."""
+    if isinstance(binding, ArrayHandle):
+        return binding
+    return binding.base if isinstance(binding, ArrayValue) else None
+
+
 def indices_of(binding: Binding | None) -> set[str]:
     """The loop indices from which a name's value is computed."""
     if not isinstance(binding, Value):
@@ -138,6 +214,28 @@ def assigned(body: Iterable[ast.stmt]) -> frozenset[str]:
                 if isinstance(base, ast.Name):
                     names.add(base.id)
     return frozenset(names)
+
+
+def assignments_of(body: Iterable[ast.stmt], name: str) -> int:
+    """The number of places where statements assign to a variable."""
+    return sum(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        for statement in body
+        for node in ast.walk(statement)
+    )
+
+
+def rebound(body: Iterable[ast.stmt]) -> frozenset[str]:
+    """The names that statements bind anew; ``x += 1`` changes an array in place."""
+    nodes = [node for statement in body for node in ast.walk(statement)]
+    in_place = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
+    return frozenset(
+        node.id
+        for node in nodes
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Store)
+        and not any(node is target for target in in_place)
+    )
 
 
 def literals_assigned(body: Iterable[ast.stmt]) -> list[tuple[str, float]]:

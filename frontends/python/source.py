@@ -14,6 +14,7 @@ from typing import Any
 from polysched.errors import FrontendError
 from polysched.frontends.source_text import Span
 from polysched.ir.expr.expressions import DEEPEST
+from polysched.ir.expr.source import SourceLocation
 
 _ADVICE = "expected a function written with 'def' in a file"
 
@@ -50,6 +51,15 @@ class FunctionSource:
     def error(self, node: ast.AST, reason: str) -> FrontendError:
         """The error that points at a node."""
         return self.span(node).error(reason)
+
+    def error_at(self, location: SourceLocation, reason: str) -> FrontendError:
+        """The error that points at a location, of this function or one that is inlined."""
+        for node in ast.walk(self.node):
+            if isinstance(node, ast.expr | ast.stmt):
+                span = self.span(node)
+                if span.location == location:
+                    return span.error(reason)
+        return FrontendError(f"{location}: {reason}", reason, location)
 
     def assignment(self, name: str) -> ast.AST:
         """The first assignment to a variable; the function's definition if there is none."""

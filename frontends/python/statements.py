@@ -6,41 +6,36 @@ import ast
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from itertools import count
-from operator import and_
 
 from polysched.errors import FrontendError, KernelError
-from polysched.frontends.limits import MOST_STATEMENTS, TOO_MANY_STATEMENTS
-from polysched.frontends.python.affinity import is_affine_number
-from polysched.frontends.python.annotations import dtype_named
+from polysched.frontends.python.array_calls import copied
+from polysched.frontends.python.array_values import ArrayValue, Operand, whole
+from polysched.frontends.python.assignments import Assigner
 from polysched.frontends.python.conditional import split
 from polysched.frontends.python.expressions import BINARY, Reader
 from polysched.frontends.python.given_label import given_label
-from polysched.frontends.python.integer_ranges import Need
-from polysched.frontends.python.local_arrays import declare_array, is_array_maker
+from polysched.frontends.python.hoisting import Hoister
+from polysched.frontends.python.loop_forms import as_range_loops
 from polysched.frontends.python.ranges import ranges_of
 from polysched.frontends.python.scope import (
     EndedBinding,
     LocalNumber,
-    NumberType,
     PartialBinding,
-    TypeLearnedError,
     always_assigns,
     assigned,
     indices_of,
     literals_assigned,
     merged,
-    require_type,
+    rebound,
 )
+from polysched.frontends.python.source import FunctionSource
 from polysched.frontends.python.statement_names import statement_name
-from polysched.frontends.python.values import Value, bare, chosen, number, stored
+from polysched.frontends.python.values import Value, number
 from polysched.ir.core.kernel import Role
 from polysched.ir.declare.array_handle import ArrayHandle
 from polysched.ir.expr.affine import instance_space, to_set
 from polysched.ir.expr.dtypes import boolean, i64
 from polysched.ir.expr.expressions import Expression, Index, Load
-from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import walk
 
 _SUPPORTED = (
@@ -54,18 +49,21 @@ class Declarer:
     """Translator of the statements of one function.
 
     Attributes:
-        reader: translator of its expressions.
-        returned: the local arrays that the function returns.
+        assigner: translator of its assignments.
         labeled: the statements, so far, with an order policy given by ``polysched.statement``.
         conditions: the names, so far, of temporaries that hold branch conditions.
-        stored: counts the statements.
+        callers: the functions into which this one is inlined, the innermost last.
     """
 
-    reader: Reader
-    returned: frozenset[str]
+    assigner: Assigner
     labeled: set[str] = field(default_factory=set)
     conditions: set[str] = field(default_factory=set)
-    stored: Iterator[int] = field(default_factory=count)
+    callers: tuple[object, ...] = ()
+
+    @property
+    def reader(self) -> Reader:
+        """Translator of the function's expressions."""
+        return self.assigner.reader
 
     def block(self, body: list[ast.stmt]) -> None:
         """Declare statements one after another.
@@ -75,20 +73,29 @@ class Declarer:
             TypeLearnedError: the type of a number differs from its known type.
         """
         for node in body:
-            self._statement(node)
+            for part in as_range_loops(self.reader, node):
+                self._statement(part)
+
+    def returned(self, node: ast.stmt) -> Operand:
+        """The value of an assignment, which is not stored."""
+        node = Hoister(self.assigner, self.labeled, self.inlined).hoisted(node)
+        assert isinstance(node, ast.Assign)
+        return self.reader.operand(node.value)
 
     def _statement(self, node: ast.stmt) -> None:
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.If):
             node = split(node, self._is_affine_test)
+        node = Hoister(self.assigner, self.labeled, self.inlined).hoisted(node)
+        assigner = self.assigner
         match node:
-            case ast.Pass() | ast.Expr(value=ast.Constant(value=str())):
+            case ast.Pass() | ast.Expr(value=ast.Constant(value=str()) | ast.Tuple(elts=[])):
                 return
             case ast.Assign(targets=[target], value=value):
-                self._assign(node, target, value)
+                assigner.assign(node, target, value)
             case ast.AnnAssign(target=ast.Name() as target, value=ast.expr() as value, simple=1):
-                self._annotated(node, target, value)
+                assigner.annotated(node, target, value)
             case ast.AugAssign(target=target, op=op, value=value) if type(op) in BINARY:
-                self._augmented(node, target, BINARY[type(op)], value)
+                assigner.augmented(node, target, BINARY[type(op)], value)
             case ast.For():
                 self._loop(node)
             case ast.If():
@@ -101,138 +108,10 @@ class Declarer:
                 name = statement_name(node)
                 raise self.reader.source.error(node, f"{name} is not supported here; {_SUPPORTED}")
 
-    def _assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> None:
-        reader = self.reader
-        match target, value:
-            case ast.Tuple(elts=names), ast.Attribute(attr="shape", value=owner):
-                shape = reader.array(owner).array.shape
-                if len(shape) != len(names):
-                    raise reader.source.error(
-                        target, f"expected {len(shape)} names, one for each dimension"
-                    )
-                for name, extent in zip(names, shape, strict=True):
-                    self._set_name(node, name, Value(extent, is_weak=True))
-            case ast.Name(id=name), ast.Call() if is_array_maker(reader, value):
-                self._require_top(node, "an array can be made")
-                role = Role.OUTPUT if name in self.returned else Role.TEMPORARY
-                reader.scope.names[name] = declare_array(reader, target, value, role)
-            case ast.Name(), _:
-                self._set_name(node, target, reader.value(value))
-            case ast.Subscript(), _:
-                self._set_element(node, target, reader.value(value))
-            case _:
-                raise reader.source.error(
-                    target, "expected one name or one element such as a[i, j] here"
-                )
-
-    def _annotated(self, node: ast.AnnAssign, target: ast.Name, value: ast.expr) -> None:
-        """Translate ``x: T = value``: Python types are ignored, an element type is enforced."""
-        annotation = node.annotation
-        is_python = isinstance(annotation, ast.Name) and annotation.id in ("int", "float", "bool")
-        if is_python and target.id not in self.reader.scope.types:
-            self._assign(node, target, value)
-            return
-        if not is_python:
-            try:
-                dtype = dtype_named(self.reader.source, annotation)
-            except KernelError as error:
-                raise self.reader.source.error(annotation, str(error)) from None
-            if target.id not in self.reader.scope.types:
-                raise TypeLearnedError(target.id, NumberType(dtype, is_weak=False))
-        self._set_name(node, target, self.reader.value(value))
-
-    def _augmented(
-        self, node: ast.stmt, target: ast.expr, operator: Operator, value: ast.expr
-    ) -> None:
-        if not isinstance(target, ast.Name | ast.Subscript):
-            raise self.reader.source.error(target, "expected a name or an element here")
-        read = self.reader.value(target)
-        try:
-            result = self.reader.binary(operator, read, self.reader.value(value), node)
-        except KernelError as error:
-            raise self.reader.source.error(node, str(error)) from None
-        if isinstance(target, ast.Name):
-            self._set_name(node, target, result)
-        else:
-            self._set_element(node, target, result)
-
-    def _set_name(self, node: ast.stmt, target: ast.expr, value: Value) -> None:
-        """Assign to a local number: bind an affine value to the name, or store it in memory."""
-        scope, name = self.reader.scope, self._assigned_name(target)
-        binding = scope.names.get(name)
-        known = scope.types.get(name)
-        if known is None and is_affine_number(value):
-            scope.names[name] = value
-            return
-        if known is None:
-            raise TypeLearnedError(name, NumberType(value.dtype, value.is_weak))
-        if known.is_weak and (not value.is_weak or value.dtype.is_float > known.dtype.is_float):
-            raise TypeLearnedError(name, NumberType(value.dtype, value.is_weak))
-        try:
-            require_type(value, known)
-        except KernelError as error:
-            raise self.reader.source.error(node, str(error)) from None
-        if isinstance(binding, PartialBinding):
-            binding = scope.names[name] = binding.number
-        is_new = not isinstance(binding, LocalNumber)
-        if not isinstance(binding, LocalNumber):
-            build = self.reader.build
-            try:
-                with build.located(self.reader.source.span(target).location):
-                    handle = build.temporary(name, known.dtype, ())
-            except KernelError as error:
-                raise self.reader.source.error(target, str(error)) from None
-            binding = LocalNumber(handle, known.is_weak)
-            scope.names[name] = binding
-        self._store(node, binding.handle, (), value, is_new=is_new)
-        if known.is_weak and known.dtype == i64:
-            self.reader.uses.store(name, Need(node, value.expression, scope.indices))
-        scope.alternatives[name] = value.alternatives
-        if (value.dtype, value.is_weak) != (known.dtype, known.is_weak):
-            scope.alternatives[name] = (bare(value), *value.alternatives)
-
-    def _assigned_name(self, target: ast.expr) -> str:
-        """The name of an assignment's target, which must not be an array or a loop index."""
-        if not isinstance(target, ast.Name):
-            raise self.reader.source.error(target, "expected a name here")
-        binding = self.reader.scope.names.get(target.id)
-        if isinstance(binding, ArrayHandle):
-            raise self.reader.source.error(
-                target, f"'{target.id}' is an array or an argument; expected another name"
-            )
-        if target.id in indices_of(binding):
-            raise self.reader.source.error(
-                target, f"'{target.id}' is the index of a loop; expected another name"
-            )
-        return target.id
-
-    def _set_element(self, node: ast.stmt, target: ast.Subscript, value: Value) -> None:
-        array, subscripts = self.reader.element(target)
-        self._store(node, array, subscripts, value)
-
-    def _store(
-        self,
-        node: ast.stmt,
-        array: ArrayHandle,
-        subscripts: tuple[Expression, ...],
-        value: Value,
-        *,
-        is_new: bool = False,
-    ) -> None:
-        """Declare one statement; in a branch that is not taken, the element keeps its value."""
-        if next(self.stored) == MOST_STATEMENTS:
-            raise self.reader.source.error(node, TOO_MANY_STATEMENTS)
-        build, guards = self.reader.build, self.reader.scope.guards
-        with build.located(self.reader.source.span(node).location):
-            try:
-                expression = stored(value, array.array.dtype)
-                if guards and not is_new:
-                    condition = Value(reduce(and_, (guard.expression for guard in guards)))
-                    kept = Value(array[subscripts])
-                    expression = chosen(condition, Value(expression), kept).expression
-                array[subscripts] = expression
-            except KernelError as error:
-                raise self.reader.source.error(node, str(error)) from None
+    def inlined(self, source: FunctionSource, caller: object) -> Declarer:
+        """The translator of a function that is inlined into this one."""
+        assigner = replace(self.assigner, reader=replace(self.reader, source=source))
+        return replace(self, assigner=assigner, callers=(*self.callers, caller))
 
     def _loop(self, node: ast.For) -> None:
         if node.orelse:
@@ -243,7 +122,10 @@ class Declarer:
             if known is not None and not known.is_weak:  # an earlier iteration may have assigned it
                 scope.alternatives[name] = (*scope.alternatives.get(name, ()), number(literal))
         for loop in loops:
-            if isinstance(scope.names.get(loop.name), ArrayHandle | LocalNumber | PartialBinding):
+            if isinstance(
+                scope.names.get(loop.name),
+                ArrayHandle | ArrayValue | LocalNumber | PartialBinding,
+            ):
                 raise self.reader.source.error(
                     node.target,
                     f"'{loop.name}' is already an array or a number; choose another name for the "
@@ -274,8 +156,7 @@ class Declarer:
                         if self.reader.build.is_reached():
                             self.block(body)
             return
-        written = assigned([*node.body, *node.orelse])
-        if any(load.array in written for load in _loads(condition.expression)):
+        if self._may_change(condition, [*node.body, *node.orelse]):
             condition = self._kept(node.test, condition)
         scope = self.reader.scope
         before = {name for name, binding in scope.names.items() if isinstance(binding, LocalNumber)}
@@ -290,6 +171,37 @@ class Declarer:
         for name, binding in scope.names.items():
             if isinstance(binding, PartialBinding) and always_assigns([node], name):
                 scope.names[name] = binding.number
+
+    def _may_change(self, condition: Value, body: list[ast.stmt]) -> bool:
+        """Whether a block may change an element that its condition reads."""
+        scope = self.reader.scope
+        read = {load.array for load in _loads(condition.expression)}
+        names = assigned(body)
+        changed: set[str] = set(names)
+        for name in names:
+            binding = scope.names.get(name)
+            if isinstance(binding, ArrayValue) and binding.base is not None:
+                changed.add(binding.base.array.name)
+            elif isinstance(binding, LocalNumber):
+                changed.add(binding.handle.array.name)
+        new = names - scope.names.keys()
+        calls = any(isinstance(part, ast.Call) for node in body for part in ast.walk(node))
+        # A new name may be a view, and a function that is called may change its arguments.
+        is_unclear = bool(new) or calls
+        inputs = {
+            binding.array.name
+            for binding in scope.names.values()
+            if isinstance(binding, ArrayHandle) and binding.array.role is Role.INPUT
+        }
+        return bool(read & changed) or (is_unclear and bool(read - inputs - self._numbers()))
+
+    def _numbers(self) -> set[str]:
+        """The local numbers that are kept in memory, which only assignments to them change."""
+        return {
+            binding.handle.array.name
+            for binding in self.reader.scope.names.values()
+            if isinstance(binding, LocalNumber)
+        }
 
     def _sides(self, condition: Value, node: ast.If) -> Iterator[tuple[Value, list[ast.stmt]]]:
         """Yield both sides of a branch; after it, a number may have the types of either side."""
@@ -350,16 +262,40 @@ class Declarer:
         scope = self.reader.scope
         ended = EndedBinding(f"is read outside of {kind} that gives it a value")
         changed = [name for name in assigned(body) if name not in indices_of(scope.names.get(name))]
+        kept = self._keep_arrays(body)
         if indices is not None:
             for name in changed:
                 if isinstance(scope.names.get(name), Value):
                     scope.names[name] = ended
+        before = dict(scope.names)
+        enclosing, scope.kept = scope.kept, scope.kept | kept
         yield
+        scope.kept = enclosing
         for name in changed:
-            if isinstance(scope.names.get(name), Value):
+            binding = scope.names.get(name)
+            if isinstance(binding, Value):
                 scope.names[name] = ended
+            elif isinstance(binding, ArrayHandle | ArrayValue) and before.get(name) is not binding:
+                scope.names[name] = replace(ended, is_number=False)
         for name in indices or ():
             scope.names[name] = replace(ended, is_number=False)
+
+    def _keep_arrays(self, body: list[ast.stmt]) -> frozenset[str]:
+        """The arrays that a block binds anew; an argument that nothing writes is copied first."""
+        scope = self.reader.scope
+        kept = []
+        for name in rebound(body):
+            binding = scope.names.get(name)
+            is_array = isinstance(binding, ArrayHandle) and bool(binding.array.shape)
+            if not is_array and not isinstance(binding, ArrayValue):
+                continue
+            kept.append(name)
+            if name in scope.kept or not isinstance(binding, ArrayHandle):
+                continue
+            if binding.array.role is Role.INPUT:
+                copy = self.assigner.arrays.temporary(body[0], copied(whole(binding)), name)
+                scope.names[name] = scope.owned[name] = copy
+        return frozenset(kept)
 
     def _with(self, node: ast.With) -> None:
         """Translate ``with polysched.statement("name", order="any"):`` around one assignment."""

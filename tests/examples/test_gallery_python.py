@@ -55,7 +55,7 @@ def test_all_texts_give_the_same_bits(name: str, tmp_path: Path) -> None:
     names = inspect.signature(kernel.function).parameters
     arguments = {one: np.copy(given[one]) for one in names if one not in sizes}
     with np.errstate(all="ignore"):
-        kernel(**{one: _number(arguments.get(one, sizes.get(one))) for one in names})
+        kernel.python(**{one: _number(arguments.get(one, sizes.get(one))) for one in names})
     _assert_same(arguments, expected)
 
     arguments = {one: np.copy(given[one]) for one in names if one not in sizes}

@@ -56,13 +56,119 @@ def subscript_is_fractional(x: "f32[n]"):
         x[i / 2] = 0
 
 
-def too_few_subscripts(x: "f32[n, n]"):
+def too_many_subscripts(x: "f32[n, n]"):
     for i in range(x.shape[0]):
-        x[i] = 0
+        x[i, i, 0] = 0
 
 
-def a_slice(x: "f32[n]"):
-    x[1:] = 0
+def shapes_that_differ(x: "f32[5]", y: "f32[7]"):
+    x[1:] = y[1:]
+
+
+def shapes_that_do_not_broadcast(x: "f32[5]", y: "f32[n, 4]"):
+    x[:] = np.sum(x + y, axis=0)
+
+
+def slice_of_another_size(x: "f32[n]"):
+    x[1:] = x[1:-1]
+
+
+def slice_bounded_by_data(x: "f32[n]", k: "i64"):
+    x[k:] = 0
+
+
+def slice_below_zero(x: "f32[n]"):
+    for i in range(x.shape[0]):
+        x[: i - 1] = 0
+
+
+def result_that_is_assigned_to(x: "f32[n]"):
+    (x + 1)[0] = 2
+
+
+def array_in_an_element(x: "f32[n]"):
+    x[0] = x[1:]
+
+
+def float_in_place_of_integers(x: "i32[n]"):
+    x *= 0.5
+
+
+def chained_comparison(x: "f32[n]"):
+    x[:] = np.where(0 < x < 1, x, 0)
+
+
+def condition_of_an_array(x: "f32[n]"):
+    if x > 0:
+        x[0] = 1
+
+
+def minimum_of_an_array(x: "f32[n]"):
+    x[0] = min(x, 1)
+
+
+def product_of_other_sizes(x: "f64[4, 5]", y: "f64[4, 5]"):
+    x[:] = x @ y
+
+
+def product_of_many_dimensions(x: "f64[n, n, n]"):
+    x[:] = x @ x
+
+
+def axis_that_is_none(x: "f64[n]"):
+    x[0] = np.sum(x, axis=1)
+
+
+def keyword_of_no_meaning(x: "f64[n]"):
+    x[0] = np.sum(x, where=x > 0)
+
+
+def transposed_twice(x: "f64[n, m]"):
+    x[:] = np.transpose(x, axes=(0, 1))
+
+
+def array_given_to_a_name_of_another(x: "f64[n, n]"):
+    row = x[0]
+    for i in range(1, x.shape[0]):
+        row = x[i]
+    row[0] = 1
+
+
+def new_array_beside_an_alias(x: "f64[n]"):
+    t = x * 2
+    other = t
+    for i in range(3):
+        t = t + 1
+    x[:] = other + t
+
+
+def new_array_of_another_type(x: "i32[n]"):
+    t = x * 2
+    for i in range(3):
+        t = t * 0.5
+    x[:] = t
+
+
+def array_of_a_loop_used_after(x: "f64[n]"):
+    for i in range(3):
+        t = x * i
+    x[:] = t
+
+
+def range_of_floats(x: "f64[n]"):
+    x[:] = np.arange(0.0, 1.0, 0.1)
+
+
+def two_index_arrays(x: "f64[n, n]", at: "i64[n] in range(n)"):
+    x[0] = x[at, at]
+
+
+def complex_argument(x: "complex64[n]"):
+    x[0] = 1
+
+
+def complex_number(x: "f64[n]"):
+    x[0] = 1j
 
 
 def bound_not_affine(x: "f32[n]"):
@@ -94,10 +200,16 @@ def step_is_zero(x: "f32[n]"):
 
 
 def while_loop(x: "f32[n]"):
+    while x[0] > 4:
+        x[0] -= 1
+
+
+def while_that_skips(x: "f32[n]"):
     i = 0
     while i < 4:
         x[i] = 0
-        i += 1
+        if x[i] > 0:
+            i += 1
 
 
 def break_in_loop(x: "f32[n]"):
@@ -114,13 +226,13 @@ def else_of_loop(x: "f32[n]"):
         x[0] = 1
 
 
-def loop_over_elements(x: "f32[n]"):
-    for e in x:
+def loop_over_a_result(x: "f32[n]"):
+    for e in x * 2:
         x[0] = e
 
 
-def enumerated(x: "f32[n]"):
-    for i, e in enumerate(x):
+def enumerated_over_a_call(x: "f32[n]"):
+    for i, e in enumerate(sorted(x)):
         x[i] = e
 
 
@@ -223,13 +335,38 @@ def whole_array(x: "f32[n]", y: "f32[n]"):
         x[i] = y
 
 
-def calls_own_function(x: "f32[n]"):
-    for i in range(x.shape[0]):
-        x[i] = helper(x[i])
+def calls_a_function_that_writes(x: "f32[n]"):
+    x[1] = x[0] + writes(x)
+
+
+def calls_a_recursive_function(x: "f32[n]"):
+    x[0] = recursive(x[0])
+
+
+def calls_with_wrong_arguments(x: "f32[n]"):
+    x[0] = helper(x[0], 2)
+
+
+def calls_a_function_that_returns_in_a_loop(x: "f32[n]"):
+    x[0] = returns_in_a_loop(x)
 
 
 def helper(value):
     return value
+
+
+def writes(array):
+    array[0] = 1
+    return array[1]
+
+
+def recursive(value):
+    return recursive(value) + 1
+
+
+def returns_in_a_loop(array):
+    for i in range(len(array)):
+        return array[i]
 
 
 def calls_print(x: "f32[n]"):
@@ -272,8 +409,8 @@ def comprehension(x: "f32[n]"):
     x[0] = sum(e for e in range(3))
 
 
-def two_targets(x: "f32[n]"):
-    x[0], x[1] = 1, 2
+def too_many_targets(x: "f32[n]"):
+    x[0], x[1] = 1, 2, 3
 
 
 def number_argument_assigned(x: "f32[n]", alpha: "f32"):
@@ -281,16 +418,15 @@ def number_argument_assigned(x: "f32[n]", alpha: "f32"):
     x[0] = alpha
 
 
-def returns_a_value(x: "f32[n]"):
+def returns_a_part_of_an_argument(x: "f32[n]"):
     x[0] = 1
-    return x[0] + 1
+    return x[1:]
 
 
-def returns_a_number(x: "f32[n]"):
-    s = 0.0
+def returns_what_a_loop_made(x: "f32[n]"):
     for i in range(x.shape[0]):
-        s += x[i]
-    return s
+        t = x + i
+    return t
 
 
 def returns_an_argument(x: "f32[n]"):
@@ -302,12 +438,6 @@ def returns_twice(x: "f32[n]"):
     y = np.zeros(3)
     x[0] = 1
     return y, y
-
-
-def returns_a_tuple_of_one(x: "f32[n]"):
-    y = np.zeros(3)
-    x[0] = 1
-    return (y,)
 
 
 def returns_what_is_not_made(x: "f32[n]"):
@@ -326,9 +456,9 @@ def asserts_data(x: "f32[n]"):
     x[0] = 1
 
 
-def array_made_in_loop(x: "f32[n]"):
+def array_in_loop_of_unknown_size(x: "f32[n]"):
     for i in range(x.shape[0]):
-        t = np.zeros(3)
+        t = np.zeros(i * i)
         x[i] = 0
 
 
@@ -401,7 +531,7 @@ def numpy_power_of_integers(x: "i64[n]"):
 
 
 def call_as_a_statement(x: "f32[n]"):
-    x.fill(0)
+    x.sort()
 
 
 def several_targets(x: "f32[n]"):

@@ -51,7 +51,7 @@ def plain(function: PythonKernel) -> dict[str, np.ndarray]:
     arrays = {name: array.copy() for name, array in given(function).items()}
     sizes = parameters(function)
     names = inspect.signature(function.function).parameters
-    returned = function(*(arrays[name] if name in arrays else sizes[name] for name in names))
+    returned = function.python(*(arrays[name] if name in arrays else sizes[name] for name in names))
     outputs = [a.name for a in function.arrays.values() if a.role is Role.OUTPUT]
     made = returned if isinstance(returned, tuple) else [returned]
     changed = {n: a for n, a in arrays.items() if function.arrays[n].role is Role.INOUT}

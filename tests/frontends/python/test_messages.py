@@ -12,10 +12,21 @@ from polysched.errors import FrontendError
 from polysched.frontends.python.decorator import read_kernel
 from tests.frontends.python import bad_functions
 
+HELPERS = (
+    bad_functions.helper,
+    bad_functions.recursive,
+    bad_functions.returns_in_a_loop,
+    bad_functions.writes,
+)
+IN_HELPERS = {
+    bad_functions.calls_a_recursive_function: bad_functions.recursive,
+    bad_functions.calls_a_function_that_returns_in_a_loop: bad_functions.returns_in_a_loop,
+}
+"""The functions whose messages point into a function that they call."""
 BAD = [
     value
     for value in vars(bad_functions).values()
-    if inspect.isfunction(value) and value is not bad_functions.helper
+    if inspect.isfunction(value) and value not in HELPERS
 ]
 
 
@@ -41,8 +52,9 @@ def test_a_message_points_into_the_function(function: Callable[..., object]) -> 
     if function is bad_functions.asynchronous:
         assert location is None
         return
-    lines, first = inspect.getsourcelines(function)
     assert location is not None
+    inside = IN_HELPERS.get(function, function)
+    lines, first = inspect.getsourcelines(inside)
     assert first <= location.line < first + len(lines)
     assert str(raised.value).splitlines()[1].strip() in lines[location.line - first]
 

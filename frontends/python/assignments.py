@@ -1,0 +1,398 @@
+"""Translate assignments to numbers, elements, parts of arrays and whole arrays."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import reduce
+from itertools import count
+from operator import and_
+
+import numpy as np
+
+from polysched.errors import KernelError
+from polysched.frontends.limits import MOST_STATEMENTS, TOO_MANY_STATEMENTS
+from polysched.frontends.python.affinity import is_affine_number
+from polysched.frontends.python.annotations import dtype_named
+from polysched.frontends.python.array_calls import copied
+from polysched.frontends.python.array_stores import ArrayStores
+from polysched.frontends.python.array_values import (
+    ArrayValue,
+    Operand,
+    Subscripts,
+    mapped,
+    require_same,
+    shape_text,
+)
+from polysched.frontends.python.expressions import Reader
+from polysched.frontends.python.integer_ranges import Need
+from polysched.frontends.python.scope import (
+    LocalNumber,
+    NumberType,
+    PartialBinding,
+    TypeLearnedError,
+    WrittenLearnedError,
+    array_of,
+    assignments_of,
+    indices_of,
+    require_type,
+)
+from polysched.frontends.python.values import Value, bare, chosen, stored
+from polysched.ir.core.kernel import Role
+from polysched.ir.declare.array_handle import ArrayHandle
+from polysched.ir.expr.dtypes import boolean, i64
+from polysched.ir.expr.expressions import Expression
+from polysched.ir.expr.operators import Operator
+from polysched.ir.expr.traversal import loads
+
+
+@dataclass(frozen=True)
+class Assigner:
+    """Translator of the assignments of one function.
+
+    Attributes:
+        reader: translator of its expressions.
+        stored: counts the statements.
+        changed: the arrays that statements have stored to, so far.
+    """
+
+    reader: Reader
+    stored: Iterator[int] = field(default_factory=count)
+    changed: set[str] = field(default_factory=set)
+
+    @property
+    def arrays(self) -> ArrayStores:
+        """Translator of stores of whole arrays."""
+        return ArrayStores(self.reader, self.put)
+
+    def assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> None:
+        """Translate ``target = value``.
+
+        Raises:
+            FrontendError: a kernel cannot have such an assignment.
+            TypeLearnedError: the type of a number differs from its known type.
+        """
+        match target, value:
+            case ast.Tuple(elts=names), ast.Attribute(attr="shape", value=owner):
+                shape = self.reader.array(owner).shape
+                if len(shape) != len(names):
+                    raise self.reader.source.error(
+                        target, f"expected {len(shape)} names, one for each dimension"
+                    )
+                for name, extent in zip(names, shape, strict=True):
+                    length = self.reader.calls.length(extent)
+                    self.set_name(node, name, Value(length, is_weak=True))
+            case ast.Tuple(elts=targets), ast.Tuple(elts=values):
+                self._assign_several(node, target, targets, values)
+            case ((ast.Name() | ast.Subscript()), _):
+                self.set(node, target, self.reader.operand(value))
+            case _:
+                raise self.reader.source.error(
+                    target, "expected one name or one element such as a[i, j] here"
+                )
+
+    def set(self, node: ast.stmt, target: ast.expr, value: Operand) -> None:
+        """Assign a value that has been read to a name, an element or a part of an array.
+
+        Raises:
+            FrontendError: the target cannot have this value.
+        """
+        if isinstance(target, ast.Name) and isinstance(value, ArrayValue):
+            self._set_array(node, target, value)
+        elif isinstance(target, ast.Name) and isinstance(value, Value):
+            self.set_name(node, target, value)
+        elif isinstance(target, ast.Subscript):
+            self._set_part(node, target, value)
+        else:
+            raise self.reader.source.error(
+                target, "expected one name or one element such as a[i, j] here"
+            )
+
+    def _assign_several(
+        self, node: ast.stmt, target: ast.expr, targets: list[ast.expr], values: list[ast.expr]
+    ) -> None:
+        """``a, b = b, a + b``: all values are read before the first one is stored."""
+        source = self.reader.source
+        if len(targets) != len(values):
+            raise source.error(target, f"expected {len(values)} names, one for each value")
+        pending = []
+        for position, (one, value) in enumerate(zip(targets, values, strict=True)):
+            operand = self.reader.operand(value)
+            if position:  # the first value is stored before anything else changes
+                operand = self._held(node, position, value, operand)
+            pending.append((one, operand))
+        for one, operand in pending:
+            self.set(node, one, operand)
+
+    def _held(self, node: ast.stmt, position: int, value: ast.expr, operand: Operand) -> Operand:
+        """A value kept while other targets are stored; a view stays a view, as in Python."""
+        if isinstance(operand, ArrayValue):
+            if operand.base is not None:
+                return operand
+            return self.arrays.temporary(node, operand, "value")
+        if is_affine_number(operand):
+            return operand
+        name = self.reader.scope.held(position, node)
+        self.set_name(node, ast.copy_location(ast.Name(name, ast.Store()), value), operand)
+        return self.reader.value(ast.copy_location(ast.Name(name, ast.Load()), value))
+
+    def annotated(self, node: ast.AnnAssign, target: ast.Name, value: ast.expr) -> None:
+        """Translate ``x: T = value``: Python types are ignored, an element type is enforced.
+
+        Raises:
+            FrontendError: it is neither, or the value does not fit it.
+        """
+        annotation = node.annotation
+        is_python = isinstance(annotation, ast.Name) and annotation.id in ("int", "float", "bool")
+        if is_python and target.id not in self.reader.scope.types:
+            self.assign(node, target, value)
+            return
+        if not is_python:
+            try:
+                dtype = dtype_named(self.reader.source, annotation)
+            except KernelError as error:
+                raise self.reader.source.error(annotation, str(error)) from None
+            if target.id not in self.reader.scope.types:
+                raise TypeLearnedError(target.id, NumberType(dtype, is_weak=False))
+        self.set_name(node, target, self.reader.value(value))
+
+    def augmented(
+        self, node: ast.stmt, target: ast.expr, operator: Operator, value: ast.expr
+    ) -> None:
+        """Translate ``target += value``, which changes an array in place.
+
+        Raises:
+            FrontendError: a kernel cannot have such an assignment.
+        """
+        source = self.reader.source
+        if not isinstance(target, ast.Name | ast.Subscript):
+            raise source.error(target, "expected a name or an element here")
+        read, operand = self.reader.operand(target), self.reader.operand(value)
+        try:
+            result = mapped(
+                self.reader.build,
+                lambda left, right: self.reader.binary(operator, left, right, node),
+                read,
+                operand,
+            )
+        except KernelError as error:
+            raise source.error(node, str(error)) from None
+        if isinstance(read, Value):
+            self.set(node, target, result)
+            return
+        if not np.can_cast(result.dtype.numpy(), read.dtype.numpy(), "same_kind"):
+            raise source.error(
+                node,
+                f"numpy does not store {result.dtype} in an array of {read.dtype} in place; write "
+                "x[...] = ..., which converts",
+            )
+        self.arrays.store(node, read, result)
+
+    def set_name(self, node: ast.stmt, target: ast.expr, value: Value) -> None:
+        """Assign to a local number: bind an affine value to the name, or store it in memory.
+
+        Raises:
+            FrontendError: the name is not a number, or the value does not fit its type.
+            TypeLearnedError: its type differs from the known one.
+        """
+        scope, name = self.reader.scope, self._assigned_name(target)
+        binding = scope.names.get(name)
+        known = scope.types.get(name)
+        if known is None and (is_affine_number(value) or self._is_index(name, value)):
+            scope.names[name] = value
+            return
+        if known is None:
+            raise TypeLearnedError(name, NumberType(value.dtype, value.is_weak))
+        if known.is_weak and (not value.is_weak or value.dtype.is_float > known.dtype.is_float):
+            raise TypeLearnedError(name, NumberType(value.dtype, value.is_weak))
+        try:
+            require_type(value, known)
+        except KernelError as error:
+            raise self.reader.source.error(node, str(error)) from None
+        if isinstance(binding, PartialBinding):
+            binding = scope.names[name] = binding.number
+        is_new = not isinstance(binding, LocalNumber)
+        if not isinstance(binding, LocalNumber):
+            build = self.reader.build
+            try:
+                with build.located(self.reader.source.span(target).location):
+                    handle = build.temporary(scope.fresh(name), known.dtype, ())
+            except KernelError as error:
+                raise self.reader.source.error(target, str(error)) from None
+            binding = LocalNumber(handle, known.is_weak)
+            scope.names[name] = binding
+        self.put(node, binding.handle, (), value, is_new=is_new)
+        if known.is_weak and known.dtype == i64:
+            place = binding.handle.array.name
+            self.reader.uses.store(place, Need(node, value.expression, scope.indices))
+        scope.alternatives[name] = value.alternatives
+        if (value.dtype, value.is_weak) != (known.dtype, known.is_weak):
+            scope.alternatives[name] = (bare(value), *value.alternatives)
+
+    def _is_index(self, name: str, value: Value) -> bool:
+        """Whether a variable may stand for an element that is a subscript, and never changes."""
+        scope, body = self.reader.scope, self.reader.source.node.body
+        if scope.index_arrays is None or not value.dtype.is_integer or value.alternatives:
+            return False
+        inputs = {
+            binding.array.name
+            for binding in scope.names.values()
+            if isinstance(binding, ArrayHandle) and binding.array.role is Role.INPUT
+        }
+        read = {load.array for load in loads(value.expression)}
+        return read <= inputs and assignments_of(body, name) <= 1
+
+    def _assigned_name(self, target: ast.expr) -> str:
+        """The name of an assignment's target, which must not be an array or a loop index."""
+        if not isinstance(target, ast.Name):
+            raise self.reader.source.error(target, "expected a name here")
+        binding = self.reader.scope.names.get(target.id)
+        if isinstance(binding, ArrayHandle | ArrayValue):
+            raise self.reader.source.error(
+                target, f"'{target.id}' is an array or an argument; expected another name"
+            )
+        if target.id in indices_of(binding):
+            raise self.reader.source.error(
+                target, f"'{target.id}' is the index of a loop; expected another name"
+            )
+        return target.id
+
+    def _set_part(self, node: ast.stmt, target: ast.Subscript, value: Operand) -> None:
+        """Assign to an element or a part of an array, or to its elements where a mask holds."""
+        mask = self._mask(target)
+        if mask is not None:
+            self._set_where(node, self.reader.array(target.value), mask, value)
+            return
+        view = self.reader.view(target)
+        if view.rank:
+            self.arrays.store(node, view, value)
+            return
+        if isinstance(value, ArrayValue):
+            raise self.reader.source.error(
+                node, f"an array of shape {shape_text(value.shape)} is stored in one element"
+            )
+        if view.base is None or view.place is None:
+            raise self.reader.source.error(
+                target, "this is a result, not a part of an array; assign it to a name first"
+            )
+        self.put(node, view.base, view.place(()), value)
+
+    def _mask(self, target: ast.Subscript) -> ArrayValue | None:
+        """The condition in ``x[x < 0] = ...``; None for other subscripts."""
+        if isinstance(target.slice, ast.Slice | ast.Tuple | ast.Constant):
+            return None
+        operand = self.reader.operand(target.slice)
+        is_mask = isinstance(operand, ArrayValue) and operand.dtype == boolean
+        return operand if is_mask and isinstance(operand, ArrayValue) else None
+
+    def _set_where(
+        self, node: ast.stmt, array: ArrayValue, mask: ArrayValue, value: Operand
+    ) -> None:
+        source = self.reader.source
+        if not isinstance(value, Value):
+            raise source.error(node, "expected one number for the elements that a mask selects")
+        if array.rank != mask.rank:
+            raise source.error(
+                node,
+                f"a mask of shape {shape_text(mask.shape)} for an array of shape "
+                f"{shape_text(array.shape)}",
+            )
+
+        def element(condition: Value, kept: Value) -> Value:
+            new = Value(stored(value, array.dtype))
+            return chosen(condition, new, kept)
+
+        try:
+            self.arrays.store(node, array, mapped(self.reader.build, element, mask, array))
+        except KernelError as error:
+            raise source.error(node, str(error)) from None
+
+    def _set_array(self, node: ast.stmt, target: ast.Name, value: ArrayValue) -> None:
+        """Bind a name to a view, or to a new array that holds a result."""
+        scope, name = self.reader.scope, target.id
+        binding = scope.names.get(name)
+        if isinstance(binding, LocalNumber | PartialBinding) or name in scope.types:
+            raise self.reader.source.error(target, f"'{name}' is a number; expected another name")
+        if name in indices_of(binding):
+            raise self.reader.source.error(
+                target, f"'{name}' is the index of a loop; expected another name"
+            )
+        is_result = value.base is not None and scope.unnamed.get(value.base.array.name) is value
+        if name in scope.kept:
+            self._overwrite(node, target, copied(value) if is_result else value)
+        elif is_result:
+            scope.names[name] = scope.owned[name] = value
+            scope.unnamed = {k: v for k, v in scope.unnamed.items() if v is not value}
+        elif value.base is not None:
+            scope.names[name] = value
+        else:
+            scope.names[name] = self.arrays.temporary(node, value, name)
+            scope.owned[name] = scope.names[name]
+
+    def _overwrite(self, node: ast.stmt, target: ast.Name, value: ArrayValue) -> None:
+        """Give a name a new array inside of a loop or branch, in the memory of the old one."""
+        scope, name, source = self.reader.scope, target.id, self.reader.source
+        advice = f"write '{name}[:] = ...' to change its elements, or use a new name"
+        old = scope.names.get(name)
+        if value.base is not None:
+            raise source.error(
+                node,
+                f"'{name}' is another array before this loop or branch; {advice}, or a copy: "
+                f"'{name} = ....copy()'",
+            )
+        if not isinstance(old, ArrayValue) or scope.owned.get(name) is not old:
+            raise source.error(
+                node, f"'{name}' is another array before this loop or branch; {advice}"
+            )
+        others = [other for other, b in scope.names.items() if array_of(b) is old.base]
+        if len(others) > 1:
+            alias = next(other for other in others if other != name)
+            raise source.error(
+                node, f"'{name}' gets a new array here while '{alias}' is the old one; {advice}"
+            )
+        same = old.dtype == value.dtype and old.rank == value.rank
+        same = same and all(
+            require_same(self.reader.build, a, b)
+            for a, b in zip(old.shape, value.shape, strict=True)
+        )
+        if not same:
+            raise source.error(
+                node,
+                f"'{name}' is {old.dtype} of shape {shape_text(old.shape)} before this loop or "
+                f"branch, and {value.dtype} of shape {shape_text(value.shape)} here; {advice}",
+            )
+        if not value.is_undefined:
+            self.arrays.store(node, old, value)
+
+    def put(
+        self,
+        node: ast.AST,
+        array: ArrayHandle,
+        subscripts: Subscripts,
+        value: Value,
+        *,
+        is_new: bool = False,
+    ) -> None:
+        """Declare one statement; in a branch that is not taken, the element keeps its value.
+
+        Raises:
+            FrontendError: the value does not fit the element, or there are too many statements.
+            WrittenLearnedError: the array is declared as an input.
+        """
+        if next(self.stored) == MOST_STATEMENTS:
+            raise self.reader.source.error(node, TOO_MANY_STATEMENTS)
+        build, guards, declared = self.reader.build, self.reader.scope.guards, array.array
+        if declared.role is Role.INPUT and declared.shape and declared.values is None:
+            raise WrittenLearnedError(declared.name)
+        self.changed.add(declared.name)
+        with build.located(self.reader.source.span(node).location):
+            try:
+                expression: Expression = stored(value, declared.dtype)
+                if guards and not is_new:
+                    condition = Value(reduce(and_, (guard.expression for guard in guards)))
+                    kept = Value(array[subscripts])
+                    expression = chosen(condition, Value(expression), kept).expression
+                array[subscripts] = expression
+            except KernelError as error:
+                raise self.reader.source.error(node, str(error)) from None

@@ -1,0 +1,161 @@
+"""Calls of compiled Python functions: arguments as Python gives them, results as Python expects."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from polysched.errors import CallError
+from polysched.frontends.python.returns import Result, ResultKind, Returned
+from polysched.ir.core.kernel import Array, Role
+from polysched.ir.expr.dtypes import boolean
+from polysched.runtime.kernel import CompiledKernel
+from polysched.runtime.views import as_array
+
+AnyArray: TypeAlias = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class CompiledCall:
+    """A compiled function with the signature of the Python function.
+
+    Attributes:
+        compiled: the compiled kernel.
+        arrays: its argument arrays, without its outputs.
+        axes: the order in memory of the dimensions of array arguments that are not row-major.
+        returned: what a call returns.
+    """
+
+    compiled: CompiledKernel
+    arrays: tuple[Array, ...]
+    axes: Mapping[str, tuple[int, ...]]
+    returned: Returned
+
+    def run(
+        self,
+        arguments: Mapping[str, Any],
+        threads: int | None = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Call the compiled function.
+
+        Args:
+            arguments: the arguments by name.
+            threads: the number of threads; None for all.
+            given: the arguments as the caller passed them, which a function may return.
+
+        Raises:
+            CallError: an argument has another type or shape than the function is compiled for.
+        """
+        passed_arrays: list[AnyArray] = []
+        copied: list[tuple[AnyArray, AnyArray]] = []
+        views: dict[str, AnyArray] = {}
+        is_copied = False
+        for array in self.arrays:
+            value = arguments[array.name]
+            if not array.shape:
+                passed_arrays.append(self._number(array, value))
+                continue
+            view = views[array.name] = self._view(array, value)
+            passed = np.ascontiguousarray(view)
+            if passed is not view and array.is_written:
+                copied.append((view, passed))
+            passed_arrays.append(passed)
+            is_copied = is_copied or passed is not view
+        if is_copied:
+            self._require_apart(views)
+        parameters = {
+            name: arguments[name]
+            for name in self.compiled.signature.parameters
+            if name in arguments
+        }
+        if threads is not None and self.compiled.is_threaded:
+            parameters["threads"] = threads
+        outputs = self.compiled(*passed_arrays, **parameters)
+        for view, passed in copied:
+            view[...] = passed
+        return self._result(arguments if given is None else given, outputs)
+
+    def _view(self, array: Array, value: Any) -> AnyArray:
+        subject = f"function '{self.compiled.name}': argument '{array.name}'"
+        view = as_array(value, subject)
+        axes = self.axes.get(array.name)
+        if axes is not None and view.ndim == len(axes):
+            view = view.transpose(axes)
+        return view
+
+    def _number(self, array: Array, value: Any) -> AnyArray:
+        """A number, as the array without dimensions in which the kernel takes it."""
+        subject = f"function '{self.compiled.name}': argument '{array.name}'"
+        dtype = array.dtype.numpy()
+        if isinstance(value, np.ndarray | np.generic) or not isinstance(value, bool | int | float):
+            result = as_array(np.asarray(value), subject)
+            if result.ndim or result.dtype != dtype:
+                raise CallError(
+                    f"{subject} is {result.dtype} of shape {result.shape}; expected a number of "
+                    f"type {array.dtype}"
+                )
+            return result.copy()
+        fits = np.can_cast(np.min_scalar_type(value), dtype, "same_kind")
+        if isinstance(value, bool) != (array.dtype == boolean) or not fits:
+            raise CallError(f"{subject} is {value!r}; expected a number of type {array.dtype}")
+        try:
+            return np.array(value, dtype)
+        except OverflowError:
+            raise CallError(
+                f"{subject} is {value!r}; expected a number of type {array.dtype}"
+            ) from None
+
+    def _require_apart(self, views: Mapping[str, AnyArray]) -> None:
+        """Check that no array that is written shares memory with another one: some are copied."""
+        written = [array.name for array in self.arrays if array.is_written and array.name in views]
+        for first in written:
+            for second, view in views.items():
+                if first != second and np.may_share_memory(views[first], view):
+                    raise CallError(
+                        f"function '{self.compiled.name}': arguments '{first}' and '{second}' "
+                        f"overlap in memory, and '{first}' is written; pass a copy of one of them"
+                    )
+
+    def _result(self, arguments: Mapping[str, Any], outputs: Any) -> Any:
+        if not self.returned.results:
+            return None
+        names = [
+            array.name for array in self.compiled.signature.arrays if array.role is Role.OUTPUT
+        ]
+        made = outputs if isinstance(outputs, tuple) else (outputs,)
+        by_name = dict(zip(names, made, strict=True)) if names else {}
+        values = [self._converted(one, arguments, by_name) for one in self.returned.results]
+        return tuple(values) if self.returned.is_tuple else values[0]
+
+    def _converted(
+        self, result: Result, arguments: Mapping[str, Any], outputs: Mapping[str, AnyArray]
+    ) -> Any:
+        match result.kind:
+            case ResultKind.ARGUMENT:
+                return arguments[result.name]
+            case ResultKind.PYTHON_NUMBER:
+                return outputs[result.name].item()
+            case ResultKind.NUMPY_NUMBER:
+                return outputs[result.name][()]
+        return outputs[result.name]
+
+
+def bound(
+    signature: inspect.Signature, name: str, arguments: tuple[Any, ...], named: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The arguments of a call by name, with the default values.
+
+    Raises:
+        CallError: they do not fit the signature.
+    """
+    try:
+        call = signature.bind(*arguments, **named)
+    except TypeError as error:
+        raise CallError(f"function '{name}{signature}': {error}") from None
+    call.apply_defaults()
+    return dict(call.arguments)

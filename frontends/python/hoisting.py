@@ -1,0 +1,245 @@
+"""Calls that need statements of their own: reductions, products and functions of the user.
+
+They are declared before the statement that contains them, the inner ones first, and replaced by a
+name that is bound to their result.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from polysched.errors import KernelError
+from polysched.frontends.python.array_values import ArrayValue, Operand
+from polysched.frontends.python.assignments import Assigner
+from polysched.frontends.python.inlining import bound_arguments, inlined_body
+from polysched.frontends.python.reductions import Reductions, is_reduction, reduction_named
+from polysched.frontends.python.source import FunctionSource, function_source
+
+NodeT = TypeVar("NodeT", bound=ast.AST)
+DEEPEST_CALLS = 16
+
+
+class Inner(Protocol):
+    """The translator of a function that is inlined."""
+
+    @property
+    def callers(self) -> tuple[object, ...]:
+        """The functions that are being inlined, this one last."""
+
+    def block(self, body: list[ast.stmt]) -> None:
+        """Declare statements."""
+
+    def returned(self, node: ast.stmt) -> Operand:
+        """The value of an assignment, which is not stored."""
+
+
+@dataclass(frozen=True)
+class Hoister:
+    """Translator of the calls in one statement.
+
+    Attributes:
+        labeled: the statements with an order policy of their own.
+        inner: makes the translator of a function that is inlined.
+    """
+
+    assigner: Assigner
+    labeled: set[str]
+    inner: Callable[[FunctionSource, object], Inner]
+
+    def hoisted(self, node: ast.stmt) -> ast.stmt:
+        """A statement whose calls of this kind are declared and replaced by names.
+
+        Raises:
+            FrontendError: a call is not supported.
+        """
+        match node:
+            case ast.For():
+                return self._with(node, iter=self._visit(node.iter, node))
+            case ast.If():
+                return self._with(node, test=self._visit(node.test, node))
+            case ast.Assign() | ast.AugAssign() | ast.AnnAssign() | ast.Expr():
+                return self._visit(node, node)
+        return node
+
+    def _with(self, node: NodeT, **changed: ast.AST) -> NodeT:
+        if all(getattr(node, name) is value for name, value in changed.items()):
+            return node
+        result = copy(node)
+        for name, value in changed.items():
+            setattr(result, name, value)
+        return result
+
+    def _visit(self, node: NodeT, statement: ast.stmt) -> NodeT:
+        """Replace the calls in a node, the inner ones first."""
+        result = node
+        for name, value in ast.iter_fields(node):
+            new: Any = value
+            if isinstance(value, ast.AST):
+                new = self._visit(value, statement)
+            elif isinstance(value, list):
+                new = [
+                    self._visit(item, statement) if isinstance(item, ast.AST) else item
+                    for item in value
+                ]
+                if all(one is other for one, other in zip(new, value, strict=True)):
+                    new = value
+            if new is not value:
+                if result is node:
+                    result = copy(node)
+                setattr(result, name, new)
+        replaced: Any = result
+        if isinstance(result, ast.BinOp) and isinstance(result.op, ast.MatMult):
+            replaced = self._product(result, statement)
+        elif isinstance(result, ast.Call):
+            replaced = self._call(result, statement)
+        return replaced  # type: ignore[no-any-return]
+
+    def _product(self, node: ast.BinOp, statement: ast.stmt) -> ast.expr:
+        reader = self.assigner.reader
+        left, right = reader.operand(node.left), reader.operand(node.right)
+        reductions = self._reductions(node, statement)
+        try:
+            result = reductions.product(node, left, right, np.matmul)
+        except KernelError as error:
+            raise reader.source.error(node, str(error)) from None
+        return self._named(node, result)
+
+    def _call(self, node: ast.Call, statement: ast.stmt) -> ast.expr:
+        reader, array = self.assigner.reader, None
+        func = node.func
+        if isinstance(func, ast.Attribute) and reader.is_inside(func.value):
+            function = reduction_named(func.attr)
+            if function is None:
+                return self._in_place(node, func)
+            array = reader.array(func.value)
+        else:
+            function = reader.outer(func)
+            user = original(function)
+            if user is not None:
+                return self._inline(node, user, statement)
+            if not is_reduction(function):
+                return node
+        reductions = self._reductions(node, statement)
+        try:
+            result = reductions.reduced(node, function, array)
+        except KernelError as error:
+            raise reader.source.error(node, str(error)) from None
+        return self._named(node, result)
+
+    def _reductions(self, node: ast.expr, statement: ast.stmt) -> Reductions:
+        """The translator of reductions, which names arrays after the variable if there is one."""
+        hint = "total"
+        scope = self.assigner.reader.scope
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)]) if self._is_whole(node, statement):
+                hint = hint if name in scope.names else name
+        return Reductions(self.assigner.arrays, self.labeled, hint)
+
+    def _in_place(self, node: ast.Call, func: ast.Attribute) -> ast.expr:
+        """``x.fill(value)``, a statement."""
+        if func.attr != "fill" or len(node.args) != 1 or node.keywords:
+            return node
+        reader = self.assigner.reader
+        self.assigner.arrays.store(node, reader.array(func.value), reader.value(node.args[0]))
+        return ast.copy_location(ast.Tuple([], ast.Load()), node)
+
+    def _named(self, node: ast.expr, result: Operand) -> ast.Name:
+        """A name bound to a result."""
+        scope = self.assigner.reader.scope
+        name = scope.variable("result")
+        scope.names[name] = result
+        if isinstance(result, ArrayValue) and result.base is not None:
+            scope.unnamed = {**scope.unnamed, result.base.array.name: result}
+        return ast.copy_location(ast.Name(name, ast.Load()), node)
+
+    def _inline(self, node: ast.Call, function: FunctionType, statement: ast.stmt) -> ast.expr:
+        reader, scope = self.assigner.reader, self.assigner.reader.scope
+        source = function_source(function)
+        inner = self.inner(source, function)
+        if function in inner.callers[:-1] or len(inner.callers) > DEEPEST_CALLS:
+            raise reader.source.error(
+                node, f"'{function.__name__}' calls itself; expected a function without recursion"
+            )
+        scope.calls += 1
+        prefix = f"{function.__name__}_{scope.calls}_"
+        try:
+            arguments = bound_arguments(inspect.signature(function), node)
+        except TypeError as error:
+            raise reader.source.error(node, f"'{function.__name__}': {error}") from None
+        before, changed = set(scope.arrays), set(self.assigner.changed)
+        enclosing, scope.inlined = scope.inlined, prefix
+        self.assigner.changed.clear()
+        inlined = inlined_body(source, prefix)
+        scope.taken |= inlined.names
+        is_expression = (
+            len(inlined.body) == 1
+            and isinstance(inlined.body[0], ast.Assign)
+            and isinstance(inlined.result, ast.Name)
+        )
+        for name, argument in arguments.items():
+            self._bind(node, prefix + name, argument, is_kept=not is_expression)
+        if is_expression:
+            result = inner.returned(inlined.body[0])
+        else:
+            inner.block(inlined.body)
+        scope.inlined = enclosing
+        outside = self.assigner.changed & before
+        if outside and not self._is_whole(node, statement):
+            raise reader.source.error(
+                node,
+                f"'{function.__name__}' changes '{min(outside)}'; call it in a statement "
+                "of its own",
+            )
+        self.assigner.changed.update(changed)
+        if is_expression:
+            return self._named(node, result)
+        if inlined.result is None:
+            return ast.copy_location(ast.Tuple([], ast.Load()), node)
+        for part in ast.walk(inlined.result):
+            ast.copy_location(part, node)
+        return inlined.result
+
+    def _is_whole(self, node: ast.expr, statement: ast.stmt) -> bool:
+        """Whether a statement consists of a call, and at most stores its result in names."""
+        value = getattr(statement, "value", None)
+        is_same = isinstance(value, type(node)) and _extent(value) == _extent(node)
+        return is_same and isinstance(statement, ast.Expr | ast.Assign)
+
+    def _bind(self, node: ast.Call, name: str, argument: Any, *, is_kept: bool) -> None:
+        """Bind a parameter: to an array, to a number that is computed once, or to a default."""
+        reader, scope = self.assigner.reader, self.assigner.reader.scope
+        scope.taken.add(name)
+        if not isinstance(argument, ast.expr):
+            argument = ast.copy_location(ast.Constant(argument), node)
+        operand = reader.operand(argument)
+        if is_kept or not hasattr(operand, "is_weak"):
+            target = ast.copy_location(ast.Name(name, ast.Store()), argument)
+            self.assigner.set(ast.copy_location(ast.Pass(), node), target, operand)
+        else:
+            scope.names[name] = operand
+
+
+def _extent(node: ast.expr) -> tuple[int | None, ...]:
+    """Where a node begins and ends in the source."""
+    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
+
+
+def original(function: Any) -> FunctionType | None:
+    """The user's function behind a callable; None if it is none of the user's."""
+    function = getattr(function, "python", function)
+    is_user = isinstance(function, FunctionType) and not _is_library(function)
+    return function if is_user else None
+
+
+def _is_library(function: FunctionType) -> bool:
+    """Whether a function belongs to numpy, polysched or Python, and so is never inlined."""
+    module = (getattr(function, "__module__", None) or "").partition(".")[0]
+    return module in ("numpy", "polysched", "math", "builtins", "itertools", "random")

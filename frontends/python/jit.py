@@ -1,0 +1,202 @@
+"""The decorator ``@polysched.jit``: compile a function for the types of its arguments when called.
+
+::
+
+    @ps.jit
+    def smooth(x, y):
+        y[1:-1] = 0.5 * (x[:-2] + x[2:])
+
+A call compiles the function for the element types, ranks, memory order and equal extents of its
+arguments, and keeps the code; the sizes stay variable. Without ``fastmath`` results have numpy's
+bits, except for the order of ``np.sum`` and similar functions (`reductions.py`) and the exceptions
+that `decorator.py` lists. A function that cannot be compiled raises an error that points at the
+reason; it never runs in Python instead. ``function.python(...)`` is the original.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, overload
+
+import numpy as np
+
+from polysched.errors import CallError, FrontendError
+from polysched.frontends.python.calls import CompiledCall, bound
+from polysched.frontends.python.chosen_schedule import chosen_schedule
+from polysched.frontends.python.decorator import read_kernel
+from polysched.frontends.python.inferred_bounds import with_inferred_bounds
+from polysched.frontends.python.reading import Given
+from polysched.frontends.python.signatures import (
+    CallTypes,
+    arguments_for,
+    call_types,
+    names_in,
+    sizes_of,
+)
+from polysched.frontends.python.source import FunctionSource, function_source
+from polysched.ir.core.kernel import Order, Role
+from polysched.runtime.views import as_array
+from polysched.user import Schedule
+
+
+@dataclass(frozen=True)
+class Specialization:
+    """The function compiled for one kind of arguments.
+
+    Attributes:
+        types: the kind of arguments.
+        schedule: the schedule by which it runs.
+        call: the compiled code.
+    """
+
+    types: CallTypes
+    schedule: Schedule
+    call: CompiledCall
+
+
+class JitFunction:
+    """A function that is compiled when it is called.
+
+    Args:
+        function: the function.
+        fastmath: whether floating-point reductions may be reassociated and products fused with
+            sums, so that results may differ from Python's in the last bits.
+        threads: the number of threads that a call may use; None for all.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], *, fastmath: bool = False, threads: int | None = 1
+    ) -> None:
+        self.python = function
+        self.fastmath = fastmath
+        self.threads = threads
+        self._source: FunctionSource = function_source(function)
+        self._names = names_in(self._source)
+        self._signature = inspect.signature(function)
+        self._made: dict[CallTypes, Specialization] = {}
+        self._latest: Specialization | None = None
+        self._lock = threading.Lock()
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Run compiled code.
+
+        Raises:
+            FrontendError: the function cannot be compiled for these arguments.
+            CallError: an argument cannot be passed.
+        """
+        given = bound(self._signature, self.python.__name__, arguments, named)
+        values = {name: self._value(name, value) for name, value in given.items()}
+        specialization = self.specialized(values)
+        return specialization.call.run(values, self.threads, given)
+
+    def specialized(self, values: Mapping[str, Any]) -> Specialization:
+        """The compiled code for arguments, compiled now if there is none.
+
+        Raises:
+            FrontendError: the function cannot be compiled for them.
+        """
+        types = call_types(self._source, self._names, values)
+        found = self._made.get(types)
+        if found is None:
+            with self._lock:
+                found = self._made.get(types)
+                if found is None:
+                    found = self._made[types] = self._compiled(types, values)
+        self._latest = found
+        return found
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule of the latest call."""
+        return self._required().schedule
+
+    @property
+    def signatures(self) -> tuple[str, ...]:
+        """The kinds of arguments for which the function has been compiled."""
+        return tuple(str(types) for types in self._made)
+
+    def report(self) -> str:
+        """What the latest call ran: the types, the schedule's loops, the conditions on sizes."""
+        latest = self._required()
+        conditions = [one.text for one in latest.call.compiled.signature.conditions]
+        lines = [
+            f"{self.python.__name__}{latest.types}",
+            *(f"every call checks: {text}" for text in conditions),
+            latest.schedule.show("schedule"),
+        ]
+        return "\n".join(lines)
+
+    def inspect_llvm(self) -> dict[str, str]:
+        """The LLVM IR of each kind of arguments for which the function has been compiled."""
+        return {str(types): made.call.compiled.llvm for types, made in self._made.items()}
+
+    def __repr__(self) -> str:
+        return f"<jit {self.python.__name__}{self._signature}>"
+
+    def _required(self) -> Specialization:
+        if self._latest is None:
+            raise CallError(
+                f"function '{self.python.__name__}' has not been called yet; call it once, so that "
+                "the types of its arguments are known"
+            )
+        return self._latest
+
+    def _value(self, name: str, value: Any) -> Any:
+        if isinstance(value, bool | int | float | complex | np.generic | str | None | tuple | list):
+            return value
+        return as_array(value, f"function '{self.python.__name__}': argument '{name}'")
+
+    def _compiled(self, types: CallTypes, values: Mapping[str, Any]) -> Specialization:
+        arguments = arguments_for(self._source, types)
+        order = Order.ANY if self.fastmath else None
+        kernel = read_kernel(self.python, order, Given(arguments))
+        sizes = sizes_of(kernel, arguments, values)
+        restricted = with_inferred_bounds(kernel, self._source, sizes)
+        restricted = replace(restricted, fp_contract=self.fastmath)
+        schedule = chosen_schedule(restricted, threads=self.threads)
+        compiled = schedule.compile()
+        arrays = tuple(
+            array for array in compiled.signature.arrays if array.role is not Role.OUTPUT
+        )
+        axes = {one.name: one.axes for one in types.arrays if one.axes is not None}
+        call = CompiledCall(compiled, arrays, axes, kernel.returns)
+        return Specialization(types, schedule, call)
+
+
+@overload
+def jit(function: Callable[..., Any], /) -> JitFunction: ...
+
+
+@overload
+def jit(
+    *, fastmath: bool = ..., threads: int | None = ...
+) -> Callable[[Callable[..., Any]], JitFunction]: ...
+
+
+def jit(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    fastmath: bool = False,
+    threads: int | None = 1,
+) -> JitFunction | Callable[[Callable[..., Any]], JitFunction]:
+    """Compile a function over arrays when it is called: ``@jit`` or ``@jit(fastmath=True)``.
+
+    Args:
+        function: a function over numpy arrays and numbers, without annotations.
+        fastmath: see `JitFunction`.
+        threads: see `JitFunction`.
+
+    Raises:
+        FrontendError: it is not a function whose source is available.
+    """
+    if function is None:
+        return lambda decorated: JitFunction(decorated, fastmath=fastmath, threads=threads)
+    if not callable(function):
+        raise FrontendError(f"{function!r} is not a function; expected '@jit' or '@jit(...)'")
+    return JitFunction(function, fastmath=fastmath, threads=threads)

@@ -1,0 +1,234 @@
+"""Read a function as a kernel: declare its arguments, then its statements and results."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from polysched.errors import KernelError
+from polysched.frontends.python.annotations import Argument, ArrayArgument, arguments_of
+from polysched.frontends.python.array_values import viewed, whole
+from polysched.frontends.python.assignments import Assigner
+from polysched.frontends.python.expressions import Reader, sizes_in
+from polysched.frontends.python.integer_ranges import limits_of_integers
+from polysched.frontends.python.returns import (
+    Returned,
+    split_return,
+    stored_results,
+    with_assigned_results,
+    with_results,
+)
+from polysched.frontends.python.scope import (
+    LocalNumber,
+    NumberType,
+    RangeLearnedError,
+    Scope,
+    TypeLearnedError,
+    WrittenLearnedError,
+    assigned,
+    rebound,
+)
+from polysched.frontends.python.source import FunctionSource
+from polysched.frontends.python.statements import Declarer
+from polysched.frontends.python.values import Value
+from polysched.frontends.reductions import with_order
+from polysched.ir.core.kernel import Kernel, Order
+from polysched.ir.core.tree import restrict
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.expressions import Constant, Expression, Parameter
+
+
+@dataclass(frozen=True)
+class Given:
+    """What is known of the arguments of a function without annotations.
+
+    Attributes:
+        arguments: the arguments, in the order of the definition.
+    """
+
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a function before it is read.
+
+    Attributes:
+        order: the order policy of its reductions.
+        given: its arguments, if they have no annotations.
+        types: the types of its local numbers.
+        written: the arguments that it writes, beside those that assignments name.
+        ranges: the ends of the ranges of elements used as subscripts, by array.
+    """
+
+    order: Order | None
+    given: Given | None
+    types: Mapping[str, NumberType] = field(default_factory=dict)
+    written: frozenset[str] = frozenset()
+    ranges: Mapping[str, Expression] = field(default_factory=dict)
+
+
+def read_function(
+    source: FunctionSource, order: Order | None, given: Given | None
+) -> tuple[Kernel, Returned]:
+    """Read a function, again and again until all that later statements tell is known.
+
+    Raises:
+        FrontendError: the function uses something that kernels do not support.
+    """
+    known = Known(order, given)
+    while True:
+        try:
+            return _read(source, known)
+        except WrittenLearnedError as learned:
+            known = replace(known, written=known.written | {learned.name})
+        except RangeLearnedError as learned:
+            known = replace(
+                known, ranges=MappingProxyType({**known.ranges, learned.name: learned.extent})
+            )
+        except TypeLearnedError as learned:
+            if known.types.get(learned.name) == learned.type:
+                raise source.error(
+                    source.assignment(learned.name),
+                    f"'{learned.name}' is already a size or a number and is reassigned here while "
+                    "its old value is still needed; use a new name for the new value",
+                ) from None
+            types = MappingProxyType({**known.types, learned.name: learned.type})
+            known = replace(known, types=types)
+
+
+def _read(source: FunctionSource, known: Known) -> tuple[Kernel, Returned]:
+    arguments = arguments_of(source) if known.given is None else known.given.arguments
+    try:
+        build = KernelBuilder(source.node.name)
+    except KernelError as error:
+        raise source.error(source.node, str(error)) from None
+    body, returns = split_return(source)
+    scope = Scope(known.types, results=returns.names)
+    if known.given is not None:
+        scope.index_arrays = frozenset(one.name for one in arguments) - known.ranges.keys()
+    scope.taken = {n.id for n in ast.walk(source.node) if isinstance(n, ast.Name)}
+    sizes = _declare_arguments(source, build, scope, _with_ranges(arguments, known), known)
+    declarer = Declarer(Assigner(Reader(source, build, scope, sizes)))
+    if known.given is not None:
+        _copy_numbers(declarer.assigner, arguments, assigned(body))
+    declarer.block(body)
+    assignments, returns = with_assigned_results(returns)
+    declarer.block(assignments)
+    results = stored_results(declarer.assigner, returns, arguments=known.given is not None)
+    try:
+        result = build.kernel()
+    except KernelError as error:
+        raise source.error(source.node, str(error)) from None
+    limits = limits_of_integers(result, declarer.reader.uses, source.error)
+    if limits:
+        for name, limit in limits.items():
+            build.assume(Parameter(name) <= limit)
+            build.assume(Parameter(name) >= -limit)
+        result = build.kernel()
+    result = with_results(result, results)
+    if known.order is not None:
+        result = with_order(result, known.order, declarer.labeled)
+    tree = restrict(result.body, frozenset(result.statements))  # drops loops without a statement
+    assert tree is not None
+    kernel = replace(result, body=tree, location=source.span(source.node).location)
+    return kernel, Returned(results, returns.is_tuple)
+
+
+def _copy_numbers(
+    assigner: Assigner, arguments: tuple[Argument, ...], changed: frozenset[str]
+) -> None:
+    """Copy the number arguments that a function assigns to into local numbers."""
+    for argument in arguments:
+        if isinstance(argument, ArrayArgument) and not argument.shape and argument.name in changed:
+            value = assigner.reader.value(
+                ast.copy_location(ast.Name(argument.name, ast.Load()), argument.node)
+            )
+            del assigner.reader.scope.names[argument.name]
+            target = ast.copy_location(ast.Name(argument.name, ast.Store()), argument.node)
+            assigner.set_name(ast.copy_location(ast.Pass(), argument.node), target, value)
+
+
+def _with_ranges(arguments: tuple[Argument, ...], known: Known) -> tuple[Argument, ...]:
+    """The arguments with the ranges of elements that are used as subscripts."""
+    return tuple(
+        replace(argument, values=(Constant(0), known.ranges[argument.name]))
+        if isinstance(argument, ArrayArgument) and argument.name in known.ranges
+        else argument
+        for argument in arguments
+    )
+
+
+def _declare_arguments(
+    source: FunctionSource,
+    build: KernelBuilder,
+    scope: Scope,
+    arguments: tuple[Argument, ...],
+    known: Known,
+) -> tuple[str, ...]:
+    """Declare the sizes, then the arrays; return the names of the sizes."""
+    scope.taken |= {argument.name for argument in arguments}
+    sizes: dict[str, int | None] = {}
+    for argument in arguments:
+        if isinstance(argument, ArrayArgument):
+            for extent in (*argument.shape, *(argument.values or ())):
+                sizes.update(dict.fromkeys(sizes_in(extent), 0))
+                scope.taken.update(sizes)
+        else:
+            sizes.setdefault(argument.name, None)
+    try:
+        for name, minimum in sizes.items():
+            parameter = build.parameter(name, minimum=minimum)
+            if any(argument.name == name for argument in arguments):
+                scope.names[name] = Value(parameter, is_weak=True)
+    except KernelError as error:
+        raise source.error(source.node, str(error)) from None
+    for argument in arguments:
+        if isinstance(argument, ArrayArgument):
+            _declare_array(
+                source, build, scope, argument, is_written=_is_written(argument, source, known)
+            )
+    return tuple(sizes)
+
+
+def _is_written(argument: ArrayArgument, source: FunctionSource, known: Known) -> bool:
+    """Whether a function assigns to an argument: to elements of an array, or to a number."""
+    body = source.node.body
+    names = assigned(body) - rebound(body) if argument.shape else assigned(body)
+    return argument.name in names | known.written
+
+
+def _declare_array(
+    source: FunctionSource,
+    build: KernelBuilder,
+    scope: Scope,
+    argument: ArrayArgument,
+    *,
+    is_written: bool,
+) -> None:
+    name, dtype, shape = argument.name, argument.dtype, argument.shape
+    is_written = is_written and (bool(shape) or scope.index_arrays is None)
+    if is_written and (not shape or argument.values is not None):
+        kind = "a number" if not shape else "an array of subscripts"
+        raise source.error(
+            argument.node, f"argument '{name}' is {kind}, so it cannot be assigned to"
+        )
+    try:
+        with build.located(source.span(argument.node).location):
+            if is_written:
+                handle = build.inout(name, dtype, argument.stored_shape)
+            else:
+                handle = build.input(name, dtype, argument.stored_shape, values=argument.values)
+    except KernelError as error:
+        raise source.error(argument.node, str(error)) from None
+    scope.arrays.add(name)
+    scope.names[name] = handle
+    if argument.is_weak:
+        scope.names[name] = LocalNumber(handle, is_weak=True)
+    elif argument.axes is not None:
+        axes = argument.axes
+        scope.names[name] = viewed(
+            whole(handle), shape, lambda indices: tuple(indices[axis] for axis in axes)
+        )

@@ -1,0 +1,193 @@
+"""What a function returns: arrays that it makes, numbers, and arguments."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from types import MappingProxyType
+
+from polysched.frontends.python.array_calls import copied
+from polysched.frontends.python.array_values import ArrayValue, tidy, whole
+from polysched.frontends.python.assignments import Assigner
+from polysched.frontends.python.scope import LocalNumber
+from polysched.frontends.python.source import FunctionSource
+from polysched.frontends.python.values import Value
+from polysched.ir.core.kernel import Kernel, Role
+from polysched.ir.declare.array_handle import ArrayHandle
+
+
+class ResultKind(Enum):
+    """How a call makes a result of what the kernel has stored."""
+
+    ARRAY = "array"
+    ARGUMENT = "argument"
+    NUMPY_NUMBER = "numpy number"
+    PYTHON_NUMBER = "Python number"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One value that a function returns.
+
+    Attributes:
+        name: the array of the kernel that holds it.
+        kind: what it is in Python.
+    """
+
+    name: str
+    kind: ResultKind
+
+
+@dataclass(frozen=True)
+class Returned:
+    """What a call of a compiled function returns.
+
+    Attributes:
+        results: the values.
+        is_tuple: whether it returns them as a tuple.
+    """
+
+    results: tuple[Result, ...] = ()
+    is_tuple: bool = False
+
+
+@dataclass(frozen=True)
+class Returns:
+    """The final ``return`` of a function.
+
+    Attributes:
+        values: the expressions that it returns.
+        is_tuple: whether it returns a tuple.
+    """
+
+    values: tuple[ast.expr, ...] = ()
+    is_tuple: bool = False
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables among the values."""
+        return frozenset(value.id for value in self.values if isinstance(value, ast.Name))
+
+
+def split_return(source: FunctionSource) -> tuple[list[ast.stmt], Returns]:
+    """Split off the final ``return``: the statements before it, and what it returns.
+
+    Raises:
+        FrontendError: it returns a variable twice.
+    """
+    *body, last = source.node.body
+    if not isinstance(last, ast.Return):
+        return source.node.body, Returns()
+    value = last.value
+    if value is None or (isinstance(value, ast.Constant) and value.value is None):
+        return body, Returns()
+    values = value.elts if isinstance(value, ast.Tuple) else [value]
+    names: set[str] = set()
+    for part in values:
+        if isinstance(part, ast.Name):
+            if part.id in names:
+                raise source.error(part, f"'{part.id}' is returned twice; expected it once")
+            names.add(part.id)
+    return body, Returns(tuple(values), isinstance(value, ast.Tuple))
+
+
+def with_assigned_results(returns: Returns) -> tuple[list[ast.stmt], Returns]:
+    """Give every returned expression that is no variable a name: the assignments, and the names."""
+    statements: list[ast.stmt] = []
+    values: list[ast.expr] = []
+    for value in returns.values:
+        if isinstance(value, ast.Name):
+            values.append(value)
+            continue
+        number = len(statements) + 1
+        name = "returned" if number == 1 else f"returned_{number}"
+        target = ast.copy_location(ast.Name(name, ast.Store()), value)
+        statements.append(ast.copy_location(ast.Assign([target], value), value))
+        values.append(ast.copy_location(ast.Name(name, ast.Load()), value))
+    return statements, replace(returns, values=tuple(values))
+
+
+def stored_results(assigner: Assigner, returns: Returns, *, arguments: bool) -> tuple[Result, ...]:
+    """The arrays that hold the results, after statements that store those not in an array yet.
+
+    Args:
+        arguments: whether an argument can be returned.
+
+    Raises:
+        FrontendError: a result is an argument, a part of one, or not defined.
+    """
+    return tuple(
+        _stored(assigner, value, arguments=arguments)
+        for value in returns.values
+        if isinstance(value, ast.Name)
+    )
+
+
+def _stored(assigner: Assigner, node: ast.Name, *, arguments: bool) -> Result:
+    source, scope = assigner.reader.source, assigner.reader.scope
+    if node.id not in scope.names:
+        raise source.error(node, f"a kernel cannot return '{node.id}': it is not defined before")
+    binding = assigner.reader.binding(node)
+    if isinstance(binding, ArrayHandle):
+        binding = whole(binding) if binding.array.shape else Value(binding[()])
+    if isinstance(binding, ArrayValue):
+        return _array(assigner, node, binding, arguments=arguments)
+    if isinstance(binding, LocalNumber):
+        kind = ResultKind.PYTHON_NUMBER if binding.is_weak else ResultKind.NUMPY_NUMBER
+        return Result(binding.handle.array.name, kind)
+    assert isinstance(binding, Value)
+    assigner.reader.require_fitting(binding, node)
+    handle = assigner.arrays.declare(node, f"{node.id}_value", binding.dtype, ())
+    assigner.put(node, handle, (), binding, is_new=True)
+    kind = ResultKind.PYTHON_NUMBER if binding.is_weak else ResultKind.NUMPY_NUMBER
+    return Result(handle.array.name, kind)
+
+
+def _array(assigner: Assigner, node: ast.Name, array: ArrayValue, *, arguments: bool) -> Result:
+    source, name = assigner.reader.source, node.id
+    if array.base is None:
+        made = assigner.arrays.temporary(node, array, name)
+        assert made.base is not None
+        return Result(made.base.array.name, ResultKind.ARRAY)
+    declared = array.base.array
+    is_whole = array.shape == declared.shape or tuple(map(tidy, array.shape)) == tuple(
+        map(tidy, declared.shape)
+    )
+    is_own = declared.role in (Role.OUTPUT, Role.TEMPORARY)
+    is_bound = assigner.reader.scope.owned.get(name) is assigner.reader.scope.names.get(name)
+    if is_own and is_whole and is_bound:
+        return Result(declared.name, ResultKind.ARRAY)
+    if is_own:
+        made = assigner.arrays.temporary(node, copied(array), name)
+        assert made.base is not None
+        return Result(made.base.array.name, ResultKind.ARRAY)
+    if arguments and name == declared.name:
+        return Result(declared.name, ResultKind.ARGUMENT)
+    if name != declared.name:
+        raise source.error(
+            node,
+            f"this is a part of the argument '{declared.name}', which a kernel cannot return; "
+            "return a copy, as in 'x[1:].copy()'",
+        )
+    raise source.error(
+        node,
+        f"a kernel cannot return '{name}': it is an argument, which the caller already has; end "
+        "with 'return' alone",
+    )
+
+
+def with_results(kernel: Kernel, results: Iterable[Result]) -> Kernel:
+    """Make the arrays that hold results the outputs of a kernel, in the order of the results."""
+    names = [result.name for result in results if result.kind is not ResultKind.ARGUMENT]
+    arrays = {}
+    for array in kernel.arrays.values():
+        role = array.role
+        if role in (Role.OUTPUT, Role.TEMPORARY):
+            role = Role.OUTPUT if array.name in names else Role.TEMPORARY
+        arrays[array.name] = replace(array, role=role)
+    outputs = iter([arrays[name] for name in dict.fromkeys(names)])
+    ordered = [next(outputs) if one.role is Role.OUTPUT else one for one in arrays.values()]
+    named: Mapping[str, object] = {array.name: array for array in ordered}
+    return replace(kernel, arrays=MappingProxyType(named))  # type: ignore[arg-type]

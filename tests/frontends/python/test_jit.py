@@ -1,0 +1,193 @@
+"""``ps.jit``: compiled for the types of a call, and what a call takes and gives."""
+
+import inspect
+import math
+
+import numpy as np
+import pytest
+
+import polysched as ps
+from polysched.errors import CallError, FrontendError
+from tests.frontends.python.programs import box_blur, histogram, programs, softmax
+
+
+def scaled(x, factor, y):
+    y[:] = factor * x
+    return np.sum(x), len(x), y
+
+
+def test_results_as_in_python() -> None:
+    x, y = np.arange(5.0), np.zeros(5)
+    function = ps.jit(scaled)
+    total, count, returned = function(x, 2.5, y)
+    assert (total, type(total)) == (10.0, np.float64)
+    assert (count, type(count)) == (5, int)
+    assert returned is y
+    np.testing.assert_array_equal(y, 2.5 * x)
+    assert function(y=y, x=x, factor=3)[1] == 5
+
+
+def test_code_is_kept_for_each_kind_of_arguments() -> None:
+    function = ps.jit(scaled)
+    for size in (5, 6, 7):
+        function(np.zeros(size), 2.5, np.zeros(size))
+    assert function.signatures == ("(x: f64[x_n0], factor: float, y: f64[x_n0])",)
+    function(np.zeros(5, np.float32), 2, np.zeros(5))
+    assert len(function.signatures) == 2
+    assert function.signatures[1] == "(x: f32[x_n0], factor: int, y: f64[x_n0])"
+    assert list(function.inspect_llvm()) == list(function.signatures)
+    assert "define" in function.inspect_llvm()[function.signatures[0]]
+    assert "factor: int" in function.report()
+    assert function.schedule.check().is_legal
+
+
+def test_the_function_itself() -> None:
+    function = ps.jit(scaled)
+    assert function.python is scaled
+    assert inspect.signature(function) == inspect.signature(scaled)
+    assert function.__name__ == "scaled"
+    with pytest.raises(CallError, match="has not been called yet"):
+        function.report()
+
+
+def moved(a, x):
+    a[:, 0] = x
+    a[0] += 1
+    return a.sum(axis=0)
+
+
+@pytest.mark.parametrize(
+    "view", [lambda a: a, lambda a: a.T, lambda a: a[:, :4], lambda a: a[::-1, ::2]]
+)
+def test_views_as_arguments(view) -> None:
+    own = np.arange(48.0).reshape(6, 8)
+    other = own.copy()
+    size = view(own).shape[0]
+    x = np.arange(20.0)[:size]
+    np.testing.assert_array_equal(ps.jit(moved)(view(own), x), moved(view(other), x))
+    np.testing.assert_array_equal(own, other)
+
+
+def test_views_that_overlap() -> None:
+    a = np.zeros((6, 6))
+    with pytest.raises(CallError, match="'a' and 'x' overlap in memory"):
+        ps.jit(moved)(a.T[:, :4], a[0])
+
+
+def test_sizes_that_a_call_checks() -> None:
+    @ps.jit
+    def shifted(x, y):
+        for i in range(len(x)):
+            y[i + 2] = x[i]
+
+    y = np.zeros(5)
+    shifted(np.ones(3), y)
+    np.testing.assert_array_equal(y, [0, 0, 1, 1, 1])
+    with pytest.raises(CallError, match=r"x_n0 \+ 2"):
+        shifted(np.ones(4), np.zeros(5))
+    with pytest.raises(FrontendError, match="outside of 'y' is accessed here") as raised:
+        ps.jit(shifted.python)(np.ones(4), np.zeros(5))
+    assert "y[i + 2] = x[i]" in str(raised.value)
+
+
+def test_subscripts_from_data_are_checked() -> None:
+    function = ps.jit(histogram)
+    image = np.array([[1, 2, 1]], np.uint8)
+    assert function(image)[:4].tolist() == [0, 2, 1, 0]
+
+    @ps.jit
+    def picked(x, at):
+        return x[at] + 0
+
+    assert picked(np.arange(4.0), np.array([3, 0])).tolist() == [3, 0]
+    with pytest.raises(CallError, match="'at'"):
+        picked(np.arange(4.0), np.array([4, 0]))
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        (np.zeros(3, complex), "complex numbers"),
+        (1j, "complex numbers"),
+        ([1.0, 2.0], "of type list; expected a numpy array or a number"),
+        (np.array(["a"]), "argument 'x'"),
+        (None, "of type NoneType"),
+    ],
+)
+def test_arguments_of_other_types(argument, message) -> None:
+    with pytest.raises(FrontendError, match=message):
+        ps.jit(softmax)(argument)
+
+
+def test_arguments_that_do_not_fit_the_definition() -> None:
+    with pytest.raises(CallError, match=r"function 'softmax\(x\)'"):
+        ps.jit(softmax)()
+
+
+def test_a_function_that_cannot_be_compiled() -> None:
+    @ps.jit
+    def sorted_copy(x):
+        return np.sort(x)
+
+    with pytest.raises(FrontendError, match="'sort' of a whole array is not supported") as raised:
+        sorted_copy(np.zeros(3))
+    assert "^^^^" in str(raised.value)
+
+
+def test_numbers_change_in_the_function_only() -> None:
+    @ps.jit
+    def halved(x, t, n):
+        t /= 2
+        for _ in range(3):
+            t = t + x[0]
+        n = n + 1
+        return t, n
+
+    assert halved(np.ones(1), 3.0, 4) == (4.5, 5)
+    assert halved(np.ones(1, np.float32), np.float32(3), 4) == (np.float32(4.5), 5)
+
+
+def test_fastmath_may_reassociate() -> None:
+    @ps.jit(fastmath=True)
+    def total(x):
+        s = 0.0
+        for i in range(len(x)):
+            s += x[i]
+        return s
+
+    assert math.isclose(total(np.ones(9)), 9)
+    (reduction,) = [
+        one.reduction for one in total.schedule.kernel.statements.values() if one.reduction
+    ]
+    assert reduction.order.value == "any"
+
+
+def test_an_annotated_kernel_runs_compiled() -> None:
+    @ps.kernel
+    def dot(x: "f32[n]", y: "f32[n]", scale: "f32"):  # noqa: F821
+        s = np.float32(0)
+        for i in range(x.shape[0]):
+            s += x[i] * y[i]
+        return s * scale
+
+    x = np.ones(4, np.float32)
+    found = dot(x, x, 0.5)
+    assert (found, type(found)) == (2, np.float32)
+    assert dot.python(x, x, np.float32(0.5)) == 2
+    with pytest.raises(CallError, match="expected a number of type f32"):
+        dot(x, x, "a")
+
+
+@pytest.mark.parametrize("position", [3, 6, 9, 19])
+def test_programs(position: int) -> None:
+    function, arguments = programs(np.random.default_rng(0))[position]
+    given = [np.copy(value) for value in arguments]
+    found = ps.jit(function)(*given)
+    expected = function(*arguments)
+    for one, other in zip([found, *given], [expected, *arguments], strict=True):
+        if one is not None:
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_the_shape_of_a_program_s_result() -> None:
+    assert ps.jit(box_blur)(np.ones((4, 5))).shape == (4, 5)
