@@ -21,5 +21,6 @@ cannot express, such as array shapes, are given by pragmas:
 """
 
 from polysched.frontends.scop.program import CProgram, load_c, parse_c
+from polysched.frontends.scop.promises import NO_PROMISES, Promises
 
-__all__ = ["CProgram", "load_c", "parse_c"]
+__all__ = ["NO_PROMISES", "CProgram", "Promises", "load_c", "parse_c"]

@@ -61,7 +61,7 @@ class ParsedSource:
     source_map: SourceMap
 
 
-def parse(source: SourceText) -> ParsedSource:
+def parse(source: SourceText, function: str | None = None) -> ParsedSource:
     """Parse a C source text.
 
     Raises:

@@ -7,7 +7,7 @@ from pycparser import c_ast
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.affine import affine, require_signed
 from polysched.frontends.scop.integers import plus
-from polysched.frontends.scop.linearized import NO_OFFSET, split_subscript
+from polysched.frontends.scop.linearized import NO_OFFSET, polynomial_value, split_subscript
 from polysched.frontends.scop.rows import RowBinding
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.ir.core.limits import limited
@@ -34,9 +34,19 @@ def moved_pointer(scope: Scope, node: c_ast.Node, name: str) -> FrontendError:
 def element_of(scope: Scope, node: c_ast.Node) -> tuple[ArrayBinding, tuple[Expression, ...]]:
     """Resolve ``A[i][j]``, ``*p`` or ``s`` to an array and the subscripts of the element.
 
+    The access is recorded in the scope's log.
+
     Raises:
         FrontendError: the number of subscripts is wrong, or a subscript is not affine.
     """
+    binding, subscripts = _resolved(scope, node)
+    scope.log(node, binding, subscripts)
+    if binding.is_draft:  # the element is not known before the shape is
+        subscripts = (Constant(0),) * len(binding.array.shape)
+    return binding, subscripts
+
+
+def _resolved(scope: Scope, node: c_ast.Node) -> tuple[ArrayBinding, tuple[Expression, ...]]:
     name, parts = _parts(scope, node)
     binding = scope.lookup(name)
     if not isinstance(binding, ArrayBinding):
@@ -44,6 +54,8 @@ def element_of(scope: Scope, node: c_ast.Node) -> tuple[ArrayBinding, tuple[Expr
     if len(parts) != binding.rank:
         raise scope.error(node, _wrong_rank(name.name, binding.rank, len(parts)))
     offset = binding.offset if isinstance(binding, RowBinding) else NO_OFFSET
+    if binding.is_draft and binding.is_flat:
+        return binding, (_flat_subscript(scope, parts[0], offset),)
     if binding.is_flat and (parts[0] is not None or offset != NO_OFFSET):
         first = parts[0] or c_ast.Constant("int", "0", node.coord)
         return binding, split_subscript(scope, first, binding.array, offset)
@@ -52,6 +64,16 @@ def element_of(scope: Scope, node: c_ast.Node) -> tuple[ArrayBinding, tuple[Expr
         first, *others = subscripts
         return binding, (*binding.prefix, plus(offset, first), *others)
     return binding, subscripts + (Constant(0),) * (len(binding.array.shape) - binding.rank)
+
+
+def _flat_subscript(scope: Scope, node: c_ast.Node | None, offset: Expression) -> Expression:
+    """Translate a linearized subscript of an array of unknown shape to a polynomial."""
+    if node is None:
+        return offset
+    try:
+        return plus(offset, affine(scope, node).value)
+    except FrontendError:
+        return plus(offset, polynomial_value(scope, node))
 
 
 def _subscript(scope: Scope, node: c_ast.Node | None) -> Expression:

@@ -14,8 +14,8 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from polysched.errors import FrontendError
@@ -23,6 +23,8 @@ from polysched.frontends.scop.constants import with_constants
 from polysched.frontends.source_text import Span
 
 PREPROCESSOR_SECONDS = 30
+ASSUME_OPTION = "--assume"
+"""File name in messages about a condition that an option gives."""
 LARGEST_TEXT = 2_000_000
 """Largest number of characters after preprocessing, without system headers."""
 
@@ -161,6 +163,20 @@ def source_text(text: str, path: str, *, preprocessed: str | None = None) -> Sou
                 "this comment does not end; expected '*/'"
             )
     return result
+
+
+def with_assumptions(source: SourceText, conditions: Sequence[str]) -> SourceText:
+    """Append conditions on sizes, as pragmas at file scope; messages show them as ``--assume``."""
+    if not conditions:
+        return source
+    lines = tuple(f"#pragma polysched assume {condition}" for condition in conditions)
+    origins = tuple((ASSUME_OPTION, number) for number in range(1, len(lines) + 1))
+    return replace(
+        source,
+        lines=(*source.lines, *lines),
+        origins=(*source.origins, *origins),
+        originals={**source.originals, ASSUME_OPTION: lines},
+    )
 
 
 def _system_headers(text: str) -> list[str]:

@@ -152,8 +152,18 @@ def declare_outside(
     variables: Mapping[str, Variable],
     usage: Usage,
     pragmas: Pragmas,
+    shapes: Mapping[str, tuple[Expression, ...] | None],
 ) -> Outside:
     """Declare the outside variables that a region uses; written arrays become inout.
+
+    Args:
+        scope: the outermost scope.
+        build: the builder of the kernel.
+        names: names of arrays in the kernel.
+        variables: the variables outside the region.
+        usage: the uses of each name.
+        pragmas: the pragmas of the function.
+        shapes: the inferred shapes of arrays without declared extents; None for a draft.
 
     Raises:
         FrontendError: an array has no shape, or an extent is not affine in the sizes.
@@ -189,7 +199,10 @@ def declare_outside(
         # not the scope.
         if name in used and name not in bound:
             arrays[name] = variable
-            _declare_array(scope, build, names, variable, usage, pragmas.shapes.get(name))
+            if name in shapes:
+                _declare_inferred(scope, build, names, variable, usage, shapes[name])
+            else:
+                _declare_array(scope, build, names, variable, usage, pragmas.shapes.get(name))
     return Outside(tuple(sizes), arrays)
 
 
@@ -284,11 +297,7 @@ def _declare_array(
     usage: Usage,
     declared: Shape | None,
 ) -> None:
-    name, dtype = variable.name, variable.type.dtype
-    if dtype is None:
-        raise scope.error(
-            variable.node, f"'{name}' points to void; expected a pointer to numbers of one type"
-        )
+    name = variable.name
     is_flat = declared is not None and len(variable.type.dims) == 1
     if declared is not None and not is_flat and len(declared.extents) != len(variable.type.dims):
         raise scope.error(
@@ -300,6 +309,43 @@ def _declare_array(
     if declared is not None and not is_flat:
         _require_same_rows(scope, variable, declared)
     extents = tuple(_extent(scope, variable, dim, usage) for dim in dims)
+    _bind_array(scope, build, names, variable, usage, extents, is_flat=is_flat)
+
+
+def _declare_inferred(
+    scope: Scope,
+    build: KernelBuilder,
+    names: Names,
+    variable: Variable,
+    usage: Usage,
+    shape: tuple[Expression, ...] | None,
+) -> None:
+    """Declare an array without declared extents; without a shape, with any, for a draft."""
+    is_draft = shape is None
+    rank = len(variable.type.dims)
+    if shape is None:
+        inner = tuple(_extent(scope, variable, dim, usage) for dim in variable.type.dims[1:])
+        shape = (Constant(1), *inner)
+    is_flat = rank == 1 and (is_draft or len(shape) > 1)
+    _bind_array(scope, build, names, variable, usage, shape, is_flat=is_flat, is_draft=is_draft)
+
+
+def _bind_array(
+    scope: Scope,
+    build: KernelBuilder,
+    names: Names,
+    variable: Variable,
+    usage: Usage,
+    extents: tuple[Expression, ...],
+    *,
+    is_flat: bool,
+    is_draft: bool = False,
+) -> None:
+    name, dtype = variable.name, variable.type.dtype
+    if dtype is None:
+        raise scope.error(
+            variable.node, f"'{name}' points to void; expected a pointer to numbers of one type"
+        )
     is_written = name in usage.assigned
     if is_written and variable.type.is_const:
         raise scope.error(variable.node, f"'{name}' is const, and the region writes it")
@@ -309,7 +355,24 @@ def _declare_array(
             handle = declare(names.fresh(name), dtype, extents)
     except KernelError as error:
         raise scope.error(variable.node, str(error)) from None
-    scope.bind(name, ArrayBinding(handle, is_flat, variable.type.is_const))
+    binding = ArrayBinding(handle, is_flat, variable.type.is_const, is_draft=is_draft)
+    scope.bind(name, binding)
+
+
+def undeclared_extents(
+    variables: Mapping[str, Variable], usage: Usage, pragmas: Pragmas
+) -> set[str]:
+    """Return the used pointers whose outermost extent is declared nowhere, so it is inferred."""
+    return {
+        name
+        for name in usage.used
+        if name in variables
+        and name not in pragmas.shapes
+        and variables[name].type.dims[:1] == (None,)
+        and variables[name].type.dtype is not None
+        and name not in usage.changed
+        and not (name in usage.only_first and len(variables[name].type.dims) == 1)
+    }
 
 
 def _require_same_rows(scope: Scope, variable: Variable, declared: Shape) -> None:

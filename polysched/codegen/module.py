@@ -69,7 +69,27 @@ def build_module(program: LoopProgram, machine: Machine) -> ir.Module:
     return module
 
 
-def _emit_function(module: ir.Module, program: LoopProgram, machine: Machine) -> None:
+def add_function_as_written(module: ir.Module, program: LoopProgram, machine: Machine) -> None:
+    """Add the function of an unscheduled program whose arrays may overlap.
+
+    Every access goes to memory in the program's order: no pass keeps elements in registers, and the
+    pointers are not ``noalias``.
+
+    Args:
+        module: the module to add to.
+        program: loops without vector, parallel or unrolled loops.
+        machine: its instruction sets may be used.
+
+    Raises:
+        LoweringError: the program has no machine code.
+    """
+    require_shallow(program)
+    _emit_function(module, program, machine, is_apart=False)
+
+
+def _emit_function(
+    module: ir.Module, program: LoopProgram, machine: Machine, *, is_apart: bool = True
+) -> None:
     registers, known = program.registers, program.ranges
     arguments = [array for array in program.arrays.values() if array.role is not Role.TEMPORARY]
     is_threaded = bool(parallel_loops(program.body))
@@ -85,7 +105,8 @@ def _emit_function(module: ir.Module, program: LoopProgram, machine: Machine) ->
     storages: dict[str, Storage] = {}
     for array, pointer in zip(arguments, pointers, strict=True):
         pointer.name = array.name
-        pointer.add_attribute("noalias")
+        if is_apart:
+            pointer.add_attribute("noalias")
         storages[array.name] = place.argument(array, pointer)
     accessed = accessed_arrays(without_parallel_loops(program.body))
     slots = {
