@@ -57,7 +57,16 @@ def _shape(scope: Scope, name: str, accesses: list[LoggedAccess]) -> tuple[Expre
             f"its extent cannot be inferred; write it as in '{name}[n]', or put '#pragma polysched "
             f"shape {name}[n]' before the loops",
         )
-    return (_outer(scope, name, certain), *inner)
+    outer, largest = _outer(scope, name, certain)
+    for access, row in rows:
+        if not access.is_certain and not _is_covered(scope, access, row, largest):
+            raise scope.error(
+                access.node,
+                f"the extent of '{name}' is not declared, and whether this access is performed "
+                f"depends on data, so its extent cannot be inferred; write it as in '{name}[n]', "
+                f"or put '#pragma polysched shape {name}[n]' before the loops",
+            )
+    return (outer, *inner)
 
 
 def _strides(
@@ -114,14 +123,26 @@ def _no_shape(scope: Scope, access: LoggedAccess, name: str) -> FrontendError:
     )
 
 
+def _is_covered(scope: Scope, access: LoggedAccess, row: Expression, largest: isl.PwAff) -> bool:
+    """Whether a row subscript never exceeds the largest one that is certainly accessed."""
+    try:
+        with limited(KernelError, "the subscripts are too intricate"):
+            values = _values(scope, access, row)
+            union = values.union(isl.Set.from_pw_aff(largest))
+            return bool(union.dim_max(0).is_equal(largest))
+    except (KernelError, isl.Error):
+        return False
+
+
 def _outer(
     scope: Scope, name: str, certain: Sequence[tuple[LoggedAccess, Expression]]
-) -> Expression:
+) -> tuple[Expression, isl.PwAff]:
     """Return the largest row subscript plus 1, as a function of the sizes."""
     try:
         with limited(KernelError, "the subscripts are too intricate"):
             reached = reduce(isl.Set.union, (_values(scope, *pair) for pair in certain))
-            return _as_maximum(reached.coalesce().dim_max(0).coalesce())
+            largest = reached.coalesce().dim_max(0).coalesce()
+            return _as_maximum(largest), largest
     except (KernelError, isl.Error):
         raise scope.error(
             certain[0][0].node,

@@ -29,6 +29,9 @@ from polysched.ir.core.printing import format_expression
 from polysched.ir.expr.affine import from_set
 from polysched.ir.expr.expressions import Expression
 
+LONGEST_EXTENT = 40
+"""Largest number of characters of an inferred extent that notes show."""
+
 
 @dataclass(frozen=True)
 class CProgram:
@@ -133,8 +136,7 @@ class CProgram:
     def notes(self) -> list[str]:
         """Return what the kernel relies on beyond the text of the file, one line each."""
         lines = [
-            f"inferred: {name}{''.join(f'[{format_expression(extent)}]' for extent in shape)}, "
-            "from its subscripts"
+            f"inferred: {name}{''.join(map(_extent_text, shape))}, from its subscripts"
             for name, shape in self.translation.shapes.items()
         ]
         lines += map(str, self.translation.assumptions)
@@ -164,6 +166,11 @@ class CProgram:
         return [*self.outside.sizes, *self.outside.arrays.values()]
 
 
+def _extent_text(extent: Expression) -> str:
+    text = format_expression(extent)
+    return f"[{text}]" if len(text) <= LONGEST_EXTENT else "[...]"
+
+
 def load_c(
     path: str | Path, function: str | None = None, promises: Promises = NO_PROMISES
 ) -> CProgram:
@@ -179,7 +186,7 @@ def load_c(
         FrontendError: the text is not C, or has no translation to a kernel; the message shows the
             position.
     """
-    return _program(read_source(Path(path)), function, promises)
+    return _program(read_source(Path(path), promises.preprocessor), function, promises)
 
 
 def parse_c(
@@ -201,7 +208,7 @@ def parse_c(
 
 
 def _program(source: SourceText, function: str | None, promises: Promises) -> CProgram:
-    parsed = parse(with_assumptions(source, promises.conditions))
+    parsed = parse(with_assumptions(source, promises.conditions), function)
     region = find_region(parsed, function, _returning_numbers)
     return program_of(parsed, region, promises)
 

@@ -80,9 +80,8 @@ def find_region(
     functions = functions_of(parsed)
     path = parsed.source.path
     if function is not None and function not in functions:
-        raise FrontendError(
-            f"{path} defines no function '{function}'{suggestion(function, functions)}"
-        )
+        known = {*functions, *parsed.skipped}
+        raise FrontendError(f"{path} defines no function '{function}'{suggestion(function, known)}")
     if not functions:
         raise FrontendError(f"{path} defines no function; expected one with loops in it")
     chosen: Mapping[str, c_ast.FuncDef] = (

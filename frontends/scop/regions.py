@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pycparser import c_ast
+
 from polysched.errors import FrontendError
+from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.parse import ParsedSource, parse
 from polysched.frontends.scop.program import CProgram, program_of
 from polysched.frontends.scop.promises import Promises
@@ -56,24 +60,37 @@ def replacements_of(
     Raises:
         FrontendError: the file cannot be parsed, or does not define the function.
     """
-    parsed = parse(with_assumptions(read_source(path), promises.conditions), function)
+    source = with_assumptions(read_source(path, promises.preprocessor), promises.conditions)
+    parsed = parse(source, function, skips_refused=True)
     functions = functions_of(parsed)
     if function is not None and function not in functions:
-        raise FrontendError(f"{path} defines no function '{function}'")
+        raise parsed.refused.get(function) or FrontendError(f"{path} defines no '{function}'")
+    refused = [Refusal(name, error) for name, error in parsed.refused.items()]
     replaced: list[Replacement] = []
-    refused: list[Refusal] = []
-    for name, node in functions.items():
-        if function not in (None, name):
-            continue
-        regions = list(regions_of(parsed, node)) or [whole_function(node)]
-        for number, region in enumerate(regions, start=1):
-            suffix = f"_{number}" if len(regions) > 1 else ""
-            symbol = f"polysched_{re.sub(r'[^A-Za-z0-9]', '_', path.stem)}_{name}{suffix}"
-            try:
-                replaced.append(_replacement(parsed, region, symbol, promises))
-            except FrontendError as error:
-                refused.append(Refusal(name, error))
+    for name, region in _chosen(parsed, functions, function):
+        symbol = _symbol(path, name, [one.symbol for one in replaced])
+        try:
+            replaced.append(_replacement(parsed, region, symbol, promises))
+        except FrontendError as error:
+            refused.append(Refusal(name, error))
     return replaced, refused
+
+
+def _chosen(
+    parsed: ParsedSource, functions: Mapping[str, c_ast.FuncDef], function: str | None
+) -> list[tuple[str, Region]]:
+    """Return the regions of a file with their functions; without any, the whole functions."""
+    chosen = {name: node for name, node in functions.items() if function in (None, name)}
+    regions = [
+        (name, region) for name, node in chosen.items() for region in regions_of(parsed, node)
+    ]
+    return regions or [(name, whole_function(node)) for name, node in chosen.items()]
+
+
+def _symbol(path: Path, function: str, taken: list[str]) -> str:
+    """Return a name for a generated function that no other file is likely to use."""
+    stem = re.sub(r"[^A-Za-z0-9]", "_", path.stem)
+    return Names(frozenset(taken)).fresh(f"polysched_{stem}_{function}")
 
 
 def _replacement(

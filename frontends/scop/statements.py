@@ -37,7 +37,8 @@ _REFUSED: Mapping[type[c_ast.Node], str] = {
     c_ast.Continue: "continue must end an if directly inside the loop body; expected an if around "
     "the rest of the body",
     c_ast.Goto: "a goto; expected for loops and ifs",
-    c_ast.Switch: "a switch; expected ifs",
+    c_ast.Switch: "a switch with a case that does not end in break, or that changes what it "
+    "switches on; expected ifs",
     c_ast.Return: "return inside the region; expected it as the function's last statement",
     c_ast.FuncCall: "a call as a statement has side effects; expected an assignment",
 }

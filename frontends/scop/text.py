@@ -46,6 +46,7 @@ _SPELLINGS = {
     "__extension__": "",
 }
 _SPELLING = re.compile(rf"\b(?:{'|'.join(_SPELLINGS)})\b")
+_BRACKET = re.compile(r"[()]")
 _ATTRIBUTE = re.compile(r"\b(?:__attribute__|__attribute|__asm__)\s*(?=\()")
 
 
@@ -104,8 +105,12 @@ def _original_offset(parsed: str, original: str, position: int) -> int | None:
     return None
 
 
-def read_source(path: Path) -> SourceText:
+def read_source(path: Path, options: Sequence[str] = ()) -> SourceText:
     """Read and preprocess a C file.
+
+    Args:
+        path: the file.
+        options: options of the preprocessor, such as ``-DN=100``, beside those in ``CPPFLAGS``.
 
     Raises:
         FrontendError: the file cannot be read, is not UTF-8 text, or fails to preprocess.
@@ -125,7 +130,7 @@ def read_source(path: Path) -> SourceText:
         raise FrontendError(
             f"'{path}' is not C text: it contains a null character; expected a C source file"
         )
-    return source_text(text, str(path), preprocessed=_preprocessed(text, path))
+    return source_text(text, str(path), preprocessed=_preprocessed(text, path, options))
 
 
 def source_text(text: str, path: str, *, preprocessed: str | None = None) -> SourceText:
@@ -205,19 +210,26 @@ def _without_comments(text: str) -> str:
 
     text = _CONTINUED.sub(r" \1\n", _COMMENT_OR_TEXT.sub(blanked, text))
     text = _SPELLING.sub(lambda match: _SPELLINGS[match[0]].ljust(len(match[0])), text)
-    while (match := _ATTRIBUTE.search(text)) is not None:
-        end = _closing(text, match.end())
-        text = text[: match.start()] + _blanks(text[match.start() : end]) + text[end:]
-    return text
+    return _without_attributes(text)
+
+
+def _without_attributes(text: str) -> str:
+    parts, position = [], 0
+    for match in _ATTRIBUTE.finditer(text):
+        if match.start() >= position:
+            end = _closing(text, match.end())
+            parts += [text[position : match.start()], _blanks(text[match.start() : end])]
+            position = end
+    return "".join([*parts, text[position:]])
 
 
 def _closing(text: str, opening: int) -> int:
     """Return the offset after the bracket that closes the one at `opening`, or the text's end."""
     depth = 0
-    for position in range(opening, len(text)):
-        depth += {"(": 1, ")": -1}.get(text[position], 0)
+    for match in _BRACKET.finditer(text, opening):
+        depth += 1 if match.group() == "(" else -1
         if depth == 0:
-            return position + 1
+            return match.end()
     return len(text)
 
 
@@ -246,9 +258,9 @@ def _own_lines(text: str, path: str) -> tuple[list[str], list[tuple[str, int]]]:
     return lines, origins
 
 
-def _preprocessed(text: str, path: Path) -> str | None:
+def _preprocessed(text: str, path: Path, given: Sequence[str]) -> str | None:
     """Run the C preprocessor on a file; None if the file needs no preprocessing."""
-    options = shlex.split(os.environ.get("CPPFLAGS", ""))
+    options = [*shlex.split(os.environ.get("CPPFLAGS", "")), *given]
     if not options and not any(_directives(text)):
         return None
     compiler = shlex.split(os.environ.get("CC", "cc"))

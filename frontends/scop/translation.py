@@ -15,6 +15,7 @@ from polysched.frontends.scop.choices import choices_of
 from polysched.frontends.scop.extents import Shapes, inferred_shapes
 from polysched.frontends.scop.inlining import Inliner, formulas_of
 from polysched.frontends.scop.names import Names
+from polysched.frontends.scop.normalizing import normalized
 from polysched.frontends.scop.parse import ParsedSource
 from polysched.frontends.scop.pragmas import pragmas_of
 from polysched.frontends.scop.region import Region
@@ -83,6 +84,7 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
     Raises:
         FrontendError: the region has no translation to a kernel.
     """
+    region = replace(region, items=normalized(region.items))
     region = _inlined(parsed, region)
     with _reported(parsed, region):
         draft = _Translator(parsed, region, settings)

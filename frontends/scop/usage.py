@@ -43,7 +43,7 @@ def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
         for node, header in _walk(item, None):
             if isinstance(node, c_ast.ID):
                 used[node.name] = None
-            target = _changed_by(node)
+            target = changed_by(node)
             name = "" if target is None else base_name(target)
             if name and header is None:
                 assigned.add(name)
@@ -74,7 +74,8 @@ def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
     )
 
 
-def _changed_by(node: c_ast.Node) -> c_ast.Node | None:
+def changed_by(node: c_ast.Node) -> c_ast.Node | None:
+    """Return what a node assigns to, as in ``x = 1``, ``x += 1`` or ``x++``; otherwise None."""
     match node:
         case c_ast.Assignment(lvalue=target):
             return target

@@ -20,7 +20,7 @@ from polysched.schedule.schedule import Schedule
 
 _OWN = (
     *("schedule_file", "function", "fast_math", "machine", "seconds", "fp_contract"),
-    *("no_alias", "conditions", "strict_bounds"),
+    *("no_alias", "conditions", "strict_bounds", "folders", "macros"),
 )
 """Arguments of a command that become a :class:`Reading`."""
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -57,7 +57,13 @@ def reading_options(command: _Command) -> Callable[..., Any]:
     @functools.wraps(command)
     def with_reading(*arguments: Any, **options: Any) -> Any:
         own = {name: options.pop(name) for name in _OWN if name in options}
-        promises = Promises(own.pop("no_alias"), own.pop("conditions"), own.pop("strict_bounds"))
+        flags = [
+            *(f"-I{folder}" for folder in own.pop("folders")),
+            *(f"-D{macro}" for macro in own.pop("macros")),
+        ]
+        promises = Promises(
+            own.pop("no_alias"), own.pop("conditions"), own.pop("strict_bounds"), tuple(flags)
+        )
         reading = Reading(**own, promises=promises)
         return command(*arguments, reading=reading, **options)
 
@@ -117,7 +123,20 @@ def reading_options(command: _Command) -> Callable[..., Any]:
         help="For C files: refuse sizes for which an access lies outside its array. Without it, "
         "they are excluded, and the condition is printed.",
     )
-    own = (contract_option, alias_option, assume_option, strict_option)
+    folder_option = click.option(
+        "-I",
+        "folders",
+        multiple=True,
+        metavar="FOLDER",
+        help="For C files: search FOLDER for included files.",
+    )
+    macro_option = click.option(
+        "-D", "macros", multiple=True, metavar="NAME[=TEXT]", help="For C files: define a macro."
+    )
+    own = (
+        *(contract_option, alias_option, assume_option, strict_option),
+        *(folder_option, macro_option),
+    )
     with_c = functools.reduce(lambda command, option: option(command), own, with_reading)
     with_limits = machine_option(seconds_option(with_c))
     return schedule_option(function_option(fast_math_option(with_limits)))
@@ -153,6 +172,7 @@ def _options_of_c(reading: Reading) -> list[str]:
         "--assume-no-alias": reading.promises.no_alias,
         "--assume": bool(reading.promises.conditions),
         "--strict-bounds": reading.promises.strict_bounds,
+        "-I or -D": bool(reading.promises.preprocessor),
     }
     return [name for name, is_used in options.items() if is_used]
 

@@ -13,7 +13,9 @@ def test_every_command_is_where_it_is_said_to_be() -> None:
     assert isinstance(main, CommandsByName)
     context = click.Context(main)
     names = main.list_commands(context)
-    assert names == ["check", "show", "plot", "run", "compile", "bench", "machine", "cache"]
+    assert names == [
+        *("check", "show", "plot", "run", "compile", "rewrite", "bench", "machine", "cache")
+    ]
     for name in names:
         command = main.get_command(context, name)
         assert command is not None
