@@ -245,6 +245,15 @@ class Scope:
         finally:
             self._is_certain = before
 
+    @contextmanager
+    def not_evaluated(self) -> Iterator[None]:
+        """Forget the accesses inside, which C does not perform, as in ``sizeof x[0]``."""
+        count = len(self.accesses)
+        try:
+            yield
+        finally:
+            del self.accesses[count:]
+
     def log(
         self, node: c_ast.Node, binding: ArrayBinding, subscripts: tuple[Expression, ...]
     ) -> None:

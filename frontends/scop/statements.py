@@ -13,6 +13,7 @@ from polysched.frontends.limits import MOST_STATEMENTS, TOO_MANY_STATEMENTS
 from polysched.frontends.scop.affine import affine, in_type
 from polysched.frontends.scop.branches import without_continue
 from polysched.frontends.scop.cases import MOST_CASES, next_case
+from polysched.frontends.scop.fills import as_loop, is_fill
 from polysched.frontends.scop.initial_values import completed, initial_values
 from polysched.frontends.scop.linearized import polynomial_value
 from polysched.frontends.scop.loops import loop_header, loop_start
@@ -94,10 +95,11 @@ class Statements(Branches):
             case c_ast.DeclList(decls=nodes) | c_ast.ExprList(exprs=nodes):
                 for inner in nodes:
                     self._statement(inner, label, order)
-            case c_ast.EmptyStatement():
+            case c_ast.FuncCall() if is_fill(node):
+                self.declare_all((as_loop(self.scope, node),))
+            # (void)x; keeps compilers quiet
+            case c_ast.EmptyStatement() | c_ast.Cast(to_type=c_ast.Typename(), expr=c_ast.ID()):
                 pass
-            case c_ast.Cast(to_type=c_ast.Typename(), expr=c_ast.ID()):
-                pass  # (void)x; keeps compilers quiet
             case _:
                 reason = _REFUSED.get(type(node), f"a statement without effect; {_SUPPORTED}")
                 raise self.scope.error(node, reason)

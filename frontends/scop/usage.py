@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
+FILLS = frozenset({"memset", "memcpy"})
+"""Functions of string.h that write to their first argument."""
 _CHANGES = frozenset({"++", "--", "p++", "p--"})
 
 
@@ -75,12 +77,20 @@ def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
 
 
 def changed_by(node: c_ast.Node) -> c_ast.Node | None:
-    """Return what a node assigns to, as in ``x = 1``, ``x += 1`` or ``x++``; otherwise None."""
+    """Return what a node assigns to, as in ``x = 1``, ``x += 1``, ``x++`` or ``memset(x, ...)``.
+
+    None for a node that assigns to nothing.
+    """
     match node:
         case c_ast.Assignment(lvalue=target):
             return target
         case c_ast.UnaryOp(op=operator, expr=target) if operator in _CHANGES:
             return target
+        case c_ast.FuncCall(
+            name=c_ast.ID(name=name), args=c_ast.ExprList(exprs=[target, _, _])
+        ) if name in FILLS:
+            pointer = target.expr if isinstance(target, c_ast.Cast) else target
+            return c_ast.UnaryOp("*", c_ast.ID(pointed_name(pointer), target.coord), target.coord)
     return None
 
 

@@ -246,7 +246,7 @@ class Values:
         return selected(holds, converted(if_true, dtype), converted(if_false, dtype))
 
     def _type_of(self, node: c_ast.Node) -> DType:
-        with self.scope.depending_on_data():  # the operand is not evaluated
+        with self.scope.not_evaluated():
             return c_type_of(self.value(node))
 
     def _cast(self, node: c_ast.Cast) -> Expression:
