@@ -48,7 +48,8 @@ def _comparison(constraint: isl.Constraint, cast: str) -> str:
     aff = constraint.get_aff()
     if aff.dim(isl.dim_type.div):
         raise ValueError("the condition contains a division")
-    left, right = [], []
+    left: list[str] = []
+    right: list[str] = []
     for position in range(aff.dim(isl.dim_type.param)):
         value = aff.get_coefficient_val(isl.dim_type.param, position).to_python()
         name = f"{cast}{aff.get_dim_name(isl.dim_type.param, position)}"
@@ -83,9 +84,9 @@ def size_text(expression: Expression) -> str:
         case Operation(operator=operator, operands=(left, right)) if operator in _INFIX:
             return f"({size_text(left)} {_INFIX[operator]} {size_text(right)})"
         case Operation(operator=Operator.MINIMUM | Operator.MAXIMUM as operator):
-            left, right = map(size_text, expression.operands)
+            first, second = map(size_text, expression.operands)
             relation = "<" if operator is Operator.MINIMUM else ">"
-            return f"({left} {relation} {right} ? {left} : {right})"
+            return f"({first} {relation} {second} ? {first} : {second})"
         case Operation(operator=Operator.SELECT, operands=(holds, if_true, if_false)):
             texts = (size_text(holds), size_text(if_true), size_text(if_false))
             return "({} ? {} : {})".format(*texts)

@@ -50,7 +50,7 @@ def _counted(
             return None
     elif items and isinstance(changed_by(items[-1]), c_ast.ID):
         step, body = items[-1], list(items[:-1])
-        name = changed_by(step).name
+        name = base_name(changed_by(items[-1]) or loop)
     else:
         return None
     if any(base_name(changed_by(node) or loop) == name for item in body for node in walk(item)):
