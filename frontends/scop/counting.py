@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pycparser import c_ast
 
@@ -33,6 +33,60 @@ def with_for_loops(items: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
                 continue
         result.append(item)
     return tuple(result)
+
+
+def with_countdowns(
+    items: Sequence[c_ast.Node], parameters: Mapping[str, c_ast.Node]
+) -> tuple[c_ast.Node, ...]:
+    """Turn ``while (n--)`` over a parameter into ``for (k = 0; k < n; k++)``.
+
+    Only loops whose body does not use ``n``, in a function that does not use it elsewhere. A signed
+    ``n`` below 0 would overflow, which is undefined in C, or end the loop at once.
+
+    Args:
+        items: the statements of a function.
+        parameters: the types of the parameters, by name.
+    """
+    return tuple(_counting_up(item, items, parameters) or item for item in items)
+
+
+def _counting_up(
+    item: c_ast.Node, items: Sequence[c_ast.Node], parameters: Mapping[str, c_ast.Node]
+) -> c_ast.For | None:
+    match item:
+        case c_ast.While(cond=c_ast.UnaryOp(op="p--", expr=c_ast.ID() as own), stmt=body):
+            pass
+        case c_ast.While(
+            cond=c_ast.BinaryOp(
+                op=">" | "!=",
+                left=c_ast.UnaryOp(op="p--", expr=c_ast.ID() as own),
+                right=c_ast.Constant(value="0"),
+            ),
+            stmt=body,
+        ):
+            pass
+        case _:
+            return None
+    uses = [name for other in items for name in names_in(other)].count(own.name)
+    if own.name not in parameters or uses != 1:
+        return None
+    variable = f"{own.name}_passed"
+    zero = c_ast.Constant("int", "0", item.coord)
+    type_ = replaced_name(parameters[own.name], variable)
+    start = c_ast.Decl(variable, [], [], [], [], type_, zero, None, item.coord)
+    index = c_ast.ID(variable, own.coord)
+    return c_ast.For(
+        c_ast.DeclList([start], item.coord),
+        c_ast.BinaryOp("<", index, own, item.cond.coord),
+        c_ast.UnaryOp("p++", index, item.cond.coord),
+        body,
+        item.coord,
+    )
+
+
+def replaced_name(type_: c_ast.Node, name: str) -> c_ast.TypeDecl:
+    """Return the type of a number for a declaration of another name."""
+    return c_ast.TypeDecl(name, [], None, type_.type, type_.coord)
 
 
 def _counted(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pycparser import c_ast
 
-from polysched.errors import FrontendError
+from polysched.errors import FrontendError, suggestion
 from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.parse import ParsedSource, parse
 from polysched.frontends.scop.program import CProgram, program_of
@@ -64,7 +64,10 @@ def replacements_of(
     parsed = parse(source, function, skips_refused=True)
     functions = functions_of(parsed)
     if function is not None and function not in functions:
-        raise parsed.refused.get(function) or FrontendError(f"{path} defines no '{function}'")
+        known = {*functions, *parsed.skipped}
+        raise parsed.refused.get(function) or FrontendError(
+            f"{path} defines no function '{function}'{suggestion(function, known)}"
+        )
     refused = [Refusal(name, error) for name, error in parsed.refused.items()]
     replaced: list[Replacement] = []
     for name, region in _chosen(parsed, functions, function):

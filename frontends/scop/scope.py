@@ -218,8 +218,8 @@ class Scope:
         if node.name in self._functions:
             raise self.error(
                 node,
-                f"'{node.name}' is a function of this file, which kernels cannot call unless its "
-                "body is only 'return' of an expression of its parameters; make it a macro, or "
+                f"'{node.name}' is a function of this file, which kernels cannot call unless it "
+                "computes a number from its parameters alone, without loops; make it a macro, or "
                 "write the expression itself",
             )
 

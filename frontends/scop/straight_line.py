@@ -88,8 +88,8 @@ def _after(item: c_ast.Node, state: _State) -> _State:
     """Return the variables after a statement that does not return."""
     match item:
         case c_ast.Decl(name=str(name), type=c_ast.TypeDecl() as type_, init=init):
-            if name in state.types:
-                raise _NotSupportedError  # it hides another variable
+            if name in state.types or item.storage:
+                raise _NotSupportedError  # it hides another variable, or keeps its value
             state = replace(state, types={**state.types, name: type_})
             return _assigned(name, init, state) if init is not None else _with(state, name, None)
         case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name), rvalue=value):

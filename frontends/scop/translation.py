@@ -9,9 +9,10 @@ from types import MappingProxyType
 
 from pycparser import c_ast
 
-from polysched.errors import KernelError
+from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.assumptions import Assumption, inferred_assumptions
 from polysched.frontends.scop.choices import choices_of
+from polysched.frontends.scop.counting import with_countdowns
 from polysched.frontends.scop.extents import Shapes, inferred_shapes
 from polysched.frontends.scop.inlining import Inliner, formulas_of
 from polysched.frontends.scop.names import Names
@@ -30,13 +31,16 @@ from polysched.frontends.scop.variables import (
     bind_enumerators,
     declare_outside,
     is_table,
+    no_extent,
     own_functions,
     typedefs_of,
     undeclared_extents,
     variables_of,
 )
+from polysched.frontends.scop.walks import local_pointers, moves_in, without_walks
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.source import SourceLocation
 
 _RETURN = "return"
 """Name that the storing statement gives the result: a keyword, so no variable can have it."""
@@ -84,14 +88,44 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
     Raises:
         FrontendError: the region has no translation to a kernel.
     """
-    region = replace(region, items=normalized(region.items))
+    numbers, pointers = _parameters(region.function)
+    items = normalized(with_countdowns(region.items, numbers if region.is_function else {}))
+    walked = without_walks(items, pointers)
+    try:
+        return _translated(parsed, replace(region, items=walked), settings)
+    except FrontendError as error:
+        moves = moves_in(items, {*pointers, *local_pointers(items)})
+        lines = {parsed.source_map.location(move).line for move in moves}
+        if not isinstance(error.location, SourceLocation) or error.location.line not in lines:
+            raise
+    return _translated(parsed, replace(region, items=items), settings)  # says what the file has
+
+
+def _translated(parsed: ParsedSource, region: Region, settings: Settings) -> Translation:
     region = _inlined(parsed, region)
     with _reported(parsed, region):
         draft = _Translator(parsed, region, settings)
         if not draft.undeclared:
             return draft.translation()
         shapes = inferred_shapes(draft.scope)
+        for name in sorted(draft.undeclared - set(shapes)):
+            raise no_extent(draft.scope, draft.variables[name].node, name)
         return _Translator(parsed, region, settings, shapes).translation()
+
+
+def _parameters(function: c_ast.FuncDef) -> tuple[dict[str, c_ast.Node], list[str]]:
+    """Return the types of the parameters that are numbers, and the names of the pointers."""
+    arguments = function.decl.type.args
+    types = {
+        node.name: node.type
+        for node in ([] if arguments is None else arguments.params)
+        if isinstance(node, c_ast.Decl)
+    }
+    pointers = c_ast.PtrDecl | c_ast.ArrayDecl
+    return (
+        {name: type_ for name, type_ in types.items() if isinstance(type_, c_ast.TypeDecl)},
+        [name for name, type_ in types.items() if isinstance(type_, pointers)],
+    )
 
 
 @contextmanager

@@ -396,11 +396,15 @@ def _extent(scope: Scope, variable: Variable, dim: c_ast.Node | None, usage: Usa
         return Constant(1)
     if variable.name in usage.changed:
         raise moved_pointer(scope, usage.changed[variable.name], variable.name)
-    raise scope.error(
-        variable.node,
-        f"the extent of '{variable.name}' is not declared; write it as in "
-        f"'{variable.name}[n]', or put '#pragma polysched shape {variable.name}[n]' before the "
-        "loops",
+    raise no_extent(scope, variable.node, variable.name)
+
+
+def no_extent(scope: Scope, node: c_ast.Node, name: str) -> FrontendError:
+    """Build the error for an array whose extent is not declared and cannot be inferred."""
+    return scope.error(
+        node,
+        f"the extent of '{name}' is not declared; write it as in '{name}[n]', or put '#pragma "
+        f"polysched shape {name}[n]' before the loops",
     )
 
 

@@ -14,7 +14,14 @@ from click.testing import CliRunner
 from polysched.cli.main import main
 from polysched.frontends.scop import Promises, load_c, parse_c
 from polysched.schedule.schedule import Schedule
-from tests.frontends.scop.calling import compiled_by_polysched, needs_gcc
+from tests.frontends.scop.calling import (
+    assert_same_bits,
+    called,
+    compiled_by_gcc,
+    compiled_by_polysched,
+    needs_gcc,
+    random_arguments,
+)
 
 FOLDER = Path(__file__).parent / "programs" / "whole"
 FLAGS = ("-w", "-O1", "-ffp-contract=off", "-fwrapv", f"-I{FOLDER}")
@@ -29,7 +36,7 @@ def printed(files: Sequence[Path], program: Path) -> str:
     return subprocess.run([program], check=True, capture_output=True, text=True).stdout
 
 
-@pytest.mark.parametrize(("name", "regions"), [("suite", 8), ("functions", 10)])
+@pytest.mark.parametrize(("name", "regions"), [("suite", 8), ("functions", 10), ("walks", 10)])
 @pytest.mark.parametrize("has_object", [True, False])
 def test_a_rewritten_program_prints_the_same(
     name: str, regions: int, has_object: bool, tmp_path: Path
@@ -42,6 +49,19 @@ def test_a_rewritten_program_prints_the_same(
     assert result.output.count(" calls polysched_") == regions
     expected = printed([source], tmp_path / "gcc")
     assert printed([rewritten, *machine_code], tmp_path / "polysched") == expected
+
+
+@pytest.mark.parametrize(
+    "name", ["gemm", "durbin", "cholesky", "correlation", "seidel", "nussinov"]
+)
+def test_a_region_among_declarations_compiles_to_its_function(name: str, tmp_path: Path) -> None:
+    program = load_c(FOLDER / "suite.c", f"kernel_{name}")
+    function = program.c_function()
+    mine = compiled_by_polysched(Schedule(program.kernel), function, tmp_path)
+    theirs = compiled_by_gcc(FOLDER / "suite.c", tmp_path, "-Dstatic=", f"-I{FOLDER}")
+    for seed, n in enumerate((40, 1, 9)):
+        given = random_arguments(program, function, {"n": n, "tsteps": 2}, seed)
+        assert_same_bits(called(mine, function, None, given), called(theirs, function, None, given))
 
 
 def test_everything_else_stays_byte_for_byte(tmp_path: Path) -> None:
