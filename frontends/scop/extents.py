@@ -18,6 +18,8 @@ import islpy as isl
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.linearized import Monomial, Polynomial, divided, polynomial_of
 from polysched.frontends.scop.scope import LoggedAccess, Scope
+from polysched.frontends.scop.variables import no_extent
+from polysched.ir.core.data_dependent import is_data_dependent
 from polysched.ir.core.limits import limited
 from polysched.ir.expr.affine import from_pw_aff, instance_space, to_pw_aff, weighted_sum
 from polysched.ir.expr.expressions import Constant, Expression, Parameter
@@ -42,6 +44,10 @@ def inferred_shapes(scope: Scope) -> Shapes:
 
 def _shape(scope: Scope, name: str, accesses: list[LoggedAccess]) -> tuple[Expression, ...]:
     inner: tuple[Expression, ...] = ()
+    everything = accesses
+    accesses = [access for access in accesses if not is_data_dependent(access.subscripts)]
+    if not accesses:
+        raise no_extent(scope, everything[0].node, name)
     if accesses[0].binding.is_flat:
         strides = _strides(scope, name, accesses)
         inner = _row_lengths(scope, name, accesses, strides)

@@ -61,7 +61,7 @@ class ArrayBinding:
 
     def element(self, subscripts: tuple[Expression, ...], location: SourceLocation) -> Load:
         """Return the load of an element."""
-        return Load(self.array.name, subscripts, self.array.dtype, location)
+        return Load(self.array.name, subscripts, self.dtype, location, self.array.values)
 
 
 @dataclass(frozen=True)

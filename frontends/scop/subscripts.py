@@ -12,7 +12,8 @@ from polysched.frontends.scop.rows import RowBinding
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.ir.core.limits import limited
 from polysched.ir.expr.affine import instance_space, to_pw_aff
-from polysched.ir.expr.expressions import Constant, Expression
+from polysched.ir.expr.dtypes import i64
+from polysched.ir.expr.expressions import Cast, Constant, Expression
 
 
 def is_element(node: c_ast.Node) -> bool:
@@ -73,13 +74,48 @@ def _flat_subscript(scope: Scope, node: c_ast.Node | None, offset: Expression) -
     try:
         return plus(offset, affine(scope, node).value)
     except FrontendError:
-        return plus(offset, polynomial_value(scope, node))
+        value = data_subscript(scope, node)
+        return plus(offset, polynomial_value(scope, node) if value is None else value)
+
+
+def data_subscript(scope: Scope, node: c_ast.Node) -> Expression | None:
+    """Translate a subscript with elements of an index array, as in ``h[image[i] + 1]``.
+
+    Return None if the subscript has no such element, or combines it with anything but signed
+    integers.
+    """
+    match node:
+        case c_ast.ArrayRef():
+            binding, subscripts = element_of(scope, node)
+            if binding.array.values is None:
+                return None
+            return Cast(binding.element(subscripts, scope.source_map.location(node)), i64)
+        case c_ast.BinaryOp(op="+" | "-" as operator):
+            sides = [_data_or_affine(scope, side) for side in (node.left, node.right)]
+            if sides[0] is None or sides[1] is None:
+                return None
+            return sides[0] + sides[1] if operator == "+" else sides[0] - sides[1]
+    return None
+
+
+def _data_or_affine(scope: Scope, node: c_ast.Node) -> Expression | None:
+    try:
+        integer = affine(scope, node)
+    except FrontendError:
+        return data_subscript(scope, node)
+    return integer.value if integer.dtype.is_signed else None
 
 
 def _subscript(scope: Scope, node: c_ast.Node | None) -> Expression:
     if node is None:
         return Constant(0)
-    value = require_signed(scope, node, affine(scope, node)).value
+    try:
+        value = require_signed(scope, node, affine(scope, node)).value
+    except FrontendError:
+        with_data = data_subscript(scope, node)
+        if with_data is None:
+            raise
+        return with_data
     space = instance_space(scope.parameters, "", scope.indices)
     try:
         with limited(KernelError, "it is too intricate"):

@@ -24,6 +24,7 @@ class Usage:
         only_first: names of which every use is ``p[0]`` or ``*p``.
         changed: for each name that is itself assigned to, as in ``p++`` or ``p = q``, the first
             such node; ``*p`` and ``p[i]`` do not count.
+        in_subscripts: names that occur in the subscripts of elements.
     """
 
     used: tuple[str, ...]
@@ -31,6 +32,7 @@ class Usage:
     loop_variables: frozenset[str]
     only_first: frozenset[str]
     changed: Mapping[str, c_ast.Node] = field(default_factory=dict)
+    in_subscripts: frozenset[str] = frozenset()
 
 
 def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
@@ -41,10 +43,14 @@ def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
     changed: dict[str, c_ast.Node] = {}
     loop_variables: set[str] = set()
     beyond_first: set[str] = set()
+    in_subscripts: set[str] = set()
     for item in items:
         for node, header in _walk(item, None):
             if isinstance(node, c_ast.ID):
                 used[node.name] = None
+            if isinstance(node, c_ast.ArrayRef):
+                inside = (inner for inner, _ in _walk(node.subscript, None))
+                in_subscripts |= {inner.name for inner in inside if isinstance(inner, c_ast.ID)}
             target = changed_by(node)
             name = "" if target is None else base_name(target)
             if name and header is None:
@@ -73,6 +79,7 @@ def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
         frozenset(loop_variables),
         frozenset(set(used) - beyond_first),
         changed,
+        frozenset(in_subscripts),
     )
 
 

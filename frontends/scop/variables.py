@@ -30,6 +30,11 @@ from polysched.ir.expr.dtypes import DType, i32
 from polysched.ir.expr.expressions import Constant, Expression
 from polysched.ir.expr.functions import equal
 
+WIDEST_INDEX = 16
+"""Largest number of bits of an element that may occur in a subscript: all its values are allowed
+for. The range of a wider type fits no array.
+"""
+
 
 class Origin(Enum):
     """Kind of declaration of a variable."""
@@ -349,10 +354,16 @@ def _bind_array(
     is_written = name in usage.assigned
     if is_written and variable.type.is_const:
         raise scope.error(variable.node, f"'{name}' is const, and the region writes it")
-    declare = build.inout if is_written else build.input
+    is_index = name in usage.in_subscripts and dtype.is_integer and dtype.bits <= WIDEST_INDEX
+    least, greatest = type_range(dtype) if is_index else (0, 0)
+    values = (least, greatest + 1) if is_index and extents else None
     try:
         with build.located(scope.source_map.location(variable.node)):
-            handle = declare(names.fresh(name), dtype, extents)
+            handle = (
+                build.inout(names.fresh(name), dtype, extents)
+                if is_written
+                else build.input(names.fresh(name), dtype, extents, values=values)
+            )
     except KernelError as error:
         raise scope.error(variable.node, str(error)) from None
     binding = ArrayBinding(handle, is_flat, variable.type.is_const, is_draft=is_draft)

@@ -36,7 +36,9 @@ def printed(files: Sequence[Path], program: Path) -> str:
     return subprocess.run([program], check=True, capture_output=True, text=True).stdout
 
 
-@pytest.mark.parametrize(("name", "regions"), [("suite", 8), ("functions", 10), ("walks", 10)])
+@pytest.mark.parametrize(
+    ("name", "regions"), [("suite", 8), ("functions", 10), ("walks", 10), ("histograms", 5)]
+)
 @pytest.mark.parametrize("has_object", [True, False])
 def test_a_rewritten_program_prints_the_same(
     name: str, regions: int, has_object: bool, tmp_path: Path
