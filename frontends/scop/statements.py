@@ -13,6 +13,7 @@ from polysched.frontends.limits import MOST_STATEMENTS, TOO_MANY_STATEMENTS
 from polysched.frontends.scop.affine import affine, in_type
 from polysched.frontends.scop.branches import without_continue
 from polysched.frontends.scop.cases import MOST_CASES, next_case
+from polysched.frontends.scop.enumerators import bind_enumerators
 from polysched.frontends.scop.fills import as_loop, is_fill
 from polysched.frontends.scop.initial_values import completed, initial_values
 from polysched.frontends.scop.linearized import polynomial_value
@@ -26,7 +27,7 @@ from polysched.frontends.scop.subscripts import element_of, is_element, moved_po
 from polysched.frontends.scop.types import CType, declared_type
 from polysched.frontends.scop.usage import base_name
 from polysched.frontends.scop.values import Decisions, Values, c_type_of
-from polysched.frontends.scop.variables import bind_enumerators, is_table
+from polysched.frontends.scop.variables import is_table
 from polysched.ir.core.kernel import Order
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Expression, Index

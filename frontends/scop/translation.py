@@ -13,6 +13,7 @@ from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.assumptions import Assumption, inferred_assumptions
 from polysched.frontends.scop.choices import choices_of
 from polysched.frontends.scop.counting import with_countdowns
+from polysched.frontends.scop.enumerators import bind_enumerators
 from polysched.frontends.scop.extents import Shapes, inferred_shapes
 from polysched.frontends.scop.inlining import Inliner, formulas_of
 from polysched.frontends.scop.names import Names
@@ -28,7 +29,6 @@ from polysched.frontends.scop.usage import Usage, usage_of
 from polysched.frontends.scop.variables import (
     Outside,
     Variable,
-    bind_enumerators,
     declare_outside,
     is_table,
     no_extent,
