@@ -21,8 +21,8 @@ a check fails. :func:`polysched.frontends.scop.regions.replacements_of` rewrites
 source.
 
 :mod:`polysched.frontends.scop.translation` lists the stages in order. Integers that the region
-does not write become parameters of the kernel; other scalars become arrays without dimensions. Facts that C
-cannot express, such as array shapes, are given by pragmas:
+does not write become parameters of the kernel; other scalars become arrays without dimensions.
+Facts that C cannot express, such as array shapes, are given by pragmas:
 :mod:`polysched.frontends.scop.pragmas`.
 """
 

@@ -27,7 +27,7 @@ from polysched.frontends.scop.program import CProgram
 from polysched.frontends.scop.types import c_name
 from polysched.frontends.scop.variables import Origin
 from polysched.ir.core.kernel import Array, Role
-from polysched.ir.expr.dtypes import boolean
+from polysched.ir.expr.dtypes import boolean, i8
 
 _RESULT = "polysched_result"
 
@@ -209,4 +209,5 @@ def _pointer(array: Array) -> str:
 
 
 def _element(array: Array) -> str:
-    return "_Bool" if array.dtype == boolean else c_name(array.dtype)
+    """Return the C type that ``int8_t`` and the like are names of."""
+    return {boolean: "_Bool", i8: "signed char"}.get(array.dtype) or c_name(array.dtype)
