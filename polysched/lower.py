@@ -114,7 +114,7 @@ def compile(
     target = as_machine(machine)
     with collection_paused():
         with time_budget(seconds):
-            loops = _proved(as_schedule(schedule), target, guard=guard)
+            loops = proved(as_schedule(schedule), target, guard=guard)
         threaded = bool(parallel_loops(loops.body))
         text = emit_module(loops, target)
         return compile_kernel(loops, text, target, threaded=threaded, cache=cache)
@@ -161,12 +161,14 @@ def export(
     files = export_files(Path(path), None if header is None else Path(header))
     target = as_machine(machine)
     with time_budget(seconds):
-        loops = _proved(schedule, target, guard=guard)
-    write_export(loops, target, files, c_function)
+        loops = proved(schedule, target, guard=guard)
+        fallback = None if c_function is None else c_function.fallback
+        as_written = None if fallback is None else lower(Schedule(fallback.kernel))
+    write_export(loops, target, files, c_function, as_written)
 
 
-def _proved(schedule: Schedule, machine: Machine, *, guard: bool) -> LoopProgram:
-    """Check a schedule and generate its loops.
+def proved(schedule: Schedule, machine: Machine, *, guard: bool) -> LoopProgram:
+    """Check a schedule and generate its loops; raises as `export`.
 
     If the schedule is only legal under a condition and ``guard`` is set, the unscheduled program
     runs wherever the condition fails.

@@ -14,12 +14,19 @@ conversions, truncating division. Each operation rounds separately unless ``#pra
 ON`` lets ``a * b + c`` round once. A bound, subscript or condition that is not affine is an error,
 and the message underlines it.
 
-:mod:`polysched.frontends.scop.program` lists the stages in order. Integers that the region does not
-write become parameters of the kernel; other scalars become arrays without dimensions. Facts that C
-cannot express, such as array shapes, are given by pragmas:
+C promises less than a kernel needs, so three things are inferred: the shapes of pointers, from
+their subscripts; the sizes for which every access stays within its array; and the arrays that may
+overlap. The compiled function checks the last two at each call and runs the program as written if
+a check fails. :func:`polysched.frontends.scop.regions.replacements_of` rewrites regions source to
+source.
+
+:mod:`polysched.frontends.scop.translation` lists the stages in order. Integers that the region
+does not write become parameters of the kernel; other scalars become arrays without dimensions.
+Facts that C cannot express, such as array shapes, are given by pragmas:
 :mod:`polysched.frontends.scop.pragmas`.
 """
 
 from polysched.frontends.scop.program import CProgram, load_c, parse_c
+from polysched.frontends.scop.promises import NO_PROMISES, Promises
 
-__all__ = ["CProgram", "load_c", "parse_c"]
+__all__ = ["NO_PROMISES", "CProgram", "Promises", "load_c", "parse_c"]

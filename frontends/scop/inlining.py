@@ -1,14 +1,16 @@
-"""Inline calls of functions whose body is ``return`` of an expression of their scalar parameters.
+"""Inline calls of functions that compute a number from numbers.
 
 ::
 
     static float square(float x) { return x * x; }     square(e) -> (float)((float)e * (float)e)
+
+The body may declare and assign local variables and choose by ``if``; see
+:mod:`polysched.frontends.scop.straight_line`.
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pycparser import c_ast
@@ -16,6 +18,8 @@ from pycparser import c_ast
 from polysched.errors import FrontendError
 from polysched.frontends.scop.definitions import summaries_of
 from polysched.frontends.scop.source_map import SourceMap
+from polysched.frontends.scop.straight_line import returned_value
+from polysched.frontends.scop.trees import cast_to, mapped
 from polysched.frontends.scop.types import Typedefs, declared_type
 
 MOST_NODES = 5_000
@@ -52,11 +56,6 @@ def formulas_of(
 
 def _formula(node: c_ast.FuncDef, typedefs: Typedefs, source_map: SourceMap) -> Formula | None:
     parameters = [] if node.decl.type.args is None else node.decl.type.args.params
-    match node.body.block_items:
-        case [c_ast.Return(expr=c_ast.Node() as value)]:
-            pass
-        case _:
-            return None
     if not parameters or not all(isinstance(node, c_ast.Decl) for node in parameters):
         return None
     try:
@@ -67,7 +66,9 @@ def _formula(node: c_ast.FuncDef, typedefs: Typedefs, source_map: SourceMap) -> 
     if any(ctype.dims or ctype.dtype is None for ctype in types):
         return None
     named = {parameter.name: parameter.type for parameter in parameters}
-    return Formula(named, node.decl.type.type, value) if _is_pure(value, named) else None
+    result = node.decl.type.type
+    value = returned_value(node.body.block_items or (), named, result, MOST_NODES)
+    return None if value is None or not _is_pure(value, named) else Formula(named, result, value)
 
 
 def _is_pure(node: c_ast.Node, names: Mapping[str, c_ast.Node]) -> bool:
@@ -109,7 +110,7 @@ class Inliner:
         Raises:
             FrontendError: a function calls itself, or the inlined code is too large.
         """
-        result = _mapped(node, lambda child: self(child, inside))
+        result = mapped(node, lambda child: self(child, inside))
         if not isinstance(result, c_ast.FuncCall) or not isinstance(result.name, c_ast.ID):
             return result
         name = result.name.name
@@ -120,13 +121,13 @@ class Inliner:
         if name in inside:
             raise self._source_map.error(node, f"'{name}' calls itself; expected a loop")
         casts = {
-            parameter: _cast(type_, argument)
+            parameter: cast_to(type_, argument)
             for (parameter, type_), argument in zip(
                 formula.parameters.items(), arguments, strict=True
             )
         }
         value = self._replaced(self(formula.value, (*inside, name)), casts, node)
-        return _cast(formula.result, value)
+        return cast_to(formula.result, value)
 
     def _replaced(
         self, value: c_ast.Node, casts: Mapping[str, c_ast.Node], call: c_ast.Node
@@ -143,29 +144,4 @@ class Inliner:
         if isinstance(value, c_ast.FuncCall):
             arguments = self._replaced(value.args, casts, call)
             return c_ast.FuncCall(value.name, arguments, value.coord)
-        return _mapped(value, lambda child: self._replaced(child, casts, call))
-
-
-def _cast(type_: c_ast.Node, node: c_ast.Node) -> c_ast.Cast:
-    return c_ast.Cast(c_ast.Typename(None, [], None, type_), node, node.coord)
-
-
-def _mapped(node: c_ast.Node, function: Callable[[c_ast.Node], c_ast.Node]) -> c_ast.Node:
-    """Apply `function` to the children of a node; the node itself if no child changes."""
-    changed = {}
-    for slot in node.__slots__:
-        value = None if slot in ("coord", "__weakref__") else getattr(node, slot)
-        if isinstance(value, c_ast.Node):
-            child: object = function(value)
-            if child is not value:
-                changed[slot] = child
-        elif isinstance(value, list):
-            children = [function(old) if isinstance(old, c_ast.Node) else old for old in value]
-            if any(old is not new for old, new in zip(value, children, strict=True)):
-                changed[slot] = children
-    if not changed:
-        return node
-    result = copy.copy(node)
-    for slot, value in changed.items():
-        setattr(result, slot, value)
-    return result
+        return mapped(value, lambda child: self._replaced(child, casts, call))

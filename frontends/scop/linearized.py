@@ -44,10 +44,10 @@ def split_subscript(
     Raises:
         FrontendError: the subscript is not a polynomial, or a part of it is not affine.
     """
-    rest = _plus(_polynomial(scope, node), _of_expression(offset), 1)
+    rest = _plus(_polynomial(scope, node), polynomial_of(offset), 1)
     parts = []
     for position in range(1, len(array.shape)):
-        extents = [_of_expression(extent) for extent in array.shape[position:]]
+        extents = [polynomial_of(extent) for extent in array.shape[position:]]
         unit: Polynomial = {(): 1}
         stride = reduce(_times, extents, unit)
         if len(stride) != 1:
@@ -57,7 +57,7 @@ def split_subscript(
                 "elements apart, which is a sum; expected a product of sizes",
             )
         ((monomial, factor),) = stride.items()
-        whole, rest = _divided(rest, monomial, factor)
+        whole, rest = divided(rest, monomial, factor)
         parts.append(whole)
     parts.append(rest)
     for position in range(len(parts) - 1, 0, -1):
@@ -66,7 +66,7 @@ def split_subscript(
             column = _affine_part(scope, node, array, parts[position])
             extent = array.shape[position]
             if scope.proves((column < 0) & (column + extent >= 0)):
-                parts[position] = _plus(parts[position], _of_expression(extent), 1)
+                parts[position] = _plus(parts[position], polynomial_of(extent), 1)
                 parts[position - 1] = _plus(parts[position - 1], {(): 1}, -1)
     return tuple(_affine_part(scope, node, array, part) for part in parts)
 
@@ -103,8 +103,8 @@ def _polynomial(scope: Scope, node: c_ast.Node) -> Polynomial:
             _require_exact(scope, node)
             binding = scope.find(node.name)
             if isinstance(binding, IntegerBinding):
-                return _of_expression(binding.value)
-    return _of_expression(affine(scope, node).value)
+                return polynomial_of(binding.value)
+    return polynomial_of(affine(scope, node).value)
 
 
 def _is_wide(scope: Scope, type_: c_ast.Node, node: c_ast.Node) -> bool:
@@ -127,18 +127,19 @@ def _require_exact(scope: Scope, node: c_ast.ID) -> None:
         )
 
 
-def _of_expression(expression: Expression) -> Polynomial:
+def polynomial_of(expression: Expression) -> Polynomial:
+    """Expand an integer expression to a polynomial; what is not a sum or product is an atom."""
     match expression:
         case Constant(value=value):
             return {(): int(value)} if value else {}
         case Operation(operator=Operator.ADD, operands=(left, right)):
-            return _plus(_of_expression(left), _of_expression(right), 1)
+            return _plus(polynomial_of(left), polynomial_of(right), 1)
         case Operation(operator=Operator.SUBTRACT, operands=(left, right)):
-            return _plus(_of_expression(left), _of_expression(right), -1)
+            return _plus(polynomial_of(left), polynomial_of(right), -1)
         case Operation(operator=Operator.MULTIPLY, operands=(left, right)):
-            return _times(_of_expression(left), _of_expression(right))
+            return _times(polynomial_of(left), polynomial_of(right))
         case Operation(operator=Operator.NEGATE, operands=(operand,)):
-            return _times(_of_expression(operand), {(): -1})
+            return _times(polynomial_of(operand), {(): -1})
     return {(expression,): 1}
 
 
@@ -159,7 +160,7 @@ def _times(left: Polynomial, right: Polynomial) -> Polynomial:
     return total
 
 
-def _divided(
+def divided(
     polynomial: Polynomial, monomial: Monomial, factor: int
 ) -> tuple[Polynomial, Polynomial]:
     """Divide a polynomial by ``factor * monomial``: the quotient and the remaining terms."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from pycparser import c_ast, c_parser
 
 from polysched.errors import FrontendError
+from polysched.frontends.scop.items import Item, items_of, needed, only, roots_of
 from polysched.frontends.scop.source_map import SourceMap
 from polysched.frontends.scop.text import SourceText
 
@@ -39,6 +41,7 @@ DEEPEST_BRACKETS = 100
 DEEPEST_TREE = 320
 """Largest depth of the syntax tree."""
 _PLACED = re.compile(r"^[^\n]*?:(\d+):(\d+): (.*)$", re.DOTALL)
+_BRACKET = re.compile(r"[][(){}]")
 _PRAGMA = re.compile(r"\s*#\s*pragma\s+(scop|endscop)\b")
 
 
@@ -54,33 +57,91 @@ class _Parser(c_parser.CParser):  # type: ignore[misc]  # pycparser is untyped
 
 @dataclass(frozen=True)
 class ParsedSource:
-    """Syntax tree of a C source text, with the source positions of its nodes."""
+    """Syntax tree of a C source text, with the source positions of its nodes.
+
+    Attributes:
+        source: the text.
+        tree: the tree of the top-level items that were parsed.
+        source_map: the positions.
+        skipped: the functions that were not parsed because the text after them does not need them.
+        refused: the functions that cannot be parsed, each with the reason.
+    """
 
     source: SourceText
     tree: c_ast.FileAST
     source_map: SourceMap
+    skipped: frozenset[str] = frozenset()
+    refused: Mapping[str, FrontendError] = field(default_factory=dict)
 
 
-def parse(source: SourceText) -> ParsedSource:
-    """Parse a C source text.
+def parse(
+    source: SourceText, function: str | None = None, *, skips_refused: bool = False
+) -> ParsedSource:
+    """Parse the part of a C source text that its functions need.
+
+    Args:
+        source: the text.
+        function: the function to translate; None for those with scop regions, or else for all.
+        skips_refused: leave out functions that are not C as the parser knows it; `refused` holds
+            the reasons.
 
     Raises:
         FrontendError: the text is not C, is nested too deeply, or a scop region is not closed.
     """
     _require_shallow(source)
     _require_closed_regions(source)
-    text = "\n".join((_PRELUDE, *source.lines))
+    text = "\n".join(source.lines)
+    items = items_of(text)
+    roots = roots_of(items, function)
+    wanted = needed(items, roots) if roots else items
+    refused: dict[str, FrontendError] = {}
+    while True:
+        try:
+            tree = _tree(source, only(text, wanted))
+            break
+        except _RefusedTextError as error:
+            broken = _item_at(source, wanted, error.line)
+            is_root = broken in roots
+            if broken is None or not roots or (is_root and not skips_refused):
+                raise error.reason from None
+            if broken.function is not None:
+                refused[broken.function] = error.reason
+            wanted = [item for item in wanted if item is not broken]
+    _require_shallow_tree(source, tree)
+    named = {item.function for item in items if item.function is not None}
+    parsed = {item.function for item in wanted if item.function is not None}
+    shift = SourceMap(source, _PRELUDE_LINES)
+    return ParsedSource(source, tree, shift, frozenset(named - parsed - set(refused)), refused)
+
+
+class _RefusedTextError(Exception):
+    """Text that the parser refuses, at a line (from 1) of the source; None if it is unknown."""
+
+    def __init__(self, reason: FrontendError, line: int | None) -> None:
+        super().__init__(reason)
+        self.reason, self.line = reason, line
+
+
+def _tree(source: SourceText, text: str) -> c_ast.FileAST:
     try:
-        tree = _Parser().parse(text, source.path)
+        return _Parser().parse(f"{_PRELUDE}\n{text}", source.path)
     except c_parser.ParseError as error:
-        raise _refused(source, str(error)) from None
+        placed = _PLACED.match(str(error))
+        line = None if placed is None else int(placed[1]) - _PRELUDE_LINES
+        raise _RefusedTextError(_refused(source, str(error)), line) from None
     except (RecursionError, AssertionError, AttributeError, IndexError) as error:
         # pycparser crashes on some malformed text, without a position.
-        raise FrontendError(
-            f"{source.path}: the text cannot be parsed as C ({type(error).__name__})"
-        ) from None
-    _require_shallow_tree(source, tree)
-    return ParsedSource(source, tree, SourceMap(source, _PRELUDE_LINES))
+        reason = f"{source.path}: the text cannot be parsed as C ({type(error).__name__})"
+        raise _RefusedTextError(FrontendError(reason), None) from None
+
+
+def _item_at(source: SourceText, items: Sequence[Item], line: int | None) -> Item | None:
+    """Return the item that contains a line; None if there is none."""
+    if line is None:
+        return None
+    start = sum(len(text) + 1 for text in source.lines[: line - 1])
+    end = start + len(source.lines[line - 1])
+    return next((item for item in items if item.start <= end and item.end > start), None)
 
 
 def _require_shallow_tree(source: SourceText, tree: c_ast.FileAST) -> None:
@@ -124,9 +185,10 @@ def _readable(message: str) -> str:
 def _require_shallow(source: SourceText) -> None:
     depth = 0
     for number, line in enumerate(source.lines, start=1):
-        for column, character in enumerate(line, start=1):
-            depth += (character in "([{") - (character in ")]}")
+        for match in _BRACKET.finditer(line):
+            depth += 1 if match.group() in "([{" else -1
             if depth > DEEPEST_BRACKETS:
+                column = match.start() + 1
                 raise source.span(number, column, column + 1).error(
                     f"brackets are nested {depth} deep; expected at most {DEEPEST_BRACKETS}"
                 )
@@ -139,7 +201,7 @@ def _require_closed_regions(source: SourceText) -> None:
     """
     opened: tuple[int, int, int] | None = None
     for number, line in enumerate(source.lines, start=1):
-        match = _PRAGMA.match(line)
+        match = _PRAGMA.match(line) if "scop" in line else None
         if match is None:
             continue
         here = (number, line.index("#") + 1, match.end() + 1)

@@ -9,6 +9,7 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError, suggestion
 from polysched.frontends.scop.parse import ParsedSource
+from polysched.frontends.scop.usage import usage_of
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Region:
         items: the statements.
         is_function: whether the region is the whole function body.
         node: the start of the region, for messages.
+        end: the pragma that ends the region; None for a whole function.
     """
 
     function: c_ast.FuncDef
@@ -29,12 +31,34 @@ class Region:
     items: tuple[c_ast.Node, ...]
     is_function: bool
     node: c_ast.Node
+    end: c_ast.Node | None = None
 
     @property
     def name(self) -> str:
         """The kernel's name."""
         name: str = self.function.decl.name
         return name
+
+
+def functions_of(parsed: ParsedSource) -> Mapping[str, c_ast.FuncDef]:
+    """Return the functions that a file defines, by name.
+
+    Raises:
+        FrontendError: a function is defined twice, or in the style of before C90.
+    """
+    functions: dict[str, c_ast.FuncDef] = {}
+    for node in parsed.tree.ext:
+        if isinstance(node, c_ast.FuncDef):
+            if node.decl.name in functions:
+                raise parsed.source_map.error(node.decl, f"'{node.decl.name}' is defined twice")
+            if node.param_decls:
+                raise parsed.source_map.error(
+                    node.decl,
+                    f"'{node.decl.name}' declares its parameters after the parentheses; expected "
+                    "their types inside",
+                )
+            functions[node.decl.name] = node
+    return functions
 
 
 def find_region(
@@ -53,31 +77,19 @@ def find_region(
     Raises:
         FrontendError: the function does not exist, or there are several candidates.
     """
-    functions: dict[str, c_ast.FuncDef] = {}
-    for node in parsed.tree.ext:
-        if isinstance(node, c_ast.FuncDef):
-            if node.decl.name in functions:
-                raise parsed.source_map.error(node.decl, f"'{node.decl.name}' is defined twice")
-            if node.param_decls:
-                raise parsed.source_map.error(
-                    node.decl,
-                    f"'{node.decl.name}' declares its parameters after the parentheses; expected "
-                    "their types inside",
-                )
-            functions[node.decl.name] = node
+    functions = functions_of(parsed)
     path = parsed.source.path
     if function is not None and function not in functions:
-        raise FrontendError(
-            f"{path} defines no function '{function}'{suggestion(function, functions)}"
-        )
+        known = {*functions, *parsed.skipped}
+        raise FrontendError(f"{path} defines no function '{function}'{suggestion(function, known)}")
     if not functions:
         raise FrontendError(f"{path} defines no function; expected one with loops in it")
     chosen: Mapping[str, c_ast.FuncDef] = (
         functions if function is None else {function: functions[function]}
     )
-    regions = [region for node in chosen.values() for region in _regions(parsed, node)]
+    regions = [region for node in chosen.values() for region in regions_of(parsed, node)]
     if len(regions) == 1:
-        return regions[0]
+        return as_function(regions[0])
     if regions:
         names = sorted({region.name for region in regions})
         if len(names) == 1:
@@ -99,10 +111,58 @@ def find_region(
             "region between '#pragma scop' and '#pragma endscop'"
         )
     (node,) = chosen.values()
+    return whole_function(node)
+
+
+def whole_function(node: c_ast.FuncDef) -> Region:
+    """Return the region of all statements of a function."""
     return Region(node, (), tuple(node.body.block_items or ()), True, node.decl)
 
 
-def _regions(parsed: ParsedSource, function: c_ast.FuncDef) -> Iterator[Region]:
+def as_function(region: Region) -> Region:
+    """Extend a region to its function if the function only declares variables beside it.
+
+    A final ``return`` is included too. Any other region is returned unchanged.
+    """
+    before, inside, after = _split(region)
+    if inside is None or not _is_complete(before, inside, after):
+        return region
+    after = tuple(item for item in after if not _is_empty_return(item))
+    return Region(region.function, (), (*before, *inside, *after), True, region.node)
+
+
+_Items = tuple[c_ast.Node, ...]
+
+
+def _split(region: Region) -> tuple[_Items, _Items | None, _Items]:
+    """Split a function body at its region; None if the region is nested in another block."""
+    items = tuple(region.function.body.block_items or ())
+    if region.node not in items:
+        return items, None, ()
+    start = items.index(region.node) + 1
+    end = start + len(region.items)
+    before = tuple(item for item in items[: start - 1] if not isinstance(item, c_ast.Pragma))
+    return before, items[start:end], items[end + 1 :]
+
+
+def _is_empty_return(item: c_ast.Node) -> bool:
+    return isinstance(item, c_ast.Return) and item.expr is None
+
+
+def _is_complete(before: _Items, inside: _Items, after: _Items) -> bool:
+    """Whether a region with declarations around it does all the work of its function."""
+    if not all(isinstance(item, c_ast.Decl) for item in before):
+        return False
+    returns = [item for item in after if isinstance(item, c_ast.Return)]
+    if after and (len(after) > len(returns) or len(returns) > 1):
+        return False
+    local = {item.name for item in before if isinstance(item, c_ast.Decl)}
+    writes_outside = bool(usage_of(inside).assigned - local)
+    return writes_outside or any(item.expr is not None for item in returns)
+
+
+def regions_of(parsed: ParsedSource, function: c_ast.FuncDef) -> Iterator[Region]:
+    """Yield the regions between pragmas in a function."""
     yield from _regions_in(parsed, function, function.body, ())
 
 
@@ -130,7 +190,7 @@ def _regions_in(
                     "this ends a region of another block; expected both pragmas in the same block",
                 )
             inside = tuple(items[opened + 1 : position])
-            yield Region(function, before, inside, False, items[opened])
+            yield Region(function, before, inside, False, items[opened], item)
             opened = None
         elif opened is None:
             if isinstance(item, c_ast.Decl | c_ast.Typedef):

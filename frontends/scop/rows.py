@@ -43,7 +43,7 @@ def row_of(scope: Scope, node: c_ast.Node) -> RowBinding | None:
             if isinstance(binding, RowBinding):
                 return binding
             if isinstance(binding, ArrayBinding) and binding.rank:
-                return RowBinding(binding.handle, binding.is_flat, binding.is_const, binding.guards)
+                return RowBinding(**vars(binding))
         case c_ast.BinaryOp(op="+", left=left, right=right):
             inner = row_of(scope, left)
             return None if inner is None else _moved(scope, inner, right)

@@ -35,12 +35,14 @@ class ArrayBinding:
         is_flat: whether C accesses the array by one linearized subscript.
         is_const: whether the elements cannot be written.
         guards: number of data-dependent conditions around the declaration.
+        is_draft: whether the shape is not known yet; see `polysched.frontends.scop.extents`.
     """
 
     handle: ArrayHandle
     is_flat: bool = False
     is_const: bool = False
     guards: int = 0
+    is_draft: bool = False
 
     @property
     def array(self) -> Array:
@@ -59,7 +61,7 @@ class ArrayBinding:
 
     def element(self, subscripts: tuple[Expression, ...], location: SourceLocation) -> Load:
         """Return the load of an element."""
-        return Load(self.array.name, subscripts, self.array.dtype, location)
+        return Load(self.array.name, subscripts, self.dtype, location, self.array.values)
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,28 @@ class EndedBinding:
 Binding: TypeAlias = ArrayBinding | IntegerBinding | EndedBinding
 
 
+@dataclass(frozen=True)
+class LoggedAccess:
+    """Access to an array, with the instances that perform it.
+
+    Attributes:
+        node: the element in the syntax tree.
+        binding: the array.
+        subscripts: the subscripts of the element; for an array whose shape is not known yet, those
+            that C has.
+        domain: the instances at which control reaches the access, over `indices`.
+        indices: the loops around the access.
+        is_certain: whether these instances perform the access whatever the data.
+    """
+
+    node: c_ast.Node
+    binding: ArrayBinding
+    subscripts: tuple[Expression, ...]
+    domain: isl.Set
+    indices: tuple[str, ...]
+    is_certain: bool
+
+
 class Scope:
     """Visible names, enclosing loops and conditions, and proofs of conditions under these.
 
@@ -123,6 +147,8 @@ class Scope:
         self._indices: tuple[str, ...] = ()
         self._conditions: tuple[Expression, ...] = ()
         self._domain: isl.Set | None = None
+        self._is_certain = True
+        self.accesses: list[LoggedAccess] = []
 
     @property
     def indices(self) -> tuple[str, ...]:
@@ -192,8 +218,8 @@ class Scope:
         if node.name in self._functions:
             raise self.error(
                 node,
-                f"'{node.name}' is a function of this file, which kernels cannot call unless its "
-                "body is only 'return' of an expression of its parameters; make it a macro, or "
+                f"'{node.name}' is a function of this file, which kernels cannot call unless it "
+                "computes a number from its parameters alone, without loops; make it a macro, or "
                 "write the expression itself",
             )
 
@@ -209,6 +235,34 @@ class Scope:
             yield
         finally:
             self._names.pop()
+
+    @contextmanager
+    def depending_on_data(self) -> Iterator[None]:
+        """Mark the accesses inside as performed only if a condition on data holds."""
+        before, self._is_certain = self._is_certain, False
+        try:
+            yield
+        finally:
+            self._is_certain = before
+
+    @contextmanager
+    def not_evaluated(self) -> Iterator[None]:
+        """Forget the accesses inside, which C does not perform, as in ``sizeof x[0]``."""
+        count = len(self.accesses)
+        try:
+            yield
+        finally:
+            del self.accesses[count:]
+
+    def log(
+        self, node: c_ast.Node, binding: ArrayBinding, subscripts: tuple[Expression, ...]
+    ) -> None:
+        """Record an access at this point of the program."""
+        self.accesses.append(
+            LoggedAccess(
+                node, binding, subscripts, self._instances(), self._indices, self._is_certain
+            )
+        )
 
     @contextmanager
     def loop(self, index: str, first: Expression, end: Expression, step: int) -> Iterator[None]:
@@ -251,6 +305,10 @@ class Scope:
         """Assume a condition on the sizes permanently."""
         self._conditions = (*self._conditions, condition)
         self._domain = None
+
+    def sizes(self) -> isl.Set:
+        """Return the values of the sizes that the declarations and assumptions allow."""
+        return self._instances().params()
 
     def is_reached(self) -> bool:
         """Whether any instance reaches this point, for some sizes."""

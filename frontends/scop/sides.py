@@ -40,6 +40,7 @@ class Branches(ABC):
         labels: names of statements in the kernel.
         guards: the enclosing conditions that depend on data.
         unset: local scalars without an assignment so far, with the loops around their declaration.
+        may_overlap: whether arrays without ``restrict`` may overlap each other.
     """
 
     scope: Scope
@@ -49,6 +50,7 @@ class Branches(ABC):
     labels: Names = field(default_factory=Names)
     guards: tuple[Expression, ...] = ()
     unset: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    may_overlap: bool = False
 
     @abstractmethod
     def declare_all(self, nodes: tuple[c_ast.Node, ...]) -> None:
@@ -119,11 +121,13 @@ class Branches(ABC):
             self.declare_all((as_choice(node, first, second, binding.dtype),))
             return
         is_only = first is not None and node.iffalse is None
-        if not is_only and reads & self._assigned_in(node):
+        is_changed = bool(reads) if self.may_overlap else bool(reads & self._assigned_in(node))
+        if not is_only and is_changed:
             holds = self._kept(node.cond, holds)
         for branch, taken in ((node.iftrue, holds), (node.iffalse, ~holds)):
             if branch is not None:
-                replace(self, guards=(*self.guards, taken)).declare_all((branch,))
+                with self.scope.depending_on_data():
+                    replace(self, guards=(*self.guards, taken)).declare_all((branch,))
 
     def _is_same_target(self, first: c_ast.Assignment, second: c_ast.Assignment) -> bool:
         """Whether two plain assignments have the same target."""

@@ -117,6 +117,8 @@ class _Finder:
                 return self.closed(self.offset(node))
             case c_ast.UnaryOp(expr=operand):
                 return self.right(operand)
+            case c_ast.ArrayRef(name=first) if not self._is_subscripted(self.right(first)):
+                return self.right(first)  # *p, which has been rewritten
             case c_ast.ArrayRef(name=first) | c_ast.FuncCall(name=first):
                 return self.closed(self.right(first))
             case c_ast.ExprList(exprs=[*_, last]):
@@ -126,6 +128,10 @@ class _Finder:
             case c_ast.ArrayDecl(dim=c_ast.Node() as last):
                 return self.right(last)
         return self.token_end(self.offset(node))
+
+    def _is_subscripted(self, end: int) -> bool:
+        """Whether a bracket opens after a name that ends at an offset."""
+        return self.text[end : end + 80].lstrip(" \t\n)")[:1] == "["
 
     def offset(self, node: c_ast.Node) -> int:
         """Return the parser's position of a node; without one, that of its first child."""

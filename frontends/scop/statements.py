@@ -13,6 +13,8 @@ from polysched.frontends.limits import MOST_STATEMENTS, TOO_MANY_STATEMENTS
 from polysched.frontends.scop.affine import affine, in_type
 from polysched.frontends.scop.branches import without_continue
 from polysched.frontends.scop.cases import MOST_CASES, next_case
+from polysched.frontends.scop.enumerators import bind_enumerators
+from polysched.frontends.scop.fills import as_loop, is_fill
 from polysched.frontends.scop.initial_values import completed, initial_values
 from polysched.frontends.scop.linearized import polynomial_value
 from polysched.frontends.scop.loops import loop_header, loop_start
@@ -25,7 +27,7 @@ from polysched.frontends.scop.subscripts import element_of, is_element, moved_po
 from polysched.frontends.scop.types import CType, declared_type
 from polysched.frontends.scop.usage import base_name
 from polysched.frontends.scop.values import Decisions, Values, c_type_of
-from polysched.frontends.scop.variables import bind_enumerators, is_table
+from polysched.frontends.scop.variables import is_table
 from polysched.ir.core.kernel import Order
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Expression, Index
@@ -37,7 +39,8 @@ _REFUSED: Mapping[type[c_ast.Node], str] = {
     c_ast.Continue: "continue must end an if directly inside the loop body; expected an if around "
     "the rest of the body",
     c_ast.Goto: "a goto; expected for loops and ifs",
-    c_ast.Switch: "a switch; expected ifs",
+    c_ast.Switch: "a switch with a case that does not end in break, or that changes what it "
+    "switches on; expected ifs",
     c_ast.Return: "return inside the region; expected it as the function's last statement",
     c_ast.FuncCall: "a call as a statement has side effects; expected an assignment",
 }
@@ -93,10 +96,11 @@ class Statements(Branches):
             case c_ast.DeclList(decls=nodes) | c_ast.ExprList(exprs=nodes):
                 for inner in nodes:
                     self._statement(inner, label, order)
-            case c_ast.EmptyStatement():
+            case c_ast.FuncCall() if is_fill(node):
+                self.declare_all((as_loop(self.scope, node),))
+            # (void)x; keeps compilers quiet
+            case c_ast.EmptyStatement() | c_ast.Cast(to_type=c_ast.Typename(), expr=c_ast.ID()):
                 pass
-            case c_ast.Cast(to_type=c_ast.Typename(), expr=c_ast.ID()):
-                pass  # (void)x; keeps compilers quiet
             case _:
                 reason = _REFUSED.get(type(node), f"a statement without effect; {_SUPPORTED}")
                 raise self.scope.error(node, reason)

@@ -7,12 +7,13 @@ from pycparser import c_ast
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.affine import affine, require_signed
 from polysched.frontends.scop.integers import plus
-from polysched.frontends.scop.linearized import NO_OFFSET, split_subscript
+from polysched.frontends.scop.linearized import NO_OFFSET, polynomial_value, split_subscript
 from polysched.frontends.scop.rows import RowBinding
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.ir.core.limits import limited
 from polysched.ir.expr.affine import instance_space, to_pw_aff
-from polysched.ir.expr.expressions import Constant, Expression
+from polysched.ir.expr.dtypes import i64
+from polysched.ir.expr.expressions import Cast, Constant, Expression
 
 
 def is_element(node: c_ast.Node) -> bool:
@@ -34,9 +35,19 @@ def moved_pointer(scope: Scope, node: c_ast.Node, name: str) -> FrontendError:
 def element_of(scope: Scope, node: c_ast.Node) -> tuple[ArrayBinding, tuple[Expression, ...]]:
     """Resolve ``A[i][j]``, ``*p`` or ``s`` to an array and the subscripts of the element.
 
+    The access is recorded in the scope's log.
+
     Raises:
         FrontendError: the number of subscripts is wrong, or a subscript is not affine.
     """
+    binding, subscripts = _resolved(scope, node)
+    scope.log(node, binding, subscripts)
+    if binding.is_draft:  # the element is not known before the shape is
+        subscripts = (Constant(0),) * len(binding.array.shape)
+    return binding, subscripts
+
+
+def _resolved(scope: Scope, node: c_ast.Node) -> tuple[ArrayBinding, tuple[Expression, ...]]:
     name, parts = _parts(scope, node)
     binding = scope.lookup(name)
     if not isinstance(binding, ArrayBinding):
@@ -44,6 +55,8 @@ def element_of(scope: Scope, node: c_ast.Node) -> tuple[ArrayBinding, tuple[Expr
     if len(parts) != binding.rank:
         raise scope.error(node, _wrong_rank(name.name, binding.rank, len(parts)))
     offset = binding.offset if isinstance(binding, RowBinding) else NO_OFFSET
+    if binding.is_draft and binding.is_flat:
+        return binding, (_flat_subscript(scope, parts[0], offset),)
     if binding.is_flat and (parts[0] is not None or offset != NO_OFFSET):
         first = parts[0] or c_ast.Constant("int", "0", node.coord)
         return binding, split_subscript(scope, first, binding.array, offset)
@@ -54,10 +67,55 @@ def element_of(scope: Scope, node: c_ast.Node) -> tuple[ArrayBinding, tuple[Expr
     return binding, subscripts + (Constant(0),) * (len(binding.array.shape) - binding.rank)
 
 
+def _flat_subscript(scope: Scope, node: c_ast.Node | None, offset: Expression) -> Expression:
+    """Translate a linearized subscript of an array of unknown shape to a polynomial."""
+    if node is None:
+        return offset
+    try:
+        return plus(offset, affine(scope, node).value)
+    except FrontendError:
+        value = data_subscript(scope, node)
+        return plus(offset, polynomial_value(scope, node) if value is None else value)
+
+
+def data_subscript(scope: Scope, node: c_ast.Node) -> Expression | None:
+    """Translate a subscript with elements of an index array, as in ``h[image[i] + 1]``.
+
+    Return None if the subscript has no such element, or combines it with anything but signed
+    integers.
+    """
+    match node:
+        case c_ast.ArrayRef():
+            binding, subscripts = element_of(scope, node)
+            if binding.array.values is None:
+                return None
+            return Cast(binding.element(subscripts, scope.source_map.location(node)), i64)
+        case c_ast.BinaryOp(op="+" | "-" as operator):
+            sides = [_data_or_affine(scope, side) for side in (node.left, node.right)]
+            if sides[0] is None or sides[1] is None:
+                return None
+            return sides[0] + sides[1] if operator == "+" else sides[0] - sides[1]
+    return None
+
+
+def _data_or_affine(scope: Scope, node: c_ast.Node) -> Expression | None:
+    try:
+        integer = affine(scope, node)
+    except FrontendError:
+        return data_subscript(scope, node)
+    return integer.value if integer.dtype.is_signed else None
+
+
 def _subscript(scope: Scope, node: c_ast.Node | None) -> Expression:
     if node is None:
         return Constant(0)
-    value = require_signed(scope, node, affine(scope, node)).value
+    try:
+        value = require_signed(scope, node, affine(scope, node)).value
+    except FrontendError:
+        with_data = data_subscript(scope, node)
+        if with_data is None:
+            raise
+        return with_data
     space = instance_space(scope.parameters, "", scope.indices)
     try:
         with limited(KernelError, "it is too intricate"):

@@ -14,8 +14,8 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from polysched.errors import FrontendError
@@ -23,6 +23,8 @@ from polysched.frontends.scop.constants import with_constants
 from polysched.frontends.source_text import Span
 
 PREPROCESSOR_SECONDS = 30
+ASSUME_OPTION = "--assume"
+"""File name in messages about a condition that an option gives."""
 LARGEST_TEXT = 2_000_000
 """Largest number of characters after preprocessing, without system headers."""
 
@@ -44,6 +46,7 @@ _SPELLINGS = {
     "__extension__": "",
 }
 _SPELLING = re.compile(rf"\b(?:{'|'.join(_SPELLINGS)})\b")
+_BRACKET = re.compile(r"[()]")
 _ATTRIBUTE = re.compile(r"\b(?:__attribute__|__attribute|__asm__)\s*(?=\()")
 
 
@@ -102,8 +105,12 @@ def _original_offset(parsed: str, original: str, position: int) -> int | None:
     return None
 
 
-def read_source(path: Path) -> SourceText:
+def read_source(path: Path, options: Sequence[str] = ()) -> SourceText:
     """Read and preprocess a C file.
+
+    Args:
+        path: the file.
+        options: options of the preprocessor, such as ``-DN=100``, beside those in ``CPPFLAGS``.
 
     Raises:
         FrontendError: the file cannot be read, is not UTF-8 text, or fails to preprocess.
@@ -123,7 +130,7 @@ def read_source(path: Path) -> SourceText:
         raise FrontendError(
             f"'{path}' is not C text: it contains a null character; expected a C source file"
         )
-    return source_text(text, str(path), preprocessed=_preprocessed(text, path))
+    return source_text(text, str(path), preprocessed=_preprocessed(text, path, options))
 
 
 def source_text(text: str, path: str, *, preprocessed: str | None = None) -> SourceText:
@@ -163,6 +170,20 @@ def source_text(text: str, path: str, *, preprocessed: str | None = None) -> Sou
     return result
 
 
+def with_assumptions(source: SourceText, conditions: Sequence[str]) -> SourceText:
+    """Append conditions on sizes, as pragmas at file scope; messages show them as ``--assume``."""
+    if not conditions:
+        return source
+    lines = tuple(f"#pragma polysched assume {condition}" for condition in conditions)
+    origins = tuple((ASSUME_OPTION, number) for number in range(1, len(lines) + 1))
+    return replace(
+        source,
+        lines=(*source.lines, *lines),
+        origins=(*source.origins, *origins),
+        originals={**source.originals, ASSUME_OPTION: lines},
+    )
+
+
 def _system_headers(text: str) -> list[str]:
     """Return the headers that a text includes in ``<>``."""
     lines = _split(_without_comments(text))
@@ -189,19 +210,26 @@ def _without_comments(text: str) -> str:
 
     text = _CONTINUED.sub(r" \1\n", _COMMENT_OR_TEXT.sub(blanked, text))
     text = _SPELLING.sub(lambda match: _SPELLINGS[match[0]].ljust(len(match[0])), text)
-    while (match := _ATTRIBUTE.search(text)) is not None:
-        end = _closing(text, match.end())
-        text = text[: match.start()] + _blanks(text[match.start() : end]) + text[end:]
-    return text
+    return _without_attributes(text)
+
+
+def _without_attributes(text: str) -> str:
+    parts, position = [], 0
+    for match in _ATTRIBUTE.finditer(text):
+        if match.start() >= position:
+            end = _closing(text, match.end())
+            parts += [text[position : match.start()], _blanks(text[match.start() : end])]
+            position = end
+    return "".join([*parts, text[position:]])
 
 
 def _closing(text: str, opening: int) -> int:
     """Return the offset after the bracket that closes the one at `opening`, or the text's end."""
     depth = 0
-    for position in range(opening, len(text)):
-        depth += {"(": 1, ")": -1}.get(text[position], 0)
+    for match in _BRACKET.finditer(text, opening):
+        depth += 1 if match.group() == "(" else -1
         if depth == 0:
-            return position + 1
+            return match.end()
     return len(text)
 
 
@@ -230,9 +258,9 @@ def _own_lines(text: str, path: str) -> tuple[list[str], list[tuple[str, int]]]:
     return lines, origins
 
 
-def _preprocessed(text: str, path: Path) -> str | None:
+def _preprocessed(text: str, path: Path, given: Sequence[str]) -> str | None:
     """Run the C preprocessor on a file; None if the file needs no preprocessing."""
-    options = shlex.split(os.environ.get("CPPFLAGS", ""))
+    options = [*shlex.split(os.environ.get("CPPFLAGS", "")), *given]
     if not options and not any(_directives(text)):
         return None
     compiler = shlex.split(os.environ.get("CC", "cc"))

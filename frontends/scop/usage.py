@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
+FILLS = frozenset({"memset", "memcpy"})
+"""Functions of string.h that write to their first argument."""
 _CHANGES = frozenset({"++", "--", "p++", "p--"})
 
 
@@ -22,6 +24,7 @@ class Usage:
         only_first: names of which every use is ``p[0]`` or ``*p``.
         changed: for each name that is itself assigned to, as in ``p++`` or ``p = q``, the first
             such node; ``*p`` and ``p[i]`` do not count.
+        in_subscripts: names that occur in the subscripts of elements.
     """
 
     used: tuple[str, ...]
@@ -29,6 +32,7 @@ class Usage:
     loop_variables: frozenset[str]
     only_first: frozenset[str]
     changed: Mapping[str, c_ast.Node] = field(default_factory=dict)
+    in_subscripts: frozenset[str] = frozenset()
 
 
 def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
@@ -39,11 +43,15 @@ def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
     changed: dict[str, c_ast.Node] = {}
     loop_variables: set[str] = set()
     beyond_first: set[str] = set()
+    in_subscripts: set[str] = set()
     for item in items:
         for node, header in _walk(item, None):
             if isinstance(node, c_ast.ID):
                 used[node.name] = None
-            target = _changed_by(node)
+            if isinstance(node, c_ast.ArrayRef):
+                inside = (inner for inner, _ in _walk(node.subscript, None))
+                in_subscripts |= {inner.name for inner in inside if isinstance(inner, c_ast.ID)}
+            target = changed_by(node)
             name = "" if target is None else base_name(target)
             if name and header is None:
                 assigned.add(name)
@@ -71,15 +79,25 @@ def usage_of(items: tuple[c_ast.Node, ...]) -> Usage:
         frozenset(loop_variables),
         frozenset(set(used) - beyond_first),
         changed,
+        frozenset(in_subscripts),
     )
 
 
-def _changed_by(node: c_ast.Node) -> c_ast.Node | None:
+def changed_by(node: c_ast.Node) -> c_ast.Node | None:
+    """Return what a node assigns to, as in ``x = 1``, ``x += 1``, ``x++`` or ``memset(x, ...)``.
+
+    None for a node that assigns to nothing.
+    """
     match node:
         case c_ast.Assignment(lvalue=target):
             return target
         case c_ast.UnaryOp(op=operator, expr=target) if operator in _CHANGES:
             return target
+        case c_ast.FuncCall(
+            name=c_ast.ID(name=name), args=c_ast.ExprList(exprs=[target, _, _])
+        ) if name in FILLS:
+            pointer = target.expr if isinstance(target, c_ast.Cast) else target
+            return c_ast.UnaryOp("*", c_ast.ID(pointed_name(pointer), target.coord), target.coord)
     return None
 
 

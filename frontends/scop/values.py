@@ -169,7 +169,9 @@ class Values:
             needs_right = holds if node.op == "&&" else not holds
             return self.truth(node.right) if needs_right else Constant(holds, boolean)
         if node.op in ("&&", "||"):
-            left, right = self.truth(node.left), self.truth(node.right)
+            left = self.truth(node.left)
+            with self.scope.depending_on_data():
+                right = self.truth(node.right)
             return left & right if node.op == "&&" else left | right
         if node.op in SHIFTS:
             return self.shifted(node, node.op, self.value(node.left), node.right)
@@ -238,12 +240,14 @@ class Values:
             value = self.value(chosen)
             return converted(value, common_type(c_type_of(value), self._type_of(other)))
         holds = self.truth(node.cond)
-        if_true, if_false = self.value(node.iftrue), self.value(node.iffalse)
+        with self.scope.depending_on_data():
+            if_true, if_false = self.value(node.iftrue), self.value(node.iffalse)
         dtype = common_type(c_type_of(if_true), c_type_of(if_false))
         return selected(holds, converted(if_true, dtype), converted(if_false, dtype))
 
     def _type_of(self, node: c_ast.Node) -> DType:
-        return c_type_of(self.value(node))
+        with self.scope.not_evaluated():
+            return c_type_of(self.value(node))
 
     def _cast(self, node: c_ast.Cast) -> Expression:
         target = declared_type(node.to_type.type, self.scope.typedefs, self.source_map, node)

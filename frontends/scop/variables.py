@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -26,9 +26,14 @@ from polysched.frontends.scop.subscripts import moved_pointer
 from polysched.frontends.scop.types import CType, Typedefs, declared_type, type_range
 from polysched.frontends.scop.usage import Usage
 from polysched.ir.declare.builder import KernelBuilder
-from polysched.ir.expr.dtypes import DType, i32
+from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.expressions import Constant, Expression
 from polysched.ir.expr.functions import equal
+
+WIDEST_INDEX = 16
+"""Largest number of bits of an element that may occur in a subscript: all its values are allowed
+for. The range of a wider type fits no array.
+"""
 
 
 class Origin(Enum):
@@ -152,8 +157,18 @@ def declare_outside(
     variables: Mapping[str, Variable],
     usage: Usage,
     pragmas: Pragmas,
+    shapes: Mapping[str, tuple[Expression, ...] | None],
 ) -> Outside:
     """Declare the outside variables that a region uses; written arrays become inout.
+
+    Args:
+        scope: the outermost scope.
+        build: the builder of the kernel.
+        names: names of arrays in the kernel.
+        variables: the variables outside the region.
+        usage: the uses of each name.
+        pragmas: the pragmas of the function.
+        shapes: the inferred shapes of arrays without declared extents; None for a draft.
 
     Raises:
         FrontendError: an array has no shape, or an extent is not affine in the sizes.
@@ -189,7 +204,10 @@ def declare_outside(
         # not the scope.
         if name in used and name not in bound:
             arrays[name] = variable
-            _declare_array(scope, build, names, variable, usage, pragmas.shapes.get(name))
+            if name in shapes:
+                _declare_inferred(scope, build, names, variable, usage, shapes[name])
+            else:
+                _declare_array(scope, build, names, variable, usage, pragmas.shapes.get(name))
     return Outside(tuple(sizes), arrays)
 
 
@@ -206,44 +224,6 @@ def _assume(scope: Scope, build: KernelBuilder, pragmas: Pragmas) -> None:
             raise scope.error(
                 pragma, "no sizes satisfy this assumption together with the declarations"
             )
-
-
-def bind_enumerators(scope: Scope, nodes: Iterable[c_ast.Node], used: Collection[str]) -> None:
-    """Bind the enumerators of enumerations to their values.
-
-    Raises:
-        FrontendError: the value of a used enumerator is not an integer literal, or does not fit
-            int.
-    """
-    for node in nodes:
-        inner = getattr(getattr(node, "type", None), "type", getattr(node, "type", None))
-        if not isinstance(inner, c_ast.Enum) or inner.values is None:
-            continue
-        _bind_enumeration(scope, inner, used)
-
-
-def _bind_enumeration(scope: Scope, node: c_ast.Enum, used: Collection[str]) -> None:
-    least, greatest = type_range(i32)
-    following: int | None = 0
-    for enumerator in node.values.enumerators:
-        name = enumerator.name
-        number, reason = following, "not an integer literal"
-        # An enumerator that hides a bound name must be bound too.
-        is_needed = name in used or scope.find(name) is not None
-        if enumerator.value is not None:
-            try:
-                number = affine(scope, enumerator.value).number
-            except FrontendError:
-                if is_needed:
-                    raise
-                number = None
-        if number is not None and not least <= number <= greatest:
-            number, reason = None, f"{number}, which does not fit int"
-        if number is not None:
-            scope.bind(name, IntegerBinding(Constant(number), i32))
-        elif is_needed:
-            raise scope.error(enumerator, f"the value of '{name}' is {reason}")
-        following = None if number is None else number + 1
 
 
 def _known_number(scope: Scope, variable: Variable, dtype: DType) -> int | None:
@@ -284,11 +264,7 @@ def _declare_array(
     usage: Usage,
     declared: Shape | None,
 ) -> None:
-    name, dtype = variable.name, variable.type.dtype
-    if dtype is None:
-        raise scope.error(
-            variable.node, f"'{name}' points to void; expected a pointer to numbers of one type"
-        )
+    name = variable.name
     is_flat = declared is not None and len(variable.type.dims) == 1
     if declared is not None and not is_flat and len(declared.extents) != len(variable.type.dims):
         raise scope.error(
@@ -300,16 +276,76 @@ def _declare_array(
     if declared is not None and not is_flat:
         _require_same_rows(scope, variable, declared)
     extents = tuple(_extent(scope, variable, dim, usage) for dim in dims)
+    _bind_array(scope, build, names, variable, usage, extents, is_flat=is_flat)
+
+
+def _declare_inferred(
+    scope: Scope,
+    build: KernelBuilder,
+    names: Names,
+    variable: Variable,
+    usage: Usage,
+    shape: tuple[Expression, ...] | None,
+) -> None:
+    """Declare an array without declared extents; without a shape, with any, for a draft."""
+    is_draft = shape is None
+    rank = len(variable.type.dims)
+    if shape is None:
+        inner = tuple(_extent(scope, variable, dim, usage) for dim in variable.type.dims[1:])
+        shape = (Constant(1), *inner)
+    is_flat = rank == 1 and (is_draft or len(shape) > 1)
+    _bind_array(scope, build, names, variable, usage, shape, is_flat=is_flat, is_draft=is_draft)
+
+
+def _bind_array(
+    scope: Scope,
+    build: KernelBuilder,
+    names: Names,
+    variable: Variable,
+    usage: Usage,
+    extents: tuple[Expression, ...],
+    *,
+    is_flat: bool,
+    is_draft: bool = False,
+) -> None:
+    name, dtype = variable.name, variable.type.dtype
+    if dtype is None:
+        raise scope.error(
+            variable.node, f"'{name}' points to void; expected a pointer to numbers of one type"
+        )
     is_written = name in usage.assigned
     if is_written and variable.type.is_const:
         raise scope.error(variable.node, f"'{name}' is const, and the region writes it")
-    declare = build.inout if is_written else build.input
+    is_index = name in usage.in_subscripts and dtype.is_integer and dtype.bits <= WIDEST_INDEX
+    least, greatest = type_range(dtype) if is_index else (0, 0)
+    values = (least, greatest + 1) if is_index and extents else None
     try:
         with build.located(scope.source_map.location(variable.node)):
-            handle = declare(names.fresh(name), dtype, extents)
+            handle = (
+                build.inout(names.fresh(name), dtype, extents)
+                if is_written
+                else build.input(names.fresh(name), dtype, extents, values=values)
+            )
     except KernelError as error:
         raise scope.error(variable.node, str(error)) from None
-    scope.bind(name, ArrayBinding(handle, is_flat, variable.type.is_const))
+    binding = ArrayBinding(handle, is_flat, variable.type.is_const, is_draft=is_draft)
+    scope.bind(name, binding)
+
+
+def undeclared_extents(
+    variables: Mapping[str, Variable], usage: Usage, pragmas: Pragmas
+) -> set[str]:
+    """Return the used pointers whose outermost extent is declared nowhere, so it is inferred."""
+    return {
+        name
+        for name in usage.used
+        if name in variables
+        and name not in pragmas.shapes
+        and variables[name].type.dims[:1] == (None,)
+        and variables[name].type.dtype is not None
+        and name not in usage.changed
+        and not (name in usage.only_first and len(variables[name].type.dims) == 1)
+    }
 
 
 def _require_same_rows(scope: Scope, variable: Variable, declared: Shape) -> None:
@@ -333,11 +369,15 @@ def _extent(scope: Scope, variable: Variable, dim: c_ast.Node | None, usage: Usa
         return Constant(1)
     if variable.name in usage.changed:
         raise moved_pointer(scope, usage.changed[variable.name], variable.name)
-    raise scope.error(
-        variable.node,
-        f"the extent of '{variable.name}' is not declared; write it as in "
-        f"'{variable.name}[n]', or put '#pragma polysched shape {variable.name}[n]' before the "
-        "loops",
+    raise no_extent(scope, variable.node, variable.name)
+
+
+def no_extent(scope: Scope, node: c_ast.Node, name: str) -> FrontendError:
+    """Build the error for an array whose extent is not declared and cannot be inferred."""
+    return scope.error(
+        node,
+        f"the extent of '{name}' is not declared; write it as in '{name}[n]', or put '#pragma "
+        f"polysched shape {name}[n]' before the loops",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from polysched.errors import TargetError
-from polysched.frontends.scop import CProgram, load_c
+from polysched.frontends.scop import NO_PROMISES, CProgram, Promises, load_c
 
 SUFFIXES = (".c", ".i")
 
@@ -16,7 +16,7 @@ def is_c_target(text: str) -> bool:
     return path.endswith(SUFFIXES)
 
 
-def load_c_target(text: str, function: str | None) -> CProgram:
+def load_c_target(text: str, function: str | None, promises: Promises = NO_PROMISES) -> CProgram:
     """Read the kernel of ``FILE.c`` or ``FILE.c:FUNCTION``.
 
     Raises:
@@ -26,7 +26,7 @@ def load_c_target(text: str, function: str | None) -> CProgram:
     path, name = _parted(text)
     if name is not None and function is not None:
         raise TargetError(f"'{text}' names a function, and so does --function {function}; use one")
-    return load_c(Path(path), name or function)
+    return load_c(Path(path), name or function, promises)
 
 
 def _parted(text: str) -> tuple[str, str | None]:

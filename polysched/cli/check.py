@@ -87,17 +87,26 @@ def check_command(
     """
     if as_record and sarif_file == "-":
         raise click.UsageError("--json and --sarif - both print to the standard output; use one")
-    answers = [_answer(target, reading, quota) for target in targets]
+    answers, notes = [], []
+    for target in targets:
+        answered, lines = _answer(target, reading, quota)
+        answers.append(answered)
+        notes.append(lines)
     if sarif_file is not None:
         log = json.dumps(as_sarif(answers, Path.cwd(), own_version()), indent=2)
         with click.open_file(sarif_file, "w", encoding="utf-8") as file:
             file.write(f"{log}\n")
     if as_record:
-        records = [_record(answered, reading.machine) for answered in answers]
+        records = [
+            {**_record(answered, reading.machine), **({"notes": lines} if lines else {})}
+            for answered, lines in zip(answers, notes, strict=True)
+        ]
         print_json(records[0] if len(records) == 1 else records, indent=2)
     elif sarif_file != "-":
-        for answered in answers:
+        for answered, lines in zip(answers, notes, strict=True):
             print_answer(answered, with_label=len(answers) > 1)
+            for line in lines:
+                output().print(line, highlight=False)
             if reading.machine is not None and answered.verdict.is_legal:
                 for line in _advice(answered.schedule, reading.machine):
                     output().print(line)
@@ -106,10 +115,12 @@ def check_command(
     context.exit(VERDICT_CODES[worst])
 
 
-def _answer(target: str, reading: Reading, quota: int) -> Answer:
+def _answer(target: str, reading: Reading, quota: int) -> tuple[Answer, list[str]]:
+    """The answer for a target, and what the kernel of a C file relies on."""
     with time_budget(reading.seconds):
         loaded = load_scheduled_target(target, reading)
-        return answer(loaded.label, loaded.schedule, quota=quota)
+        notes = [] if loaded.program is None else loaded.program.notes()
+        return answer(loaded.label, loaded.schedule, quota=quota), notes
 
 
 def _record(answered: Answer, machine: Machine | None) -> dict[str, Any]:

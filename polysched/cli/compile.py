@@ -100,5 +100,8 @@ def compile_command(
         seconds=seconds,
     )
     output().print(f"{file}: {schedule.kernel.name} for {machine.name}")
+    if loaded.program is not None:
+        for note in loaded.program.notes():
+            output().print(note, highlight=False)
     if header is not None:
         output().print(f"{header}: header for C and C++")

@@ -16,6 +16,7 @@ from polysched.cli.commands import CommandsByName
         "plot": "polysched.cli.plot:plot_command",
         "run": "polysched.cli.run:run_command",
         "compile": "polysched.cli.compile:compile_command",
+        "rewrite": "polysched.cli.rewrite:rewrite_command",
         "bench": "polysched.cli.bench:bench",
         "machine": "polysched.cli.machine:machine_command",
         "cache": "polysched.cli.cache:cache_command",

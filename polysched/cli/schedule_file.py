@@ -14,12 +14,18 @@ from polysched.cli.options import machine_option
 from polysched.cli.target import Target, load_target
 from polysched.cli.terminal import errors
 from polysched.errors import TargetError
+from polysched.frontends.scop import NO_PROMISES, CProgram, Promises
 from polysched.ir.isl.budget import DEFAULT_SECONDS
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
 from polysched.schedule.notation.file import apply_file
 from polysched.schedule.schedule import Schedule
 
+_OWN = (
+    *("schedule_file", "function", "fast_math", "machine", "seconds", "fp_contract", "auto"),
+    *("no_alias", "conditions", "strict_bounds", "folders", "macros"),
+)
+"""Arguments of a command that become a :class:`Reading`."""
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -36,6 +42,8 @@ class Reading:
         auto: whether the autoscheduler continues the schedule.
         seconds: wall-time limit for reading one TARGET and for all of isl's work on it; 0 for no
             limit.
+        fp_contract: ``"fast"`` or ``"off"`` for a C file; None for what the file says.
+        promises: what the callers of a C file's function promise.
     """
 
     schedule_file: str | None = None
@@ -44,6 +52,8 @@ class Reading:
     machine: Machine | None = None
     seconds: float = DEFAULT_SECONDS
     auto: bool = False
+    fp_contract: str | None = None
+    promises: Promises = NO_PROMISES
 
 
 def auto_option(command: _Command) -> _Command:
@@ -59,17 +69,16 @@ def reading_options(command: _Command) -> Callable[..., Any]:
     """Add the options of :class:`Reading` to a command, as argument `reading`."""
 
     @functools.wraps(command)
-    def with_reading(
-        *arguments: Any,
-        schedule_file: str | None,
-        function: str | None,
-        fast_math: bool,
-        machine: Machine | None,
-        seconds: float,
-        auto: bool = False,
-        **options: Any,
-    ) -> Any:
-        reading = Reading(schedule_file, function, fast_math, machine, seconds, auto)
+    def with_reading(*arguments: Any, **options: Any) -> Any:
+        own = {name: options.pop(name) for name in _OWN if name in options}
+        flags = [
+            *(f"-I{folder}" for folder in own.pop("folders")),
+            *(f"-D{macro}" for macro in own.pop("macros")),
+        ]
+        promises = Promises(
+            own.pop("no_alias"), own.pop("conditions"), own.pop("strict_bounds"), tuple(flags)
+        )
+        reading = Reading(**own, promises=promises)
         return command(*arguments, reading=reading, **options)
 
     schedule_option = click.option(
@@ -101,7 +110,49 @@ def reading_options(command: _Command) -> Callable[..., Any]:
         help="Wall-time limit for reading TARGET and for isl's computations, without LLVM's time; "
         "0 sets no limit.",
     )
-    with_limits = machine_option(seconds_option(with_reading))
+    contract_option = click.option(
+        "--fp-contract",
+        type=click.Choice(["fast", "off"]),
+        default=None,
+        help="For C files: whether a*b+c may round once, as an FMA. gcc's default is 'fast'; the "
+        "default here is 'off' unless the file has '#pragma STDC FP_CONTRACT ON'.",
+    )
+    alias_option = click.option(
+        "--assume-no-alias",
+        "no_alias",
+        is_flag=True,
+        help="For C files: promise that the function's pointers lead to different arrays. Without "
+        "it, and without 'restrict', the compiled function checks this at each call.",
+    )
+    assume_option = click.option(
+        "--assume",
+        "conditions",
+        multiple=True,
+        metavar="CONDITION",
+        help="For C files: promise a condition on the sizes, such as 'n >= 1 && m < n'.",
+    )
+    strict_option = click.option(
+        "--strict-bounds",
+        is_flag=True,
+        help="For C files: refuse sizes for which an access lies outside its array. Without it, "
+        "they are excluded, and the condition is printed.",
+    )
+    folder_option = click.option(
+        "-I",
+        "folders",
+        multiple=True,
+        metavar="FOLDER",
+        help="For C files: search FOLDER for included files.",
+    )
+    macro_option = click.option(
+        "-D", "macros", multiple=True, metavar="NAME[=TEXT]", help="For C files: define a macro."
+    )
+    own = (
+        *(contract_option, alias_option, assume_option, strict_option),
+        *(folder_option, macro_option),
+    )
+    with_c = functools.reduce(lambda command, option: option(command), own, with_reading)
+    with_limits = machine_option(seconds_option(with_c))
     return schedule_option(function_option(fast_math_option(with_limits)))
 
 
@@ -113,9 +164,14 @@ def load_scheduled_target(text: str, reading: Reading) -> Target:
             used with a Python file.
         ScheduleError: the file cannot be read, or a step in it cannot be applied.
     """
-    target = load_target(text, reading.function, reading.machine)
-    if reading.fast_math:
-        target = _with_fast_math(target)
+    target = load_target(text, reading.function, reading.machine, reading.promises)
+    used = _options_of_c(reading)
+    if used and target.program is None:
+        other = ", or order='any'" if used == ["--fast-math"] else ""
+        raise TargetError(f"{used[0]} is for C files; expected FILE.c{other} in '{target.label}'")
+    if target.program is not None:
+        program = with_floating_point(target.program, reading)
+        target = replace(target, schedule=Schedule(program.kernel), program=program)
     if reading.schedule_file is not None:
         schedule = apply_file(target.schedule, reading.schedule_file)
         label = f"{target.label} with {reading.schedule_file}"
@@ -132,10 +188,23 @@ def hint_at_auto(schedule: Schedule, reading: Reading) -> None:
         errors().print("hint: there is no schedule; --auto finds and proves one")
 
 
-def _with_fast_math(target: Target) -> Target:
-    if target.program is None:
-        raise TargetError(
-            f"--fast-math is for C files; expected FILE.c, or order='any' in '{target.label}'"
-        )
-    program = target.program.with_fast_math()
-    return replace(target, schedule=Schedule(program.kernel), program=program)
+def _options_of_c(reading: Reading) -> list[str]:
+    """The options used that apply to C files only."""
+    options = {
+        "--fast-math": reading.fast_math,
+        "--fp-contract": reading.fp_contract is not None,
+        "--assume-no-alias": reading.promises.no_alias,
+        "--assume": bool(reading.promises.conditions),
+        "--strict-bounds": reading.promises.strict_bounds,
+        "-I or -D": bool(reading.promises.preprocessor),
+    }
+    return [name for name, is_used in options.items() if is_used]
+
+
+def with_floating_point(program: CProgram, reading: Reading) -> CProgram:
+    """Apply ``--fast-math`` and ``--fp-contract`` to a C program; the latter counts more."""
+    if reading.fast_math:
+        program = program.with_fast_math()
+    if reading.fp_contract is not None:
+        program = program.with_contraction(reading.fp_contract == "fast")
+    return program

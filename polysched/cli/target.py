@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from polysched.cli.c_target import is_c_target, load_c_target
 from polysched.cli.source_file import load_source_file, users_code
 from polysched.errors import TargetError, suggestion
-from polysched.frontends.scop import CProgram
+from polysched.frontends.scop import NO_PROMISES, CProgram, Promises
 from polysched.ir.core.kernel import Kernel
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
@@ -40,7 +40,12 @@ class Target:
     for_machine: bool = False
 
 
-def load_target(text: str, function: str | None = None, machine: Machine | None = None) -> Target:
+def load_target(
+    text: str,
+    function: str | None = None,
+    machine: Machine | None = None,
+    promises: Promises = NO_PROMISES,
+) -> Target:
     """Load the schedule of ``FILE.py[:NAME]`` or ``FILE.c[:FUNCTION]``.
 
     A C function gives its unscheduled kernel: its scop region, or else its whole body.
@@ -55,6 +60,7 @@ def load_target(text: str, function: str | None = None, machine: Machine | None 
         text: the TARGET as the user wrote it.
         function: the function of a C file.
         machine: the argument ``machine`` of functions; None for their default, else this machine.
+        promises: what the callers of a C function promise.
 
     Raises:
         TargetError: there is no such file or name, the name is something else, or the choice is
@@ -62,7 +68,7 @@ def load_target(text: str, function: str | None = None, machine: Machine | None 
         FrontendError: a C file cannot be read as a kernel.
     """
     if is_c_target(text):
-        program = load_c_target(text, function)
+        program = load_c_target(text, function, promises)
         return Target(text, Schedule(program.kernel), program)
     if function is not None:
         raise TargetError(f"--function {function} is for C files; expected FILE.py:NAME")

@@ -15,9 +15,10 @@ from typing import Any
 from llvmlite import ir
 
 from polysched.codegen.exported import build_exported_module
+from polysched.codegen.fallback import Fallback, emit_is_valid
 from polysched.codegen.functions import compile_for, new_function
 from polysched.codegen.intrinsics import declared
-from polysched.codegen.module import CALLED
+from polysched.codegen.module import CALLED, add_function_as_written
 from polysched.codegen.processor_check import BASELINE
 from polysched.codegen.values import INDEX, memory_type, stack_slot
 from polysched.errors import ExportError
@@ -52,19 +53,35 @@ class CArgument:
 
 @dataclass(frozen=True)
 class CFunction:
-    """A C function: its parameters, and the array of the kernel that it returns the element of."""
+    """Signature of a C function.
+
+    Attributes:
+        name: its name in C.
+        arguments: its parameters in order.
+        result: the array of the kernel whose only element it returns; None for a void function.
+        fallback: the program as written, for arguments that the schedule is not valid for; None if
+            the schedule is valid for all arguments.
+    """
 
     name: str
     arguments: tuple[CArgument, ...]
     result: str | None = None
+    fallback: Fallback | None = None
 
 
-def emit_c_function(program: LoopProgram, machine: Machine, function: CFunction) -> str:
+def emit_c_function(
+    program: LoopProgram,
+    machine: Machine,
+    function: CFunction,
+    as_written: LoopProgram | None = None,
+) -> str:
     """The LLVM IR of a module that defines a C function, as text.
 
     Args:
         program: its arrays and parameters are those that the function's arguments mean.
         machine: one of :func:`polysched.machine.cpuid.checkable`.
+        function: the signature.
+        as_written: the loops of the function's fallback; None if it has none.
 
     Raises:
         LoweringError: the program says something that has no machine code.
@@ -90,13 +107,48 @@ def emit_c_function(program: LoopProgram, machine: Machine, function: CFunction)
         place = meanings[function.result] = stack_slot(builder, memory_type(result))
     arrays = [array.name for array in program.arrays.values() if array.role is not Role.TEMPORARY]
     given = [meanings[name] for name in (*arrays, *program.parameters)]
-    status = builder.call(module.get_global(status_name), given)
+    scheduled = module.get_global(status_name)
+    if function.fallback is None or as_written is None:
+        status = builder.call(scheduled, given)
+    else:
+        plain = _as_written(
+            module, replace(as_written, name=f"{function.name}.as_written"), machine
+        )
+        is_valid = emit_is_valid(builder, program, machine, function.fallback, meanings)
+        status = _either(builder, is_valid, scheduled, plain, given)
     _abort_unless_done(module, builder, status, function.name)
     if place is None:
         builder.ret_void()
     else:
         builder.ret(builder.load(place, typ=returned))
     return str(module)
+
+
+def _as_written(module: ir.Module, program: LoopProgram, machine: Machine) -> ir.Function:
+    """Add the fallback; it runs on every processor, because no check precedes it."""
+    before = set(module.functions)
+    add_function_as_written(module, program, replace(machine, features=BASELINE[1]))
+    for function in module.functions:
+        if function not in before and not function.is_declaration:
+            compile_for(function, *BASELINE)
+    result = module.get_global(program.name)
+    result.linkage = "internal"
+    return result
+
+
+def _either(
+    builder: ir.IRBuilder, holds: Any, first: ir.Function, second: ir.Function, given: list[Any]
+) -> Any:
+    """Call one of two functions; return its status."""
+    with builder.if_else(holds, likely=True) as (if_true, if_false):
+        with if_true:
+            first_status, first_block = builder.call(first, given), builder.block
+        with if_false:
+            second_status, second_block = builder.call(second, given), builder.block
+    status = builder.phi(_INT32)
+    status.add_incoming(first_status, first_block)
+    status.add_incoming(second_status, second_block)
+    return status
 
 
 def _passed(argument: CArgument) -> Any:

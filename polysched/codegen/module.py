@@ -21,6 +21,7 @@ from polysched.ir.expr.operators import LIBRARY_BINARY, LIBRARY_UNARY
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
 from polysched.vector.ir import Loop, VectorProgram, walk
+from polysched.vector.vectorize import vectorize
 
 _LIBRARY = [operator.value for operator in LIBRARY_UNARY | LIBRARY_BINARY]
 
@@ -61,7 +62,26 @@ def build_module(program: LoopProgram, machine: Machine) -> ir.Module:
     return module
 
 
-def _emit_function(module: ir.Module, program: VectorProgram, machine: Machine) -> None:
+def add_function_as_written(module: ir.Module, program: LoopProgram, machine: Machine) -> None:
+    """Add the function of an unscheduled program whose arrays may overlap.
+
+    Every access goes to memory in the program's order: no pass keeps elements in registers, and the
+    pointers are not ``noalias``.
+
+    Args:
+        module: the module to add to.
+        program: loops without vector, parallel or unrolled loops.
+        machine: its instruction sets may be used.
+
+    Raises:
+        LoweringError: the program has no machine code.
+    """
+    _emit_function(module, vectorize(program, machine), machine, is_apart=False)
+
+
+def _emit_function(
+    module: ir.Module, program: VectorProgram, machine: Machine, *, is_apart: bool = True
+) -> None:
     frame, arguments = program.frame, program.frame.outside
     regions = [node.region for node in walk(program.body) if isinstance(node, Loop) and node.region]
     is_threaded = bool(regions)
@@ -77,7 +97,8 @@ def _emit_function(module: ir.Module, program: VectorProgram, machine: Machine) 
     storages: dict[str, Storage] = {}
     for name, pointer in zip(arguments, pointers, strict=True):
         pointer.name = name
-        pointer.add_attribute("noalias")
+        if is_apart:
+            pointer.add_attribute("noalias")
         storages[name] = place.argument(name, pointer)
     registers = place.registers(frame)
     storages |= place.on_stack(frame)

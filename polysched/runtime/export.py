@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -19,7 +19,13 @@ from polysched.machine.cpuid import checkable
 from polysched.machine.description import Machine
 from polysched.machine.detect import detect_host
 from polysched.runtime.c_interface import Linkage, header_text, require_c_names
-from polysched.runtime.jit import architecture, emit_assembly, emit_object, optimized_ir
+from polysched.runtime.jit import (
+    architecture,
+    emit_assembly,
+    emit_object,
+    linked_modules,
+    optimized_ir,
+)
 from polysched.runtime.linker import link_shared
 from polysched.runtime.pipeline import CompileOptions
 from polysched.runtime.signature import signature_of
@@ -81,13 +87,15 @@ def write_export(
     machine: Machine,
     files: ExportFiles,
     c_function: CFunction | None = None,
+    as_written: LoopProgram | None = None,
 ) -> None:
     """Write a program as code with a C interface, and its header. Existing files are replaced.
 
     All files are generated before the first one is replaced, and each is replaced atomically.
 
     The function is ``int NAME(arrays..., int64_t parameter...)``; see
-    :mod:`polysched.codegen.exported`. With `c_function` it is that function instead.
+    :mod:`polysched.codegen.exported`. With `c_function` it is that function instead, and
+    `as_written` are the loops of its fallback.
 
     Raises:
         ExportError: a name is not allowed in C, a file cannot be written, or there is no linker.
@@ -108,7 +116,7 @@ def write_export(
             "that the code has; leave out the header"
         )
     writing: list[tuple[Path, Callable[[Path], None]]] = [
-        (files.code, _code(program, machine, files.format, c_function))
+        (files.code, _code(program, machine, files.format, c_function, as_written))
     ]
     if files.header is not None:
         text = header_text(signature, _linkage(program, machine, files))
@@ -120,8 +128,28 @@ def write_export(
                 new.replace(path.resolve())
 
 
+def write_object(programs: Sequence[LoopProgram], machine: Machine, path: Path) -> None:
+    """Write one object file with several programs, each as ``int NAME(...)`` of `write_export`.
+
+    Raises:
+        ExportError: the file cannot be written.
+        LoweringError: a program has no machine code.
+        MachineError: there is no code for that machine that checks its processor.
+    """
+    target = checkable(machine)
+    modules = [emit_exported_module(program, target) for program in programs]
+    text = linked_modules(modules)
+    code = emit_object(text, programs[0].name, target, _OPTIONS)
+    with _made(path, lambda new: _write(new, code)) as made, _reported(path):
+        made.replace(path.resolve())
+
+
 def _code(
-    program: LoopProgram, machine: Machine, kind: ExportFormat, c_function: CFunction | None
+    program: LoopProgram,
+    machine: Machine,
+    kind: ExportFormat,
+    c_function: CFunction | None,
+    as_written: LoopProgram | None,
 ) -> Callable[[Path], None]:
     """Compile the code now, and return a function that writes it to a path."""
     if kind is ExportFormat.C:
@@ -135,7 +163,7 @@ def _code(
     llvm = (
         emit_exported_module(program, target)
         if c_function is None
-        else emit_c_function(program, target, c_function)
+        else emit_c_function(program, target, c_function, as_written)
     )
     if kind is ExportFormat.LLVM:
         return _text_writer(optimized_ir(llvm, target, _OPTIONS))

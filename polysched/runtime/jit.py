@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import llvmlite
@@ -103,6 +103,23 @@ def optimized_ir(ir_text: str, machine: Machine, options: CompileOptions | None 
     """The module's IR text after the passes. Raises as `emit_object`."""
     module, _ = _optimized(ir_text, machine, options)
     return str(module)
+
+
+def linked_modules(texts: Sequence[str]) -> str:
+    """Link LLVM modules that define different functions into one, as text.
+
+    Raises:
+        LoweringError: LLVM refuses a module.
+    """
+    initialize_llvm()
+    try:
+        context = binding.create_context()
+        first, *others = (binding.parse_assembly(text, context) for text in texts)
+        for other in others:
+            first.link_in(other)
+    except RuntimeError as error:
+        raise LoweringError(f"LLVM refuses the generated code: {error}") from error
+    return str(first)
 
 
 def load_object(code: bytes, entry: Entry, machine: Machine) -> NativeFunction:

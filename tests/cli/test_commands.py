@@ -13,7 +13,7 @@ def test_every_command_is_where_it_is_said_to_be() -> None:
     assert isinstance(main, CommandsByName)
     context = click.Context(main)
     names = main.list_commands(context)
-    expected = "check optimize show plot run compile bench machine cache".split()
+    expected = "check optimize show plot run compile rewrite bench machine cache".split()
     assert names == expected
     for name in names:
         command = main.get_command(context, name)

@@ -6,6 +6,7 @@ TESTS = "tests/frontends"
 AGAINST_GCC = (f"{TESTS}/scop/test_differential.py", f"{TESTS}/scop/test_random_programs.py")
 LOOPS = (f"{TESTS}/scop/test_loops.py",)
 SUBSCRIPTS = (f"{TESTS}/scop/test_linearized.py",)
+WHOLE = (f"{TESTS}/scop/test_whole_programs.py",)
 MESSAGES = (f"{TESTS}/scop/test_errors.py",)
 
 MUTANTS = (
@@ -204,7 +205,7 @@ MUTANTS = (
         "a condition is read after its branch has changed it",
         "polysched.frontends.scop.sides",
         "Branches._branch_over_data",
-        "not is_only and reads & self._assigned_in(node)",
+        "not is_only and is_changed",
         "False",
         AGAINST_GCC,
     ),
@@ -264,11 +265,11 @@ MUTANTS = (
     ),
     Mutant(
         "c-alias-unchecked",
-        "arrays that are written and may overlap make an object",
+        "nothing checks at a call whether arrays overlap",
         "polysched.frontends.scop.program",
-        "CProgram.c_function",
-        "self._require_apart()",
-        "",
+        "CProgram.apart",
+        "self.promises.no_alias",
+        "True",
         (f"{TESTS}/scop/test_program.py",),
     ),
     Mutant(
@@ -337,5 +338,51 @@ MUTANTS = (
         "node.name in self._functions",
         "node.name in self._functions and not node.name",
         (f"{TESTS}/scop/test_names_of_the_file.py",),
+    ),
+    Mutant(
+        "c-condition-read-late-where-arrays-overlap",
+        "the program as written reads a condition after a store through another pointer",
+        "polysched.frontends.scop.translation",
+        "_Translator.__init__",
+        "Statements(\n"
+        "    self.scope, self.build, self.usage, names, may_overlap=settings.may_overlap\n)",
+        "Statements(self.scope, self.build, self.usage, names)",
+        WHOLE,
+    ),
+    Mutant(
+        "c-overlap-in-one-direction",
+        "arrays are apart if the first one begins after the second one",
+        "polysched.codegen.fallback",
+        "emit_is_valid",
+        "builder.or_(before, after)",
+        "after",
+        WHOLE,
+    ),
+    Mutant(
+        "c-as-written-is-apart",
+        "the program as written takes its arrays for apart",
+        "polysched.codegen.module",
+        "add_function_as_written",
+        "_emit_function(module, vectorize(program, machine), machine, is_apart=False)",
+        "_emit_function(module, vectorize(program, machine), machine)",
+        WHOLE,
+    ),
+    Mutant(
+        "c-walk-past-its-loop",
+        "a pointer is used after the loop that moves it, which may have no iteration",
+        "polysched.frontends.scop.walks",
+        "_Walk.read",
+        "not offset.inside <= set(loops)",
+        "False",
+        WHOLE,
+    ),
+    Mutant(
+        "c-data-decides-extents",
+        "an access that only some data leads to counts for the extent of its array",
+        "polysched.frontends.scop.scope",
+        "Scope.depending_on_data",
+        "self._is_certain, False",
+        "self._is_certain, True",
+        MESSAGES,
     ),
 )

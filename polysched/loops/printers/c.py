@@ -7,7 +7,7 @@ workspace cannot be allocated; nothing has been written then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -76,15 +76,24 @@ def print_c(program: LoopProgram) -> str:
         LoweringError: a vector loop whose body has no vector meaning, or integers of a width that
             C does not have.
     """
-    _require_c_types(program)
-    helpers = _helpers(program)
-    names = c_names(program, {helper.name for helper in helpers})
-    printer = _Printer(program, CExpressions(program.arrays, names.arrays, names.variables))
-    parts = [_PROLOGUE, *map(helper_text, helpers)]
-    if printer.heap_arrays():
+    return print_c_functions((program,))
+
+
+def print_c_functions(programs: Sequence[LoopProgram]) -> str:
+    """The text of a file that defines several programs as functions; see `print_c`."""
+    for program in programs:
+        _require_c_types(program)
+    helpers = list(dict.fromkeys(helper for program in programs for helper in _helpers(program)))
+    parts, functions = [_PROLOGUE, *map(helper_text, helpers)], []
+    needs_workspace = False
+    for program in programs:
+        names = c_names(program, {helper.name for helper in helpers})
+        printer = _Printer(program, CExpressions(program.arrays, names.arrays, names.variables))
+        needs_workspace |= bool(printer.heap_arrays())
+        functions.append("\n".join(printer.function(names.function)) + "\n")
+    if needs_workspace:
         parts.append(WORKSPACE)
-    parts.append("\n".join(printer.function(names.function)) + "\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, *functions])
 
 
 def _require_c_types(program: LoopProgram) -> None:

@@ -73,11 +73,47 @@ def _random(
     return generator.integers(lowest, 50, shape).astype(dtype.numpy())
 
 
+def with_shared_memory(given: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Arguments whose arrays of one type are parts of one array, which overlap."""
+    generator = np.random.default_rng(seed + 1000)
+    arrays = {name: value for name, value in given.items() if isinstance(value, np.ndarray)}
+    shared: dict[str, Any] = dict(given)
+    for dtype in {value.dtype for value in arrays.values()}:
+        names = [name for name, value in arrays.items() if value.dtype == dtype and value.size]
+        if len(names) < 2:
+            continue
+        largest = max(arrays[name].size for name in names)
+        source = np.concatenate([arrays[name].reshape(-1) for name in names])
+        memory = generator.choice(source, largest + 8)
+        for name in names:
+            start = int(generator.integers(0, memory.size - arrays[name].size + 1))
+            part = memory[start : start + arrays[name].size]
+            shared[name] = part.reshape(arrays[name].shape)
+    return shared
+
+
+def _copied(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Copies of arguments; parts of one array become parts of one copy of it."""
+    bases: dict[int, AnyArray] = {}
+    copies: dict[str, Any] = {}
+    for name, value in given.items():
+        base = value
+        while isinstance(base, np.ndarray) and isinstance(base.base, np.ndarray):
+            base = base.base
+        if base is value or not isinstance(base, np.ndarray):
+            copies[name] = np.copy(value, order="C")
+            continue
+        copy = bases.setdefault(id(base), base.copy())
+        start = (value.ctypes.data - base.ctypes.data) // value.itemsize
+        copies[name] = copy[start : start + value.size].reshape(value.shape)
+    return copies
+
+
 def called(
     library: ctypes.CDLL, function: CFunction, result: DType | None, given: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What arrays hold after a call with copies of them, and what the function returns."""
-    copies = {name: np.copy(value, order="C") for name, value in given.items()}
+    copies = _copied(given)
     arguments = []
     for argument in function.arguments:
         value = copies[argument.name]

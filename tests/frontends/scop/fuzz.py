@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import random
+import re
 import tempfile
 import traceback
 from functools import partial
@@ -30,6 +31,7 @@ from tests.frontends.scop.calling import (
     compiled_by_gcc,
     compiled_by_polysched,
     random_arguments,
+    with_shared_memory,
 )
 from tests.frontends.scop.random_programs import SIZES, file_text, random_file
 from tests.support.random_sources import Findings, run, seconds_option, seed_option
@@ -41,17 +43,21 @@ ATTEMPTS = 12
 """Random steps that are tried for a schedule."""
 
 
-def try_seeds(seeds: range, folder: Path, *, scheduled: bool) -> Findings:
+def try_seeds(
+    seeds: range, folder: Path, *, scheduled: bool, overlapping: bool = False
+) -> Findings:
     """Compile the functions of some seeds by both compilers and compare what they compute.
 
     Args:
         folder: for the files.
         scheduled: whether each is compiled under a random schedule too.
+        overlapping: leave out every ``restrict``, and call with arrays that overlap.
     """
     findings = Findings()
     functions = random_file(seeds)
     path = folder / f"random{seeds.start}.c"
-    path.write_text(file_text(functions))
+    text = file_text(functions)
+    path.write_text(re.sub(r"\brestrict\b", "", text) if overlapping else text)
     theirs = compiled_by_gcc(path, folder, "-O1", "-fno-builtin")
     for seed, (name, text) in zip(seeds, functions.items(), strict=True):
         findings.counts["functions"] += 1
@@ -73,7 +79,7 @@ def try_seeds(seeds: range, folder: Path, *, scheduled: bool) -> Findings:
             schedules.append(random_schedule(schedules[0], generator))
         for schedule in schedules:
             findings.counts["schedules"] += 1
-            problem = _problem(program, schedule, theirs, folder)
+            problem = _problem(program, schedule, theirs, folder, overlapping)
             if problem:
                 steps = "\n".join(map(str, schedule.steps))
                 findings.wrong.append(f"{name}: {problem}\n{steps}\n{text}")
@@ -81,7 +87,9 @@ def try_seeds(seeds: range, folder: Path, *, scheduled: bool) -> Findings:
     return findings
 
 
-def _problem(program: CProgram, schedule: Schedule, theirs: ctypes.CDLL, folder: Path) -> str:
+def _problem(
+    program: CProgram, schedule: Schedule, theirs: ctypes.CDLL, folder: Path, overlapping: bool
+) -> str:
     """What is wrong with a schedule of a function; nothing if all is well."""
     function = program.c_function()
     result = None if program.result is None else program.kernel.arrays[program.result].dtype
@@ -90,6 +98,8 @@ def _problem(program: CProgram, schedule: Schedule, theirs: ctypes.CDLL, folder:
         for seed, sizes in enumerate(SIZES):
             given = random_arguments(program, function, sizes, seed)
             _with_odd_numbers(given, seed)
+            if overlapping:
+                given = with_shared_memory(given, seed)
             assert_same_bits(
                 called(mine, function, result, given), called(theirs, function, result, given)
             )
@@ -143,10 +153,13 @@ def random_schedule(start: Schedule, generator: random.Random) -> Schedule:
 @seconds_option
 @seed_option
 @click.option("--scheduled/--plain", default=True, help="Try random schedules too.")
-def main(seconds: float, seed: int, scheduled: bool) -> None:
+@click.option("--overlapping", is_flag=True, help="Leave out 'restrict', and let arrays overlap.")
+def main(seconds: float, seed: int, scheduled: bool, overlapping: bool) -> None:
     """Compare random C functions with gcc for a while; the exit code is 1 if any is wrong."""
     with tempfile.TemporaryDirectory() as folder:
-        tried = partial(try_seeds, folder=Path(folder), scheduled=scheduled)
+        tried = partial(
+            try_seeds, folder=Path(folder), scheduled=scheduled, overlapping=overlapping
+        )
         run(tried, seconds, seed, batch=BATCH)
 
 

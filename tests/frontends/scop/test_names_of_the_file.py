@@ -17,7 +17,7 @@ def loop(body: str, before: str = "", inside: str = "", more: str = "") -> str:
 
 @pytest.mark.parametrize("name", ["max", "exp2", "abs", "floord"])
 def test_a_function_of_the_file_is_not_the_known_one(name: str) -> None:
-    own = f"static double {name}(double a, double b) {{ a -= b; return a; }}"
+    own = f"static double {name}(double a, double b) {{ while (a > b) a -= b; return a; }}"
     with pytest.raises(FrontendError, match=f"'{name}' is a function of this file"):
         parse_c(loop(f"x[i] = {name}(x[i], 1);", own), "f")
 
@@ -44,9 +44,11 @@ def test_a_function_of_the_file_that_chooses(own: str, expected: str) -> None:
 @pytest.mark.parametrize(
     "own",
     [
-        "int max(int a, int b) { a += 1; return a > b ? a : b; }",
-        "int max(int a, int b) { if (a > b) return a; else return b; return 0; }",
-        "int max(int a, int b) { if (a > b) { a = b; } return b; }",
+        "int max(int a, int b) { while (a < b) a += 1; return a; }",
+        "int max(int a, int b) { static int c; c += a; return c; }",
+        "int max(int a, int b) { if (a > b) return a; }",
+        "int max(int a, int b) { int c; if (a > b) c = a; return c; }",
+        "int max(int a, int b) { { int c = a; b = c; } return b; }",
         "int max(int *a, int *b) { return a > b ? a : b; }",
         "int max(int a) { return a > 1 ? a : 1; }",
         "int max() { return 1; }",
@@ -59,6 +61,26 @@ def test_a_function_of_the_file_that_does_something_else(own: str) -> None:
         FrontendError, match="'max' is a function of this file, which kernels cannot"
     ):
         parse_c(loop("x[i] = max(x[i], 1);", own), "f")
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("a += 1; return a > b ? a : b;", "max((k[] + 1), m[])"),
+        ("int c = b - a, d = 2 * c; c -= d; return c;", "((m[] - k[]) - (2 * (m[] - k[])))"),
+        (
+            "if (a < 0) return 0; if (a > b) return b; return a;",
+            "select((k[] < 0), 0, min(m[], k[]))",
+        ),
+        (
+            "if (a > b) a = b; else { b = 1; } return a + b;",
+            "(min(m[], k[]) + select((m[] < k[]), m[], 1))",
+        ),
+    ],
+)
+def test_a_function_of_several_statements(body: str, expected: str) -> None:
+    text = "void f(int y[restrict 2], int k, int m) { k += 1; m += 1; y[0] = g(k, m); }"
+    assert expected in values(f"static int g(int a, int b) {{ {body} }}\n{text}")[-1]
 
 
 def test_a_choice_in_an_index() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from polysched.codegen.c_function import CArgument
 from polysched.errors import FrontendError
-from polysched.frontends.scop import load_c, parse_c
+from polysched.frontends.scop import Promises, load_c, parse_c
 from polysched.ir.core.kernel import Order, Role
 from polysched.ir.expr.dtypes import f32, f64, i32, u64
 from polysched.legality.check import check
@@ -76,15 +76,24 @@ def test_restrict_on_either_pointer_is_enough(dim: str, quals: str) -> None:
     parse_c(text).c_function()
 
 
-def test_pointers_that_may_overlap() -> None:
-    with pytest.raises(FrontendError, match="'x' is written and may overlap 'y', as C allows"):
-        parse_c(ALIASING.format("n", "")).c_function()
+def test_pointers_that_may_overlap_are_checked_at_each_call() -> None:
+    program = parse_c(ALIASING.format("n", ""))
+    assert program.apart == (("x", "y"),)
+    assert program.c_function().fallback is not None
+    (note,) = program.notes()
+    assert note.startswith("checked at each call: 'x' and 'y' do not overlap, else the program")
+
+
+def test_a_promise_takes_the_place_of_the_check() -> None:
+    program = parse_c(ALIASING.format("n", ""), promises=Promises(no_alias=True))
+    assert program.c_function().fallback is None
+    assert program.notes() == []
 
 
 def test_pointers_to_other_types_do_not_overlap() -> None:
-    parse_c(ALIASING.format("n", "").replace("double y", "float y")).c_function()
-    with pytest.raises(FrontendError, match="may overlap"):
-        parse_c(ALIASING.format("n", "").replace("double y", "char y")).c_function()
+    text = ALIASING.format("n", "")
+    assert parse_c(text.replace("double y", "float y")).apart == ()
+    assert parse_c(text.replace("double y", "char y")).apart == (("x", "y"),)
 
 
 def test_variables_of_the_file_are_out_of_reach() -> None:

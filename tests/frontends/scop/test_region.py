@@ -22,7 +22,7 @@ void part(double x[3])
 
 
 def region(function: str | None) -> Region:
-    return find_region(parse(source_text(TEXT, "a.c")), function)
+    return find_region(parse(source_text(TEXT, "a.c"), function), function)
 
 
 def test_a_region_in_a_loop_knows_the_declarations_around_it() -> None:

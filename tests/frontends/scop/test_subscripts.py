@@ -25,14 +25,14 @@ def test_elements(text: str, expected: str) -> None:
     assert str(statement.target) == expected
 
 
-@pytest.mark.parametrize("text", ["A", "A[0]", "A[0][0][0]", "n[0]", "*A", "**s", "*(s + 1)"])
+@pytest.mark.parametrize("text", ["A", "A[0]", "A[0][0][0]", "n[0]", "*A", "**s"])
 def test_what_is_no_element(text: str) -> None:
     with pytest.raises(FrontendError):
         kernel(f"{text} = 0;", PARAMETERS)
 
 
 def test_a_pointer_to_rows_needs_a_shape() -> None:
-    with pytest.raises(FrontendError, match="the extent of 'p' is not declared"):
-        kernel("p[n][2] = 0;", PARAMETERS)
+    with pytest.raises(FrontendError, match="every access to it depends on data"):
+        kernel("if (A[0][0] > 0) p[n][2] = 0;", PARAMETERS)
     shaped = kernel("\n#pragma polysched shape p[n][4]\n if (n > 0) p[n - 1][2] = 0;", PARAMETERS)
     assert check(Schedule(shaped)).is_legal

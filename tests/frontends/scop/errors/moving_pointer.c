@@ -1,4 +1,5 @@
-void f(int n, double x[n]) {
+void f(int n, const double m[n], double *x) {
   for (int i = 0; i < n; i++)
-    *x++ = 0;
+    if (m[i] > 0)
+      *x++ = m[i];
 }

@@ -1,4 +1,4 @@
 void f(int n, double x[n]) {
   for (int i = 0; i < n; i++)
-    *(x + i) = 0;
+    *(1 + x) = 0;
 }

@@ -1,3 +1,9 @@
 void f(int n, double x[n]) {
-  switch (n) { case 1: x[0] = 1; }
+  for (int i = 0; i < n; i++)
+    switch (i % 2) {
+      case 0:
+        x[i] = 0;
+      default:
+        x[i] = 1;
+    }
 }

@@ -3,5 +3,5 @@ double f(int n, const double x[n]) {
   double s = 0;
   for (int i = 0; i < n; i++)
     s += *p++;
-  return s;
+  return s + *p;
 }

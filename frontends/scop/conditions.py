@@ -1,0 +1,95 @@
+"""Write conditions and functions of sizes as C expressions."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polysched.ir.expr.expressions import Constant, Expression, Operation, Parameter
+from polysched.ir.expr.operators import Operator
+
+_INFIX = {
+    Operator.ADD: "+",
+    Operator.SUBTRACT: "-",
+    Operator.MULTIPLY: "*",
+    Operator.LESS: "<",
+    Operator.LESS_EQUAL: "<=",
+    Operator.EQUAL: "==",
+    Operator.NOT_EQUAL: "!=",
+    Operator.AND: "&&",
+    Operator.OR: "||",
+}
+
+
+def condition_text(condition: isl.Set, *, cast: str = "") -> str:
+    """Return a condition on the parameters as a C expression, such as ``n >= 1 && m < n``.
+
+    Args:
+        condition: a set of parameter values.
+        cast: text before every name, such as ``(long long)``.
+
+    Raises:
+        ValueError: the condition contains divisions, or no value satisfies it.
+    """
+    clauses = [_clause(basic, cast) for basic in condition.get_basic_sets()]
+    if not clauses:
+        raise ValueError("the condition has no solution")
+    if len(clauses) == 1:
+        return clauses[0]
+    return " || ".join(f"({clause})" if " && " in clause else clause for clause in clauses)
+
+
+def _clause(basic: isl.BasicSet, cast: str) -> str:
+    constraints = basic.get_constraints()
+    return " && ".join(_comparison(constraint, cast) for constraint in constraints) or "1"
+
+
+def _comparison(constraint: isl.Constraint, cast: str) -> str:
+    """Write ``sum + constant >= 0`` with the positive terms on the left."""
+    aff = constraint.get_aff()
+    if aff.dim(isl.dim_type.div):
+        raise ValueError("the condition contains a division")
+    left: list[str] = []
+    right: list[str] = []
+    for position in range(aff.dim(isl.dim_type.param)):
+        value = aff.get_coefficient_val(isl.dim_type.param, position).to_python()
+        name = f"{cast}{aff.get_dim_name(isl.dim_type.param, position)}"
+        if value:
+            term = name if abs(value) == 1 else f"{abs(value)} * {name}"
+            (left if value > 0 else right).append(term)
+    constant = aff.get_constant_val().to_python()
+    if constraint.is_equality():
+        return f"{_sum(left, max(constant, 0))} == {_sum(right, max(-constant, 0))}"
+    if not left:
+        return f"{_sum(right, max(-constant, 0))} <= {max(constant, 0)}"
+    if constant == -1 and right:
+        return f"{_sum(right, 0)} < {_sum(left, 0)}"
+    return f"{_sum(left, max(constant, 0))} >= {_sum(right, max(-constant, 0))}"
+
+
+def _sum(terms: list[str], constant: int) -> str:
+    return " + ".join([*terms, *([str(constant)] if constant or not terms else [])])
+
+
+def size_text(expression: Expression) -> str:
+    """Return a function of sizes as a C expression of type long.
+
+    Raises:
+        ValueError: the expression contains an operation that has no plain form in C.
+    """
+    match expression:
+        case Constant(value=value):
+            return f"{int(value)}L"
+        case Parameter(name=name):
+            return f"(long){name}"
+        case Operation(operator=operator, operands=(left, right)) if operator in _INFIX:
+            return f"({size_text(left)} {_INFIX[operator]} {size_text(right)})"
+        case Operation(operator=Operator.MINIMUM | Operator.MAXIMUM as operator):
+            first, second = map(size_text, expression.operands)
+            relation = "<" if operator is Operator.MINIMUM else ">"
+            return f"({first} {relation} {second} ? {first} : {second})"
+        case Operation(operator=Operator.SELECT, operands=(holds, if_true, if_false)):
+            texts = (size_text(holds), size_text(if_true), size_text(if_false))
+            return "({} ? {} : {})".format(*texts)
+        case Operation(operator=Operator.NEGATE, operands=(operand,)):
+            return f"(-{size_text(operand)})"
+    raise ValueError(f"{expression} has no plain form in C")

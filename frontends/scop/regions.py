@@ -1,0 +1,104 @@
+"""Translate every region of a C file that can be translated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pycparser import c_ast
+
+from polysched.errors import FrontendError, suggestion
+from polysched.frontends.scop.names import Names
+from polysched.frontends.scop.parse import ParsedSource, parse
+from polysched.frontends.scop.program import CProgram, program_of
+from polysched.frontends.scop.promises import Promises
+from polysched.frontends.scop.region import Region, functions_of, regions_of, whole_function
+from polysched.frontends.scop.rewriting import Edit, edits_of, require_replaceable
+from polysched.frontends.scop.text import read_source, with_assumptions
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """Region that a generated function replaces.
+
+    Attributes:
+        program: the region as a kernel.
+        symbol: the name of the generated function.
+        edits: the edits of the file.
+    """
+
+    program: CProgram
+    symbol: str
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Region that stays as it is.
+
+    Attributes:
+        function: the name of its function.
+        error: why it has no translation.
+    """
+
+    function: str
+    error: FrontendError
+
+
+def replacements_of(
+    path: Path, function: str | None, promises: Promises
+) -> tuple[list[Replacement], list[Refusal]]:
+    """Translate the regions of a file: those between pragmas, and functions without any.
+
+    Args:
+        path: the C file.
+        function: the only function to translate; None for all.
+        promises: what the callers promise beyond the text of the file.
+
+    Raises:
+        FrontendError: the file cannot be parsed, or does not define the function.
+    """
+    source = with_assumptions(read_source(path, promises.preprocessor), promises.conditions)
+    parsed = parse(source, function, skips_refused=True)
+    functions = functions_of(parsed)
+    if function is not None and function not in functions:
+        known = {*functions, *parsed.skipped}
+        raise parsed.refused.get(function) or FrontendError(
+            f"{path} defines no function '{function}'{suggestion(function, known)}"
+        )
+    refused = [Refusal(name, error) for name, error in parsed.refused.items()]
+    replaced: list[Replacement] = []
+    for name, region in _chosen(parsed, functions, function):
+        symbol = _symbol(path, name, [one.symbol for one in replaced])
+        try:
+            replaced.append(_replacement(parsed, region, symbol, promises))
+        except FrontendError as error:
+            refused.append(Refusal(name, error))
+    return replaced, refused
+
+
+def _chosen(
+    parsed: ParsedSource, functions: Mapping[str, c_ast.FuncDef], function: str | None
+) -> list[tuple[str, Region]]:
+    """Return the regions of a file with their functions; without any, the whole functions."""
+    chosen = {name: node for name, node in functions.items() if function in (None, name)}
+    regions = [
+        (name, region) for name, node in chosen.items() for region in regions_of(parsed, node)
+    ]
+    return regions or [(name, whole_function(node)) for name, node in chosen.items()]
+
+
+def _symbol(path: Path, function: str, taken: list[str]) -> str:
+    """Return a name for a generated function that no other file is likely to use."""
+    stem = re.sub(r"[^A-Za-z0-9]", "_", path.stem)
+    return Names(frozenset(taken)).fresh(f"polysched_{stem}_{function}")
+
+
+def _replacement(
+    parsed: ParsedSource, region: Region, symbol: str, promises: Promises
+) -> Replacement:
+    program = program_of(parsed, region, promises)
+    require_replaceable(program)
+    return Replacement(program, symbol, edits_of(program, symbol))

@@ -1,0 +1,213 @@
+"""Rewrite a C file so that its regions call generated functions.
+
+::
+
+    if (!(n >= 1 && polysched_f(A, x, (long)n) == 0)) {     inserted
+    #pragma scop
+    ...                                                     unchanged: the program as written
+    #pragma endscop
+    }                                                       inserted
+
+The region stays in the file and runs wherever the generated function cannot replace it: where
+arrays overlap, where an inferred condition on sizes fails, and where the function reports that it
+has no memory or not the right processor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pycparser import c_ast
+
+from polysched.errors import FrontendError
+from polysched.frontends.scop.conditions import condition_text, size_text
+from polysched.frontends.scop.program import CProgram
+from polysched.frontends.scop.types import c_name
+from polysched.frontends.scop.variables import Origin
+from polysched.ir.core.kernel import Array, Role
+from polysched.ir.expr.dtypes import boolean, i8
+
+_RESULT = "polysched_result"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Text inserted into a file before a position: a line number and a column, both from 1."""
+
+    line: int
+    column: int
+    text: str
+
+
+def edited(text: str, edits: Sequence[Edit]) -> str:
+    """Insert the texts of `edits` into a file; all other bytes stay as they are."""
+    lines = [*re.split(r"(?<=\n)", text)]
+    for edit in sorted(edits, key=lambda edit: (edit.line, edit.column), reverse=True):
+        if edit.line > len(lines):  # the last line has no line break
+            lines.append("\n")
+        line = lines[edit.line - 1]
+        lines[edit.line - 1] = line[: edit.column - 1] + edit.text + line[edit.column - 1 :]
+    return "".join(lines)
+
+
+def require_replaceable(program: CProgram) -> None:
+    """Check that a call can replace the region of a program.
+
+    Raises:
+        FrontendError: a loop variable of the region is read after the region, a variable that it
+            declares is used outside, or a variable has no address.
+    """
+    region, source_map = program.region, program.parsed.source_map
+    if region.end is None:
+        return
+    ended = program.translation.usage.loop_variables & set(program.variables)
+    for name in sorted(ended):
+        variable = program.variables[name]
+        is_static = variable.origin is Origin.FILE or "static" in (variable.node.storage or ())
+        use = next(_uses(region.function.body, name, set(map(id, region.items))), None)
+        if is_static or use is not None:
+            raise source_map.error(
+                variable.node if use is None else use,
+                f"'{name}' is a loop variable of the region and is used outside it, where its last "
+                "value may be read; declare it in the loops of the region, as in for (int "
+                f"{name} = ...)",
+            )
+    declared = {item.name for item in region.items if isinstance(item, c_ast.Decl)}
+    for name in sorted(declared):
+        use = next(_uses(region.function.body, name, set(map(id, region.items))), None)
+        if use is not None:
+            raise source_map.error(
+                use, f"'{name}' is declared in the region and used outside it; declare it before"
+            )
+    for variable in program.outside.arrays.values():
+        if "register" in (variable.node.storage or ()):
+            raise source_map.error(
+                variable.node, f"'{variable.name}' is a register variable; expected no 'register'"
+            )
+
+
+def _uses(node: c_ast.Node, name: str, inside: set[int]) -> Iterator[c_ast.Node]:
+    """Yield the uses of a variable outside a region, except in loops that set it themselves."""
+    if id(node) in inside:
+        return
+    if isinstance(node, c_ast.ID) and node.name == name:
+        yield node
+    if isinstance(node, c_ast.For) and _sets(node.init, name):
+        return
+    for _, child in node.children():
+        yield from _uses(child, name, inside)
+
+
+def _sets(init: c_ast.Node | None, name: str) -> bool:
+    match init:
+        case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=own)):
+            return bool(own == name)
+        case c_ast.DeclList(decls=declarations):
+            return any(declaration.name == name for declaration in declarations)
+    return False
+
+
+def edits_of(program: CProgram, symbol: str) -> tuple[Edit, ...]:
+    """Return the edits that make a region, or a whole function, call the function `symbol`.
+
+    Raises:
+        FrontendError: the region comes from an included file or a macro, or its condition has no
+            plain form in C.
+    """
+    region = program.region
+    call = _Call(program, symbol)
+    try:
+        declaration, succeeds = call.declaration(), call.succeeds()
+    except ValueError as error:
+        raise program.parsed.source_map.error(region.node, str(error)) from None
+    if region.end is not None:
+        start, end = (_pragma_line(program, node) for node in (region.node, region.end))
+        before = f"{{ {declaration}\nif (!({succeeds})) {{ /* the program as written */\n"
+        return Edit(start, 1, before), Edit(end + 1, 1, "} }\n")
+    span = program.parsed.source_map.span(region.function.body)
+    if span.path != program.parsed.source.path or not span.source.startswith("{"):
+        raise _elsewhere(program)
+    result = program.result
+    if result is None:
+        done = f"if ({succeeds}) return;"
+    else:
+        returned = f"{_element(program.kernel.arrays[result])} {_RESULT};"
+        done = f"{returned} if ({succeeds}) return {_RESULT};"
+    return (Edit(span.line, span.column + 1, f" {{ {declaration} {done} }}"),)
+
+
+def _pragma_line(program: CProgram, node: c_ast.Node) -> int:
+    span = program.parsed.source_map.span(node)
+    if span.path != program.parsed.source.path or not span.text.lstrip().startswith("#"):
+        raise _elsewhere(program)
+    return span.line
+
+
+def _elsewhere(program: CProgram) -> FrontendError:
+    return program.parsed.source_map.error(
+        program.region.node,
+        "this region is not in the text of the file itself; expected it outside included files and "
+        "macros",
+    )
+
+
+@dataclass(frozen=True)
+class _Call:
+    """Text of the call of a generated function, with the conditions under which it is valid."""
+
+    program: CProgram
+    symbol: str
+
+    def declaration(self) -> str:
+        """The declaration of the function, for the block of the call."""
+        types = [_pointer(array) for array in self._arrays()]
+        types += ["long"] * len(self.program.kernel.parameters)
+        return f"extern int {self.symbol}({', '.join(types) or 'void'});"
+
+    def succeeds(self) -> str:
+        """The condition that holds if the function was called and has done the work."""
+        conditions = [
+            f"({condition_text(assumption.sizes, cast='(long)')})"
+            for assumption in self.program.translation.assumptions
+        ]
+        conditions += [self._apart(*pair) for pair in self.program.apart]
+        arguments = [f"({_pointer(array)}){self._address(array.name)}" for array in self._arrays()]
+        arguments += [f"(long){name}" for name in self.program.kernel.parameters]
+        return " && ".join([*conditions, f"{self.symbol}({', '.join(arguments)}) == 0"])
+
+    def _arrays(self) -> list[Array]:
+        arrays = self.program.kernel.arrays.values()
+        return [array for array in arrays if array.role is not Role.TEMPORARY]
+
+    def _address(self, name: str) -> str:
+        if name == self.program.result:
+            return f"&{_RESULT}"
+        return name if self.program.variables[name].type.dims else f"&{name}"
+
+    def _apart(self, first: str, second: str) -> str:
+        starts = {name: f"(unsigned long){self._address(name)}" for name in (first, second)}
+        ends = {name: f"{starts[name]} + {self._bytes(name)}" for name in (first, second)}
+        return f"({ends[first]} <= {starts[second]} || {ends[second]} <= {starts[first]})"
+
+    def _bytes(self, name: str) -> str:
+        """The size of a variable; an extent below 0 counts as 0."""
+        array = self.program.kernel.arrays.get(name)
+        if array is None:
+            return f"sizeof {name}"
+        factors = [f"{array.dtype.bytes}UL"]
+        for extent in array.shape:
+            text = size_text(extent)
+            is_literal = text.removesuffix("L").isdigit()
+            factors.append(text if is_literal else f"({text} > 0 ? {text} : 0)")
+        return " * ".join(factors)
+
+
+def _pointer(array: Array) -> str:
+    return f"{'const ' if array.role is Role.INPUT else ''}{_element(array)} *"
+
+
+def _element(array: Array) -> str:
+    """Return the C type that ``int8_t`` and the like are names of."""
+    return {boolean: "_Bool", i8: "signed char"}.get(array.dtype) or c_name(array.dtype)

@@ -1,0 +1,257 @@
+"""Translate a region to a kernel; the stages are called in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from pycparser import c_ast
+
+from polysched.errors import FrontendError, KernelError
+from polysched.frontends.scop.assumptions import Assumption, inferred_assumptions
+from polysched.frontends.scop.choices import choices_of
+from polysched.frontends.scop.counting import with_countdowns
+from polysched.frontends.scop.enumerators import bind_enumerators
+from polysched.frontends.scop.extents import Shapes, inferred_shapes
+from polysched.frontends.scop.inlining import Inliner, formulas_of
+from polysched.frontends.scop.names import Names
+from polysched.frontends.scop.normalizing import normalized
+from polysched.frontends.scop.parse import ParsedSource
+from polysched.frontends.scop.pragmas import pragmas_of
+from polysched.frontends.scop.region import Region
+from polysched.frontends.scop.roles import with_outputs
+from polysched.frontends.scop.scope import ArrayBinding, Scope
+from polysched.frontends.scop.statements import Statements
+from polysched.frontends.scop.types import declared_type
+from polysched.frontends.scop.usage import Usage, usage_of
+from polysched.frontends.scop.variables import (
+    Outside,
+    Variable,
+    declare_outside,
+    is_table,
+    no_extent,
+    own_functions,
+    typedefs_of,
+    undeclared_extents,
+    variables_of,
+)
+from polysched.frontends.scop.walks import local_pointers, moves_in, without_walks
+from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.source import SourceLocation
+
+_RETURN = "return"
+"""Name that the storing statement gives the result: a keyword, so no variable can have it."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a translation relies on.
+
+    Attributes:
+        infers_sizes: whether sizes are excluded for which an access lies outside its array.
+        may_overlap: whether arrays without ``restrict`` may overlap each other.
+    """
+
+    infers_sizes: bool = True
+    may_overlap: bool = False
+
+
+@dataclass(frozen=True)
+class Translation:
+    """Kernel of a region, with the C variables that it uses.
+
+    Attributes:
+        kernel: the computation.
+        outside: the variables declared outside the region that it uses.
+        variables: all variables visible in the region, by name.
+        assigned: the names that the region assigns to.
+        result: the array that holds the return value; None if the function returns none.
+        assumptions: the inferred conditions on the sizes.
+        shapes: the inferred shapes of arrays.
+    """
+
+    kernel: Kernel
+    outside: Outside
+    variables: Mapping[str, Variable]
+    usage: Usage
+    result: str | None
+    assumptions: tuple[Assumption, ...]
+    shapes: Shapes
+
+
+def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Translation:
+    """Translate a region.
+
+    Raises:
+        FrontendError: the region has no translation to a kernel.
+    """
+    numbers, pointers = _parameters(region.function)
+    items = normalized(with_countdowns(region.items, numbers if region.is_function else {}))
+    walked = without_walks(items, pointers)
+    try:
+        return _translated(parsed, replace(region, items=walked), settings)
+    except FrontendError as error:
+        moves = moves_in(items, {*pointers, *local_pointers(items)})
+        lines = {parsed.source_map.location(move).line for move in moves}
+        if not isinstance(error.location, SourceLocation) or error.location.line not in lines:
+            raise
+    return _translated(parsed, replace(region, items=items), settings)  # says what the file has
+
+
+def _translated(parsed: ParsedSource, region: Region, settings: Settings) -> Translation:
+    region = _inlined(parsed, region)
+    with _reported(parsed, region):
+        draft = _Translator(parsed, region, settings)
+        if not draft.undeclared:
+            return draft.translation()
+        shapes = inferred_shapes(draft.scope)
+        for name in sorted(draft.undeclared - set(shapes)):
+            raise no_extent(draft.scope, draft.variables[name].node, name)
+        return _Translator(parsed, region, settings, shapes).translation()
+
+
+def _parameters(function: c_ast.FuncDef) -> tuple[dict[str, c_ast.Node], list[str]]:
+    """Return the types of the parameters that are numbers, and the names of the pointers."""
+    arguments = function.decl.type.args
+    types = {
+        node.name: node.type
+        for node in ([] if arguments is None else arguments.params)
+        if isinstance(node, c_ast.Decl)
+    }
+    pointers = c_ast.PtrDecl | c_ast.ArrayDecl
+    return (
+        {name: type_ for name, type_ in types.items() if isinstance(type_, c_ast.TypeDecl)},
+        [name for name, type_ in types.items() if isinstance(type_, pointers)],
+    )
+
+
+@contextmanager
+def _reported(parsed: ParsedSource, region: Region) -> Iterator[None]:
+    try:
+        yield
+    except KernelError as error:
+        raise parsed.source_map.error(region.node, str(error)) from None
+    except RecursionError:
+        raise parsed.source_map.error(
+            region.node, "expressions or loops are nested too deeply; expected less nesting"
+        ) from None
+
+
+def _inlined(parsed: ParsedSource, region: Region) -> Region:
+    """Replace the calls of the file's own functions by their values."""
+    typedefs = typedefs_of(parsed.tree, region.before)
+    if typedefs != typedefs_of(parsed.tree):
+        return region  # a local typedef may change the types that the functions name
+    choices = choices_of(parsed.tree, typedefs, parsed.source_map)
+    formulas = formulas_of(parsed.tree, typedefs, parsed.source_map)
+    inlined = Inliner(
+        {name: formula for name, formula in formulas.items() if name not in choices},
+        parsed.source_map,
+    )
+    return replace(region, items=tuple(map(inlined, region.items)))
+
+
+class _Translator:
+    """One pass over a region.
+
+    Args:
+        parsed: the file.
+        region: the region, its calls inlined.
+        settings: what the translation relies on.
+        shapes: the shapes of arrays without declared extents; empty for a draft.
+    """
+
+    def __init__(
+        self,
+        parsed: ParsedSource,
+        region: Region,
+        settings: Settings,
+        shapes: Shapes = MappingProxyType({}),
+    ) -> None:
+        self.parsed, self.region, self.settings = parsed, region, settings
+        self.shapes = shapes
+        typedefs = typedefs_of(parsed.tree, region.before)
+        choices = choices_of(parsed.tree, typedefs, parsed.source_map)
+        items, returned = _without_return(region)
+        self.usage = usage_of(items if returned is None else (*items, returned))
+        self.pragmas = pragmas_of(parsed, region.function)
+        around = variables_of(parsed, region, typedefs, self.usage.used)
+        tables = [variable.node for variable in around.values() if is_table(variable.node)]
+        self.variables = {
+            name: variable for name, variable in around.items() if variable.node not in tables
+        }
+        functions = own_functions(parsed.tree) - set(choices)
+        self.scope = Scope(
+            parsed.source_map, typedefs, frozenset(self.variables), functions, choices
+        )
+        bind_enumerators(self.scope, (*parsed.tree.ext, *region.before), self.usage.used)
+        self.undeclared = undeclared_extents(self.variables, self.usage, self.pragmas) - set(shapes)
+        self.build = KernelBuilder(region.name)
+        names = Names()
+        self.outside = declare_outside(
+            self.scope,
+            self.build,
+            names,
+            self.variables,
+            self.usage,
+            self.pragmas,
+            {**dict.fromkeys(self.undeclared), **shapes},
+        )
+        self.result = None
+        if returned is not None:
+            self.result = names.fresh("result")
+            items = (*items, _result(self.scope, self.build, region, returned, self.result))
+        statements = Statements(
+            self.scope, self.build, self.usage, names, may_overlap=settings.may_overlap
+        )
+        statements.declare_tables(tables)
+        statements.declare_all(items)
+
+    def translation(self) -> Translation:
+        """Return the kernel."""
+        assumptions: tuple[Assumption, ...] = ()
+        if self.settings.infers_sizes:
+            assumptions = inferred_assumptions(self.scope)
+        for assumption in assumptions:
+            self.build.assume(assumption.condition)
+        location = self.parsed.source_map.location(self.region.node)
+        with self.build.located(location):
+            kernel = self.build.kernel()
+        kernel = replace(kernel, fp_contract=self.pragmas.fp_contract, location=location)
+        return Translation(
+            kernel if self.settings.may_overlap else with_outputs(kernel),
+            self.outside,
+            self.variables,
+            self.usage,
+            self.result,
+            assumptions,
+            self.shapes,
+        )
+
+
+def _without_return(region: Region) -> tuple[tuple[c_ast.Node, ...], c_ast.Node | None]:
+    """Split the final return statement off: the other statements and the returned expression."""
+    *before, last = region.items or (None,)
+    if region.is_function and isinstance(last, c_ast.Return):
+        return tuple(before), last.expr
+    return region.items, None
+
+
+def _result(
+    scope: Scope, build: KernelBuilder, region: Region, returned: c_ast.Node, name: str
+) -> c_ast.Node:
+    """Declare an output scalar for the return value; return the assignment that stores it."""
+    declared = declared_type(
+        region.function.decl.type.type, scope.typedefs, scope.source_map, region.function.decl
+    )
+    if declared.dtype is None or declared.dims:
+        raise scope.error(
+            returned, f"'{region.name}' returns a value, but is not declared to return a number"
+        )
+    target = c_ast.ID(_RETURN, returned.coord)
+    handle = build.output(name, declared.dtype, ())
+    scope.bind(_RETURN, ArrayBinding(handle))
+    return c_ast.Assignment("=", target, returned, returned.coord)

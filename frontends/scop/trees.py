@@ -1,0 +1,44 @@
+"""Syntax tree rewriting: substitution of names, casts, mapping over children."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+
+from pycparser import c_ast
+
+
+def cast_to(type_: c_ast.Node, node: c_ast.Node) -> c_ast.Cast:
+    """Return ``(type_)node``."""
+    return c_ast.Cast(c_ast.Typename(None, [], None, type_), node, node.coord)
+
+
+def substituted(node: c_ast.Node, values: Mapping[str, c_ast.Node]) -> c_ast.Node:
+    """Replace variables by expressions; the names of called functions stay."""
+    if isinstance(node, c_ast.ID):
+        return values.get(node.name, node)
+    if isinstance(node, c_ast.FuncCall):
+        arguments = None if node.args is None else substituted(node.args, values)
+        return c_ast.FuncCall(node.name, arguments, node.coord)
+    return mapped(node, lambda child: substituted(child, values))
+
+
+def mapped(node: c_ast.Node, function: Callable[[c_ast.Node], c_ast.Node]) -> c_ast.Node:
+    """Apply `function` to the children of a node; the node itself if no child changes."""
+    changed = {}
+    for slot in node.__slots__:
+        value = None if slot in ("coord", "__weakref__") else getattr(node, slot)
+        if isinstance(value, c_ast.Node):
+            child: object = function(value)
+            if child is not value:
+                changed[slot] = child
+        elif isinstance(value, list):
+            children = [function(old) if isinstance(old, c_ast.Node) else old for old in value]
+            if any(old is not new for old, new in zip(value, children, strict=True)):
+                changed[slot] = children
+    if not changed:
+        return node
+    result = copy.copy(node)
+    for slot, value in changed.items():
+        setattr(result, slot, value)
+    return result

@@ -1,0 +1,133 @@
+"""``polysched rewrite``: replace the regions of a C file by calls of generated functions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from polysched.cli.c_target import is_c_target
+from polysched.cli.options import WrittenFile, output_option
+from polysched.cli.schedule_file import Reading, reading_options, with_floating_point
+from polysched.cli.terminal import output, print_error
+from polysched.errors import ExportError, LoweringError, TargetError
+from polysched.frontends.scop.regions import Refusal, Replacement, replacements_of
+from polysched.frontends.scop.rewriting import edited
+from polysched.ir.isl.budget import time_budget
+from polysched.legality.verdicts.verdict import RefusedScheduleError
+from polysched.loops.ir.nodes import LoopProgram
+from polysched.loops.printers.c import print_c_functions
+from polysched.lower import proved
+from polysched.machine.description import Machine
+from polysched.machine.load import load_machine
+from polysched.runtime.export import write_object
+from polysched.schedule.notation.file import apply_file
+from polysched.schedule.schedule import Schedule
+
+
+@click.command("rewrite")
+@click.argument("target", metavar="FILE.c")
+@reading_options
+@output_option("The C file to write.")
+@click.option(
+    "--object",
+    "object_file",
+    type=WrittenFile(path_type=Path),
+    metavar="FILE.o",
+    help="Also write the generated functions as machine code, to be linked with the C file. "
+    "Without it, they are C text at the end of the C file.",
+)
+def rewrite_command(target: str, reading: Reading, file: Path, object_file: Path | None) -> None:
+    """Replace the regions of a C file by calls of generated functions, source to source.
+
+    The regions are those between '#pragma scop' and '#pragma endscop', in any number of functions;
+    of a function without these pragmas the whole body. Everything else stays as it is, byte for
+    byte. The text of a region stays in the file too: it runs where arrays overlap, where an
+    inferred condition on the sizes fails, and where the generated function cannot run. A region
+    that cannot be translated is left alone, and the reason is printed.
+
+    \b
+    polysched rewrite solver.c -o solver.opt.c
+    polysched rewrite solver.c -o solver.opt.c --object kernels.o
+    cc solver.opt.c kernels.o -lm
+
+    With --schedule, exactly one region is expected; name its function with --function.
+
+    \b
+    Exit codes: 0 success, 1 illegal, 2 bad input or no region, 3 legality unknown.
+    """
+    if not is_c_target(target) or not Path(target).suffix:
+        raise TargetError(f"'{target}' is not a C file; expected FILE.c")
+    if object_file is not None and object_file.suffix != ".o":
+        raise ExportError(f"cannot write machine code to '{object_file}'; expected FILE.o")
+    path = Path(target)
+    if file.resolve() == path.resolve():
+        raise ExportError(f"'{file}' is the file to rewrite; name another one")
+    machine = reading.machine or load_machine()
+    with time_budget(reading.seconds):
+        replaced, refused = replacements_of(path, reading.function, reading.promises)
+        _require_some(path, replaced, refused, reading)
+        replaced, programs = _proved(replaced, refused, reading, machine)
+        _require_some(path, replaced, refused, reading)
+    text = edited(_text(path), [edit for one in replaced for edit in one.edits])
+    if object_file is None:
+        text = f"{text.rstrip()}\n\n{print_c_functions(programs)}"
+    else:
+        write_object(programs, machine, object_file)
+    try:
+        file.write_bytes(text.encode())
+    except OSError as error:
+        raise ExportError(f"cannot write '{file}': {error.strerror}") from error
+    for one in replaced:
+        output().print(f"{file}: {one.program.region.name} calls {one.symbol}", highlight=False)
+        for note in one.program.notes():
+            output().print(f"  {note}", highlight=False)
+    for refusal in refused:
+        print_error(f"left as it is: {refusal.error}")
+
+
+def _text(path: Path) -> str:
+    return path.read_bytes().decode()
+
+
+def _require_some(
+    path: Path, replaced: list[Replacement], refused: list[Refusal], reading: Reading
+) -> None:
+    if not replaced:
+        if refused:
+            raise refused[0].error
+        raise TargetError(f"{path} defines no function; expected one with loops in it")
+    if reading.schedule_file is not None and len(replaced) > 1:
+        names = ", ".join(sorted({f"'{one.program.region.name}'" for one in replaced}))
+        raise TargetError(
+            f"--schedule applies to one region; {path} has {len(replaced)} in {names}: name a "
+            "function with --function"
+        )
+
+
+def _proved(
+    candidates: list[Replacement], refused: list[Refusal], reading: Reading, machine: Machine
+) -> tuple[list[Replacement], list[LoopProgram]]:
+    """Generate the loops of the regions; those that are not proved correct are refused."""
+    replaced, programs = [], []
+    for one in candidates:
+        try:
+            programs.append(_scheduled(one, reading, machine))
+        except (RefusedScheduleError, LoweringError) as error:
+            if reading.schedule_file is not None:
+                raise
+            location = one.program.parsed.source_map.span(one.program.region.node)
+            reason = str(error).partition("\n")[0]
+            refused.append(Refusal(one.program.region.name, location.error(reason)))
+        else:
+            replaced.append(one)
+    return replaced, programs
+
+
+def _scheduled(one: Replacement, reading: Reading, machine: Machine) -> LoopProgram:
+    program = with_floating_point(one.program, reading)
+    schedule = Schedule(program.kernel)
+    if reading.schedule_file is not None:
+        schedule = apply_file(schedule, reading.schedule_file)
+    return replace(proved(schedule, machine, guard=False), name=one.symbol)

@@ -1,0 +1,2 @@
+#include <string.h>
+void f(int n, int x[n]) { memset(x, 1, n * sizeof(int)); }

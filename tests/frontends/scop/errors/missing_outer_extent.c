@@ -1,4 +1,0 @@
-void f(int n, double x[][n]) {
-  for (int i = 0; i < n; i++)
-    x[i][i] = 0;
-}
