@@ -7,6 +7,7 @@ Stages, one file each; every stage is a pure function:
 
 ========================= ========================================================================
 :mod:`.sizes`             the parameter values for which costs are predicted
+:mod:`.operations`        the arithmetic of one statement instance
 :mod:`.facts`             one statement in numbers: trip counts, strides, operations
 :mod:`.cost`              facts, machine -> predicted cycles (the one cost model)
 :mod:`.nests`             the loop nests of a program

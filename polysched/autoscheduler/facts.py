@@ -13,39 +13,18 @@ from functools import cached_property
 
 import islpy as isl
 
+from polysched.autoscheduler.operations import Operations, count_operations, element_bits
 from polysched.autoscheduler.sizes import with_parameters
 from polysched.errors import PolyschedError
 from polysched.ir.core.kernel import Access, Array, Role, Statement, access_relation
 from polysched.ir.core.strides import concrete_strides
 from polysched.ir.core.tree import LoopKind, path
-from polysched.ir.expr.expressions import Cast, Expression, Index, Load, Operation
+from polysched.ir.expr.expressions import Index
 from polysched.ir.expr.linear import linear_form
-from polysched.ir.expr.operators import COMPARISONS, LOGICAL, Operator
-from polysched.ir.expr.traversal import children, walk
+from polysched.ir.expr.traversal import walk
 from polysched.ir.isl.extrema import greatest, least
 from polysched.ir.semantics.memory import concrete_shape
 from polysched.schedule.core.program import Program, prefix_map
-
-_CHEAP = frozenset({Operator.NEGATE, Operator.ABSOLUTE})
-_PRODUCTS = frozenset({Operator.MULTIPLY})
-_SUMS = frozenset({Operator.ADD, Operator.SUBTRACT})
-_SLOW = frozenset({Operator.DIVIDE, Operator.SQUARE_ROOT})
-_SIMPLE = frozenset(
-    {
-        Operator.MINIMUM,
-        Operator.MAXIMUM,
-        Operator.SELECT,
-        Operator.BIT_AND,
-        Operator.BIT_OR,
-        Operator.BIT_XOR,
-        Operator.BIT_NOT,
-        Operator.SHIFT_LEFT,
-        Operator.SHIFT_RIGHT,
-    }
-    | COMPARISONS
-    | LOGICAL
-)
-
 
 NEAR_ITERATIONS = 4
 """Iterations after which a carried value is not waited for any more."""
@@ -97,21 +76,6 @@ class AccessFacts:
     def runs_with(self, other: AccessFacts) -> bool:
         """Whether two accesses move through one array in the same way, at a constant distance."""
         return self.array == other.array and self.strides == other.strides
-
-
-@dataclass(frozen=True)
-class Operations:
-    """Arithmetic of one statement instance.
-
-    Attributes:
-        arithmetic: instructions of one slot each, after contracting products and sums to FMAs.
-        slow: divisions and square roots.
-        calls: functions such as ``exp``.
-    """
-
-    arithmetic: int
-    slow: int
-    calls: int
 
 
 @dataclass(frozen=True)
@@ -238,16 +202,9 @@ def statement_facts(program: Program, name: str, sizes: Mapping[str, int]) -> St
         loops,
         accesses,
         count_operations(statement, fp_contract=program.kernel.fp_contract),
-        _element_bits(program, statement),
+        element_bits(program, statement),
         any(access == statement.target for access in statement.reads),
     )
-
-
-def _element_bits(program: Program, statement: Statement) -> int:
-    """Return the width of the widest value that an instance loads, computes or stores."""
-    types = [program.arrays[access.array].dtype for access in statement.accesses]
-    types += [node.dtype for node in _computed(statement.value) if node.dtype is not None]
-    return max(max(8, dtype.bits) for dtype in types)
 
 
 def _trips(times: isl.Map, sizes: Mapping[str, int]) -> list[float]:
@@ -402,48 +359,3 @@ def _steps(array: Array, sizes: Mapping[str, int]) -> list[int]:
     except PolyschedError:  # an extent that is a minimum or maximum of loops
         steps = (0,) * (len(array.stored_shape) - 1) + (1,)
     return [*[0] * array.tile, *(step * width for step in steps)]
-
-
-def _computed(value: Expression) -> list[Operation | Cast]:
-    """Return the operations of one instance on loaded values, without those of subscripts.
-
-    What does not depend on loads is computed once for many instances.
-    """
-    varies: dict[int, bool] = {}
-    found: list[Operation | Cast] = []
-    open_nodes = [value]  # no recursion: expressions may be deep, and share subtrees
-    while open_nodes:
-        node = open_nodes[-1]
-        operands = () if isinstance(node, Load) else children(node)
-        missing = [operand for operand in operands if id(operand) not in varies]
-        if missing and id(node) not in varies:
-            open_nodes += missing
-            continue
-        open_nodes.pop()
-        if id(node) in varies:
-            continue
-        varies[id(node)] = isinstance(node, Load) or any(varies[id(one)] for one in operands)
-        if varies[id(node)] and isinstance(node, Operation | Cast):
-            found.append(node)
-    return found
-
-
-def count_operations(statement: Statement, *, fp_contract: bool) -> Operations:
-    """Count the arithmetic of one instance of a statement."""
-    sums = products = simple = slow = calls = 0
-    for node in _computed(statement.value):
-        if not isinstance(node, Operation):
-            continue
-        operator = node.operator
-        if operator in _SUMS:
-            sums += 1
-        elif operator in _PRODUCTS:
-            products += 1
-        elif operator is Operator.FMA or operator in _SIMPLE:
-            simple += 1
-        elif operator in _SLOW:
-            slow += 1
-        elif operator not in _CHEAP:
-            calls += 1
-    fused = min(sums, products) if fp_contract else 0
-    return Operations(sums + products - fused + simple, slow, calls)
