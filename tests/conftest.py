@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(params=["Python", *(["extension"] if native_calls.CALL_TABLE else [])])
 def call_table(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> object:
-    """Run calls of new kernels and call caches by Python, then by the C extension if it is there."""
+    """Run calls of new kernels and call caches by Python, and by the C extension if it is built."""
     table = None if request.param == "Python" else native_calls.CALL_TABLE
     for module in (kernel, call_cache):
         monkeypatch.setattr(module, "CALL_TABLE", table)
