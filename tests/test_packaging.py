@@ -45,3 +45,16 @@ def test_the_license_is_part_of_the_package() -> None:
     assert distribution.metadata["License-Expression"] == "MIT"
     assert distribution.metadata.get_all("License-File") == ["LICENSE"]
     assert [file.name for file in distribution.files or () if file.name == "LICENSE"] == ["LICENSE"]
+
+
+def test_the_extension_is_optional_and_has_its_source_and_types() -> None:
+    (extension,) = PROJECT["tool"]["setuptools"]["ext-modules"]
+    assert extension["optional"]
+    assert extension["py-limited-api"]
+    (source,) = extension["sources"]
+    assert (ROOT / source).exists()
+    assert (ROOT / source).with_suffix(".pyi").exists()
+    assert source.removesuffix(".c").replace("/", ".") == extension["name"]
+    # The version of the limited API is the oldest Python that is supported.
+    assert "#define Py_LIMITED_API 0x030B0000" in (ROOT / source).read_text()
+    assert PROJECT["project"]["requires-python"] == ">=3.11"

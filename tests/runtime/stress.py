@@ -5,9 +5,10 @@
 Each array that a kernel reads or writes is kept for a while beside a list of what it must hold, and
 compared again and again: an array whose memory is freed while it is used, or written by somebody
 else, shows as a difference. Between the calls arrays are dropped and resized, kernels are compiled
-anew so that old machine code is freed, garbage is collected. With ``--no-call-cache`` all calls go
-through Python. Meant to be run with ``PYTHONMALLOC=debug``, with ``MALLOC_PERTURB_``, and with an
-address sanitizer's allocator in ``LD_PRELOAD``.
+anew so that old machine code is freed, garbage is collected. With ``--no-call-cache`` and the
+environment variable ``POLYSCHED_NO_EXTENSION=1`` all calls go through Python. Meant to be run with
+``PYTHONMALLOC=debug``, with ``MALLOC_PERTURB_``, and with an address sanitizer's allocator in
+``LD_PRELOAD``.
 """
 
 import argparse
