@@ -15,7 +15,6 @@ import numpy as np
 
 from polysched.errors import KernelError
 from polysched.ir.core.kernel import Array, Role
-from polysched.ir.expr.dtypes import DType, boolean, i64
 from polysched.ir.expr.expressions import Constant, Index, Parameter
 from polysched.ir.expr.linear import Intervals
 from polysched.ir.semantics.memory import (
@@ -283,7 +282,7 @@ class _Machine:
         """The function of variables and lane that computes a value."""
         match value:
             case Constant():
-                constant = as_scalar(value.value, dtype_of(value))
+                constant = as_scalar(value.value, vector.dtype_of(value))
                 return lambda variables, lane: constant
             case Index(name=name) | Parameter(name=name):
                 return lambda variables, lane: variables[name]
@@ -306,11 +305,11 @@ class _Machine:
     ) -> InLane:
         match value:
             case vector.Apply(operator=operator, operands=operands):
-                apply = scalar_function(operator, dtype_of(operands[-1]))
+                apply = scalar_function(operator, vector.dtype_of(operands[-1]))
                 inner = [self.value(operand) for operand in operands]
                 return lambda variables, lane: apply(*[one(variables, lane) for one in inner])
             case vector.Convert(operand=operand, dtype=dtype):
-                convert, only = converter(dtype_of(operand), dtype), self.value(operand)
+                convert, only = converter(vector.dtype_of(operand), dtype), self.value(operand)
                 return lambda variables, lane: convert(only(variables, lane))
             case vector.First(element=element):
                 return self.value(element)
@@ -378,25 +377,6 @@ class _Machine:
             return int(result)
 
         return distance
-
-
-def dtype_of(value: vector.Value) -> DType:
-    """The element type of a value."""
-    match value:
-        case Constant(value=number, type=dtype):
-            return dtype or (boolean if isinstance(number, bool) else i64)
-        case vector.Apply(operands=operands, dtype=dtype):
-            return dtype or dtype_of(operands[-1])
-        case vector.First(element=inner) | vector.Shuffle(first=inner):
-            return dtype_of(inner)
-        case (
-            vector.Convert(dtype=dtype)
-            | vector.Load(dtype=dtype)
-            | vector.Unpack(dtype=dtype)
-            | vector.Register(dtype=dtype)
-        ):
-            return dtype
-    return i64
 
 
 def _undefined(array: Array) -> Scalar:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.dtypes import DType, boolean, i64
 from polysched.ir.expr.expressions import Constant, Index, Parameter
 from polysched.ir.expr.operators import Operator
 
@@ -262,3 +262,17 @@ Value: TypeAlias = (
     | First
     | Shuffle
 )
+
+
+def dtype_of(value: Value) -> DType:
+    """The element type of a value."""
+    match value:
+        case Constant(value=number, type=dtype):
+            return dtype or (boolean if isinstance(number, bool) else i64)
+        case Apply(operands=operands, dtype=dtype):
+            return dtype or dtype_of(operands[-1])
+        case First(element=inner) | Shuffle(first=inner):
+            return dtype_of(inner)
+        case Convert(dtype=dtype) | Load(dtype=dtype) | Unpack(dtype=dtype) | Register(dtype=dtype):
+            return dtype
+    return i64

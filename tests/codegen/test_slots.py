@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from polysched.codegen.slots import Lanes, Region, Slot, find_slots, slot_of, surely_runs
+from polysched.codegen.slots import Lanes, Region, Slot, find_slots, slot_of
 from polysched.ir.core.kernel import Access
 from polysched.ir.core.tree import LoopKind
 from polysched.ir.expr.dtypes import i32, i64
 from polysched.ir.expr.expressions import Constant, as_expression
 from polysched.ir.expr.linear import linear_form
 from polysched.loops.ir.nodes import If, LoopNode
+from polysched.vector.classify import surely_runs
 from tests.codegen.accumulations import add, i, k, lanes, line, m, v
 from tests.codegen.test_emit import assert_runs_as_interpreted
 from tests.loops.programs import assign, load, loop
