@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from polysched.ir.core.kernel import Kernel
-from polysched.user import Schedule
+from polysched.machine.load import as_machine
+from polysched.user import Schedule, optimize
 
 
 def chosen_schedule(kernel: Kernel, *, threads: int | None) -> Schedule:
-    """The schedule by which a call runs a kernel: the program as written.
+    """The schedule by which a call runs a kernel: the autoscheduler's.
 
     Args:
         kernel: the kernel.
         threads: the number of threads that a call may use; None for all.
     """
-    del threads  # the program as written has no parallel loop
-    return Schedule(kernel)
+    return optimize(kernel, threads=threads or max(1, as_machine().cores_usable))

@@ -92,7 +92,7 @@ class PythonKernel(Kernel):
     @cached_property
     def _compiled(self) -> CompiledCall:
         restricted = with_inferred_bounds(self, function_source(self.function), None)
-        compiled = chosen_schedule(restricted, threads=None).compile()
+        compiled = chosen_schedule(restricted, threads=1).compile()
         arrays = tuple(
             array for array in compiled.signature.arrays if array.role is not Role.OUTPUT
         )

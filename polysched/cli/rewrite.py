@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
+from polysched.autoscheduler.driver import optimize_schedule
 from polysched.cli.c_target import is_c_target
 from polysched.cli.options import WrittenFile, output_option
-from polysched.cli.schedule_file import Reading, reading_options, with_floating_point
+from polysched.cli.schedule_file import Reading, auto_option, reading_options, with_floating_point
 from polysched.cli.terminal import output, print_error
 from polysched.errors import ExportError, LoweringError, TargetError
 from polysched.frontends.scop.regions import Refusal, Replacement, replacements_of
@@ -29,6 +30,7 @@ from polysched.schedule.schedule import Schedule
 @click.command("rewrite")
 @click.argument("target", metavar="FILE.c")
 @reading_options
+@auto_option
 @output_option("The C file to write.")
 @click.option(
     "--object",
@@ -130,4 +132,6 @@ def _scheduled(one: Replacement, reading: Reading, machine: Machine) -> LoopProg
     schedule = Schedule(program.kernel)
     if reading.schedule_file is not None:
         schedule = apply_file(schedule, reading.schedule_file)
+    if reading.auto:
+        schedule = optimize_schedule(schedule, machine).schedule
     return replace(proved(schedule, machine, guard=False), name=one.symbol)
