@@ -1,6 +1,7 @@
 """What the README shows is what happens."""
 
 import re
+import runpy
 import shlex
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def in_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_kernels_and_schedules() -> None:
     names: dict[str, object] = {}
-    for text in PYTHON[:3]:
+    for text in PYTHON[1:4]:
         exec(text, names | {"ps": ps}, names)
     assert np.shape(names["result"]) == (5, 80, 100, 128)
     tiled, mended = names["tiled"], names["mended"]
@@ -43,9 +44,20 @@ def test_the_kernels_and_schedules() -> None:
         assert f"\ntry: {repair}\n" in TEXT
 
 
+def test_the_function_that_is_compiled_when_called(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "blurred.py"  # the source of a function is read from its file
+    path.write_text(PYTHON[0], encoding="utf-8")
+    names = runpy.run_path(str(path))
+    image = np.random.default_rng(0).random((9, 12))
+    assert np.array_equal(names["blur"](image), names["blur"].python(image))
+    assert "vectorize" in capsys.readouterr().out
+
+
 def test_the_function_is_a_kernel(tmp_path: Path) -> None:
     path = tmp_path / "planes.py"
-    path.write_text(f"import numpy as np\nimport polysched as ps\n\n{PYTHON[4]}", encoding="utf-8")
+    path.write_text(f"import numpy as np\nimport polysched as ps\n\n{PYTHON[5]}", encoding="utf-8")
     sizes = [word for one in ("h=3", "w=5") for word in ("--size", one)]
     result = CliRunner().invoke(main, ["run", str(path), "--repeat", "1", *sizes])
     assert result.exit_code == 0, result.output
@@ -62,7 +74,7 @@ def test_what_is_ready_to_call() -> None:
     codes, scales = random.integers(-9, 9, (7, 5), dtype=np.int8), floats(7, 5)
     images, stack, others = floats(2, 40, 30, 16), floats(3, 4, 5), floats(3, 5, 6)
     names = {"ps": ps, **locals()}
-    results = [eval(call, names) for call in PYTHON[3].splitlines()]
+    results = [eval(call, names) for call in PYTHON[4].splitlines()]
     expected = (
         activated("gelu_tanh", a @ b + c),
         x[:, :64] @ y[64:128].T,
