@@ -85,14 +85,11 @@ MUTANTS = (
     Mutant(
         "bits-phase-of-rows",
         "contiguous rows of any length are taken to begin at bytes",
-        LAYOUT,
-        "known_place",
-        """
-            if offset.scaled and storage.array.rows is not Rows.PADDED:
-                return None
-        """,
-        "",
-        KERNELS,
+        "polysched.vector.lowering",
+        "Lowering._packed_address",
+        "offset.scaled and array.rows is not Rows.PADDED",
+        "False",
+        ("tests/vector/test_vectorize.py", *KERNELS),
     ),
     Mutant(
         "bits-columns-unmasked",

@@ -1,12 +1,15 @@
-"""Wrong versions of the emitter."""
+"""Wrong versions of the vector program and of the emitter."""
 
 from tests.mutants.mutant import Mutant
 
 EMIT = "polysched.codegen.emit"
+MASKS = "polysched.codegen.masks"
+CLASSIFY = "polysched.vector.classify"
 VALUES = "polysched.codegen.values"
 MEMORY = "polysched.codegen.memory"
 ACCESSES = "polysched.codegen.accesses"
 VECTORS = ("tests/codegen/test_emit.py", "tests/schedule/primitives/test_vectorize.py")
+CLASSIFIED = ("tests/vector/test_classify.py", "tests/vector/test_vectorize.py")
 TENSORIZE = ("tests/codegen/test_tensorize.py",)
 SCALARS = ("tests/codegen/test_values.py",)
 
@@ -14,8 +17,8 @@ MUTANTS = (
     Mutant(
         "mask-one-lane-more",
         "<= for <: the lane behind the last one is active",
-        EMIT,
-        "Emitter._range_mask",
+        MASKS,
+        "_range",
         'builder.icmp_signed("<", numbers, upper)',
         'builder.icmp_signed("<=", numbers, upper)',
         VECTORS,
@@ -23,8 +26,8 @@ MUTANTS = (
     Mutant(
         "mask-one-lane-less",
         "> for >=: the first lane is not active",
-        EMIT,
-        "Emitter._range_mask",
+        MASKS,
+        "_range",
         'builder.icmp_signed(">=", numbers, lower)',
         'builder.icmp_signed(">", numbers, lower)',
         VECTORS,
@@ -32,38 +35,38 @@ MUTANTS = (
     Mutant(
         "mask-without-steps",
         "the lanes between the steps of a strided loop are active",
-        EMIT,
-        "Emitter._range_mask",
-        "range(ends[0].constant, ends[1].constant, node.step)",
-        "range(ends[0].constant, ends[1].constant)",
-        ("tests/codegen/test_emit.py",),
+        CLASSIFY,
+        "literal_lanes",
+        "range(lower + skipped, min(upper, loop.lanes), loop.step)",
+        "range(lower + skipped, min(upper, loop.lanes))",
+        CLASSIFIED,
     ),
     Mutant(
         "range-mask-dropped",
         "a condition inside a vector loop replaces the mask of its bounds",
-        EMIT,
-        "Emitter._holding",
-        "holds if mask is None else self.builder.and_(mask, holds)",
+        MASKS,
+        "emit_mask",
+        "holds if within.bits is None else builder.and_(within.bits, holds)",
         "holds",
         VECTORS,
     ),
     Mutant(
         "whole-one-lane-short",
         "a vector with one lane too few is taken for a whole one",
-        EMIT,
-        "Emitter._vector",
-        "upper.constant >= node.lanes",
-        "upper.constant >= node.lanes - 1",
-        VECTORS,
+        "polysched.vector.vectorize",
+        "_Vectorizer._active",
+        "len(lanes) == node.lanes",
+        "len(lanes) >= node.lanes - 1",
+        ("tests/vector/test_vectorize.py", *VECTORS),
     ),
     Mutant(
         "no-guard-for-nothing",
         "a loop of no iterations runs once: the guard of a zero extent is missing",
-        EMIT,
-        "Emitter._for",
+        CLASSIFY,
+        "surely_runs",
         "low >= 1",
         "low >= 0",
-        ("tests/codegen/test_emit.py", "tests/schedule/primitives/test_split.py"),
+        (*CLASSIFIED, "tests/codegen/test_emit.py"),
     ),
     Mutant(
         "one-iteration-more",
@@ -78,9 +81,9 @@ MUTANTS = (
         "registers-unmasked",
         "lanes that are not active overwrite their register",
         EMIT,
-        "Emitter._store_register",
-        "None if lanes is None or width is None else lanes.mask",
-        "None",
+        "Emitter._keep",
+        "target.masked and lanes is not None and lanes.bits is not None and width is not None",
+        "False",
         ("tests/schedule/primitives/test_promote.py::test_updates_under_conditions",),
     ),
     Mutant(
@@ -104,11 +107,11 @@ MUTANTS = (
     Mutant(
         "lanes-of-other-ranges-overwritten",
         "a register is written without a mask though other lanes of it are read elsewhere",
-        "polysched.codegen.lane_ranges",
-        "of_one_range",
-        "len(found) == 1 and None not in found",
-        "found",
-        ("tests/codegen/test_lane_ranges.py",),
+        "polysched.vector.unmask",
+        "unmask_registers",
+        "len(kinds) == 1",
+        "kinds",
+        ("tests/vector/test_unmask.py",),
     ),
     Mutant(
         "register-of-another-block",
@@ -195,9 +198,9 @@ MUTANTS = (
         "backwards-mask",
         "a vector that is read backwards has the mask of one that is read forwards",
         ACCESSES,
-        "Accesses._turned",
-        "turned(self.builder, mask)",
-        "lanes.mask",
+        "Accesses._load",
+        "lanes.reversed(self.builder)",
+        "lanes",
         ("tests/codegen/test_emit.py",),
     ),
     Mutant(
@@ -212,29 +215,18 @@ MUTANTS = (
     Mutant(
         "alignment-assumed",
         "the distance of an element from the start of its array is forgotten in its alignment",
-        MEMORY,
-        "known_alignment",
-        """
-            gcd(
-                storage.alignment,
-                abs(offset.literal.constant) * size,
-                *(abs(coefficient) * size for _, coefficient in offset.literal.terms),
-            )
-        """,
-        """
-            gcd(
-                storage.alignment,
-                *(abs(coefficient) * size for _, coefficient in offset.literal.terms),
-            )
-        """,
-        ("tests/codegen/test_memory.py", *VECTORS),
+        CLASSIFY,
+        "Offset.alignment",
+        "[self.literal.constant, *(factor for _, factor in self.literal.terms)]",
+        "[*(factor for _, factor in self.literal.terms)]",
+        CLASSIFIED,
     ),
     Mutant(
         "stores-unmasked",
         "masked stores write all lanes",
         ACCESSES,
-        "Accesses._store_contiguous",
-        "lanes.mask is None",
+        "Accesses._store_vector",
+        "lanes.bits is None",
         "lanes.count > 1",
         VECTORS,
     ),
@@ -243,7 +235,7 @@ MUTANTS = (
         "masked loads read all lanes, outside of the array too",
         ACCESSES,
         "Accesses._load_vector",
-        "lanes.mask is None",
+        "lanes.bits is None or access.is_private",
         "lanes.count > 1",
         ("tests/codegen/test_emit.py",),
     ),
@@ -251,19 +243,19 @@ MUTANTS = (
         "gathers-unmasked",
         "masked gathers read all lanes, outside of the array too",
         ACCESSES,
-        "Accesses._gather",
-        "lanes.mask if lanes.mask is not None else all_lanes(lanes.count)",
-        "all_lanes(lanes.count)",
+        "Accesses._load",
+        "lanes.all_bits",
+        "Mask(lanes.count).all_bits",
         ("tests/codegen/test_emit.py",),
     ),
     Mutant(
         "strides-as-neighbors",
         "lanes two elements apart are loaded as neighbors",
-        ACCESSES,
-        "Accesses.load",
+        "polysched.vector.lowering",
+        "Lowering.access",
         "offset.lane == 1",
         "offset.lane is not None",
-        VECTORS,
+        ("tests/vector/test_vectorize.py", *VECTORS),
     ),
     Mutant(
         "signed-less",

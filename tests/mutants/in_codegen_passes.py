@@ -18,11 +18,11 @@ MUTANTS = (
     Mutant(
         "windows-of-other-rows",
         "lanes whose distance is no literal are loaded as a window",
-        "polysched.codegen.windows",
-        "lane_places",
-        "dict(form.terms) != dict(first.terms)",
+        "polysched.vector.classify",
+        "lane_distances",
+        "dict(form.terms) != dict(start.terms)",
         "False",
-        ("tests/codegen/test_windows.py", "tests/codegen/test_emit.py"),
+        ("tests/vector/test_classify.py", "tests/vector/test_windows.py"),
     ),
     Mutant(
         "remainder-lost",

@@ -57,8 +57,8 @@ MUTANTS = (
     Mutant(
         "python-integer-unbounded",
         "Python integers are not asked to fit 64 bits",
-        "polysched.frontends.python.expressions",
-        "Reader.require_fitting",
+        "polysched.frontends.python.names",
+        "Names.require_fitting",
         "self.uses.needs.append(Need(node, value.expression, indices, within))",
         "del indices, within, node",
         (f"{TESTS}/python/test_integer_ranges.py",),
@@ -102,8 +102,8 @@ MUTANTS = (
     Mutant(
         "python-guard-forgotten",
         "an assignment in a branch over data happens always",
-        "polysched.frontends.python.statements",
-        "Declarer._store",
+        "polysched.frontends.python.assignments",
+        "Assigner.put",
         "guards and not is_new",
         "False",
         (f"{TESTS}/python/test_statements.py",),
@@ -140,22 +140,17 @@ MUTANTS = (
         "a name keeps the value that a branch or a loop gave it",
         "polysched.frontends.python.statements",
         "Declarer._inner",
-        """
-            for name in changed:
-                if isinstance(scope.names.get(name), Value):
-                    scope.names[name] = ended
-        """,
-        "",
+        "isinstance(binding, Value)",
+        "False",
         (f"{TESTS}/python/test_statements.py",),
-        index=1,
     ),
     Mutant(
         "python-negative-subscript",
         "x[-1] is the element before the last one",
-        "polysched.frontends.python.expressions",
-        "Reader._subscript",
-        "shape[position] - -value.literal",
-        "shape[position] - -value.literal - 1",
+        "polysched.frontends.python.subscripts",
+        "Subscripting.subscript",
+        "extent - -value.literal",
+        "extent - -value.literal - 1",
         AGAINST_PYTHON,
     ),
     Mutant(

@@ -4,15 +4,14 @@ from tests.mutants.mutant import Mutant
 
 SLOTS = "polysched.codegen.slots"
 CLEARANCE = "polysched.codegen.clearance"
-NEIGHBORS = "polysched.codegen.neighbors"
-ACCESSES = "polysched.codegen.accesses"
+NEIGHBORS = "polysched.vector.neighbors"
 PLACES = (
     "tests/codegen/test_slots.py",
     "tests/codegen/test_registers.py",
     "tests/schedule/primitives/test_promote.py",
 )
 CLEAR = ("tests/codegen/test_clearance.py",)
-OVERLAPS = ("tests/codegen/test_neighbors.py",)
+OVERLAPS = ("tests/vector/test_neighbors.py",)
 
 MUTANTS = (
     Mutant(
@@ -37,9 +36,9 @@ MUTANTS = (
         "neighbor-on-the-other-side",
         "a vector is made of its neighbor moved the wrong way",
         NEIGHBORS,
-        "moved",
-        "step == 1",
-        "step == -1",
+        "_shuffled",
+        "[count, *range(count - 1)] if step == 1 else [*range(1, count), count]",
+        "[count, *range(count - 1)] if step == -1 else [*range(1, count), count]",
         OVERLAPS,
     ),
     Mutant(
@@ -82,9 +81,9 @@ MUTANTS = (
         "neighbors-of-any-row",
         "vectors of different rows are taken to lie in one",
         NEIGHBORS,
-        "Contiguous.of",
-        "(offset.literal.terms, offset.scaled)",
-        "()",
+        "_row",
+        "replace(address, constant=0)",
+        "replace(address, constant=0, terms=(), scaled=())",
         OVERLAPS,
     ),
     Mutant(
@@ -99,18 +98,18 @@ MUTANTS = (
     Mutant(
         "neighbor-with-another-element",
         "the lane that a neighbor lacks is the element behind it",
-        ACCESSES,
-        "Accesses._from_neighbor",
-        "lanes.count - 1",
-        "lanes.count",
+        NEIGHBORS,
+        "_shuffled",
+        "_further(load, count - 1)",
+        "_further(load, count)",
         OVERLAPS,
     ),
     Mutant(
         "neighbors-of-parts",
         "vectors of which some lanes do not run are made of each other too",
-        ACCESSES,
-        "Accesses.with_neighbors",
-        "lanes.mask is not None",
+        NEIGHBORS,
+        "_rewritten",
+        "not isinstance(node.lanes.active, All)",
         "False",
         OVERLAPS,
     ),

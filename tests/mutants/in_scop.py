@@ -351,11 +351,11 @@ MUTANTS = (
     ),
     Mutant(
         "c-overlap-in-one-direction",
-        "arrays are apart if the first one begins after the second one",
+        "arrays are apart if the first one begins before the second one",
         "polysched.codegen.fallback",
         "emit_is_valid",
-        "builder.or_(before, after)",
-        "after",
+        'builder.icmp_unsigned("<=", ends[first], meanings[second])',
+        'builder.icmp_unsigned("<=", meanings[first], meanings[second])',
         WHOLE,
     ),
     Mutant(

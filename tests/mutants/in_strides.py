@@ -78,8 +78,8 @@ MUTANTS = (
         "machine code takes every argument to be contiguous",
         "polysched.codegen.placement",
         "Placement.argument",
-        "array.strides is None",
-        "array.strides is not True",
+        "layout.strides is None",
+        "True",
         CODE,
     ),
     Mutant(

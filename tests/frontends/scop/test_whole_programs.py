@@ -101,6 +101,25 @@ def test_overlapping_arrays_give_what_c_gives(offset: int, tmp_path: Path) -> No
     np.testing.assert_array_equal(memory, expected)
 
 
+def test_a_sum_is_stored_each_time_where_arrays_overlap(tmp_path: Path) -> None:
+    text = """
+    void f(int n, int x[n], int y[n])
+    {
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++)
+                y[i] += x[j];
+    }
+    """
+    program = parse_c(text)
+    library = compiled_by_polysched(Schedule(program.kernel), program.c_function(), tmp_path)
+    both, expected = np.arange(1, 7, dtype=np.int32), np.arange(1, 7, dtype=np.int32)
+    for i in range(6):
+        for j in range(6):
+            expected[i] += expected[j]
+    library.f(6, *(ctypes.c_void_p(both.ctypes.data) for _ in range(2)))
+    assert both.tolist() == expected.tolist()
+
+
 def test_a_condition_on_data_is_kept_where_arrays_overlap(tmp_path: Path) -> None:
     text = """
     void f(int n, int x[n], int y[n], int z[n])
