@@ -274,15 +274,10 @@ class _Body:
         return self.lanes * GATHER_CYCLES * (2.0 if access.is_write else 1.0)
 
     def is_transposed(self, access: AccessFacts) -> bool:
-        """Whether the copies of an unrolled loop make tiles, to be transposed in registers.
-
-        The code generator transposes tiles of at least half as many elements as lanes, if nothing
-        else is unrolled.
-        """
+        """Whether the copies of an unrolled loop make tiles, to be transposed in registers."""
         return any(
-            abs(access.stride(loop.name) or 0) == access.bytes
-            and 2 * loop.trip >= self.lanes
-            and self.copies == loop.trip
+            self.copies == loop.trip
+            and self.facts.is_transposable(access, loop.name, loop.trip, self.lanes)
             for loop in self.copied
         )
 

@@ -123,6 +123,16 @@ class StatementFacts:
         """Whether an iteration of a loop reads what one of the few before it has written."""
         return any(distance <= NEAR_ITERATIONS for distance in self.distances(loop))
 
+    def is_transposable(self, access: AccessFacts, row: str, copies: float, lanes: int) -> bool:
+        """Whether copies along a loop read or write rows, which registers can transpose.
+
+        A tile has at least half as many columns as lanes. An array that the statement both reads
+        and writes has no tiles, since a copy may read what an earlier one writes.
+        """
+        both = {one.array for one in self.accesses[1:]} & {self.target.array}
+        is_row = access.stride(row) == access.bytes and 2 * copies >= lanes
+        return is_row and access.array not in both
+
     def split(self, name: str, factor: int, outer: str, inner: str) -> StatementFacts:
         """The facts after ``split(name, factor, (outer, inner))``."""
         loops: list[LoopFacts] = []

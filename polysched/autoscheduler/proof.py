@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from polysched.autoscheduler.candidate import Candidate, Decision
 from polysched.autoscheduler.cost import program_costs
 from polysched.autoscheduler.legal import applied
+from polysched.codegen.passes import vector_program
+from polysched.errors import LoweringError
 from polysched.legality.check import check
 from polysched.legality.verdicts.verdict import Verdict
+from polysched.loops.analysis.size_limits import with_limited_sizes
+from polysched.lower import lower
 from polysched.machine.description import Machine
 from polysched.schedule.schedule import Schedule
 
@@ -32,12 +36,13 @@ def proved(
 ) -> Proved | None:
     """Return the first candidate that is proved; None if not even the start is.
 
-    A candidate that is refused loses the decisions that the checker refuses, one by one. It is
-    dropped if it is then predicted to take ``most_cycles`` or more.
+    A candidate without machine code counts as refused: a transposition may find no tiles. A refused
+    candidate loses the decisions that are refused, one by one. It is dropped if it is then
+    predicted to take ``most_cycles`` or more.
     """
     for candidate in candidates:
-        verdict = check(candidate.schedule)
-        if verdict.is_legal:
+        verdict, refusal = _judged(candidate.schedule, machine)
+        if not refusal:
             return Proved(candidate, verdict, ())
         mended = _mended(start, candidate, machine, sizes)
         if mended is None or not mended.candidate.decisions:
@@ -45,6 +50,18 @@ def proved(
         if mended.candidate.cycles < most_cycles:
             return mended
     return None
+
+
+def _judged(schedule: Schedule, machine: Machine) -> tuple[Verdict, str]:
+    """Return the verdict on a schedule, and why it cannot be used; "" if it can."""
+    verdict = check(schedule)
+    if not verdict.is_legal:
+        return verdict, verdict.reason or "illegal"
+    try:
+        vector_program(with_limited_sizes(lower(schedule)), machine)
+    except LoweringError as error:
+        return verdict, str(error)
+    return verdict, ""
 
 
 def _mended(
@@ -60,11 +77,11 @@ def _mended(
         if changed is None:
             dropped.append((decision, "its steps do not fit without an earlier decision"))
             continue
-        answer = check(changed)
-        if answer.is_legal:
+        answer, refusal = _judged(changed, machine)
+        if refusal:
+            dropped.append((decision, refusal))
+        else:
             schedule, verdict = changed, answer
             kept.append(decision)
-        else:
-            dropped.append((decision, answer.reason))
     costs = program_costs(schedule.program, schedule.program.tree.statements, machine, sizes)
     return Proved(Candidate(schedule, tuple(kept), costs), verdict, tuple(dropped))

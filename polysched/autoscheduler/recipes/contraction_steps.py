@@ -152,7 +152,7 @@ def _packing_steps(
     if along is None or along not in around:
         steps.append(Vectorize(f"{into}.{column}", tile.lanes))
         return steps
-    # Square tiles, which code generation transposes in registers.
+    # Square tiles: each line that is gathered from is used at once.
     inner = [loop.name for loop in path(after.program.tree, into)]
     inner = inner[inner.index(min((along, column), key=inner.index)) :]
     outer_name, inner_name = (f"{along}_tile", f"{along}_across")

@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polysched.autoscheduler.candidate import Situation
-from polysched.autoscheduler.facts import StatementFacts
+from polysched.autoscheduler.cost import FARTHEST_INTERLEAVED
+from polysched.autoscheduler.facts import StatementFacts, statement_facts
 from polysched.autoscheduler.nests import fresh_names
 from polysched.ir.core.tree import LoopKind
 from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.shift import Shift
 from polysched.schedule.primitives.split import Split
+from polysched.schedule.primitives.transpose import Transpose
 from polysched.schedule.primitives.unroll import Unroll
 from polysched.schedule.primitives.vectorize import Vectorize
 from polysched.schedule.table import Step
@@ -99,4 +101,17 @@ class Plan:
         default = into == f"{vector}v"
         steps.append(Vectorize(f"{statement}.{vector}", self.lanes, None if default else into))
         steps += (Unroll(f"{statement}.{name}") for name in inside)
+        if self._is_transposed(statement_facts(program, statement, situation.sizes)):
+            steps.append(Transpose(f"{statement}.{into}", f"{statement}.{inside[0]}"))
         return tuple(steps)
+
+    def _is_transposed(self, facts: StatementFacts) -> bool:
+        """Whether the copies of the only unrolled loop make tiles of rows, as the cost assumes."""
+        if self.vectors > 1 or len(self.jammed) != 1:
+            return False
+        ((row, copies),) = self.jammed
+        return any(
+            facts.is_transposable(access, row, copies, self.lanes)
+            and abs(access.stride(self.vector) or 0) > FARTHEST_INTERLEAVED * access.bytes
+            for access in facts.accesses
+        )
