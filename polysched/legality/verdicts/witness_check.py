@@ -149,10 +149,13 @@ def _overwritten(violation: Violation, source: End, sink: End) -> Iterator[str]:
     if _comes_first(source, sink):
         yield f"{read.name} reads before {write.name} writes"
     assert read.array is not None
-    if read.array not in source.program.folded:
-        values = source.writers()
-        if values is not None and all(_comes_first(sink, writer) for writer in values):
-            yield f"the value that {read.name} reads is written after {write.name}"
+    is_folded = read.array in source.program.folded
+    elements = [end.unfolded.element for end in (source, sink) if is_folded and end.unfolded]
+    if len(elements) == 2 and elements[0] == elements[1]:
+        yield f"{read.touched} and {write.touched} are one element before folding"
+    values = source.unfolded_writers() if is_folded else source.writers()
+    if values is not None and all(_comes_first(sink, writer) for writer in values):
+        yield f"the value that {read.name} reads is written after {write.name}"
 
 
 def _comes_first(end: End, other: End) -> bool:
@@ -184,11 +187,16 @@ def _in_two_iterations(violation: Violation, source: End, sink: End) -> Iterator
 
 
 def _interrupted(violation: Violation, source: End, sink: End) -> Iterator[str]:
+    """Claim: two copies in read one element, and neither tile is copied out before the other."""
     first, second = source.shown, sink.shown
     if (first.array, first.element, first.action) != (second.array, second.element, second.action):
         yield f"{first.name} and {second.name} do not read one element"
     if first.name == second.name:
         yield f"{first.name} and {second.name} are one instance"
+    for end, other in ((source, sink), (sink, source)):
+        for out in end.copies_out():
+            if _comes_first(out, other):
+                yield f"{out.shown.name} copies out before {other.shown.name} copies in"
 
 
 def _outside(violation: Violation, only: End) -> Iterator[str]:

@@ -12,7 +12,14 @@ from polysched.errors import KernelError
 from polysched.ir.core.kernel import Access, Statement
 from polysched.ir.core.tree import Loop, executed
 from polysched.ir.semantics.points import box_size, evaluate_many, points
-from polysched.legality.verdicts.arithmetic import Step, lives, moment, touches, variables_of
+from polysched.legality.verdicts.arithmetic import (
+    Step,
+    lives,
+    moment,
+    number,
+    touches,
+    variables_of,
+)
 from polysched.legality.verdicts.verdict import Occurrence, Timestamp
 from polysched.schedule.core.program import Program
 
@@ -99,6 +106,60 @@ class End:
                 access, element, self.variables
             ):
                 yield access
+
+    def copies_out(self) -> list[End]:
+        """Return the writers of the element that read what this instance writes: its copies out.
+
+        Empty if there are too many instances to search.
+        """
+        assert self.statement is not None
+        target = self.statement.target
+        copied = tuple(number(subscript, self.variables) for subscript in target.subscripts)
+        return [
+            writer
+            for writer in self.writers() or ()
+            if writer.statement is not None
+            and any(
+                access.array == target.array and touches(access, copied, writer.variables)
+                for access in writer.statement.reads
+            )
+        ]
+
+    @cached_property
+    def unfolded(self) -> Occurrence | None:
+        """The occurrence in the declared program, where arrays are not folded.
+
+        None if a step created the statement or redirected the access.
+        """
+        if self.declared is None or self.statement is None:
+            return None
+        pairs = zip(self.statement.accesses, self.declared.accesses, strict=False)
+        shown = next(self._accesses(), None)
+        for access, declared in pairs:
+            if access is shown and access.array == declared.array:
+                at = tuple(number(subscript, self.variables) for subscript in declared.subscripts)
+                return replace(self.shown, element=at, tile=())
+        return None
+
+    def unfolded_writers(self) -> list[End] | None:
+        """Return the writers of the element before folding; None if they are not all known."""
+        if self.unfolded is None or self.shown.array is None:
+            return None
+        kernel = self.program.kernel
+        scheduled = self.program.statements
+        writing = {
+            name
+            for statements in (kernel.statements, scheduled)
+            for name, statement in statements.items()
+            if statement.target.array == self.shown.array
+        }
+        if any(name not in kernel.statements or name not in scheduled for name in writing):
+            return None
+        before = replace(self.program, statements=kernel.statements)
+        found = replace(self, program=before, shown=self.unfolded).writers()
+        if found is None:
+            return None
+        return [replace(writer, program=self.program) for writer in found]
 
     def writers(self) -> list[End] | None:
         """Return all must-writes of the element; None if there are too many instances to search."""

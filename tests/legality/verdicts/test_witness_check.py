@@ -29,7 +29,8 @@ from polysched.legality.verdicts.verdict import (
     Witness,
 )
 from polysched.legality.verdicts.witness import occurrence
-from polysched.legality.verdicts.witness_check import unconfirmed
+from polysched.legality.verdicts.witness_check import _interrupted, unconfirmed
+from polysched.legality.verdicts.witness_end import End
 from polysched.machine.load import load_machine
 from polysched.schedule.core.program import Program, initial_program
 from polysched.schedule.schedule import Schedule
@@ -39,6 +40,7 @@ from tests.legality.kernels import (
     copy_shifted,
     interrupted_sums,
     matmul,
+    overlapping_sums,
     producer_consumer,
     windows,
 )
@@ -383,3 +385,21 @@ def test_subscripts_and_domains_beyond_64_bits_are_exact() -> None:
     subscripts = {"writes": lambda i: i % 10, "reads": lambda i: 3 * i % 10}
     for end in (source, sink):
         assert end.element == (subscripts[end.action](end.instance[0]),)
+
+
+def test_an_interrupted_tile_is_not_copied_out_before_the_other_is_copied_in() -> None:
+    """The same two copies in, in a schedule that runs one tile after the other."""
+    violation = check(interrupted_sums()).violation
+    assert violation is not None
+    assert violation.cause is Cause.INTERRUPTED
+    sink = violation.witness.sink
+    assert sink is not None
+    sizes = dict(violation.witness.parameters)
+
+    def claims(schedule: Schedule) -> list[str]:
+        ends = (End(schedule.program, sizes, end) for end in (violation.witness.source, sink))
+        return list(_interrupted(violation, *ends))
+
+    assert claims(interrupted_sums()) == []
+    one_by_one = Schedule(overlapping_sums()).promote("y", "i")
+    assert any("copies out before" in claim for claim in claims(one_by_one))
