@@ -10,7 +10,7 @@
 ==================================  ===============================================================
 
 ``Annotated[NDArray[np.float32], "n", "m"]`` is an array too, whose elements type checkers know:
-mypy and linters accept it as it is.
+mypy and linters accept this form without a comment.
 
 Every name in an extent is a size. The function need not have an argument for it: the call takes
 its value from the shapes of the arrays.

@@ -27,7 +27,7 @@ class CompiledCall:
         compiled: the compiled kernel.
         arrays: its argument arrays, without its outputs.
         axes: the order in memory of the dimensions of array arguments that are not row-major.
-        returned: what a call returns.
+        returned: the values that a call returns.
     """
 
     compiled: CompiledKernel

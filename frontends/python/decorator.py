@@ -58,7 +58,7 @@ class PythonKernel(Kernel):
 
     Attributes:
         function: the function.
-        returns: what it returns.
+        returns: the values that the function returns.
     """
 
     # No quoted annotation: `typing.get_type_hints` of a kernel could not resolve it.
@@ -144,7 +144,7 @@ def read_kernel(
     Args:
         function: the function.
         order: the order policy of its reductions.
-        given: what is known of its arguments without annotations; None for the annotations.
+        given: the types of the arguments, without annotations; None to read the annotations.
 
     Raises:
         FrontendError: the function uses something that kernels do not support.

@@ -233,7 +233,7 @@ def _extent(node: ast.expr) -> tuple[int | None, ...]:
 
 
 def original(function: Any) -> FunctionType | None:
-    """The user's function behind a callable; None if it is none of the user's."""
+    """The user's function behind a callable; None for a function of a library."""
     function = getattr(function, "python", function)
     is_user = isinstance(function, FunctionType) and not _is_library(function)
     return function if is_user else None

@@ -17,7 +17,7 @@ class Inlined:
 
     Attributes:
         body: its statements, with assignments in the place of ``return``.
-        result: the names that hold what it returns; None if it returns nothing.
+        result: the names that hold the returned values; None if the function returns nothing.
         names: its local names.
     """
 

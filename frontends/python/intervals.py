@@ -45,7 +45,7 @@ class Interval:
         return Interval(min(self.lowest, other.lowest), max(self.highest, other.highest))
 
     def intersection(self, other: Interval) -> Interval:
-        """The integers in both intervals; if there are none, a single integer."""
+        """The integers in both intervals; a single integer if the intervals are disjoint."""
         lowest = max(self.lowest, other.lowest)
         return Interval(lowest, max(lowest, min(self.highest, other.highest)))
 

@@ -95,7 +95,7 @@ class JitFunction:
         return specialization.call.run(values, self.threads, given)
 
     def specialized(self, values: Mapping[str, Any]) -> Specialization:
-        """The compiled code for arguments, compiled now if there is none.
+        """The compiled code for the types of some arguments; the first call with them compiles it.
 
         Raises:
             FrontendError: the function cannot be compiled for them.
@@ -121,7 +121,7 @@ class JitFunction:
         return tuple(str(types) for types in self._made)
 
     def report(self) -> str:
-        """What the latest call ran: the types, the schedule's loops, the conditions on sizes."""
+        """Report of the latest call: its types, the schedule's loops, the conditions on sizes."""
         latest = self._required()
         conditions = [one.text for one in latest.call.compiled.signature.conditions]
         lines = [
