@@ -70,7 +70,7 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamps: installed again whenever pyproject.toml or the C extension changes. A failed set-up leaves no stamp.
-$(VENV)/.installed: pyproject.toml polysched/runtime/_fastcall.c
+$(VENV)/.installed: pyproject.toml setup.py $(wildcard polysched/runtime/*.[ch])
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet -e .
 	touch $@
