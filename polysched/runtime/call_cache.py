@@ -16,11 +16,10 @@ import numpy as np
 
 from polysched.errors import CallError
 from polysched.ir.core.strides import elements_spanned
+from polysched.runtime.array_layout import ALIGNED, is_simple, layout_of
 from polysched.runtime.kernel import CompiledKernel
 from polysched.runtime.native_calls import CALL_TABLE, PlannedCall, on_team, planned_call
-from polysched.runtime.numpy_memory import ALIGNED, is_simple, layout_of
-from polysched.runtime.overlap import overlaps
-from polysched.runtime.plan import Plan
+from polysched.runtime.plan import Plan, overlaps
 
 NumpyArray = np.ndarray[Any, Any]
 

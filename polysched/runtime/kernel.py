@@ -15,12 +15,12 @@ import numpy as np
 from polysched.errors import CallError, OutOfMemoryError
 from polysched.ir.semantics.value_range import require_values
 from polysched.machine.description import Machine
+from polysched.runtime.array_layout import layout_of
 from polysched.runtime.bound_call import BoundCall, no_workspace
 from polysched.runtime.cache import ObjectCache, default_cache
 from polysched.runtime.jit import Entry, NativeFunction, compile_once, emit_assembly
 from polysched.runtime.memory import address, aligned_zeros, share_memory, simple_addresses
 from polysched.runtime.native_calls import CALL_TABLE, PlannedCall, on_team, planned_call
-from polysched.runtime.numpy_memory import layout_of
 from polysched.runtime.pipeline import CompileOptions
 from polysched.runtime.plan import Allocation, Plan, bind_names, make_plan
 from polysched.runtime.signature import Declaration, Signature, signature_of
