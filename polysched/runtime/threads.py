@@ -76,7 +76,7 @@ def _first_process() -> int:
 
 
 def thread_team() -> Team | None:
-    """Create a team of :mod:`polysched.runtime.thread_team`; None if it does not support the system.
+    """Create a team of :mod:`polysched.runtime.thread_team`; None where it is not supported.
 
     Its code is never unloaded, because its threads execute it until the process ends.
     """
