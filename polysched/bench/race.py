@@ -81,7 +81,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Rules:
-    """How long and how carefully to measure.
+    """Duration and repetition of a measurement.
 
     Attributes:
         rounds: in each round every contestant runs once.

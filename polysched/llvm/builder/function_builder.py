@@ -47,7 +47,7 @@ class Line(ir.values.Value):  # type: ignore[misc]  # llvmlite is untyped
         return self.parent.function
 
     def get_reference(self) -> str:
-        """How other instructions name its value."""
+        """The name of its value in other instructions."""
         return self.reference
 
     def set_metadata(self, name: str, node: Any) -> None:
@@ -90,7 +90,7 @@ class FunctionBuilder(ir.IRBuilder):  # type: ignore[misc]
         name: str = "",
         source_etype: Any = None,
     ) -> Any:
-        """An address so many elements further on."""
+        """Compute the address of an element."""
         places = ", ".join([f"{one.type} {one.get_reference()}" for one in indices])
         word = "getelementptr inbounds" if inbounds else "getelementptr"
         return self._line(_POINTER, f"{word} {source_etype}, ptr {ptr.get_reference()}, {places}")

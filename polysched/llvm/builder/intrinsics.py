@@ -104,7 +104,7 @@ def zeros(type_: Any) -> Any:
 
 
 def fenced(builder: ir.IRBuilder, vector: Any) -> Any:
-    """A vector as it is, but LLVM does not know what made it; one of less than 32 bits it does.
+    """Hide the origin of a vector from LLVM; vectors of less than 32 bits are returned unchanged.
 
     LLVM has such a fence for floating-point numbers, of which it changes no bit.
     """
@@ -119,7 +119,7 @@ def fenced(builder: ir.IRBuilder, vector: Any) -> Any:
 
 @lru_cache(maxsize=4096)
 def integers(bits: int, values: tuple[int, ...]) -> Any:
-    """A constant vector of integers of so many bits.
+    """A constant vector of integers of ``bits`` bits.
 
     It is one object for all who ask for it, because llvmlite keeps the text of an object: a network
     of shuffles names the same few masks again and again.

@@ -1,4 +1,4 @@
-"""Emits loads and stores of array elements: scalars, whole vectors, gathers and scatters, masked.
+"""Emit loads and stores of array elements: scalars, whole vectors, gathers and scatters, masked.
 
 The forms of LLVM's masked intrinsics are those of its language reference, "Masked Vector Load and
 Store Intrinsics" and "Masked Vector Gather and Scatter Intrinsics".
@@ -39,7 +39,7 @@ from polysched.vector.values import Load as VectorLoad
 
 
 class Accesses:
-    """Emits loads and stores of arrays in memory."""
+    """Emit loads and stores of arrays in memory."""
 
     def __init__(
         self,
@@ -243,7 +243,7 @@ def from_memory(builder: ir.IRBuilder, loaded: ir.Value, dtype: DType) -> ir.Val
 
 
 def to_memory(builder: ir.IRBuilder, value: ir.Value, dtype: DType) -> ir.Value:
-    """A value as it is stored: the byte of a boolean's bit, the container of an odd integer."""
+    """Convert a value to its stored form: a boolean to a byte, an odd integer to its container."""
     if dtype.kind is not NumberKind.BOOLEAN and not dtype.is_odd_width:
         return value
     count = value.type.count if isinstance(value.type, ir.VectorType) else None

@@ -1,4 +1,4 @@
-"""Emits the values of the vector IR at the position of the builder."""
+"""Emit the values of the vector IR at the position of the builder."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ The team comes from outside, so that no runtime is compiled in. ``team`` is a fu
 
     void parallel(void (*work)(void *), void *task, uint32_t threads, uint32_t flags)
 
-It lets so many threads, or fewer, call ``work(task)`` at once and waits for all of them: the
+At most ``threads`` threads call ``work(task)`` at once, and the function waits for all: the
 ``GOMP_parallel`` of the OpenMP runtimes (GCC's libgomp manual, "Implementing PARALLEL construct";
 libomp and libiomp5 have it too).
 """
@@ -160,7 +160,7 @@ class Regions:
         return function
 
     def _work(self, name: str, body: ir.Function, node: Loop, types: list[ir.Type]) -> ir.Function:
-        """The function that every thread runs: it takes the next chunk until there is none.
+        """The function that every thread runs: it takes chunks until all are taken.
 
         The task begins with the number of the next chunk and that of the next thread.
         """
