@@ -64,7 +64,7 @@ class CCompiler:
 
 
 def installed_compilers() -> tuple[CCompiler, ...]:
-    """Those of gcc and clang that are found."""
+    """The installed compilers among gcc and clang."""
     return tuple(CCompiler(name, (name,)) for name in ("gcc", "clang") if shutil.which(name))
 
 

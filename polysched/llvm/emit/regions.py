@@ -91,7 +91,7 @@ class Regions:
         self.count = 0
 
     def run(self, emitter: Emitter, node: Loop, lower: ir.Value, upper: ir.Value) -> None:
-        """Emit a parallel loop, which runs at least once, where the emitter stands."""
+        """Emit a parallel loop that runs at least once, at the builder's position."""
         builder, team, frame = emitter.builder, self.team, node.region
         assert frame is not None
         outside = [emitter.values.storages[name].base for name in frame.outside]
@@ -199,7 +199,7 @@ class Regions:
 
 
 def private_bytes(place: Placement, frames: Sequence[Frame]) -> Any:
-    """The bytes that a thread needs in the parallel loop that needs most: 0 or an i64."""
+    """The largest private memory of a thread in any parallel loop: 0 or an i64 of bytes."""
     most: Any = 0
     for frame in frames:
         needed = place.total(place.on_heap(frame))

@@ -70,7 +70,7 @@ def is_zero(literal: Any, sign: float) -> bool:
 
 
 def _one_way(builder: ir.IRBuilder, predicate: str, literal: Any, number: Any) -> Any:
-    """The literal where it is beyond a number, else the number."""
+    """Select the literal if it is beyond the number, else the number."""
     beyond = builder.fcmp_ordered(predicate, literal, number)
     return builder.select(beyond, literal, number)
 
