@@ -62,7 +62,7 @@ def test_the_extension_is_optional_and_has_its_sources_and_types(
     # setuptools is needed for building only, so an environment may lack it.
     builder = SimpleNamespace(Extension=described, setup=lambda ext_modules: None)
     monkeypatch.setitem(sys.modules, "setuptools", builder)
-    extension = runpy.run_path(str(ROOT / "setup.py"))["FASTCALL"]
+    extension = runpy.run_path(str(ROOT / "setup.py"))["CALL_TABLE"]
     assert extension.optional
     assert extension.py_limited_api
     folder = ROOT / "polysched/runtime"

@@ -28,7 +28,7 @@ from polysched.runtime.threads import number_of_threads, run_on_team
 from polysched.runtime.views import as_array
 
 if TYPE_CHECKING:
-    from polysched.runtime._fastcall import CallTable
+    from polysched.runtime._call_table import CallTable
 
 NumpyArray = np.ndarray[Any, Any]
 

@@ -206,7 +206,7 @@ static PyType_Slot table_slots[] = {
 };
 
 static PyType_Spec table_spec = {
-    .name = "polysched.runtime._fastcall.CallTable",
+    .name = "polysched.runtime._call_table.CallTable",
     .basicsize = sizeof(CallTable),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = table_slots,
@@ -229,13 +229,13 @@ static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, module_exec}, {0, NULL}}
 
 static PyModuleDef module_definition = {
     PyModuleDef_HEAD_INIT,
-    .m_name = "polysched.runtime._fastcall",
+    .m_name = "polysched.runtime._call_table",
     .m_doc = "Repeated calls of compiled kernels.",
     .m_slots = module_slots,
 };
 
 PyMODINIT_FUNC
-PyInit__fastcall(void)
+PyInit__call_table(void)
 {
     return PyModuleDef_Init(&module_definition);
 }
