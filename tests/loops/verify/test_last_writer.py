@@ -22,9 +22,9 @@ from polysched.ir.expr.expressions import Constant
 from polysched.ir.expr.functions import cast
 from polysched.legality.check import check
 from polysched.library.conv2d import Convolution
-from polysched.library.matmul.config import Config
-from polysched.library.matmul.kernel import matmul_kernel
-from polysched.library.matmul.schedule import matmul_schedule
+from polysched.library.matmul.kernel.declare import matmul_kernel
+from polysched.library.matmul.plan.config import Config
+from polysched.library.matmul.schedule.build import matmul_schedule
 from polysched.library.reduce import Combine
 from polysched.library.transpose.kernel import transpose_kernel
 from polysched.library.transpose.schedule import tile_order_of, transpose_schedule
