@@ -40,8 +40,8 @@ MUTANTS = (
         "b counts as coming from memory as soon as it exceeds the L2 cache",
         PLAN,
         "_is_streamed",
-        "cache_bytes(machine, 3)",
-        "cache_bytes(machine, 2)",
+        "machine.cache_bytes(3)",
+        "machine.cache_bytes(2)",
         PLANNED,
     ),
 )

@@ -147,6 +147,11 @@ def part_of(config: Config, dimension: str, extent: int) -> int:
     return min(extent, -(-units // config.threads(dimension)) * unit)
 
 
+def part_sizes(config: Config, sizes: Sizes) -> Sizes:
+    """The sizes of the largest part of a product."""
+    return Sizes(*(part_of(config, d, extent) for d, extent in zip("mnk", sizes[:3], strict=True)))
+
+
 def tile_loops(config: Config) -> tuple[str, ...]:
     """The loops around the register tile of a fitted config, outermost first.
 

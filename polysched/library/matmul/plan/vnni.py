@@ -21,33 +21,18 @@ from polysched.library.matmul.kernel.operands import DENSE, Stored, VnniLayout
 from polysched.library.matmul.plan.problem import Problem
 from polysched.machine.description import Machine
 
-FEWEST_ROWS = 8
-"""Use groups of four terms when the product has at least this many rows.
-
-Each element of the copy of ``b`` is read once for each row; with fewer rows the copy does not pay.
-"""
-
-FEWEST_ROWS_IN_PAIRS = 16
-"""The same for groups of two terms, which save half as many instructions as groups of four.
-
-The copy is joined and stored in whole vectors; measured in ``notes/matmul.md`` (AMD Zen 5).
-"""
-
-FEWEST_TERMS = 16
-"""Use the VNNI layout when a sum has at least this many terms."""
-
 
 def vnni_layout_of(problem: Problem, machine: Machine) -> VnniLayout | None:
     """The VNNI layout of a product on a machine; None if the product has no use for it."""
-    a, b, sizes = problem.a, problem.b, problem.sizes
+    a, b, sizes, costs = problem.a, problem.b, problem.sizes, machine.costs
     if not (isinstance(a, Stored) and isinstance(b, Stored)) or problem.total != i32:
         return None
-    if sizes.k < FEWEST_TERMS:
+    if sizes.k < costs.vnni_terms:
         return None
     lanes = machine.lanes(problem.total.bits)
     features = machine.enabled_features
     for layout in _VNNI_LAYOUTS.get(problem.dtype, ()):
-        if sizes.m < (FEWEST_ROWS if layout.terms > 2 else FEWEST_ROWS_IN_PAIRS):
+        if sizes.m < (costs.vnni_rows if layout.terms > 2 else costs.vnni_pair_rows):
             continue
         # The row sums of a shifted layout have no dimension for a stack.
         is_allowed = not layout.shift or sizes.batch == 1

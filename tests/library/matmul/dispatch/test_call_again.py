@@ -7,7 +7,7 @@ import pytest
 
 import polysched as ps
 from polysched.errors import CallError
-from polysched.library.matmul import call
+from polysched.library.matmul.dispatch import call
 from polysched.runtime.call_cache import CallCache
 from tests.support.effort import covering
 

@@ -5,13 +5,8 @@ from polysched.legality.check import check
 from polysched.library.matmul.kernel.declare import Sizes, matmul_kernel
 from polysched.library.matmul.kernel.operands import Stored
 from polysched.library.matmul.plan.config import fitted, require_registers
-from polysched.library.matmul.plan.planner import (
-    MOST_DOT_ROWS,
-    SHORTEST_BLOCK,
-    plan,
-)
+from polysched.library.matmul.plan.planner import plan
 from polysched.library.matmul.plan.problem import Problem
-from polysched.library.matmul.plan.register_tile import cache_bytes
 from polysched.library.matmul.schedule.build import matmul_schedule
 from polysched.machine.load import load_machine
 from tests.library.matmul.products import COMPUTED, TRANSPOSED
@@ -79,25 +74,25 @@ def test_parts_of_a_far_transposed_a_are_as_many_as_threads() -> None:
 
 def test_a_matrix_by_a_row_is_read_row_after_row() -> None:
     narrow = plan(Problem(Sizes(1, 100, 300), f64), AVX512)
-    assert SHORTEST_BLOCK <= (narrow.k_block or 0) < 300
+    assert AVX512.costs.block_terms <= (narrow.k_block or 0) < 300
     near = plan(Problem(Sizes(1, 60, 60), f64), AVX512)  # as good in any order
     assert near.k_block is None
 
 
 def test_wide_rows_are_read_a_few_side_by_side() -> None:
     config = plan(Problem(Sizes(1, 6144, 122)), AVX512)
-    assert config.k_block == config.inner_k < SHORTEST_BLOCK
+    assert config.k_block == config.inner_k < AVX512.costs.block_terms
     narrow = plan(Problem(Sizes(1, 130, 1500)), AVX512)
-    assert narrow.k_block is None or narrow.k_block >= SHORTEST_BLOCK
+    assert narrow.k_block is None or narrow.k_block >= AVX512.costs.block_terms
 
 
 def test_b_is_not_streamed_for_few_rows_of_a_result_that_lies_apart() -> None:
     sizes, apart = Sizes(9, 1968, 1 << 15), (1, 9)
     streamed = plan(Problem(sizes), AVX512)
     assert streamed.k_block is not None
-    assert streamed.k_block < SHORTEST_BLOCK
+    assert streamed.k_block < AVX512.costs.block_terms
     whole = plan(Problem(sizes, strides_out=apart), AVX512)
-    assert whole.k_block is None or whole.k_block >= SHORTEST_BLOCK
+    assert whole.k_block is None or whole.k_block >= AVX512.costs.block_terms
 
 
 def test_a_transposed_b_is_packed() -> None:
@@ -106,7 +101,7 @@ def test_a_transposed_b_is_packed() -> None:
 
 def test_b_that_is_read_once_from_memory_is_streamed() -> None:
     config = plan(Problem(Sizes(1, 8192, 8192)), AVX512)
-    assert config.k_block == config.inner_k < SHORTEST_BLOCK
+    assert config.k_block == config.inner_k < AVX512.costs.block_terms
     assert config.loops.index("ok") < config.loops.index("in")
     assert not config.pack_b
 
@@ -115,7 +110,7 @@ def test_long_sums_come_in_blocks() -> None:
     for side in (64, 1024):
         config = plan(Problem(Sizes(side, side, 16384)), AVX512)
         assert config.k_block is not None
-        assert config.k_block * config.inner_n * f32.bytes <= cache_bytes(AVX512, 2) // 2
+        assert config.k_block * config.inner_n * f32.bytes <= AVX512.cache_bytes(2) // 2
 
 
 def test_few_rows_by_a_transposed_b_are_dot_products() -> None:
@@ -152,7 +147,7 @@ def test_what_is_read_along_the_sums_is_contiguous_there() -> None:
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 def test_every_plan_along_the_sums_fits(machine) -> None:
-    for m in range(1, MOST_DOT_ROWS + 1):
+    for m in range(1, machine.costs.dot_rows + 1):
         problem = Problem(Sizes(m, 1000, 512), b=TRANSPOSED)
         config = plan(problem, machine)
         assert config.dot_form
@@ -171,7 +166,7 @@ def test_threads_read_whole_rows_of_a_streamed_b_if_the_sums_are_few() -> None:
         assert config.k_threads == 1
     config = plan(Problem(Sizes(1, 16384, 1024)), AVX512, threads=2)
     assert config.k_threads > 2
-    assert config.k_threads * 16384 * 4 <= cache_bytes(AVX512, 2) // 2
+    assert config.k_threads * 16384 * 4 <= AVX512.cache_bytes(2) // 2
 
 
 def test_what_is_computed_is_packed() -> None:
