@@ -20,9 +20,6 @@ from polysched.library.row_lanes import rows_as_lanes
 from polysched.machine.description import Machine
 from polysched.user import Schedule
 
-WORTH_THREADS = 1 << 17
-"""Use several threads from this many elements on: a second thread then gains more than it costs."""
-
 SHORT = 2
 """Transpose rows of at most this many vectors: folding them would take longer."""
 
@@ -58,7 +55,7 @@ class Size:
     @property
     def is_shared(self) -> bool:
         """Whether several threads share the work."""
-        return self.threads > 1 and self.results * self.terms >= WORTH_THREADS
+        return self.threads > 1
 
     @property
     def is_short(self) -> bool:
@@ -86,7 +83,7 @@ def size_of(
     dimensions: str = "result term",
     bits: int | None = None,
 ) -> Size:
-    """The size of a library kernel's matrix.
+    """The size of a library kernel's matrix; a small matrix gets one thread.
 
     Args:
         kernel: the kernel.
@@ -103,7 +100,8 @@ def size_of(
     extents = extents_of(kernel, matrix, dimensions, maker)
     results, terms = (extents[name] for name in dimensions.split())
     lanes = machine.lanes(bits or kernel.arrays[matrix].dtype.bits)
-    return Size(results, terms, lanes, threads)
+    is_small = results * terms < machine.costs.parallel_elements
+    return Size(results, terms, lanes, min(threads, 1) if is_small else threads)
 
 
 def along(kernel: Kernel, matrix: str, size: Size, rows: int = 1) -> Schedule:

@@ -185,10 +185,6 @@ def _even_part(extent: int, most: int) -> int:
     return -(-extent // parts)
 
 
-WORTH_THREADS = 1 << 20
-"""Use several threads from this many multiplications on: a second one gains more than it costs."""
-
-
 def conv2d_schedule(
     kernel: Kernel, machine: Machine | str | None = None, threads: int = 1
 ) -> Schedule:
@@ -217,7 +213,7 @@ def conv2d_schedule(
 
     pixels = out["n"] * out["y"] * out["x"]
     work = pixels * out["c"] * taps["ky"] * taps["kx"] * taps["k"]
-    if threads > 1 and work >= WORTH_THREADS:
+    if threads > 1 and work >= target.costs.parallel_products:
         schedule = schedule.collapse("update.n", "y_tile", into="rows").parallel("rows")
     is_reused = pixels > _REUSED * tile.rows * tile.columns
     if groups == 1 and out["c"] > tile.channels and is_reused:
@@ -230,7 +226,11 @@ def conv2d_schedule(
 
 
 _REUSED = 8
-"""Pack the filter of a channel tile when more than this many tiles of pixels reuse it."""
+"""Pack the filter of a channel tile when more than this many tiles of pixels reuse it.
+
+Measured on Zen 4, time without packing over time with it: 1.06 for a filter of 3x3x128x128 that
+2000 pixels read, 0.98 to 1.03 for smaller filters and fewer pixels.
+"""
 
 
 def _order(groups: int, has_loop: bool) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from polysched.errors import ScheduleError
 from polysched.ir.expr.dtypes import DType
@@ -152,30 +153,47 @@ def part_sizes(config: Config, sizes: Sizes) -> Sizes:
     return Sizes(*(part_of(config, d, extent) for d, extent in zip("mnk", sizes[:3], strict=True)))
 
 
-def tile_loops(config: Config) -> tuple[str, ...]:
+class TileLoop(NamedTuple):
+    """A loop around the register tile.
+
+    Attributes:
+        name: its name in the schedule.
+        level: ``"p"`` for parallel parts, ``"o"`` for cache blocks, ``"i"`` for register tiles.
+        dimensions: the dimensions of the product that it selects.
+    """
+
+    name: str
+    level: str
+    dimensions: tuple[str, ...]
+
+
+def tile_loops(config: Config) -> tuple[TileLoop, ...]:
     """The loops around the register tile of a fitted config, outermost first.
 
-    ``pk`` comes first, wherever ``order`` has it, because its partial sums are combined last.
+    Parts of ``k`` come first, wherever ``order`` has them, because their partial sums are combined
+    last.
     """
+    loops = [TileLoop(name, name[0], (name[1],)) for name in config.loops]
     wanted = [
         loop
-        for loop in config.loops
-        if loop.startswith("i")
-        or (loop.startswith("p") and config.threads(loop[1]) > 1)
-        or (loop.startswith("o") and config.block(loop[1]) is not None)
+        for loop in loops
+        if loop.level == "i"
+        or (loop.level == "p" and config.threads(*loop.dimensions) > 1)
+        or (loop.level == "o" and config.block(*loop.dimensions) is not None)
     ]
-    return tuple(sorted(wanted, key=lambda loop: loop != "pk"))
+    return tuple(sorted(wanted, key=lambda loop: loop != TileLoop("pk", "p", ("k",))))
 
 
-def loop_of_packing(operand: str, loops: Sequence[str]) -> str | None:
+def loop_of_packing(operand: str, loops: Sequence[TileLoop]) -> TileLoop | None:
     """The loop at which ``"a"`` or ``"b"`` is packed; None if there is none.
 
-    Each iteration of the reader (``im`` for ``b``, ``in`` for ``a``) reads the same block of the
-    operand. The loop is the innermost one outside of the reader on which that block depends.
+    Each register tile along the rows (for ``b``) or the columns (for ``a``) reads the same block of
+    the operand. The loop is the innermost one outside of these tiles on which that block depends.
     """
-    reader, independent = ("im", "m") if operand == "b" else ("in", "n")
-    outside = loops[: loops.index(reader)]
-    return next((loop for loop in reversed(outside) if set(loop[1::2]) - {independent}), None)
+    independent = "m" if operand == "b" else "n"
+    reader = loops.index(TileLoop(f"i{independent}", "i", (independent,)))
+    outside = reversed(loops[:reader])
+    return next((loop for loop in outside if {*loop.dimensions} - {independent}), None)
 
 
 def vectors_of_sums(config: Config, machine: Machine, dtype: DType) -> int:

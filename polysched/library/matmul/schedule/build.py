@@ -26,6 +26,7 @@ from polysched.library.folding import in_vectors, vectors_for
 from polysched.library.matmul.kernel.declare import sizes_of, stack_loops
 from polysched.library.matmul.plan.config import (
     Config,
+    TileLoop,
     fitted,
     loop_of_packing,
     require_registers,
@@ -38,6 +39,7 @@ from polysched.library.matmul.schedule.tiling import (
     in_parallel,
     loops_around,
     produced_whole,
+    remaining_loops,
     tiled,
     transpose_tiles,
 )
@@ -82,28 +84,27 @@ def matmul_schedule(kernel: Kernel, config: Config, machine: Machine) -> Schedul
         return split_accumulators_schedule(kernel, config, lanes)
     loops = tile_loops(config)
 
-    if "pk" in loops:
+    if config.k_threads > 1:
         schedule = _with_partial_sums(kernel, config)
         first, total = "update_init", f"{sums.name}_partial"
     else:
         schedule, first, total = Schedule(kernel), "init", sums.name
     # In VNNI layout the loop over the terms is innermost, so that groups of terms are adjacent.
     inside = "mnk" if "vnni_b" in kernel.statements else "kmn"
-    finished = tuple(takewhile(lambda loop: not loop.endswith("k"), loops))
+    finished = tuple(takewhile(lambda loop: "k" not in loop.dimensions, loops))
     if "epilogue" in kernel.statements and finished:
         schedule = tiled(schedule, "epilogue", config, finished)
-        schedule = schedule.compute_at(sums.name, at=finished[-1])
+        schedule = schedule.compute_at(sums.name, at=finished[-1].name)
         schedule = tiled(schedule, "update", config, loops[len(finished) :], inside)
     else:
         schedule = tiled(schedule, "update", config, loops, inside)
     # If a loop of the epilogue has one iteration, the product has no such loop to tile.
     around = loops_around(schedule, "update")
-    *_, tile = (loop for loop in loops if loop in around and not loop.endswith("k"))
+    *_, tile = (loop.name for loop in loops if loop.name in around and "k" not in loop.dimensions)
     if first in schedule.program.statements and tile not in loops_around(schedule, first):
         schedule = schedule.compute_at(first, at=tile)
-    if config.parallel_batch:
-        loops = (*stack_loops(kernel), *loops)
-    schedule, loops = in_parallel(schedule, loops)
+    stack = stack_loops(kernel) if config.parallel_batch else ()
+    schedule, loops = in_parallel(schedule, loops, stack)
     schedule = _with_transposed_sums(schedule.promote(total, at=tile, lanes=lanes), total)
     if config.prefetch_a:
         schedule = _with_prefetch(schedule, config)
@@ -163,7 +164,7 @@ def _is_single(schedule: Schedule, loop: str) -> bool:
 
 
 def _packed(
-    schedule: Schedule, config: Config, loops: Sequence[str], lanes: int, machine: Machine
+    schedule: Schedule, config: Config, loops: Sequence[TileLoop], lanes: int, machine: Machine
 ) -> Schedule:
     """Pack the operands as the config says: ``b`` for tiles of rows, ``a`` for tiles of columns.
 
@@ -185,7 +186,7 @@ def _packed(
         dimensions = schedule.program.arrays[array].dimensions
         order = ("k", "n") if array == "b" else dimensions[-2:]
         whole = (*(dim for dim in dimensions if dim not in order), *order)
-        filling, at_loop = f"produce_{array}", f"update.{at}"
+        filling, at_loop = f"produce_{array}", f"update.{at.name}"
         if array == "b" and "vnni_b" in schedule.program.statements:
             schedule = _in_vnni_layout(schedule, at_loop, lanes, machine)
             continue
@@ -203,7 +204,7 @@ def _packed(
             schedule = transpose_tiles(schedule, filling, order, lanes)
         elif order[-1] in around:
             schedule = schedule.vectorize(f"{filling}.{order[-1]}", lanes)
-            if at == "in":
+            if at.name == "in":
                 schedule = schedule.unroll(f"{filling}.{order[-1]}")
     return schedule
 
@@ -307,18 +308,14 @@ def _computed_by_columns(
     return schedule.vectorize(f"produce_b.{term}", lanes)
 
 
-_ROWS = ("m", "rm", "m_block")
-_COLUMNS = ("n", "rn", "n_block")
-
-
 def _in_vectors(schedule: Schedule, lanes: int, tile: str, machine: Machine) -> Schedule:
     """Vectorize the columns, and unroll the loops below ``tile`` so that sums are in registers."""
     for statement in ("init", "update_init", "update", "update_combine", "epilogue"):
         if statement not in schedule.program.statements:
             continue
         around = loops_around(schedule, statement)
-        rows = [f"{statement}.{loop}" for loop in around if loop in _ROWS]
-        columns = [f"{statement}.{loop}" for loop in around if loop in _COLUMNS]
+        rows = [f"{statement}.{loop}" for loop in around if loop in remaining_loops("m")]
+        columns = [f"{statement}.{loop}" for loop in around if loop in remaining_loops("n")]
         terms = [f"{statement}.{loop}" for loop in around if loop == "rk"]
         for loop in columns:
             schedule = schedule.vectorize(loop, lanes)

@@ -21,6 +21,7 @@ from polysched.library.matmul.schedule.tiling import (
     in_parallel,
     loops_around,
     produced_whole,
+    remaining_loops,
     tiled,
     transpose_tiles,
 )
@@ -57,28 +58,27 @@ def dot_schedule(kernel: Kernel, config: Config, lanes: int) -> Schedule:
     Raises:
         ScheduleError: the config has blocks, a packed ``b`` or ``k_threads``.
     """
-    unsupported = [loop for loop in tile_loops(config) if loop.startswith("o") or loop == "pk"]
-    if unsupported or config.pack_b:
+    loops = tuple(loop for loop in tile_loops(config) if loop.name != "ik")
+    if config.pack_b or any(loop.level == "o" or "k" in loop.dimensions for loop in loops):
         raise ScheduleError(
             "matmul config: dot_form=True reads b once and in place; leave blocks and k_threads "
             "away, and set pack_b to False"
         )
-    loops = tuple(loop for loop in tile_loops(config) if loop != "ik")
     schedule, terms = Schedule(kernel), "k"
     if config.pack_a:
         schedule, terms = _with_rows_of_a(schedule, lanes), "terms"
     schedule = tiled(schedule, "update", config, loops)
-    inside = [loop for loop in ("m", "n", "rm", "rn") if loop in loops_around(schedule, "update")]
+    around = loops_around(schedule, "update")
+    inside = [loop for loop in remaining_loops("m", "n") if loop in around]
     schedule = (
         schedule.reorder(*(f"update.{loop}" for loop in (terms, *inside)))
         .split(f"update.{terms}", lanes, into=("ik", "lane"))
         .reorder("lane", "ik")
         .rfactor("update", "lane", order=(*_space(kernel), "each_lane"))
     )
-    schedule = _reduced(schedule, config, lanes, tile=loops[-1])
-    if config.parallel_batch:
-        loops = (*stack_loops(kernel), *loops)
-    schedule, _ = in_parallel(schedule, loops)
+    schedule = _reduced(schedule, config, lanes, tile=loops[-1].name)
+    stack = stack_loops(kernel) if config.parallel_batch else ()
+    schedule, _ = in_parallel(schedule, loops, stack)
     schedule = schedule.vectorize("lane", lanes)
     if config.inner_k > 1:
         schedule = schedule.unroll("ik", factor=config.inner_k)

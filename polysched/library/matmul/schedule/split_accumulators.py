@@ -15,13 +15,13 @@ from polysched.library.matmul.schedule.tiling import (
     in_parallel,
     loops_around,
     produced_whole,
+    remaining_loops,
     tiled,
 )
 from polysched.user import Schedule
 
 _TILE_STATEMENTS = ("init", "update_init", "update", "update_combine")
-_UNROLLED = ("each_accumulator", "accumulator", "m", "rm", "n", "rn")
-_COLUMNS = ("n", "rn")
+_UNROLLED = ("each_accumulator", "accumulator", *remaining_loops("m", "n"))
 
 
 def split_accumulators_schedule(kernel: Kernel, config: Config, lanes: int) -> Schedule:
@@ -30,15 +30,16 @@ def split_accumulators_schedule(kernel: Kernel, config: Config, lanes: int) -> S
     Raises:
         ScheduleError: the config has blocks, packing or threads.
     """
-    loops = tuple(loop for loop in tile_loops(config) if loop != "ik")
-    if config.pack_a or config.pack_b or any(not loop.startswith("i") for loop in loops):
+    loops = tuple(loop for loop in tile_loops(config) if loop.name != "ik")
+    if config.pack_a or config.pack_b or any(loop.level != "i" for loop in loops):
         raise ScheduleError(
             f"matmul config: split_accumulators={config.split_accumulators} is for products of one "
             "register tile with operands read in place; leave blocks, threads and packing away, or "
             "set split_accumulators to 1"
         )
     schedule = tiled(Schedule(kernel), "update", config, loops)
-    inside = [loop for loop in ("m", "n", "rm", "rn") if loop in loops_around(schedule, "update")]
+    around = loops_around(schedule, "update")
+    inside = [loop for loop in remaining_loops("m", "n") if loop in around]
     target = kernel.arrays[kernel.statements["update"].target.array]
     *outer, column = target.dimensions
     schedule = (
@@ -49,16 +50,16 @@ def split_accumulators_schedule(kernel: Kernel, config: Config, lanes: int) -> S
         .distribute("accumulator")
         .reorder(*(f"update.{loop}" for loop in ("ik", "accumulator", *inside)))
     )
-    tile = loops[-1]
+    tile = loops[-1].name
     if "init" in schedule.program.statements:
         schedule = schedule.compute_at("init", at=tile)
     if config.parallel_batch:
-        schedule, _ = in_parallel(schedule, (*stack_loops(kernel), *loops))
+        schedule, _ = in_parallel(schedule, loops, stack_loops(kernel))
     for statement in _TILE_STATEMENTS:
         if statement not in schedule.program.statements:
             continue
         around = loops_around(schedule, statement)
-        for loop in (name for name in around if name in _COLUMNS):
+        for loop in (name for name in around if name in remaining_loops("n")):
             schedule = schedule.vectorize(f"{statement}.{loop}", lanes)
         for loop in (name for name in around if name in _UNROLLED):
             schedule = schedule.unroll(f"{statement}.{loop}")

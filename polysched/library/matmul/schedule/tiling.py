@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polysched.ir.core.tree import path
-from polysched.library.matmul.kernel.declare import STACK
-from polysched.library.matmul.plan.config import DIMENSIONS, Config, unit_of
+from polysched.library.matmul.plan.config import DIMENSIONS, Config, TileLoop, unit_of
 from polysched.library.register_transpose import transposed_in_registers
 from polysched.user import Schedule
 
@@ -15,7 +14,7 @@ def tiled(
     schedule: Schedule,
     statement: str,
     config: Config,
-    loops: Sequence[str],
+    loops: Sequence[TileLoop],
     inside: str = "kmn",
 ) -> Schedule:
     """Split the loops of a statement into the tile loops ``loops`` and order them.
@@ -25,38 +24,56 @@ def tiled(
     """
     around = loops_around(schedule, statement)
     rest = {d: f"{statement}.{d}" for d in inside if d in around}
-    loops = [loop for loop in loops if loop not in around and loop[1] in rest]
+    loops = [loop for loop in loops if loop.name not in around and {*loop.dimensions} <= {*rest}]
     for loop in loops:
-        level, dimension = loop[0], loop[1]
-        if level == "p":
+        (dimension,) = loop.dimensions
+        _, in_block, in_tile = remaining_loops(dimension)
+        if loop.level == "p":
             parts, unit = config.threads(dimension), unit_of(config, dimension)
-            schedule = schedule.divide(rest[dimension], parts, unit, into=loop)
+            schedule = schedule.divide(rest[dimension], parts, unit, into=loop.name)
             continue
         factor, remaining = {
-            "o": (config.block(dimension), f"{dimension}_block"),
-            "i": (config.inner(dimension), f"r{dimension}"),
-        }[level]
+            "o": (config.block(dimension), in_block),
+            "i": (config.inner(dimension), in_tile),
+        }[loop.level]
         assert factor is not None
-        schedule = schedule.split(rest[dimension], factor, into=(loop, remaining))
+        schedule = schedule.split(rest[dimension], factor, into=(loop.name, remaining))
         rest[dimension] = remaining
-    return schedule.reorder(*loops, *rest.values())
+    return schedule.reorder(*(loop.name for loop in loops), *rest.values())
 
 
-def in_parallel(schedule: Schedule, loops: Sequence[str]) -> tuple[Schedule, tuple[str, ...]]:
-    """Collapse the ``p`` loops, and the stack loops in ``loops``, into one parallel loop.
+def remaining_loops(*dimensions: str) -> tuple[str, ...]:
+    """The names of the loops that remain inside the tile loops of dimensions.
+
+    A dimension without tile loops keeps its loop, a cache block and a register tile have their own.
+    """
+    return tuple(name for d in dimensions for name in (d, f"{d}_block", f"r{d}"))
+
+
+def in_parallel(
+    schedule: Schedule, loops: Sequence[TileLoop], stack: Sequence[str] = ()
+) -> tuple[Schedule, tuple[TileLoop, ...]]:
+    """Collapse the loops over the stack and over parallel parts into one parallel loop.
+
+    Args:
+        schedule: the tiled product.
+        loops: its tile loops, outermost first.
+        stack: the loops over the stack that run in parallel.
 
     Returns:
-        the schedule, and the loops that replace ``loops``.
+        the schedule, and the loops that replace ``stack`` and ``loops``.
     """
-    parts = [loop for loop in loops if loop.startswith(("p", STACK))]
+    parts = [TileLoop(name, "p", (name,)) for name in stack]
+    parts += [loop for loop in loops if loop.level == "p"]
     if not parts:
         return schedule, tuple(loops)
     parallel, *inner = parts
     for loop in inner:
-        into = parallel + loop
-        schedule = schedule.collapse(f"update.{parallel}", f"update.{loop}", into=into)
-        parallel = into
-    return schedule.parallel(f"update.{parallel}"), (parallel, *loops[len(parts) :])
+        into = parallel.name + loop.name
+        schedule = schedule.collapse(f"update.{parallel.name}", f"update.{loop.name}", into=into)
+        parallel = TileLoop(into, "p", parallel.dimensions + loop.dimensions)
+    rest = [loop for loop in loops if loop.level != "p"]
+    return schedule.parallel(f"update.{parallel.name}"), (parallel, *rest)
 
 
 def produced_whole(schedule: Schedule, config: Config, lanes: int) -> Schedule:

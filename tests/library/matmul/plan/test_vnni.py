@@ -16,12 +16,7 @@ from polysched.library.matmul.kernel.epilogue import PLAIN
 from polysched.library.matmul.kernel.operands import Stored, VnniLayout
 from polysched.library.matmul.plan.planner import B_BLOCKS_OUTERMOST, plan
 from polysched.library.matmul.plan.problem import Problem
-from polysched.library.matmul.plan.vnni import (
-    FEWEST_ROWS,
-    FEWEST_ROWS_IN_PAIRS,
-    FEWEST_TERMS,
-    vnni_layout_of,
-)
+from polysched.library.matmul.plan.vnni import vnni_layout_of
 from polysched.library.matmul.schedule.build import matmul_schedule
 from polysched.machine.load import load_machine
 from tests.library.matmul.products import COMPUTED, TRANSPOSED, AnyArray
@@ -65,9 +60,11 @@ def test_the_instructions_of_the_machine_decide(
 
 def test_a_copy_has_to_pay() -> None:
     zen4 = MACHINES["zen4"]
-    for sizes in (ENOUGH._replace(m=FEWEST_ROWS - 1), ENOUGH._replace(k=FEWEST_TERMS - 1)):
+    costs = zen4.costs
+    too_few = {"m": costs.vnni_rows - 1}, {"k": costs.vnni_terms - 1}
+    for sizes in (ENOUGH._replace(**fewer) for fewer in too_few):
         assert vnni_layout_of(Problem(sizes, i8), zen4) is None
-    few = ENOUGH._replace(m=FEWEST_ROWS_IN_PAIRS - 1)
+    few = ENOUGH._replace(m=costs.vnni_pair_rows - 1)
     assert vnni_layout_of(Problem(few, i8), zen4) == FOUR
     assert vnni_layout_of(Problem(few, i16), zen4) is None
     assert vnni_layout_of(Problem(ENOUGH, i8, a=COMPUTED), zen4) is None
