@@ -260,7 +260,7 @@ def test_packed_elements_have_no_address_of_their_own() -> None:
     ):
         schedule.prefetch("x", "i")
     unpacked = schedule.pack("x", "i").prefetch("x_packed", "S.j", 4)
-    assert "prefetch x_packed" in unpacked.show("loops")
+    assert "prefetch x_packed" in show(unpacked, "loops")
 
 
 def test_registers_are_not_prefetched() -> None:
