@@ -1,4 +1,4 @@
-"""Schedules of reductions of a matrix along its last or first axis.
+"""Reductions of a matrix along its last or first axis: declare and schedule them.
 
 ``along_last`` and ``along_first`` take a kernel with the statements ``init`` and ``update``, the
 loops ``result`` and ``term``, and an array of results with the dimension ``at``.
@@ -10,13 +10,16 @@ enough of them, else by terms with partial results for each thread.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.expressions import Index
 from polysched.library.extents import extents_of
 from polysched.library.folding import VECTORS, folded_together, in_vectors, vectors_for
-from polysched.library.row_lanes import rows_as_lanes
+from polysched.library.register_transpose import rows_as_lanes
 from polysched.machine.description import Machine
 from polysched.user import Schedule
 
@@ -102,6 +105,41 @@ def size_of(
     lanes = machine.lanes(bits or kernel.arrays[matrix].dtype.bits)
     is_small = results * terms < machine.costs.parallel_elements
     return Size(results, terms, lanes, min(threads, 1) if is_small else threads)
+
+
+def declare_reduction(
+    build: KernelBuilder,
+    results: int,
+    terms: int,
+    start: Callable[[Index], None],
+    update: Callable[[Index, Index], None],
+    *,
+    along_rows: bool,
+) -> Kernel:
+    """Declare the statements ``init`` and ``update`` of a reduction, and finish the kernel.
+
+    Args:
+        build: the builder, with the arrays declared.
+        results: the number of results.
+        terms: the number of terms of each.
+        start: assigns the start value of a result.
+        update: combines a result with a term.
+        along_rows: whether the terms of a result are a row of the matrix: both statements are then
+            in one loop over the results, else the loop over the terms is outermost.
+    """
+    with build.loops(result=results) as result:
+        with build.statement("init"):
+            start(result)
+        if along_rows:
+            with build.loops(term=terms) as term, build.statement("update", order="any"):
+                update(result, term)
+    if not along_rows:
+        with (
+            build.loops(term=terms, result=results) as (term, result),
+            build.statement("update", order="any"),
+        ):
+            update(result, term)
+    return build.kernel()
 
 
 def along(kernel: Kernel, matrix: str, size: Size, rows: int = 1) -> Schedule:

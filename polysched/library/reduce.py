@@ -16,10 +16,10 @@ from polysched.errors import KernelError
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType, as_dtype, f32
-from polysched.ir.expr.expressions import Constant, operation
+from polysched.ir.expr.expressions import Constant, Index, operation
 from polysched.ir.expr.neutral import neutral_element
 from polysched.ir.expr.operators import Operator
-from polysched.library.axes import along, size_of
+from polysched.library.axes import along, declare_reduction, size_of
 from polysched.library.extents import require_sizes
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
@@ -95,25 +95,16 @@ def reduce_kernel(
     out = build.output("out", dtype, (results,), dimensions="at")
     operator = _OPERATORS[combine]
     start = Constant(0, dtype) if operator is Operator.ADD else neutral_element(operator, dtype)
-    if is_last:
-        with build.loops(result=results) as result:
-            with build.statement("init"):
-                out[result] = start
-            with build.loops(term=terms) as term, build.statement("update", order="any"):
-                at = (result, term)
-                value = x[at] if y is None else x[at] * y[at]
-                out[result] = operation(operator, out[result], value)
-        return build.kernel()
-    with build.loops(result=results) as result, build.statement("init"):
+
+    def begin(result: Index) -> None:
         out[result] = start
-    with (
-        build.loops(term=terms, result=results) as (term, result),
-        build.statement("update", order="any"),
-    ):
-        at = (term, result)
+
+    def update(result: Index, term: Index) -> None:
+        at = (result, term) if is_last else (term, result)
         value = x[at] if y is None else x[at] * y[at]
         out[result] = operation(operator, out[result], value)
-    return build.kernel()
+
+    return declare_reduction(build, results, terms, begin, update, along_rows=is_last)
 
 
 def _named(kind: type[_Choice], value: _Choice | str) -> _Choice:

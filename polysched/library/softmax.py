@@ -16,8 +16,7 @@ from polysched.ir.expr.functions import exp, maximum
 from polysched.library.axes import Size, size_of
 from polysched.library.extents import require_sizes
 from polysched.library.folding import folded_together, in_vectors, vectors_for
-from polysched.library.register_transpose import transposed_in_registers
-from polysched.library.row_lanes import rows_as_lanes
+from polysched.library.register_transpose import rows_as_lanes, transposed_in_registers
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
 from polysched.user import Schedule
@@ -79,15 +78,7 @@ def softmax_schedule(
 ) -> Schedule:
     """Schedule a kernel of :func:`softmax_kernel`.
 
-    Args:
-        kernel: the softmax.
-        machine: whose vectors are used: a description, a preset's name, a file; by default
-            this machine.
-        threads: for how many threads; a small matrix gets one.
-
-    Raises:
-        ScheduleError: it is another kernel, or there are no threads.
-        MachineError: there is no such machine.
+    Arguments and errors are those of :func:`polysched.library.reduce.reduce_schedule`.
     """
     machine = as_machine(machine)
     size = size_of(kernel, "x", "softmax_kernel", machine, threads, dimensions="row column")

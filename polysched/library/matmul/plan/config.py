@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from polysched.errors import ScheduleError
@@ -87,15 +88,7 @@ class Config:
         Raises:
             ScheduleError: ``order`` is not an order of the nine loops.
         """
-        text = self.order
-        loops = tuple(text[start : start + 2] for start in range(0, len(text), 2))
-        levels = [sorted(loops[start : start + 3]) for start in (0, 3, 6)]
-        if len(loops) != 9 or levels != [sorted(level + d for d in DIMENSIONS) for level in LEVELS]:
-            raise ScheduleError(
-                f"matmul config: order is '{text}'; expected pm, pn and pk in any order, then om, "
-                f"on and ok, then im, in and ik, such as '{DEFAULT_ORDER}'"
-            )
-        return loops
+        return _loops_of(self.order)
 
     def threads(self, dimension: str) -> int:
         """The number of parallel parts of the dimension ``"m"``, ``"n"`` or ``"k"``."""
@@ -108,6 +101,19 @@ class Config:
     def inner(self, dimension: str) -> int:
         """The extent of the register tile in a dimension."""
         return {"m": self.inner_m, "n": self.inner_n, "k": self.inner_k}[dimension]
+
+
+@lru_cache(maxsize=64)
+def _loops_of(order: str) -> tuple[str, ...]:
+    """The loops of an order. Cached, because planning makes many configs with few orders."""
+    loops = tuple(order[start : start + 2] for start in range(0, len(order), 2))
+    levels = [sorted(loops[start : start + 3]) for start in (0, 3, 6)]
+    if len(loops) != 9 or levels != [sorted(level + d for d in DIMENSIONS) for level in LEVELS]:
+        raise ScheduleError(
+            f"matmul config: order is '{order}'; expected pm, pn and pk in any order, then om, "
+            f"on and ok, then im, in and ik, such as '{DEFAULT_ORDER}'"
+        )
+    return loops
 
 
 def fitted(config: Config, sizes: Sizes) -> Config:

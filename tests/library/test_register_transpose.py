@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from polysched.codegen.assembly import parse
-from polysched.library.row_lanes import rows_as_lanes
+from polysched.library.register_transpose import rows_as_lanes
 from polysched.user import Schedule
 from tests.library.test_folding import sums
 from tests.support.differential import assert_agrees
