@@ -3,7 +3,7 @@
 ``along_last`` and ``along_first`` take a kernel with the statements ``init`` and ``update``, the
 loops ``result`` and ``term``, and an array of results with the dimension ``at``.
 
-Along the last axis lanes are terms of one result, and partial results are folded at the end of a
+Along the last axis lanes are terms of one result, and partial results are reduced at the end of a
 row. Along the first axis lanes are results. Threads share a large matrix by results if there are
 enough of them, else by terms with partial results for each thread.
 """
@@ -24,13 +24,13 @@ from polysched.machine.description import Machine
 from polysched.user import Schedule
 
 SHORT = 2
-"""Transpose rows of at most this many vectors: folding them would take longer."""
+"""Transpose rows of at most this many vectors: reducing vectors would take longer."""
 
 LONG = 256
-"""Fold rows of more vectors than this one by one: the fold is then a small part of the time."""
+"""Reduce rows of more vectors than this one by one: the last step is a small part of the time."""
 
 BLOCK = 8
-"""Rows that are added to a vector of results before the vector is stored."""
+"""Terms that are added to a vector of results before the vector is stored."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Size:
 
     @property
     def block(self) -> int:
-        """Results that are folded together: a power of two, 1 for long rows."""
+        """Results that are reduced together: a power of two, 1 for long rows."""
         if self.terms > LONG * self.lanes:
             return 1
         if not self.is_shared:
@@ -92,10 +92,10 @@ def size_of(
         kernel: the kernel.
         matrix: the array.
         maker: the function that declares such kernels, for the message.
-        machine: whose vectors are used.
-        threads: for how many threads.
-        dimensions: those of the matrix that count results and terms.
-        bits: of an element of a vector; by default of the matrix.
+        machine: the machine that the schedule is for.
+        threads: the number of threads.
+        dimensions: the dimensions of the matrix that count results and terms.
+        bits: the bits of a lane; by default those of an element of the matrix.
 
     Raises:
         ScheduleError: the kernel has no such matrix, or there are no threads.
@@ -143,13 +143,13 @@ def declare_reduction(
 
 
 def along(kernel: Kernel, matrix: str, size: Size, rows: int = 1) -> Schedule:
-    """Schedule a reduction along the axis of a matrix that is called ``term``.
+    """Schedule the reduction of a matrix along its dimension ``term``.
 
     Args:
-        kernel: as the module says.
+        kernel: a kernel of :func:`declare_reduction`.
         matrix: the array.
-        size: of the matrix.
-        rows: as :func:`along_last` takes it.
+        size: the size of the matrix.
+        rows: results that are computed together; see :func:`along_last`.
     """
     if kernel.arrays[matrix].dimensions[-1] == "term":
         return along_last(Schedule(kernel), size, rows)

@@ -31,8 +31,8 @@ class Convolution:
         images: the number of images.
         height: rows of an output image.
         width: columns of an output image.
-        channels_in: of the input.
-        channels_out: of the output.
+        channels_in: channels of the input.
+        channels_out: channels of the output.
         filter_height: rows of the filter.
         filter_width: columns of the filter.
         stride: distance of neighboring output pixels in the input, in both directions.
@@ -100,10 +100,10 @@ def conv2d(
     ``bias[channels_out]`` if there is one, ``out[images, height, width, channels_out]``. With
     groups ``k`` counts the channels of the group of ``c``. The statements are ``init``, ``update``
     and, with ``relu``, ``epilogue``; where a group has several channels, a loop ``g`` goes over the
-    groups and ``c`` over the channels of one.
+    groups and ``c`` over the channels of a group.
 
     Args:
-        size: all the sizes.
+        size: the sizes.
         bias: whether a bias is added.
         relu: whether negative results become 0.
         dtype: elements of all arrays.
@@ -125,7 +125,7 @@ def conv2d(
     space["c"] = size.group_out if has_loop else size.channels_out
 
     def channel(of_channels: tuple[Index, ...]) -> tuple[Operand, Operand]:
-        """A channel of the output, and the first one of the input that it sees."""
+        """The output channel, and the first input channel that it reads."""
         if not has_loop:
             (own,) = of_channels
             return own, own * size.group_in if size.groups > 1 else 0
@@ -192,9 +192,9 @@ def conv2d_schedule(
 
     Args:
         kernel: the convolution.
-        machine: whose vectors and registers are used: a description, a preset's name, a file; by
-            default this machine.
-        threads: for how many threads; a small convolution gets one.
+        machine: the machine that the schedule is for: a description, the name of a preset, or a
+            file; by default this machine.
+        threads: the number of threads; a small convolution uses a single thread.
 
     Raises:
         ScheduleError: it is another kernel, or there are no threads.

@@ -1,6 +1,6 @@
 """Matrix-vector products: each element of the matrix is used once, so it is read in place.
 
-``y = A x``: lanes are terms of a sum, and partial results are folded at the end of a row.
+``y = A x``: lanes are terms of a sum, and partial results are reduced at the end of a row.
 ``y = A^T x``: lanes are elements of ``y``. A few rows of the matrix at a time are added to a vector
 of ``y``, so that the matrix is read row by row and ``y`` is seldom loaded and stored.
 """

@@ -1,8 +1,8 @@
 """Quantized matrix-vector product: sub-byte integers with a scale and a zero point per group.
 
-``y[i] = sum over t of scale[i, t // group] * (codes[i, t] - zero[i, t // group]) * x[t]``, as
-quantized language models have it. The codes are packed: a row of 4096 weights of 4 bits is 2 KiB.
-They are read once, as bytes, and converted in registers.
+``y[i] = sum over t of scale[i, t // group] * (codes[i, t] - zero[i, t // group]) * x[t]``, the
+product of quantized language models. The codes are packed: a row of 4096 weights of 4 bits takes
+2 KiB. They are read once, as bytes, and converted in registers.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def quantized_gemv_kernel(
     The statements are ``init`` and ``update``.
 
     Args:
-        rows: rows of the matrix, which are results.
-        columns: columns of the matrix, which are terms.
+        rows: rows of the matrix: the number of results.
+        columns: columns of the matrix: the terms of each result.
         group: terms that share a scale and a zero; a power of two of at least the vectors' length
             is fastest.
-        dtype: of the codes, an odd integer type.
+        dtype: the type of the codes, an integer type that is packed.
 
     Raises:
         KernelError: a size is negative, a group has no terms, or the codes' type is not packed.

@@ -1,6 +1,6 @@
 """Sums, products, extrema and dot products along an axis of a matrix.
 
-Along the last axis lanes are terms of one result, and partial results are folded at the end of a
+Along the last axis lanes are terms of one result, and partial results are reduced at the end of a
 row. Along the first axis lanes are results. Threads share a large matrix by results if there are
 enough of them, else by terms with partial results for each thread.
 """
@@ -69,7 +69,7 @@ def reduce_kernel(
     Arrays, C-contiguous: ``x[results, terms]`` for the last axis, ``x[terms, results]`` for the
     first, for a dot product ``y`` of the same shape, and ``out[results]``. The statements are
     ``init`` and ``update``. Without terms the result is 0 (sum, dot product), 1 (product), or
-    beyond all numbers: infinity, or the first or last number of an integer type. NaN makes any
+    the neutral element (maximum, minimum): infinity, or the first or last integer. NaN makes any
     result NaN, as in numpy. Integers wrap around.
 
     Args:
@@ -123,10 +123,10 @@ def reduce_schedule(
     """Schedule a kernel of :func:`reduce_kernel`.
 
     Args:
-        kernel: the reduction.
-        machine: whose vectors are used: a description, a preset's name, a file; by default
-            this machine.
-        threads: for how many threads; a small matrix gets one.
+        kernel: the kernel.
+        machine: the machine that the schedule is for: a description, the name of a preset, or a
+            file; by default this machine.
+        threads: the number of threads; a small matrix uses a single thread.
 
     Raises:
         ScheduleError: it is another kernel, or there are no threads.

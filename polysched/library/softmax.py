@@ -33,13 +33,13 @@ _REGISTERS_OF_POWER = 16
 def softmax_kernel(rows: int, columns: int, *, dtype: DType | str = f32) -> Kernel:
     """Declare ``out[row, column] = exp(x[row, column]) / sum over k of exp(x[row, k])``.
 
-    Arrays, C-contiguous: ``x[rows, columns]`` and ``out[rows, columns]``. The order of the sum is
-    free. The result is NaN in all of a row that holds NaN or infinity, or nothing but -infinity.
+    Arrays, C-contiguous: ``x[rows, columns]`` and ``out[rows, columns]``. Sums have any order. A
+    row that contains NaN or infinity, or only -infinity, becomes NaN.
 
     Args:
-        rows: rows, each with a softmax of its own.
+        rows: the number of rows; each is normalized separately.
         columns: elements of a row.
-        dtype: elements of both arrays, f32 or f64.
+        dtype: the element type of both arrays, f32 or f64.
 
     Raises:
         KernelError: a size is negative, or the type has no exponential function.

@@ -124,7 +124,7 @@ def computed(function: Callable[..., Any], *inputs: Any) -> Computed:
             "such as lambda x: x * 2, before the arrays that it takes"
         )
     if not inputs:
-        raise CallError("computed: there is no array to compute from; give one behind the function")
+        raise CallError("computed: there is no array to compute from; pass one after the function")
     checked = [
         _matrix(value if isinstance(value, Input) else Input(value), position)
         for position, value in enumerate(inputs)
@@ -215,7 +215,7 @@ def _extent(inputs: list[_Matrix], axis: int) -> int:
         CallError: the inputs have different extents, or only blocks.
     """
     plural = ("rows", "columns")[axis]
-    known = {one.shape[axis]: one for one in inputs if one.block[axis] == 1}
+    known = {matrix.shape[axis]: matrix for matrix in inputs if matrix.block[axis] == 1}
     wide = [extent for extent in known if extent != 1]
     if len(wide) > 1:
         first, second = (known[extent] for extent in wide[:2])
@@ -223,19 +223,19 @@ def _extent(inputs: list[_Matrix], axis: int) -> int:
             f"{first.name} has {wide[0]} {plural} and {second.name[10:]} has {wide[1]}; expected "
             "as many, or 1 that all share; for groups use Input(..., block=...)"
         )
-    blocks = [one for one in inputs if one.block[axis] > 1]
-    if not wide and any(one.shape[axis] != 1 for one in blocks):
+    blocks = [matrix for matrix in inputs if matrix.block[axis] > 1]
+    if not wide and any(matrix.shape[axis] != 1 for matrix in blocks):
         raise CallError(
             f"{blocks[0].name} has blocks of {blocks[0].block[axis]} {plural}, and no input says "
-            f"how many {plural} there are; expected one with an element for each"
+            f"how many {plural} there are; expected an input with an element for each"
         )
     extent = wide[0] if wide else 1
-    for one in blocks:
-        expected = -(-extent // one.block[axis])
-        if one.shape[axis] not in (1, expected):
+    for matrix in blocks:
+        expected = -(-extent // matrix.block[axis])
+        if matrix.shape[axis] not in (1, expected):
             raise CallError(
-                f"{one.name} has {one.shape[axis]} {plural} of blocks; expected {expected}: there "
-                f"are {extent} {plural} in blocks of {one.block[axis]}"
+                f"{matrix.name} has {matrix.shape[axis]} {plural} of blocks; expected {expected}: "
+                f"there are {extent} {plural} in blocks of {matrix.block[axis]}"
             )
     return extent
 
@@ -257,7 +257,7 @@ def _traced(function: Callable[..., Any], elements: list[Load]) -> Expression:
         )
     for node in walk(result):
         if isinstance(node, Index | Parameter) or (
-            isinstance(node, Load) and not any(node is one for one in elements)
+            isinstance(node, Load) and not any(node is element for element in elements)
         ):
             raise CallError(
                 f"computed: the function uses '{node}', which is not an element of an input; pass "

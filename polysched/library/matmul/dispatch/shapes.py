@@ -85,7 +85,7 @@ def product_of(a: Shape, b: Shape, apart: Set[int] = frozenset()) -> Product:
         )
     stack = _stack(a, b)
     shape = (
-        *(one.extent for one in stack),
+        *(dim.extent for dim in stack),
         *(extent for extent in (rows, columns) if extent is not None),
     )
     height, width = (1 if extent is None else extent for extent in (rows, columns))
@@ -93,7 +93,7 @@ def product_of(a: Shape, b: Shape, apart: Set[int] = frozenset()) -> Product:
     if stacks and not stacks[-1].of_b and 0 not in apart:
         height *= stacks[-1].extent
         stacks = stacks[:-1]
-    count = prod(one.extent for one in stacks)
+    count = prod(dim.extent for dim in stacks)
     return Product(Sizes(height, width, terms, count), stacks, shape, rows, columns)
 
 
