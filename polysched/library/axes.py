@@ -115,8 +115,8 @@ def declare_reduction(
     update: Callable[[Index, Index], None],
     *,
     along_rows: bool,
-) -> Kernel:
-    """Declare the statements ``init`` and ``update`` of a reduction, and finish the kernel.
+) -> None:
+    """Declare the statements ``init`` and ``update`` of a reduction.
 
     Args:
         build: the builder, with the arrays declared.
@@ -139,14 +139,13 @@ def declare_reduction(
             build.statement("update", order="any"),
         ):
             update(result, term)
-    return build.kernel()
 
 
 def along(kernel: Kernel, matrix: str, size: Size, rows: int = 1) -> Schedule:
     """Schedule the reduction of a matrix along its dimension ``term``.
 
     Args:
-        kernel: a kernel of :func:`declare_reduction`.
+        kernel: a kernel whose statements :func:`declare_reduction` declared.
         matrix: the array.
         size: the size of the matrix.
         rows: results that are computed together; see :func:`along_last`.

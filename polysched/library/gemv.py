@@ -52,7 +52,8 @@ def gemv_kernel(
     def update(result: Index, term: Index) -> None:
         y[result] += a[(term, result) if transpose else (result, term)] * x[term]
 
-    return declare_reduction(build, results, terms, start, update, along_rows=not transpose)
+    declare_reduction(build, results, terms, start, update, along_rows=not transpose)
+    return build.kernel()
 
 
 def gemv_schedule(

@@ -63,7 +63,8 @@ def quantized_gemv_kernel(
         offset = cast(codes[result, term], f32) - cast(zero[result, own], f32)
         y[result] += scale[result, own] * offset * x[term]
 
-    return declare_reduction(build, rows, columns, start, update, along_rows=True)
+    declare_reduction(build, rows, columns, start, update, along_rows=True)
+    return build.kernel()
 
 
 def quantized_gemv_schedule(

@@ -104,7 +104,8 @@ def reduce_kernel(
         value = x[at] if y is None else x[at] * y[at]
         out[result] = operation(operator, out[result], value)
 
-    return declare_reduction(build, results, terms, begin, update, along_rows=is_last)
+    declare_reduction(build, results, terms, begin, update, along_rows=is_last)
+    return build.kernel()
 
 
 def _named(kind: type[_Choice], value: _Choice | str) -> _Choice:

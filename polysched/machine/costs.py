@@ -180,6 +180,16 @@ class Costs:
     Each thread has a copy of them, and the copies are added at the end.
     """
 
+    crowding_pitch: int = 1024
+    """Rows of a transposed copy that are a multiple of this many bytes apart crowd few cache sets.
+
+    Tiles then follow the rows of the output, pairs of lines or diagonals instead of the rows of the
+    source.
+    """
+
+    diagonal_tiles: int = 16
+    """Copy tiles along diagonals of at least this many tiles; shorter ones are slower than rows."""
+
     collected_share: float = 3 / 8
     """Share of the last cache that source and result of a transposed copy fill when it collects.
 

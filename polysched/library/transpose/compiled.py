@@ -126,7 +126,7 @@ def tile_order_for(movement: Movement, dtype: DType, team: int, machine: Machine
         is_near=2 * size <= machine.cache_bytes(2),
         diagonal=min(rows // team, columns),
         source_pitch=_pitch(movement.shape, movement.order[-1]) * dtype.bytes,
-        page_bytes=machine.page_bytes,
+        machine=machine,
     )
     return shared(tile_order, rows, team) if team > 1 else tile_order
 
