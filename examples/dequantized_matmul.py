@@ -11,9 +11,10 @@ from timeit import repeat
 import numpy as np
 
 import polysched as ps
-from polysched.library.matmul import kernel as product
-from polysched.library.matmul import operands, problem, schedule
-from polysched.library.matmul import plan as planning
+from polysched.library.matmul.kernel import declare as product
+from polysched.library.matmul.kernel import operands
+from polysched.library.matmul.plan import planner, problem
+from polysched.library.matmul.schedule import build
 
 
 def numbers(m, k):
@@ -42,7 +43,7 @@ def tiled(kernel: ps.Kernel) -> ps.Schedule:
     machine = ps.load_machine(None)
     sizes = product.sizes_of(kernel)
     task = problem.Problem(sizes, a=numbers(sizes.m, sizes.k))
-    return schedule.matmul_schedule(kernel, planning.plan(task, machine), machine)
+    return build.matmul_schedule(kernel, planner.plan(task, machine), machine)
 
 
 def main(m=512, n=512, k=512) -> None:

@@ -73,8 +73,8 @@ if TYPE_CHECKING:
     from polysched.legality.check import check
     from polysched.legality.repairs.search import repairs
     from polysched.legality.reports.loop_properties import explain_loops
-    from polysched.library.matmul.call import matmul
-    from polysched.library.matmul.computed import Computed, Input, computed
+    from polysched.library.matmul.dispatch.call import matmul
+    from polysched.library.matmul.dispatch.computed import Computed, Input, computed
     from polysched.library.transpose.call import transpose
     from polysched.lower import compile, export, show
     from polysched.runtime.kernel import CompiledKernel
@@ -84,19 +84,19 @@ _LAZY = MappingProxyType(
     {
         "Array": "polysched.frontends.python.annotations",
         "CompiledKernel": "polysched.runtime.kernel",
-        "Computed": "polysched.library.matmul.computed",
+        "Computed": "polysched.library.matmul.dispatch.computed",
         "Instruction": "polysched.instructions.declaration",
-        "Input": "polysched.library.matmul.computed",
+        "Input": "polysched.library.matmul.dispatch.computed",
         "Schedule": "polysched.user",
         "check": "polysched.legality.check",
         "compile": "polysched.lower",
-        "computed": "polysched.library.matmul.computed",
+        "computed": "polysched.library.matmul.dispatch.computed",
         "einsum": "polysched.frontends.einsum.call",
         "explain_loops": "polysched.legality.reports.loop_properties",
         "export": "polysched.lower",
         "jit": "polysched.frontends.python.jit",
         "kernel": "polysched.frontends.python.decorator",
-        "matmul": "polysched.library.matmul.call",
+        "matmul": "polysched.library.matmul.dispatch.call",
         "optimize": "polysched.user",
         "repairs": "polysched.legality.repairs.search",
         "show": "polysched.lower",

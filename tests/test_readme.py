@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import polysched as ps
 from polysched.cli.main import main
 from polysched.schedule.table import PRIMITIVES
-from tests.library.matmul.test_activations import expected as activated
+from tests.library.matmul.kernel.test_epilogue import expected as activated
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")

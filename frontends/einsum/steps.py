@@ -24,10 +24,9 @@ from polysched.frontends.einsum.operands import Labels, NumpyArray
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType, as_dtype
 from polysched.library.fold import fold_kernel, fold_schedule
-from polysched.library.matmul.call import matmul
-from polysched.library.matmul.dispatch import WORTH_A_STACK
-from polysched.library.matmul.kernel import accumulator_of
-from polysched.library.matmul.target import matmul_target
+from polysched.library.matmul.dispatch.call import matmul
+from polysched.library.matmul.dispatch.dispatch import WORTH_A_STACK, matmul_target
+from polysched.library.matmul.kernel.declare import accumulator_of
 from polysched.library.reduce import Axis, Combine, reduce_kernel, reduce_schedule
 from polysched.lower import compile
 from polysched.machine.load import load_machine

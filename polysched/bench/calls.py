@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from polysched.ir.declare.builder import KernelBuilder
-from polysched.library.matmul.call import matmul
+from polysched.library.matmul.dispatch.call import matmul
 from polysched.library.transpose.call import transpose
 from polysched.lower import compile
 from polysched.machine.description import Machine

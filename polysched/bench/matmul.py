@@ -23,9 +23,9 @@ from polysched.bench.peer_libraries import blas_kernels
 from polysched.bench.race import Result
 from polysched.bench.torch_libraries import torch_kernels
 from polysched.errors import BenchError
-from polysched.library.matmul.call import matmul
-from polysched.library.matmul.dispatch import dispatch
-from polysched.library.matmul.views import operand_of
+from polysched.library.matmul.dispatch.call import matmul
+from polysched.library.matmul.dispatch.dispatch import dispatch
+from polysched.library.matmul.dispatch.views import operand_of
 from polysched.machine.description import Machine
 from polysched.runtime.memory import aligned_zeros
 

@@ -45,6 +45,13 @@ def _table(machine: Machine) -> Table:
         if field.name == "caches":
             for cache in value:
                 table.add_row(f"L{cache.level} cache", _cache(cache))
+        elif field.name == "costs":
+            costs = {
+                cost.name.replace("_", " "): getattr(value, cost.name) for cost in fields(value)
+            }
+            table.add_row(
+                "costs", ", ".join(f"{name} {number:,}" for name, number in costs.items())
+            )
         elif field.name == "features":
             table.add_row("features", " ".join(sorted(machine.enabled_features)))
         else:

@@ -1,36 +1,36 @@
-"""Schedules of reductions of a matrix along its last or first axis.
+"""Reductions of a matrix along its last or first axis: declare and schedule them.
 
 ``along_last`` and ``along_first`` take a kernel with the statements ``init`` and ``update``, the
 loops ``result`` and ``term``, and an array of results with the dimension ``at``.
 
-Along the last axis lanes are terms of one result, and partial results are folded at the end of a
+Along the last axis lanes are terms of one result, and partial results are reduced at the end of a
 row. Along the first axis lanes are results. Threads share a large matrix by results if there are
 enough of them, else by terms with partial results for each thread.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Kernel
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.expressions import Index
 from polysched.library.extents import extents_of
 from polysched.library.folding import VECTORS, folded_together, in_vectors, vectors_for
-from polysched.library.row_lanes import rows_as_lanes
+from polysched.library.register_transpose import rows_as_lanes
 from polysched.machine.description import Machine
 from polysched.user import Schedule
 
-WORTH_THREADS = 1 << 17
-"""Use several threads from this many elements on: a second thread then gains more than it costs."""
-
 SHORT = 2
-"""Transpose rows of at most this many vectors: folding them would take longer."""
+"""Transpose rows of at most this many vectors: reducing vectors would take longer."""
 
 LONG = 256
-"""Fold rows of more vectors than this one by one: the fold is then a small part of the time."""
+"""Reduce rows of more vectors than this one by one: the last step is a small part of the time."""
 
 BLOCK = 8
-"""Rows that are added to a vector of results before the vector is stored."""
+"""Terms that are added to a vector of results before the vector is stored."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Size:
     @property
     def is_shared(self) -> bool:
         """Whether several threads share the work."""
-        return self.threads > 1 and self.results * self.terms >= WORTH_THREADS
+        return self.threads > 1
 
     @property
     def is_short(self) -> bool:
@@ -67,7 +67,7 @@ class Size:
 
     @property
     def block(self) -> int:
-        """Results that are folded together: a power of two, 1 for long rows."""
+        """Results that are reduced together: a power of two, 1 for long rows."""
         if self.terms > LONG * self.lanes:
             return 1
         if not self.is_shared:
@@ -86,16 +86,16 @@ def size_of(
     dimensions: str = "result term",
     bits: int | None = None,
 ) -> Size:
-    """The size of a library kernel's matrix.
+    """The size of a library kernel's matrix; a small matrix gets one thread.
 
     Args:
         kernel: the kernel.
         matrix: the array.
         maker: the function that declares such kernels, for the message.
-        machine: whose vectors are used.
-        threads: for how many threads.
-        dimensions: those of the matrix that count results and terms.
-        bits: of an element of a vector; by default of the matrix.
+        machine: the machine that the schedule is for.
+        threads: the number of threads.
+        dimensions: the dimensions of the matrix that count results and terms.
+        bits: the bits of a lane; by default those of an element of the matrix.
 
     Raises:
         ScheduleError: the kernel has no such matrix, or there are no threads.
@@ -103,17 +103,52 @@ def size_of(
     extents = extents_of(kernel, matrix, dimensions, maker)
     results, terms = (extents[name] for name in dimensions.split())
     lanes = machine.lanes(bits or kernel.arrays[matrix].dtype.bits)
-    return Size(results, terms, lanes, threads)
+    is_small = results * terms < machine.costs.parallel_elements
+    return Size(results, terms, lanes, min(threads, 1) if is_small else threads)
+
+
+def declare_reduction(
+    build: KernelBuilder,
+    results: int,
+    terms: int,
+    start: Callable[[Index], None],
+    update: Callable[[Index, Index], None],
+    *,
+    along_rows: bool,
+) -> None:
+    """Declare the statements ``init`` and ``update`` of a reduction.
+
+    Args:
+        build: the builder, with the arrays declared.
+        results: the number of results.
+        terms: the number of terms of each.
+        start: assigns the start value of a result.
+        update: combines a result with a term.
+        along_rows: whether the terms of a result are a row of the matrix: both statements are then
+            in one loop over the results, else the loop over the terms is outermost.
+    """
+    with build.loops(result=results) as result:
+        with build.statement("init"):
+            start(result)
+        if along_rows:
+            with build.loops(term=terms) as term, build.statement("update", order="any"):
+                update(result, term)
+    if not along_rows:
+        with (
+            build.loops(term=terms, result=results) as (term, result),
+            build.statement("update", order="any"),
+        ):
+            update(result, term)
 
 
 def along(kernel: Kernel, matrix: str, size: Size, rows: int = 1) -> Schedule:
-    """Schedule a reduction along the axis of a matrix that is called ``term``.
+    """Schedule the reduction of a matrix along its dimension ``term``.
 
     Args:
-        kernel: as the module says.
+        kernel: a kernel whose statements :func:`declare_reduction` declared.
         matrix: the array.
-        size: of the matrix.
-        rows: as :func:`along_last` takes it.
+        size: the size of the matrix.
+        rows: results that are computed together; see :func:`along_last`.
     """
     if kernel.arrays[matrix].dimensions[-1] == "term":
         return along_last(Schedule(kernel), size, rows)

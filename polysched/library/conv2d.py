@@ -31,8 +31,8 @@ class Convolution:
         images: the number of images.
         height: rows of an output image.
         width: columns of an output image.
-        channels_in: of the input.
-        channels_out: of the output.
+        channels_in: channels of the input.
+        channels_out: channels of the output.
         filter_height: rows of the filter.
         filter_width: columns of the filter.
         stride: distance of neighboring output pixels in the input, in both directions.
@@ -100,10 +100,10 @@ def conv2d(
     ``bias[channels_out]`` if there is one, ``out[images, height, width, channels_out]``. With
     groups ``k`` counts the channels of the group of ``c``. The statements are ``init``, ``update``
     and, with ``relu``, ``epilogue``; where a group has several channels, a loop ``g`` goes over the
-    groups and ``c`` over the channels of one.
+    groups and ``c`` over the channels of a group.
 
     Args:
-        size: all the sizes.
+        size: the sizes.
         bias: whether a bias is added.
         relu: whether negative results become 0.
         dtype: elements of all arrays.
@@ -125,7 +125,7 @@ def conv2d(
     space["c"] = size.group_out if has_loop else size.channels_out
 
     def channel(of_channels: tuple[Index, ...]) -> tuple[Operand, Operand]:
-        """A channel of the output, and the first one of the input that it sees."""
+        """The output channel, and the first input channel that it reads."""
         if not has_loop:
             (own,) = of_channels
             return own, own * size.group_in if size.groups > 1 else 0
@@ -185,10 +185,6 @@ def _even_part(extent: int, most: int) -> int:
     return -(-extent // parts)
 
 
-WORTH_THREADS = 1 << 20
-"""Use several threads from this many multiplications on: a second one gains more than it costs."""
-
-
 def conv2d_schedule(
     kernel: Kernel, machine: Machine | str | None = None, threads: int = 1
 ) -> Schedule:
@@ -196,9 +192,9 @@ def conv2d_schedule(
 
     Args:
         kernel: the convolution.
-        machine: whose vectors and registers are used: a description, a preset's name, a file; by
-            default this machine.
-        threads: for how many threads; a small convolution gets one.
+        machine: the machine that the schedule is for: a description, the name of a preset, or a
+            file; by default this machine.
+        threads: the number of threads; a small convolution uses a single thread.
 
     Raises:
         ScheduleError: it is another kernel, or there are no threads.
@@ -217,7 +213,7 @@ def conv2d_schedule(
 
     pixels = out["n"] * out["y"] * out["x"]
     work = pixels * out["c"] * taps["ky"] * taps["kx"] * taps["k"]
-    if threads > 1 and work >= WORTH_THREADS:
+    if threads > 1 and work >= target.costs.parallel_products:
         schedule = schedule.collapse("update.n", "y_tile", into="rows").parallel("rows")
     is_reused = pixels > _REUSED * tile.rows * tile.columns
     if groups == 1 and out["c"] > tile.channels and is_reused:
@@ -230,7 +226,11 @@ def conv2d_schedule(
 
 
 _REUSED = 8
-"""Pack the filter of a channel tile when more than this many tiles of pixels reuse it."""
+"""Pack the filter of a channel tile when more than this many tiles of pixels reuse it.
+
+Measured on Zen 4, time without packing over time with it: 1.06 for a filter of 3x3x128x128 that
+2000 pixels read, 0.98 to 1.03 for smaller filters and fewer pixels.
+"""
 
 
 def _order(groups: int, has_loop: bool) -> tuple[str, ...]:

@@ -29,9 +29,9 @@ def extents_of(kernel: Kernel, array: str, dimensions: str, maker: str) -> dict[
     """The extents of an array by the names of its dimensions.
 
     Args:
-        kernel: one with literal sizes.
-        array: an array of it.
-        dimensions: the names that its dimensions have, in any order.
+        kernel: a kernel with literal sizes.
+        array: the name of the array.
+        dimensions: the names of its dimensions, in any order.
         maker: the function that declares such kernels, for the message.
 
     Raises:

@@ -26,7 +26,8 @@ def fold_kernel(extents: Sequence[int], kept: Sequence[bool], dtype: DType) -> K
 
     Args:
         extents: the extents of ``x``, each at least 1.
-        kept: for each dimension whether it is kept: the last one, another one, and not all.
+        kept: whether each dimension is kept. The last dimension and another are kept, and at least
+            one is not.
         dtype: element type of both arrays.
 
     Raises:
@@ -34,8 +35,8 @@ def fold_kernel(extents: Sequence[int], kept: Sequence[bool], dtype: DType) -> K
     """
     if len(kept) != len(extents) or not kept[-1] or sum(kept) < 2 or all(kept) or min(extents) < 1:
         raise KernelError(
-            f"fold: extents {tuple(extents)}, kept {tuple(kept)}; expected extents of 1 and more, "
-            "of which the last one and another are kept, and some are not"
+            f"fold: extents {tuple(extents)}, kept {tuple(kept)}; expected positive extents, the "
+            "last dimension and another kept, and at least one dimension not kept"
         )
     names = [f"d{axis}" for axis in range(len(extents))]
     sizes = dict(zip(names, extents, strict=True))
@@ -62,8 +63,8 @@ def fold_schedule(kernel: Kernel, machine: Machine, threads: int = 1) -> Schedul
 
     Args:
         kernel: the sums.
-        machine: whose vectors are used.
-        threads: for how many threads; they share the outermost loop over tiles.
+        machine: the machine that the schedule is for.
+        threads: the number of threads, which share the outermost loop over tiles.
     """
     out = kernel.arrays["out"]
     lanes = machine.lanes(out.dtype.bits)

@@ -1,4 +1,4 @@
-"""Vectorized reductions: several vectors of partial results, folded at the end.
+"""Vectorized reductions: several vectors of partial results, reduced to one result at the end.
 
 Additions to one register depend on each other. With several vectors of partial results, independent
 additions hide the latency. All steps are public primitives and need a reduction declared with
@@ -32,8 +32,8 @@ def in_vectors(
 ) -> Schedule:
     """Run a reduction's innermost loop in vectors of partial results.
 
-    The lanes of the last vector are added one after another. Folding in halves was measured: it is
-    not faster, and takes three times as long to prove and compile.
+    The vectors are added to one vector, and its lanes are added one after another. Measured: adding
+    halves is not faster, and takes three times as long to prove and compile.
 
     before::
 
@@ -48,15 +48,15 @@ def in_vectors(
         for at in 0..16: out[] = out[] + S_folded[at]
 
     Args:
-        schedule: one in which ``loop`` holds nothing but ``statement``.
-        statement: a reduction; no loop around it has the name of a dimension of its array.
-        loop: the innermost loop around it.
+        schedule: a schedule in which ``loop`` contains only ``statement``.
+        statement: a reduction. No loop around it has the name of a dimension of its array.
+        loop: the loop over the terms, innermost except for ``terms``.
         lanes: elements of a vector.
-        vectors: how many vectors.
-        rows: the loops next around it that are written out inside of it, so that several results
-            share what they read; they hold the statement only, and the dimensions of its array.
-        terms: loops that are written out inside of ``loop``, the innermost but for them: what one
-            instruction adds to a lane.
+        vectors: the number of vectors of partial results.
+        rows: the loops directly around ``loop``. They are unrolled inside of it, so that several
+            results share loads. They contain only the statement, and are dimensions of its array.
+        terms: loops inside of ``loop`` that are unrolled: the terms that one instruction adds to a
+            lane.
     """
     schedule, partial = _one_vector(schedule, statement, loop, lanes, vectors, rows, terms)
     return schedule.unroll(f"{partial.combine}.{partial.each}")
@@ -71,11 +71,11 @@ def folded_together(
     row: str,
     block: int,
 ) -> Schedule:
-    """Run reductions of several rows in vectors, and fold the vectors of all rows at once.
+    """Run reductions of several rows in vectors, and reduce the vectors of all rows at once.
 
-    Folding one vector takes as many dependent scalar operations as it has lanes. The vectors of as
-    many rows as there are lanes form a square. Transposed in registers, the square is folded by the
-    same number of vector operations.
+    Reducing a vector takes as many dependent scalar operations as it has lanes. The vectors of as
+    many rows as there are lanes form a square. Transposed in registers, the square is reduced by
+    the same number of vector operations.
 
     before::
 
@@ -89,21 +89,20 @@ def folded_together(
         for lane in 0..16: vector row in 0..16: out[row] = out[row] + packed[lane, row]
 
     Args:
-        schedule: one in which ``row`` is the loop around the nest of ``statement``, and ``loop``
-            the next one inside of it.
-        statement: a reduction into an array of one dimension, its elements for each ``row`` one.
-        loop: the innermost loop around it.
+        schedule: a schedule in which ``row`` is the loop directly around ``loop``.
+        statement: a reduction into an array of one dimension, with an element for each ``row``.
+        loop: the innermost loop around ``statement``.
         lanes: elements of a vector.
-        vectors: how many vectors of partial results a row has.
+        vectors: the number of vectors of partial results of a row.
         row: the loop over at most ``block`` rows.
-        block: how many rows are folded at once.
+        block: the number of rows that are reduced at once.
     """
     schedule, partial = _one_vector(schedule, statement, loop, lanes, vectors, ())
     combine = partial.combine
     each = f"each_{row}"
     dimensions = _dimensions(schedule, combine)
     schedule = schedule.privatize(partial.array, at=f"{combine}.{row}")
-    if partial.last != statement:  # both stand in the loops over the array's dimensions
+    if partial.last != statement:  # both are inside the loops over the array's dimensions
         schedule = schedule.distribute(f"{partial.last}.{dimensions[0]}", after=partial.last)
     rows, packed = f"{partial.array}_private", f"{partial.array}_private_packed"
     schedule = (
@@ -121,13 +120,13 @@ def folded_together(
 
 @dataclass(frozen=True)
 class _Vector:
-    """One vector of partial results for each result.
+    """The vector of partial results of each result.
 
     Attributes:
-        array: where it is.
+        array: the array that holds the vectors.
         last: the statement that writes it last.
-        combine: the statement that combines its lanes.
-        each: the loop over them.
+        combine: the statement that combines the lanes.
+        each: the loop over the lanes.
     """
 
     array: str
@@ -145,7 +144,7 @@ def _one_vector(
     rows: tuple[str, ...],
     terms: tuple[str, ...] = (),
 ) -> tuple[Schedule, _Vector]:
-    """Do what :func:`in_vectors` does, except for unrolling the fold of the last vector."""
+    """Reduce to one vector of partial results, as :func:`in_vectors` does."""
     lane, count = f"{loop}_lane", f"{loop}_vectors"
     at, first, combine = f"{statement}.{lane}", f"{statement}_init", f"{statement}_combine"
     inner = [f"{statement}.{row}" for row in rows]

@@ -1,6 +1,6 @@
 """Matrix-vector products: each element of the matrix is used once, so it is read in place.
 
-``y = A x``: lanes are terms of a sum, and partial results are folded at the end of a row.
+``y = A x``: lanes are terms of a sum, and partial results are reduced at the end of a row.
 ``y = A^T x``: lanes are elements of ``y``. A few rows of the matrix at a time are added to a vector
 of ``y``, so that the matrix is read row by row and ``y`` is seldom loaded and stored.
 """
@@ -10,7 +10,8 @@ from __future__ import annotations
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType, f32
-from polysched.library.axes import along, size_of
+from polysched.ir.expr.expressions import Index
+from polysched.library.axes import along, declare_reduction, size_of
 from polysched.library.extents import require_sizes
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
@@ -44,20 +45,14 @@ def gemv_kernel(
     a = build.input("a", dtype, (rows, columns), dimensions=names)
     x = build.input("x", dtype, (terms,))
     y = build.output("y", dtype, (results,), dimensions="at")
-    if transpose:
-        with build.loops(result=results) as result, build.statement("init"):
-            y[result] = 0
-        with (
-            build.loops(term=terms, result=results) as (term, result),
-            build.statement("update", order="any"),
-        ):
-            y[result] += a[term, result] * x[term]
-        return build.kernel()
-    with build.loops(result=results) as result:
-        with build.statement("init"):
-            y[result] = 0
-        with build.loops(term=terms) as term, build.statement("update", order="any"):
-            y[result] += a[result, term] * x[term]
+
+    def start(result: Index) -> None:
+        y[result] = 0
+
+    def update(result: Index, term: Index) -> None:
+        y[result] += a[(term, result) if transpose else (result, term)] * x[term]
+
+    declare_reduction(build, results, terms, start, update, along_rows=not transpose)
     return build.kernel()
 
 
@@ -66,15 +61,7 @@ def gemv_schedule(
 ) -> Schedule:
     """Schedule a kernel of :func:`gemv_kernel`.
 
-    Args:
-        kernel: the product.
-        machine: whose vectors are used: a description, a preset's name, a file; by default
-            this machine.
-        threads: for how many threads; a small matrix gets one.
-
-    Raises:
-        ScheduleError: it is another kernel, or there are no threads.
-        MachineError: there is no such machine.
+    Arguments and errors are those of :func:`polysched.library.reduce.reduce_schedule`.
     """
     size = size_of(kernel, "a", "gemv_kernel", as_machine(machine), threads)
     return along(kernel, "a", size, ROWS)

@@ -1,8 +1,8 @@
 """Quantized matrix-vector product: sub-byte integers with a scale and a zero point per group.
 
-``y[i] = sum over t of scale[i, t // group] * (codes[i, t] - zero[i, t // group]) * x[t]``, as
-quantized language models have it. The codes are packed: a row of 4096 weights of 4 bits is 2 KiB.
-They are read once, as bytes, and converted in registers.
+``y[i] = sum over t of scale[i, t // group] * (codes[i, t] - zero[i, t // group]) * x[t]``, the
+product of quantized language models. The codes are packed: a row of 4096 weights of 4 bits takes
+2 KiB. They are read once, as bytes, and converted in registers.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from polysched.errors import KernelError
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType, as_dtype, f32, u8
+from polysched.ir.expr.expressions import Index
 from polysched.ir.expr.functions import cast
-from polysched.library.axes import along, size_of
+from polysched.library.axes import along, declare_reduction, size_of
 from polysched.library.extents import require_sizes
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
@@ -29,11 +30,11 @@ def quantized_gemv_kernel(
     The statements are ``init`` and ``update``.
 
     Args:
-        rows: rows of the matrix, which are results.
-        columns: columns of the matrix, which are terms.
+        rows: rows of the matrix: the number of results.
+        columns: columns of the matrix: the terms of each result.
         group: terms that share a scale and a zero; a power of two of at least the vectors' length
             is fastest.
-        dtype: of the codes, an odd integer type.
+        dtype: the type of the codes, an integer type that is packed.
 
     Raises:
         KernelError: a size is negative, a group has no terms, or the codes' type is not packed.
@@ -53,13 +54,16 @@ def quantized_gemv_kernel(
     zero = build.input("zero", u8, (rows, groups))
     x = build.input("x", f32, (columns,))
     y = build.output("y", f32, (rows,), dimensions="at")
-    with build.loops(result=rows) as result:
-        with build.statement("init"):
-            y[result] = 0
-        with build.loops(term=columns) as term, build.statement("update", order="any"):
-            own = term // group
-            offset = cast(codes[result, term], f32) - cast(zero[result, own], f32)
-            y[result] += scale[result, own] * offset * x[term]
+
+    def start(result: Index) -> None:
+        y[result] = 0
+
+    def update(result: Index, term: Index) -> None:
+        own = term // group
+        offset = cast(codes[result, term], f32) - cast(zero[result, own], f32)
+        y[result] += scale[result, own] * offset * x[term]
+
+    declare_reduction(build, rows, columns, start, update, along_rows=True)
     return build.kernel()
 
 
@@ -68,15 +72,7 @@ def quantized_gemv_schedule(
 ) -> Schedule:
     """Schedule a kernel of :func:`quantized_gemv_kernel`: a row at a time, its terms in vectors.
 
-    Args:
-        kernel: the product.
-        machine: whose vectors are used: a description, a preset's name, a file; by default
-            this machine.
-        threads: for how many threads; a small matrix gets one.
-
-    Raises:
-        ScheduleError: it is another kernel, or there are no threads.
-        MachineError: there is no such machine.
+    Arguments and errors are those of :func:`polysched.library.reduce.reduce_schedule`.
     """
     size = size_of(
         kernel, "codes", "quantized_gemv_kernel", as_machine(machine), threads, bits=f32.bits

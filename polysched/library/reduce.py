@@ -1,6 +1,6 @@
 """Sums, products, extrema and dot products along an axis of a matrix.
 
-Along the last axis lanes are terms of one result, and partial results are folded at the end of a
+Along the last axis lanes are terms of one result, and partial results are reduced at the end of a
 row. Along the first axis lanes are results. Threads share a large matrix by results if there are
 enough of them, else by terms with partial results for each thread.
 """
@@ -16,10 +16,10 @@ from polysched.errors import KernelError
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType, as_dtype, f32
-from polysched.ir.expr.expressions import Constant, operation
+from polysched.ir.expr.expressions import Constant, Index, operation
 from polysched.ir.expr.neutral import neutral_element
 from polysched.ir.expr.operators import Operator
-from polysched.library.axes import along, size_of
+from polysched.library.axes import along, declare_reduction, size_of
 from polysched.library.extents import require_sizes
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
@@ -69,7 +69,7 @@ def reduce_kernel(
     Arrays, C-contiguous: ``x[results, terms]`` for the last axis, ``x[terms, results]`` for the
     first, for a dot product ``y`` of the same shape, and ``out[results]``. The statements are
     ``init`` and ``update``. Without terms the result is 0 (sum, dot product), 1 (product), or
-    beyond all numbers: infinity, or the first or last number of an integer type. NaN makes any
+    the neutral element (maximum, minimum): infinity, or the first or last integer. NaN makes any
     result NaN, as in numpy. Integers wrap around.
 
     Args:
@@ -95,24 +95,16 @@ def reduce_kernel(
     out = build.output("out", dtype, (results,), dimensions="at")
     operator = _OPERATORS[combine]
     start = Constant(0, dtype) if operator is Operator.ADD else neutral_element(operator, dtype)
-    if is_last:
-        with build.loops(result=results) as result:
-            with build.statement("init"):
-                out[result] = start
-            with build.loops(term=terms) as term, build.statement("update", order="any"):
-                at = (result, term)
-                value = x[at] if y is None else x[at] * y[at]
-                out[result] = operation(operator, out[result], value)
-        return build.kernel()
-    with build.loops(result=results) as result, build.statement("init"):
+
+    def begin(result: Index) -> None:
         out[result] = start
-    with (
-        build.loops(term=terms, result=results) as (term, result),
-        build.statement("update", order="any"),
-    ):
-        at = (term, result)
+
+    def update(result: Index, term: Index) -> None:
+        at = (result, term) if is_last else (term, result)
         value = x[at] if y is None else x[at] * y[at]
         out[result] = operation(operator, out[result], value)
+
+    declare_reduction(build, results, terms, begin, update, along_rows=is_last)
     return build.kernel()
 
 
@@ -132,10 +124,10 @@ def reduce_schedule(
     """Schedule a kernel of :func:`reduce_kernel`.
 
     Args:
-        kernel: the reduction.
-        machine: whose vectors are used: a description, a preset's name, a file; by default
-            this machine.
-        threads: for how many threads; a small matrix gets one.
+        kernel: the kernel.
+        machine: the machine that the schedule is for: a description, the name of a preset, or a
+            file; by default this machine.
+        threads: the number of threads; a small matrix uses a single thread.
 
     Raises:
         ScheduleError: it is another kernel, or there are no threads.

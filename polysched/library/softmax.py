@@ -16,8 +16,7 @@ from polysched.ir.expr.functions import exp, maximum
 from polysched.library.axes import Size, size_of
 from polysched.library.extents import require_sizes
 from polysched.library.folding import folded_together, in_vectors, vectors_for
-from polysched.library.register_transpose import transposed_in_registers
-from polysched.library.row_lanes import rows_as_lanes
+from polysched.library.register_transpose import rows_as_lanes, transposed_in_registers
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
 from polysched.user import Schedule
@@ -34,13 +33,13 @@ _REGISTERS_OF_POWER = 16
 def softmax_kernel(rows: int, columns: int, *, dtype: DType | str = f32) -> Kernel:
     """Declare ``out[row, column] = exp(x[row, column]) / sum over k of exp(x[row, k])``.
 
-    Arrays, C-contiguous: ``x[rows, columns]`` and ``out[rows, columns]``. The order of the sum is
-    free. The result is NaN in all of a row that holds NaN or infinity, or nothing but -infinity.
+    Arrays, C-contiguous: ``x[rows, columns]`` and ``out[rows, columns]``. Sums have any order. A
+    row that contains NaN or infinity, or only -infinity, becomes NaN.
 
     Args:
-        rows: rows, each with a softmax of its own.
+        rows: the number of rows; each is normalized separately.
         columns: elements of a row.
-        dtype: elements of both arrays, f32 or f64.
+        dtype: the element type of both arrays, f32 or f64.
 
     Raises:
         KernelError: a size is negative, or the type has no exponential function.
@@ -79,15 +78,7 @@ def softmax_schedule(
 ) -> Schedule:
     """Schedule a kernel of :func:`softmax_kernel`.
 
-    Args:
-        kernel: the softmax.
-        machine: whose vectors are used: a description, a preset's name, a file; by default
-            this machine.
-        threads: for how many threads; a small matrix gets one.
-
-    Raises:
-        ScheduleError: it is another kernel, or there are no threads.
-        MachineError: there is no such machine.
+    Arguments and errors are those of :func:`polysched.library.reduce.reduce_schedule`.
     """
     machine = as_machine(machine)
     size = size_of(kernel, "x", "softmax_kernel", machine, threads, dimensions="row column")

@@ -1,12 +1,16 @@
 """The hardware description: vectors, registers, FMA units, caches and cores of a machine."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from polysched.errors import MachineError
+from polysched.machine.costs import Costs
 
 FEWEST_REGISTERS = 8
 """Fewest vector registers of any processor with vectors; the library's schedules share them out."""
+
+DEFAULT_CACHE_BYTES = (32 * 1024, 256 * 1024, 32 * 1024 * 1024)
+"""Bytes of the caches of a machine whose caches are unknown, level 1 first."""
 
 _FEATURES = re.compile(r"([+-][a-z0-9._-]+(,[+-][a-z0-9._-]+)*)?")
 
@@ -47,6 +51,7 @@ class Machine:
     - `caches` are the data caches in ascending order of level.
     - `cores_usable` is the number of physical cores that this process may use.
     - `matrix_unit` names a matrix unit (``"amx"``), else None.
+    - `costs` are the measured numbers of the cost models.
 
     Raises `MachineError`, naming the field, if a value is invalid.
     """
@@ -63,6 +68,7 @@ class Machine:
     cores_usable: int = 1
     page_bytes: int = 4096
     matrix_unit: str | None = None
+    costs: Costs = field(default_factory=Costs)
 
     def __post_init__(self) -> None:
         for key in ("name", "cpu", "triple"):
@@ -103,6 +109,17 @@ class Machine:
     def cache(self, level: int) -> Cache | None:
         """Return the data cache of a level, or None if the machine has none."""
         return next((cache for cache in self.caches if cache.level == level), None)
+
+    def cache_bytes(self, level: int) -> int:
+        """Return the bytes of a cache level, or of the next lower level that the machine has."""
+        known = [cache.bytes for cache in self.caches if cache.level <= level]
+        return known[-1] if known else DEFAULT_CACHE_BYTES[min(level, len(DEFAULT_CACHE_BYTES)) - 1]
+
+    @property
+    def last_cache_bytes(self) -> int:
+        """The bytes of the last cache."""
+        levels = [cache.level for cache in self.caches]
+        return self.cache_bytes(max(levels, default=len(DEFAULT_CACHE_BYTES)))
 
     def has(self, feature: str) -> bool:
         """Return whether `features` enables an LLVM feature, e.g. ``has("avx512f")``."""

@@ -1,4 +1,4 @@
-"""Machine descriptions as TOML files: a key per field of `Machine`, a table per cache."""
+"""Machine descriptions as TOML files: a key per field of `Machine`, tables of caches and costs."""
 
 import dataclasses
 import tomllib
@@ -9,6 +9,7 @@ from pathlib import Path
 import tomli_w
 
 from polysched.errors import MachineError, suggestion
+from polysched.machine.costs import Costs
 from polysched.machine.description import Cache, Machine
 
 
@@ -43,9 +44,11 @@ def load(path: Path) -> Machine:
 
 
 def to_toml(machine: Machine) -> str:
-    """Return the text of a machine file; it omits fields that are None (TOML has no null)."""
+    """Return the text of a machine file; it omits None (TOML has no null) and costs by default."""
     record = {key: value for key, value in dataclasses.asdict(machine).items() if value is not None}
-    return tomli_w.dumps(record)
+    default = dataclasses.asdict(Costs())
+    record["costs"] = {key: cost for key, cost in record["costs"].items() if cost != default[key]}
+    return tomli_w.dumps({key: value for key, value in record.items() if value != {}})
 
 
 def from_toml(text: str, where: str) -> Machine:
@@ -60,10 +63,14 @@ def from_toml(text: str, where: str) -> Machine:
     caches = tuple(
         _record(Cache, table, f"{where}, caches[{index}]") for index, table in enumerate(tables)
     )
-    return _record(Machine, {**record, "caches": caches}, where)
+    table = record.get("costs", {})
+    if not isinstance(table, dict):
+        raise MachineError(f"{where}: key 'costs' is {table!r}; expected a table, [costs]")
+    costs = _record(Costs, table, f"{where}, costs")
+    return _record(Machine, {**record, "caches": caches, "costs": costs}, where)
 
 
-_Record = typing.TypeVar("_Record", Cache, Machine)
+_Record = typing.TypeVar("_Record", Cache, Costs, Machine)
 
 
 def _record(kind: type[_Record], record: dict[str, object], where: str) -> _Record:
@@ -75,7 +82,7 @@ def _record(kind: type[_Record], record: dict[str, object], where: str) -> _Reco
     missing = [
         name
         for name, field in fields.items()
-        if name not in record and field.default is dataclasses.MISSING
+        if name not in record and field.default is field.default_factory is dataclasses.MISSING
     ]
     if missing:
         raise MachineError(f"{where}: missing key {', '.join(map(repr, missing))}")
@@ -90,11 +97,12 @@ def _record(kind: type[_Record], record: dict[str, object], where: str) -> _Reco
 
 
 def _expect_type(value: object, hint: object, name: str) -> None:
-    """Raise unless `value` has the type `hint`: str, int, str | None, or a checked tuple."""
-    if typing.get_origin(hint) is tuple:
+    """Raise unless `value` has the type `hint`: str, int, float, str | None, or a checked value."""
+    if typing.get_origin(hint) is tuple or hint is Costs:
         return
     expected = str if isinstance(hint, types.UnionType) else hint
     assert isinstance(expected, type)
-    if not isinstance(value, expected) or isinstance(value, bool):
-        wanted = {str: "text", int: "a whole number"}[expected]
+    accepted = (int, float) if expected is float else (expected,)
+    if not isinstance(value, accepted) or isinstance(value, bool):
+        wanted = {str: "text", int: "a whole number", float: "a number"}[expected]
         raise MachineError(f"{name} is {value!r}; expected {wanted}")

@@ -7,9 +7,10 @@ import pytest
 from polysched.errors import ScheduleError
 from polysched.ir.core.tree import path
 from polysched.legality.check import check
-from polysched.library.axes import WORTH_THREADS, Size, along_first, along_last
+from polysched.library.axes import Size, along_first, along_last, size_of
 from polysched.library.gemv import gemv_kernel
 from polysched.library.reduce import Axis, Combine, reduce_kernel
+from polysched.machine.load import load_machine
 from polysched.user import Schedule
 
 
@@ -80,23 +81,25 @@ def test_along_first_keeps_few_results_in_registers(results: int, inner: list[st
     [(1, "part"), (2, "result"), (100, "tile"), (1000, "tile")],
 )
 def test_threads_along_last(results: int, parallel: str) -> None:
-    terms = WORTH_THREADS // results + 1
+    terms = 3000
     schedule = along_last(matrix(results, terms, Axis.LAST), Size(results, terms, 16, 2))
     assert f"parallel {parallel} " in schedule.show("loops")
 
 
 @pytest.mark.parametrize(("results", "is_partial"), [(20, True), (1000, False)])
 def test_threads_along_first(results: int, is_partial: bool) -> None:
-    terms = WORTH_THREADS // results + 1
+    terms = 3000
     schedule = along_first(matrix(results, terms, Axis.FIRST), Size(results, terms, 16, 2))
     assert "parallel part " in schedule.show("loops")
     assert ("of_thread" in schedule.program.arrays) == is_partial
 
 
 def test_small_matrices_get_one_thread() -> None:
-    assert not Size(100, 1000, 16, 8).is_shared
-    assert Size(1000, 1000, 16, 8).is_shared
-    assert not Size(1000, 1000, 16, 1).is_shared
+    machine = load_machine("skylake-avx512")
+    few = machine.costs.parallel_elements // 1000
+    for rows, threads, expected in ((few, 8, 1), (few + 1, 8, 8), (few + 1, 1, 1)):
+        size = size_of(gemv_kernel(rows, 1000), "a", "gemv_kernel", machine, threads)
+        assert size.threads == expected
 
 
 def test_no_threads() -> None:

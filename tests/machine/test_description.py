@@ -78,3 +78,13 @@ def test_a_machine_is_a_value() -> None:
     with pytest.raises(FrozenInstanceError):
         SKYLAKE.cpu = "znver4"  # type: ignore[misc]
     assert isinstance(SKYLAKE, Machine)
+
+
+def test_cache_bytes() -> None:
+    """A level that the machine does not have counts as the next lower one."""
+    levels = [SKYLAKE.cache_bytes(level) for level in (1, 2, 3, 4)]
+    assert levels == [*(cache.bytes for cache in SKYLAKE.caches), SKYLAKE.last_cache_bytes]
+    bare = replace(SKYLAKE, caches=())
+    assert 0 < bare.cache_bytes(1) < bare.cache_bytes(2) < bare.cache_bytes(3)
+    assert bare.last_cache_bytes == bare.cache_bytes(3)
+    assert PRESETS["generic"].cache_bytes(3) == PRESETS["generic"].last_cache_bytes

@@ -5,6 +5,7 @@ import pytest
 
 from polysched.errors import MachineError
 from polysched.machine import files
+from polysched.machine.costs import Costs
 from polysched.machine.description import Machine
 from polysched.machine.presets import PRESETS
 
@@ -14,7 +15,7 @@ TEXT = files.to_toml(ZEN)
 
 @pytest.mark.parametrize("machine", PRESETS.values(), ids=list(PRESETS))
 def test_saved_and_loaded_machines_are_equal(machine: Machine, tmp_path: Path) -> None:
-    odd = replace(machine, name='odd "name" \\ ü')
+    odd = replace(machine, name='odd "name" \\ ü', costs=Costs(l2_load=7))
     for original in (machine, odd):
         files.save(original, tmp_path / "machine.toml")
         assert files.load(tmp_path / "machine.toml") == original
@@ -44,12 +45,34 @@ def test_defaults_may_be_left_out() -> None:
         ("level = 2, ", "", r"file, caches\[1\]: missing key 'level'"),
         ("level = 2", "level = 0", r"file, caches\[1\]: cache level is 0"),
         ("fma_units = 1", "fma_units 1", "file is not TOML: .*line"),
+        (
+            "fma_units = 1",
+            "costs = 3\nfma_units = 1",
+            r"key 'costs' is 3; expected a table, ",
+        ),
+        (
+            "fma_units = 1",
+            "fma_units = 1\ncosts.l2_loads = 7",
+            "file, costs: unknown key 'l2_loads'; did you mean 'l2_load'",
+        ),
+        (
+            "fma_units = 1",
+            "fma_units = 1\ncosts.l2_load = 0",
+            "costs: l2_load is 0; expected a",
+        ),
     ],
 )
 def test_errors_name_the_key(old: str, new: str, message: str) -> None:
     assert old in TEXT
     with pytest.raises(MachineError, match=message):
         files.from_toml(TEXT.replace(old, new, 1), "file")
+
+
+def test_costs_are_written_where_they_are_not_the_defaults() -> None:
+    assert "costs" not in TEXT
+    text = files.to_toml(replace(ZEN, costs=Costs(l2_load=7)))
+    assert text.count("=") == TEXT.count("=") + 1
+    assert "[costs]\nl2_load = 7\n" in text
 
 
 def test_caches_must_be_tables() -> None:

@@ -2,10 +2,10 @@
 
 from tests.mutants.mutant import Mutant
 
-PLAN = "polysched.library.matmul.plan"
-PLANNED = ("tests/library/matmul/test_plan.py",)
-SHARING = "polysched.library.matmul.work_partition"
-SHARED = ("tests/library/matmul/test_work_partition.py",)
+PLAN = "polysched.library.matmul.plan.planner"
+PLANNED = ("tests/library/matmul/plan/test_planner.py",)
+SHARING = "polysched.library.matmul.plan.work_partition"
+SHARED = ("tests/library/matmul/plan/test_work_partition.py",)
 
 MUTANTS = (
     Mutant(
@@ -40,8 +40,8 @@ MUTANTS = (
         "b counts as coming from memory as soon as it exceeds the L2 cache",
         PLAN,
         "_is_streamed",
-        "cache_bytes(machine, 3)",
-        "cache_bytes(machine, 2)",
+        "machine.cache_bytes(3)",
+        "machine.cache_bytes(2)",
         PLANNED,
     ),
 )

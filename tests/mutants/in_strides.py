@@ -3,11 +3,11 @@
 from tests.mutants.mutant import Mutant
 
 STRIDES = "polysched.ir.core.strides"
-VIEWS = "polysched.library.matmul.views"
+VIEWS = "polysched.library.matmul.dispatch.views"
 PROVED = ("tests/ir/core/test_strides.py",)
 CALLED = ("tests/runtime/test_strided.py",)
 CODE = ("tests/llvm/emit/test_strided.py",)
-MULTIPLIED = ("tests/library/matmul/test_views.py",)
+MULTIPLIED = ("tests/library/matmul/dispatch/test_views.py",)
 
 MUTANTS = (
     Mutant(

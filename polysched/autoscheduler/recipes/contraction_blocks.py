@@ -6,23 +6,9 @@ from dataclasses import dataclass
 
 from polysched.autoscheduler.recipes.contraction_loops import Contraction, Operand
 from polysched.autoscheduler.recipes.contraction_tile import RegisterTile
+from polysched.ir.core.cache_lines import LINE_BYTES
+from polysched.machine.contraction_model import even_block, longest_block, pays_packing
 from polysched.machine.description import Machine
-
-FEWEST_ROWS = 128
-"""Pack an operand if at least this many rows read each element of it.
-
-Packing costs about 6 cycles a vector (``notes/performance.md``), which fewer rows do not save.
-"""
-FEWEST_CROWDED_ROWS = 64
-"""The same, if the steps of a panel are a multiple of a page apart: they share one cache set."""
-NEAR_PAGES = 64
-"""Pages that a panel may touch before the first-level TLB, which has so many entries, misses."""
-SHORTEST_BLOCK = 64
-"""Terms of a block, at least: each block loads and stores all the sums."""
-STREAMED_ROWS = 8
-"""Terms of a block, at least, if an operand comes from memory and few rows reuse it."""
-DEFAULT_NEAR = 256 * 1024
-"""Bytes of the second-level cache of a machine without a known one."""
 
 
 @dataclass(frozen=True)
@@ -89,36 +75,27 @@ def blocks_of(contraction: Contraction, tile: RegisterTile, machine: Machine) ->
     return Blocks(block, tuple(packed))
 
 
-def _near(machine: Machine) -> int:
-    cache = machine.cache(2)
-    return cache.bytes if cache else DEFAULT_NEAR
-
-
-def _far(machine: Machine) -> int:
-    return machine.caches[-1].bytes if machine.caches else DEFAULT_NEAR
-
-
 def _block_of_terms(
     contraction: Contraction, tile: RegisterTile, machine: Machine
 ) -> tuple[str, int] | None:
-    """Return blocks of the outermost reduction loop, so that panels stay in the L2 cache.
-
-    A panel fills at most a third of it. If the whole result stays there too, blocks are so short
-    that the operands do so as well.
-    """
-    near, element = _near(machine), contraction.target.bytes
+    """Return blocks of the outermost reduction loop, so that panels stay in the L2 cache."""
+    costs, element = machine.costs, contraction.target.bytes
     panels = max(1, len(lane_operands(contraction, tile)))
-    longest = max(SHORTEST_BLOCK, near // (3 * panels * tile.columns * element))
     lanes = contraction.trip(tile.lanes_loop)
-    others = contraction.extent(contraction.free) / lanes
-    if contraction.terms * lanes * element > _far(machine) // 2 and others < FEWEST_ROWS:
+    result = contraction.extent(contraction.free)
+    others = result / lanes
+    whole = contraction.terms * lanes * element
+    if whole > machine.last_cache_bytes // 2 and others < costs.packing_rows:
         # The operand is streamed from memory: read a few of its rows side by side, to their ends.
-        return _even_block(contraction, int(max(STREAMED_ROWS, others)), element)
-    if contraction.terms <= longest:
-        return None
-    if contraction.extent(contraction.free) * element <= near // 4:
-        longest = max(SHORTEST_BLOCK, int(near // 8 // ((lanes + others) * element)))
-    return _even_block(contraction, longest, element)
+        return _even_block(contraction, int(max(costs.streamed_rows, others)), element)
+    longest = longest_block(
+        contraction.terms,
+        panels * tile.columns * element,
+        (lanes + others) * element,
+        result * element,
+        machine,
+    )
+    return None if longest is None else _even_block(contraction, longest, element)
 
 
 def _whole_block(
@@ -129,8 +106,9 @@ def _whole_block(
     for loop in contraction.free:
         if operand.depends_on(loop):
             width *= contraction.trip(loop)
-    longest = int(_near(machine) // 2 // (width * operand.access.bytes))
-    return _even_block(contraction, max(SHORTEST_BLOCK, longest), operand.access.bytes)
+    longest = int(machine.cache_bytes(2) // 2 // (width * operand.access.bytes))
+    longest = max(machine.costs.block_terms, longest)
+    return _even_block(contraction, longest, operand.access.bytes)
 
 
 def _even_block(contraction: Contraction, longest: int, element: int) -> tuple[str, int] | None:
@@ -139,9 +117,8 @@ def _even_block(contraction: Contraction, longest: int, element: int) -> tuple[s
     most = max(1, int(longest // inside))
     if most >= trip:
         return None
-    line = max(1, 64 // element) if inside == 1 else 1
-    count = -(-trip // most)
-    return outer, -(-trip // (count * line)) * line
+    line = max(1, LINE_BYTES // element) if inside == 1 else 1
+    return outer, even_block(trip, most, line)
 
 
 def _is_movable(contraction: Contraction, tile: RegisterTile, operand: Operand) -> bool:
@@ -162,9 +139,12 @@ def _pays(
     inner = next((r for r in reversed(contraction.reductions) if operand.depends_on(r)), None)
     if inner is None:
         return False
-    step = abs(operand.access.stride(inner) or 0)
-    pages = terms * min(1.0, step / machine.page_bytes)
-    whole = terms * contraction.trip(tile.lanes_loop) * operand.access.bytes
-    is_crowded = step % machine.page_bytes == 0 and whole > DEFAULT_NEAR // 8
-    is_distant = whole > _near(machine) or pages > NEAR_PAGES
-    return (is_crowded and rows >= FEWEST_CROWDED_ROWS) or (is_distant and rows >= FEWEST_ROWS)
+    column = terms * operand.access.bytes
+    return pays_packing(
+        rows,
+        abs(operand.access.stride(inner) or 0),
+        terms,
+        column * contraction.trip(tile.lanes_loop),
+        column * tile.columns,
+        machine,
+    )

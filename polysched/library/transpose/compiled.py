@@ -11,8 +11,12 @@ from types import MappingProxyType
 from polysched.ir.expr.dtypes import DType
 from polysched.library.transpose.axes import Movement
 from polysched.library.transpose.kernel import transpose_kernel
-from polysched.library.transpose.plain import copy_kernel, copy_schedule
-from polysched.library.transpose.rows import rows_kernel, rows_schedule
+from polysched.library.transpose.rows import (
+    copy_kernel,
+    copy_schedule,
+    rows_kernel,
+    rows_schedule,
+)
 from polysched.library.transpose.schedule import (
     TileOrder,
     collecting,
@@ -31,14 +35,6 @@ from polysched.lower import compile
 from polysched.machine.description import Machine
 from polysched.runtime.kernel import CompiledKernel
 
-_WORTH_THREADS = 1 << 20
-"""Use several threads from this many bytes on: a second thread then gains more than it costs."""
-_COLLECTED = 3 / 8
-"""Share of the last cache that source and result may fill for blocks to be collected.
-
-Beyond it, collecting gains nothing or loses, because lines come from memory
-(``notes/performance.md``).
-"""
 _LEAST_COLUMNS: Mapping[int, int] = MappingProxyType({1: 2, 2: 3, 4: 7, 8: 3})
 """By element size in bytes: leave rows of fewer elements to numpy, whose scalar loop is faster."""
 _FEWEST_THIN = 512
@@ -81,16 +77,16 @@ def compiled_for(movement: Movement, dtype: DType, team: int, machine: Machine) 
     """
     count = math.prod(movement.shape)
     size = count * dtype.bytes
+    team = team if size >= machine.costs.parallel_copy_bytes else 1
     if movement.order[-1:] in {(), (len(movement.order) - 1,)}:
         if not movement.is_copy:
-            return _of_rows(movement, dtype, team if size >= _WORTH_THREADS else 1, machine)
-        if size > _second_cache(machine):
+            return _of_rows(movement, dtype, team, machine)
+        if size > machine.cache_bytes(2):
             return None
         return Compiled(copying(dtype, machine), (count,), (count,), (count,), is_copy=True)
-    team = team if size >= _WORTH_THREADS else 1
     thin = thin_of(movement, machine.lanes(dtype.bits), machine.vector_registers)
     if thin is not None:
-        few = block_order_of(thin, size, team, _last_cache(machine))
+        few = block_order_of(thin, size, team, machine.last_cache_bytes)
         kernel = thin_transposing(thin.columns, thin.joins, dtype, few, machine)
         return Compiled(kernel, thin.source, thin.target, (thin.images, thin.rows))
     if count >= _FEWEST_THIN and movement.shape[-1] < _LEAST_COLUMNS[dtype.bytes]:
@@ -116,18 +112,21 @@ def tile_order_for(movement: Movement, dtype: DType, team: int, machine: Machine
     target_shape = [movement.shape[axis] for axis in movement.order]
     rows, columns = movement.shape[movement.order[-1]] // tile, movement.shape[-1] // tile
     pitch = _pitch(target_shape, movement.order.index(len(target_shape) - 1)) * dtype.bytes
-    if _collects(tile, pitch, machine) and 2 * size <= _COLLECTED * _last_cache(machine):
+    if (
+        _collects(tile, pitch, machine)
+        and 2 * size <= machine.costs.collected_share * machine.last_cache_bytes
+    ):
         collected = collecting(tile, dtype.bytes)
         if rows >= collected.rows and columns >= collected.columns:
             return shared(collected, rows, team) if team > 1 else collected
     tile_order = tile_order_of(
         tile,
         pitch,
-        is_large=2 * size >= _last_cache(machine),
-        is_near=2 * size <= _second_cache(machine),
+        is_large=2 * size >= machine.last_cache_bytes,
+        is_near=2 * size <= machine.cache_bytes(2),
         diagonal=min(rows // team, columns),
         source_pitch=_pitch(movement.shape, movement.order[-1]) * dtype.bytes,
-        page_bytes=machine.page_bytes,
+        machine=machine,
     )
     return shared(tile_order, rows, team) if team > 1 else tile_order
 
@@ -142,7 +141,7 @@ def _collects(tile: int, pitch: int, machine: Machine) -> bool:
 
 def _of_rows(movement: Movement, dtype: DType, team: int, machine: Machine) -> Compiled:
     """The compiled copy of a permutation that moves whole rows."""
-    is_far = 2 * math.prod(movement.shape) * dtype.bytes > _second_cache(machine)
+    is_far = 2 * math.prod(movement.shape) * dtype.bytes > machine.cache_bytes(2)
     kernel = moving_rows(movement.order, dtype, is_far, team > 1, machine)
     target_shape = tuple(movement.shape[axis] for axis in movement.order)
     return Compiled(kernel, movement.shape, target_shape, movement.shape)
@@ -209,15 +208,3 @@ def transposing(
 def _pitch(shape: Sequence[int], axis: int) -> int:
     """The stride of an axis in elements."""
     return math.prod(shape[axis + 1 :])
-
-
-def _last_cache(machine: Machine) -> int:
-    """Bytes of the last cache; 32 MiB if unknown."""
-    caches = machine.caches
-    return caches[-1].bytes if caches else 1 << 25
-
-
-def _second_cache(machine: Machine) -> int:
-    """Bytes of the second cache, or of the only one; 256 KiB if unknown."""
-    caches = machine.caches[:2]
-    return caches[-1].bytes if caches else 1 << 18

@@ -1,4 +1,4 @@
-"""Copy of a permutation that keeps the last dimension last: it moves whole rows."""
+"""Copies that move whole rows: the identity, and permutations that keep the last dimension."""
 
 from __future__ import annotations
 
@@ -67,3 +67,24 @@ def rows_schedule(
         schedule = schedule.reorder(*outer, "of_block", last)
     schedule = schedule.vectorize(last, lanes)
     return schedule.parallel(outer[0]) if is_shared else schedule
+
+
+VECTORS = 4
+"""Vectors in an iteration of the identity copy."""
+
+
+def copy_kernel(dtype: DType) -> Kernel:
+    """Declare ``y = x`` for arrays of one dimension; the parameter ``e0`` is its extent."""
+    build = KernelBuilder("copy")
+    extent = build.parameter("e0", minimum=0)
+    x, y = build.input("x", dtype, [extent]), build.output("y", dtype, [extent])
+    with build.loops(index=extent) as index, build.statement("elements"):
+        y[index] = x[index]
+    return build.kernel()
+
+
+def copy_schedule(kernel: Kernel, lanes: int) -> Schedule:
+    """Schedule a kernel of :func:`copy_kernel` in vectors of ``lanes``."""
+    schedule = Schedule(kernel).split("index", VECTORS * lanes, into=("run", "of_run"))
+    schedule = schedule.split("of_run", lanes, into=("vector", "lane"))
+    return schedule.vectorize("lane", lanes).unroll("vector")

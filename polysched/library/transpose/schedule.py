@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.core.tree import TransposeStrategy
+from polysched.machine.description import Machine
 from polysched.user import Schedule
 
 EDGE = 16
@@ -60,15 +61,6 @@ second lines of fetched pairs are still cached when the next diagonal reads them
 lines of 64 bytes, so the columns of lines repeat after 64 tiles.
 """
 
-LEAST_DIAGONAL = 16
-"""Use diagonals of at least this many tiles; shorter ones measured slower than rows.
-
-Measured on one machine (``notes/performance.md``).
-"""
-
-CROWDING = 1024
-"""Row pitches that are multiples of this many bytes make rows fall into few cache sets."""
-
 COLLECTED_BYTES = 512
 """Bytes of each output row in a collected block: eight consecutive cache lines."""
 
@@ -106,9 +98,9 @@ def tile_order_of(
     *,
     is_large: bool,
     is_near: bool = True,
-    diagonal: int = LEAST_DIAGONAL,
+    diagonal: int,
     source_pitch: int | None = None,
-    page_bytes: int = 4096,
+    machine: Machine,
 ) -> TileOrder:
     """Choose the tile order by row pitches and cache sizes. The rules are measured.
 
@@ -126,16 +118,17 @@ def tile_order_of(
         is_near: whether the arrays fit the L2 cache.
         diagonal: tiles of the longest diagonal in a thread's part of ``x``.
         source_pitch: bytes from one row of ``x`` to the next; by default that of the output.
-        page_bytes: the size of a page of memory.
+        machine: the machine that the schedule is for.
     """
     if is_large:
         return past_cache(tile)
     pitches = pitch, pitch if source_pitch is None else source_pitch
-    if pitch % CROWDING:
+    if pitch % machine.costs.crowding_pitch:
         return IN_CACHE if is_near or pitch < pitches[1] else CROWDED
-    if not is_near and diagonal >= LEAST_DIAGONAL:
+    if not is_near and diagonal >= machine.costs.diagonal_tiles:
         return DIAGONAL
-    shares_pages = all(row and 2 * row <= page_bytes and page_bytes % row == 0 for row in pitches)
+    page = machine.page_bytes
+    shares_pages = all(row and 2 * row <= page and page % row == 0 for row in pitches)
     return PAIRED if shares_pages else CROWDED
 
 

@@ -252,7 +252,8 @@ def _lowest(reads: isl.Map, position: int) -> isl.PwAff:
 def _require_few(extents: tuple[int, ...], array: Array, part: str) -> None:
     if array.is_packed:
         raise ScheduleError(
-            f"array '{array.name}' is packed; expected one whose elements take whole bytes"
+            f"array '{array.name}' is packed; expected one whose elements take whole bytes, such "
+            "as a buffer that holds them unpacked: pack the array and prefetch the buffer"
         )
     count = line_count(extents, array.dtype.bytes)
     if count > MOST_LINES:

@@ -10,10 +10,15 @@ from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType, f32, i8
 from polysched.ir.expr.functions import cast, maximum
-from polysched.library.matmul.config import Config
-from polysched.library.matmul.kernel import EpilogueBuilder, EpilogueFunction, Sizes, sizes_of
-from polysched.library.matmul.operands import ComputedOperand, Element, Producer, Stored
-from polysched.library.matmul.schedule import matmul_schedule
+from polysched.library.matmul.kernel.declare import (
+    EpilogueBuilder,
+    EpilogueFunction,
+    Sizes,
+    sizes_of,
+)
+from polysched.library.matmul.kernel.operands import ComputedOperand, Element, Producer, Stored
+from polysched.library.matmul.plan.config import Config
+from polysched.library.matmul.schedule.build import matmul_schedule
 from polysched.lower import compile
 from polysched.machine.load import load_machine
 from polysched.user import Schedule

@@ -11,10 +11,10 @@ import argparse
 import time
 from itertools import product as pairs
 
-from polysched.library.matmul.kernel import Sizes, matmul_kernel
-from polysched.library.matmul.operands import Stored
-from polysched.library.matmul.plan import plan
-from polysched.library.matmul.problem import Problem
+from polysched.library.matmul.kernel.declare import Sizes, matmul_kernel
+from polysched.library.matmul.kernel.operands import Stored
+from polysched.library.matmul.plan.planner import plan
+from polysched.library.matmul.plan.problem import Problem
 from tests.library.matmul.products import HOST, assert_product
 
 TERMS = (1, 2, 15, 16, 17, 64, 127)

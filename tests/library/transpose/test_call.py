@@ -8,7 +8,8 @@ import pytest
 
 import polysched as ps
 from polysched.errors import CallError
-from polysched.library.transpose import call, compiled
+from polysched.library.transpose import call
+from polysched.machine.description import Machine
 from polysched.runtime.call_cache import CallCache
 from tests.support.effort import covering
 
@@ -118,7 +119,7 @@ def test_out() -> None:
 @pytest.mark.parametrize("threads", [None, 1, 2])
 def test_large(threads: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Past the caches, as far as they are taken to reach."""
-    monkeypatch.setattr(compiled, "_last_cache", lambda _: 1 << 20)
+    monkeypatch.setattr(Machine, "last_cache_bytes", 1 << 20)
     a = numbers((1040, 530))
     np.testing.assert_array_equal(ps.transpose(a, threads=threads), a.T)
 
@@ -126,7 +127,7 @@ def test_large(threads: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_rows_that_crowd(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """From beyond the second cache, as small as it is taken to be: along diagonals."""
-    monkeypatch.setattr(compiled, "_second_cache", lambda _: 0)
+    monkeypatch.setattr(Machine, "cache_bytes", lambda *_: 0)
     for shape in ((1024, 515), (2, 512, 1024)):
         a = numbers(shape)
         order = (*range(a.ndim - 2), a.ndim - 1, a.ndim - 2)

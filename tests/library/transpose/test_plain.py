@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from polysched.ir.expr.dtypes import DType, u8, u64
-from polysched.library.transpose.plain import copy_kernel, copy_schedule
+from polysched.library.transpose.rows import copy_kernel, copy_schedule
 from polysched.lower import compile
 from polysched.machine.load import load_machine
 from tests.library.transpose.copies import MACHINES

@@ -18,10 +18,11 @@ from polysched.library.transpose.schedule import (
     collecting,
     past_cache,
     shared,
-    tile_order_of,
     transpose_schedule,
 )
+from polysched.library.transpose.schedule import tile_order_of as tile_order_on
 from polysched.lower import show
+from polysched.machine.load import load_machine
 from tests.library.transpose.copies import (
     LARGEST,
     MACHINES,
@@ -75,6 +76,10 @@ def test_whole_tiles_have_no_gather_and_no_spill() -> None:
     assert any(one.shuffles == 64 and not one.spills for one in whole)
 
 
+MACHINE = load_machine("skylake-avx512")
+tile_order_of = partial(tile_order_on, machine=MACHINE, diagonal=MACHINE.costs.diagonal_tiles)
+
+
 def test_tile_orders() -> None:
     assert [past_cache(tile).rows for tile in (16, 64, 1024)] == [32, 8, 1]
     assert tile_order_of(16, 4000, is_large=False) == IN_CACHE
@@ -98,12 +103,18 @@ def test_pages_that_hold_whole_rows_are_visited_in_pairs() -> None:
     assert tile_order_of(16, 2048, source_pitch=8192, is_large=False) == CROWDED
     assert tile_order_of(16, 2048, source_pitch=2000, is_large=False) == CROWDED
     assert tile_order_of(16, 0, is_large=False) == CROWDED
-    assert tile_order_of(16, 4096, page_bytes=1 << 14, is_large=False) == PAIRED
+    large_pages = replace(MACHINE, page_bytes=1 << 14)
+    assert tile_order_of(16, 4096, machine=large_pages, is_large=False) == PAIRED
     assert tile_order_of(16, 2048, is_large=True) == past_cache(16)
 
 
 def test_what_crowds_and_comes_from_afar_is_visited_along_long_diagonals() -> None:
-    assert tile_order_of(16, 2048, is_large=False, is_near=False, diagonal=16) == DIAGONAL
+    assert (
+        tile_order_of(
+            16, 2048, is_large=False, is_near=False, diagonal=MACHINE.costs.diagonal_tiles
+        )
+        == DIAGONAL
+    )
     assert tile_order_of(16, 2048, is_large=False, is_near=False, diagonal=15) == PAIRED
     assert tile_order_of(16, 4096, is_large=False, is_near=False, diagonal=15) == CROWDED
     assert tile_order_of(16, 2000, is_large=False, is_near=False) == CROWDED

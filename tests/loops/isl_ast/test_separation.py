@@ -4,9 +4,9 @@ import islpy as isl
 import pytest
 
 from polysched.ir.core.tree import executed
-from polysched.library.matmul.config import Config
-from polysched.library.matmul.kernel import matmul_kernel
-from polysched.library.matmul.schedule import matmul_schedule
+from polysched.library.matmul.kernel.declare import matmul_kernel
+from polysched.library.matmul.plan.config import Config
+from polysched.library.matmul.schedule.build import matmul_schedule
 from polysched.loops.isl_ast.separation import FullTiles, full_tiles
 from polysched.machine.load import load_machine
 from polysched.schedule.schedule import Schedule

@@ -11,10 +11,10 @@ from polysched.ir.core.kernel import Kernel
 from polysched.ir.core.tree import LoopKind, executed, path
 from polysched.ir.expr.dtypes import f64
 from polysched.ir.expr.expressions import Constant
-from polysched.library.matmul.config import Config
-from polysched.library.matmul.kernel import matmul_kernel
-from polysched.library.matmul.operands import Stored
-from polysched.library.matmul.schedule import matmul_schedule
+from polysched.library.matmul.kernel.declare import matmul_kernel
+from polysched.library.matmul.kernel.operands import Stored
+from polysched.library.matmul.plan.config import Config
+from polysched.library.matmul.schedule.build import matmul_schedule
 from polysched.loops.analysis.coverage import miscovered
 from polysched.loops.analysis.lifetimes import merge_lifetimes, timing
 from polysched.loops.interpret.interpreter import interpret

@@ -22,9 +22,9 @@ from polysched.ir.expr.expressions import Constant
 from polysched.ir.expr.functions import cast
 from polysched.legality.check import check
 from polysched.library.conv2d import Convolution
-from polysched.library.matmul.config import Config
-from polysched.library.matmul.kernel import matmul_kernel
-from polysched.library.matmul.schedule import matmul_schedule
+from polysched.library.matmul.kernel.declare import matmul_kernel
+from polysched.library.matmul.plan.config import Config
+from polysched.library.matmul.schedule.build import matmul_schedule
 from polysched.library.reduce import Combine
 from polysched.library.transpose.kernel import transpose_kernel
 from polysched.library.transpose.schedule import tile_order_of, transpose_schedule
@@ -143,7 +143,8 @@ def test_matrix_product(config: Config) -> None:
 @pytest.mark.parametrize("is_large", [False, True])
 def test_transposition(is_large: bool) -> None:
     kernel = transpose_kernel((1, 0), i32, 4)
-    scheduled = transpose_schedule(kernel, 4, tile_order_of(4, 64, is_large=is_large))
+    order = tile_order_of(4, 64, is_large=is_large, diagonal=1, machine=load_machine("generic"))
+    scheduled = transpose_schedule(kernel, 4, order)
     assert check(scheduled).is_legal
     parameters = dict.fromkeys(kernel.parameters, 9)
     assert last_writer_errors(scheduled, parameters) == ()

@@ -7,6 +7,7 @@ from polysched.errors import LoweringError, ScheduleError
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import f32, i32
+from polysched.ir.expr.functions import cast
 from polysched.legality.check import check
 from polysched.loops.ir.nodes import For, walk
 from polysched.lower import compile, lower, show
@@ -245,6 +246,21 @@ def test_a_start_that_is_not_linear() -> None:
         y[i] = x[i // 2]
     with pytest.raises(ScheduleError, match="which is not linear in the loops' values"):
         Schedule(build.kernel()).prefetch("x", "i")
+
+
+def test_packed_elements_have_no_address_of_their_own() -> None:
+    """Strides of packed arrays count bits: the lines of a box are not known before code exists."""
+    build = KernelBuilder("codes")
+    x, y = build.input("x", "u4", (8, 64), rows="padded"), build.output("y", i32, (8, 64))
+    with build.loops(i=8, j=64) as (i, j), build.statement("S"):
+        y[i, j] = cast(x[i, j], i32)
+    schedule = Schedule(build.kernel())
+    with pytest.raises(
+        ScheduleError, match="array 'x' is packed; expected .* and prefetch the buffer"
+    ):
+        schedule.prefetch("x", "i")
+    unpacked = schedule.pack("x", "i").prefetch("x_packed", "S.j", 4)
+    assert "prefetch x_packed" in show(unpacked, "loops")
 
 
 def test_registers_are_not_prefetched() -> None:

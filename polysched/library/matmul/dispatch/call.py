@@ -1,0 +1,149 @@
+"""``matmul(a, b)`` of numpy arrays: each kind of call is planned, proved and compiled once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from polysched.errors import CallError
+from polysched.library.matmul.dispatch.computed import Computed
+from polysched.library.matmul.dispatch.dispatch import (
+    CACHED_KINDS,
+    OperandKey,
+    cached_dispatch,
+    operand_key,
+)
+from polysched.library.matmul.dispatch.entry import DispatchEntry
+from polysched.library.matmul.dispatch.options import call_options, plain_options, require_bias
+from polysched.library.matmul.dispatch.shapes import NumpyArray
+from polysched.runtime.array_layout import ALIGNED, WRITEABLE, fault_of_output
+from polysched.runtime.call_cache import CallCache
+from polysched.runtime.threads import number_of_threads
+from polysched.runtime.views import as_array
+
+_CALL_CACHE = CallCache(CACHED_KINDS)
+_ONE, _ZERO = 1, 0
+_WRITABLE = ALIGNED | WRITEABLE
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    out: Any = None,
+    *,
+    alpha: Any = _ONE,
+    beta: Any = _ZERO,
+    bias: Any = None,
+    activation: str | None = None,
+    threads: int | None = None,
+) -> NumpyArray:
+    """Compute ``activation(alpha * a @ b + beta * out + bias)``, by default the product ``a @ b``.
+
+    The operands have the shapes that ``numpy.matmul`` takes: vectors, matrices and stacks of
+    matrices. Stacks are broadcast without a copy. Both operands have the same element type:
+    float32, float64 or a signed integer. Products of int8 and of int16 are summed in int32. NaN and
+    infinity propagate as in plain loops that add the terms in any order. An empty sum is 0.
+
+    The epilogue (factors, bias, activation) is computed on each tile of the product while the tile
+    is in registers or in the cache. Its type is that of the result; integers wrap around. A factor
+    0 leaves its operand out: ``beta=0`` never reads ``out``, and ``alpha=0`` reads neither ``a``
+    nor ``b``, so NaN in them has no effect.
+
+    The first call of a kind plans, proves and compiles its kernel. This takes some 0.2 s, or less
+    if the code is on disk. All factors other than 0 and 1 are one kind, and so are all views with
+    the same strides.
+
+    A view with positive strides is read in place: a part of a matrix, a transposed matrix, a stack
+    of these, every second column. Views whose rows or columns are contiguous are fastest. Views
+    with negative or zero strides, or whose elements share memory, are copied first. ``out`` may be
+    any view with positive strides; memory between its elements is not written. ``out`` must not
+    share elements with the operands.
+
+    An operand may be a matrix described by :func:`polysched.computed`: it is scaled, converted or
+    unpacked from a few bits while it is read, and never stored as a whole.
+
+    Args:
+        a: the left operand.
+        b: the right operand.
+        out: the array for the result, which ``beta`` multiplies before; by default a new array.
+        alpha: the factor of the product: a real number, or an integer for integer operands.
+        beta: the factor of the previous contents of ``out``.
+        bias: an array with the element type of the result, added to it. It has one element for each
+            column, or shape ``(m, 1)`` with one for each row. All matrices of a stack share it.
+        activation: the function applied to each element last: ``"relu"``, and for floating-point
+            results also ``"gelu_tanh"``, ``"sigmoid"``, ``"silu"`` and ``"tanh"``; None for none.
+        threads: the most threads to use; by default as many as there are usable cores.
+
+    Returns:
+        the result; ``out`` if that was given.
+
+    Raises:
+        CallError: an argument does not fit. Nothing has been written then.
+    """
+    # Identity tests cost a fraction of comparisons. alpha=1.0 is handled below.
+    is_plain = alpha is _ONE and beta is _ZERO and bias is activation is None
+    if is_plain and (threads is None or type(threads) is int):
+        done = _CALL_CACHE.run(threads, a, b, out)
+        if done is not None:
+            return done
+    if threads is not None:
+        threads = number_of_threads("matmul", threads)
+    a, b = _operand(a, "a"), _operand(b, "b")
+    if bias is not None:
+        bias = _array(bias, "bias")
+    if is_plain:
+        options = plain_options(threads)
+    else:
+        options = call_options(alpha, beta, activation, threads, (a.dtype, b.dtype))
+    arrays = (a, b, *options.factors, *(() if bias is None else (bias,)), out)
+    if not is_plain and (done := _CALL_CACHE.run(options.kind, *arrays)) is not None:
+        return done
+    along = None if bias is None else bias.shape
+    entry = cached_dispatch(
+        operand_key(a), operand_key(b), threads, options.epilogue, along, _output_key(out)
+    )
+    if bias is not None:
+        require_bias(bias, entry.dtype)
+    if out is not None:
+        _require_output(out, entry)
+    elif options.epilogue.updates:
+        raise CallError(
+            f"matmul: beta={beta} is the factor of what 'out' holds; give out=, or leave beta out"
+        )
+    result = np.empty(entry.shape, entry.dtype) if out is None else out
+    entry.run(a, b, result, options.factors, bias)
+    if entry.direct_call is not None and (bias is None or bias.flags.c_contiguous):
+        _CALL_CACHE.add(options.kind, arrays, entry.direct_call)
+    return result
+
+
+def _operand(value: Any, name: str) -> NumpyArray | Computed:
+    return value if isinstance(value, Computed) else _array(value, f"array '{name}'")
+
+
+def _array(value: Any, name: str) -> NumpyArray:
+    return value if type(value) is ndarray else as_array(value, f"matmul: {name}")
+
+
+def _output_key(out: Any) -> OperandKey | None:
+    """The key of ``out``; None for a contiguous array, which is the default."""
+    return None if not isinstance(out, ndarray) or out.flags.c_contiguous else operand_key(out)
+
+
+def _require_output(out: Any, entry: DispatchEntry) -> None:
+    """Check ``out`` itself: the kernel may get a reshaped or transposed view of it.
+
+    Raises:
+        CallError: it is no array of the result's shape and type, or is not writable.
+    """
+    if not isinstance(out, np.ndarray):
+        raise CallError(f"matmul: out is of type {type(out).__name__}; expected a numpy array")
+    if out.shape != entry.shape:
+        raise CallError(f"matmul: out has shape {out.shape}; expected {entry.shape}")
+    if out.dtype != entry.dtype:
+        raise CallError(f"matmul: out has elements of type {out.dtype}; expected {entry.dtype}")
+    if out.flags.num & _WRITABLE != _WRITABLE:
+        fault = fault_of_output(out.flags.num, out.shape, out.strides, out.itemsize)
+        raise CallError(f"matmul: out {fault}; multiply into a new array and copy it")

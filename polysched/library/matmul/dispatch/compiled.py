@@ -1,0 +1,68 @@
+"""Compiled kernels of ``matmul``, cached by the kind of product."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache, lru_cache
+
+from polysched.ir.expr.dtypes import DType
+from polysched.library.matmul.kernel.declare import Sizes, Stack, matmul_kernel
+from polysched.library.matmul.kernel.epilogue import Epilogue, epilogue_builder, epilogue_kernel
+from polysched.library.matmul.kernel.operands import ComputedOperand
+from polysched.library.matmul.plan.planner import plan
+from polysched.library.matmul.plan.problem import Problem
+from polysched.library.matmul.plan.vnni import vnni_layout_of
+from polysched.library.matmul.schedule.build import matmul_schedule
+from polysched.lower import compile
+from polysched.machine.description import Machine
+from polysched.machine.load import load_machine
+from polysched.runtime.collection import collection_paused
+from polysched.runtime.kernel import CompiledKernel
+from polysched.user import Schedule
+
+_KERNELS = 128
+
+
+@lru_cache(maxsize=_KERNELS)
+def product_kernel(
+    problem: Problem,
+    stacks: tuple[Stack, ...],
+    epilogue: Epilogue,
+    threads: int,
+    machine: Machine | None = None,
+) -> CompiledKernel:
+    """Plan, prove and compile a product with its epilogue, by default for this machine.
+
+    A computed operand that is packed is computed for each packed block. If it is not packed, all of
+    ``a`` is computed first, and ``b`` is computed in registers.
+    """
+    machine = machine or host()
+    with collection_paused():
+        sizes, config = problem.sizes, plan(problem, machine, threads)
+        b = problem.b
+        kernel = matmul_kernel(
+            *sizes[:3],
+            dtype=problem.dtype,
+            a=problem.a,
+            b=replace(b, is_inlined=not config.pack_b) if isinstance(b, ComputedOperand) else b,
+            batch=stacks,
+            accumulate=epilogue.updates,
+            epilogue=epilogue_builder(epilogue, sizes, problem.total),
+            strides_out=problem.strides_out,
+            vnni=vnni_layout_of(problem, machine),
+        )
+        return compile(matmul_schedule(kernel, config, machine), machine)
+
+
+@lru_cache(maxsize=_KERNELS)
+def epilogue_only(sizes: Sizes, dtype: DType, epilogue: Epilogue) -> CompiledKernel:
+    """Compile the kernel of a product without terms: the epilogue of sums that are 0."""
+    machine = host()
+    schedule = Schedule(epilogue_kernel(epilogue, sizes, dtype))
+    return compile(schedule.vectorize("n", machine.lanes(dtype.bits)), machine)
+
+
+@cache
+def host() -> Machine:
+    """The description of this machine."""
+    return load_machine(None)

@@ -1,0 +1,203 @@
+"""Options of a ``matmul`` call (factors, bias, activation, threads): check, convert, cache."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from polysched.errors import CallError, KernelError, suggestion
+from polysched.ir.expr.dtypes import DType, as_dtype
+from polysched.library.matmul.dispatch.shapes import NumpyArray
+from polysched.library.matmul.kernel.declare import accumulator_of
+from polysched.library.matmul.kernel.epilogue import (
+    ACTIVATIONS,
+    OF_INTEGERS,
+    PLAIN,
+    Epilogue,
+    Factor,
+)
+
+_EPILOGUES = 64
+
+
+def element_type(a: np.dtype[Any], b: np.dtype[Any]) -> DType:
+    """The common element type of both operands.
+
+    Raises:
+        CallError: the types differ, or cannot be multiplied.
+    """
+    if a != b:
+        raise CallError(
+            f"matmul: 'a' has elements of type {a} and 'b' of type {b}; expected one "
+            "type: convert one of them with .astype(...)"
+        )
+    try:
+        dtype = as_dtype(a)
+    except KernelError:
+        dtype = None
+    if dtype is None or not (dtype.is_float or (dtype.is_integer and dtype.is_signed)):
+        raise CallError(
+            f"matmul: the operands have elements of type {a}; expected float32, float64 or a "
+            "signed integer"
+        )
+    return dtype
+
+
+@lru_cache(maxsize=_EPILOGUES)
+def epilogue_of(alpha: float, beta: float, activation: str | None) -> Epilogue:
+    """The epilogue of factors and an activation, without the bias."""
+    kinds: Mapping[float, Factor] = {0: Factor.ZERO, 1: Factor.ONE}
+    return Epilogue(
+        kinds.get(alpha, Factor.ANY), kinds.get(beta, Factor.ANY), activation=activation
+    )
+
+
+def require_activation(activation: object) -> None:
+    """Check the name of an activation.
+
+    Raises:
+        CallError: there is no activation of that name.
+    """
+    if not isinstance(activation, str) or activation not in ACTIVATIONS:
+        known = suggestion(str(activation), ACTIVATIONS)
+        raise CallError(f"matmul: there is no activation {activation!r}{known}")
+
+
+def require_activation_of(activation: str | None, total: np.dtype[Any]) -> None:
+    """Check that an activation is defined for sums of a type.
+
+    Raises:
+        CallError: the sums are integers, and the activation is for floating-point numbers.
+    """
+    if total.kind != "f" and not (activation is None or activation in OF_INTEGERS):
+        raise CallError(
+            f"matmul: activation {activation!r} of sums of type {total}; integers have "
+            f"{', '.join(map(repr, OF_INTEGERS))} only: convert the operands to float32"
+        )
+
+
+def number(name: str, value: Any) -> int | float:
+    """Convert a factor, which may be an array without dimensions, to a Python number.
+
+    Raises:
+        CallError: the factor is not a real number.
+    """
+    if type(value) is float or type(value) is int:
+        return value
+    is_scalar = isinstance(value, np.generic | np.ndarray) and not value.ndim
+    factor = value.item() if is_scalar else value
+    if isinstance(factor, bool) or not isinstance(factor, int | float):
+        raise CallError(
+            f"matmul: {name} is {value!r} of type {type(value).__name__}; expected a real number"
+        )
+    return factor
+
+
+def scalar(name: str, value: float, dtype: np.dtype[Any]) -> NumpyArray:
+    """Convert a factor to an array without dimensions of the result's type, rounding if needed.
+
+    Raises:
+        CallError: the factor is out of range, or not an integer although the result is.
+    """
+    if dtype.kind == "f":
+        is_finite = isinstance(value, int) or math.isfinite(value)
+        fits = not is_finite or abs(value) <= float(np.finfo(dtype).max)
+    elif isinstance(value, int):
+        fits = np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
+    else:
+        raise CallError(
+            f"matmul: {name} is {value}; expected an integer, since the result has elements of "
+            f"type {dtype}"
+        )
+    if not fits:
+        raise CallError(f"matmul: {name} is {value}; expected a number within the range of {dtype}")
+    return np.array(value, dtype)
+
+
+def require_bias(bias: NumpyArray, dtype: np.dtype[Any]) -> None:
+    """Check the type of a bias.
+
+    Raises:
+        CallError: the type is not that of the result.
+    """
+    if bias.dtype != dtype:
+        raise CallError(
+            f"matmul: bias has elements of type {bias.dtype}; expected {dtype}, the type of the "
+            "result"
+        )
+
+
+def spread(bias: NumpyArray, length: int, times: int) -> NumpyArray:
+    """Repeat a bias ``times`` times, or broadcast a single number, to a vector of ``length``."""
+    matrix = np.broadcast_to(bias.reshape(-1), (times, length // times))
+    return np.array(matrix, order="C").reshape(length)
+
+
+_OPTIONS = 256
+
+
+class CallOptions(NamedTuple):
+    """The checked options of a call.
+
+    Attributes:
+        epilogue: what is applied to the sums, without the bias.
+        factors: the factors other than 0 and 1, as the kernel takes them.
+        kind: the key of the call cache; equal for calls that differ in the factors' values only.
+    """
+
+    epilogue: Epilogue
+    factors: tuple[NumpyArray, ...]
+    kind: object
+
+
+def plain_options(threads: int | None) -> CallOptions:
+    """The options of a plain product on a number of threads."""
+    return CallOptions(PLAIN, (), threads)
+
+
+def call_options(
+    alpha: Any,
+    beta: Any,
+    activation: str | None,
+    threads: int | None,
+    types: tuple[np.dtype[Any], np.dtype[Any]],
+) -> CallOptions:
+    """Check the options of a call whose operands have the given ``types``.
+
+    Raises:
+        CallError: an argument is invalid, or elements of these types cannot be multiplied.
+    """
+    if activation is not None:
+        require_activation(activation)
+    return _call_options(number("alpha", alpha), number("beta", beta), activation, threads, types)
+
+
+# Typed, because 1.0 equals 1 but is no valid factor of integers.
+@lru_cache(maxsize=_OPTIONS, typed=True)
+def _call_options(
+    alpha: float,
+    beta: float,
+    activation: str | None,
+    threads: int | None,
+    types: tuple[np.dtype[Any], np.dtype[Any]],
+) -> CallOptions:
+    epilogue = epilogue_of(alpha, beta, activation)
+    total = accumulator_of(element_type(*types)).numpy()
+    require_activation_of(activation, total)
+    arguments = {"alpha": (epilogue.alpha, alpha), "beta": (epilogue.beta, beta)}
+    factors = tuple(
+        scalar(name, value, total)
+        for name, (factor, value) in arguments.items()
+        if factor is Factor.ANY
+    )
+    return CallOptions(epilogue, factors, _kind(epilogue, threads))
+
+
+@lru_cache(maxsize=_OPTIONS)
+def _kind(epilogue: Epilogue, threads: int | None) -> object:
+    # An object is hashed faster than the epilogue.
+    return threads if epilogue == PLAIN else object()

@@ -1,0 +1,1 @@
+"""Declaration of a product: its sums, its operands, its epilogue."""

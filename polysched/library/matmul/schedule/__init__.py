@@ -1,0 +1,1 @@
+"""Schedule of a product for a config, by public primitives."""

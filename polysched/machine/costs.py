@@ -1,0 +1,203 @@
+"""Measured costs of a machine, which the planners of the library and the autoscheduler share.
+
+Each number is a default that a machine file may replace, in its table ``[costs]``. The defaults
+were measured on AMD Zen 4 and Zen 5; ``notes/performance.md`` has the tables.
+"""
+
+from dataclasses import dataclass, fields
+
+from polysched.errors import MachineError
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Costs in cycles, bytes, terms, rows and elements. All are positive."""
+
+    l2_load: int = 6
+    """L1 loads that take as long as one load from L2.
+
+    A register tile whose panel exceeds half of L1 loads at this fraction of the rate. Too small a
+    number makes tiles wider than L1 holds, too large a number makes them taller than they need be.
+    """
+
+    l2_line: int = 1
+    """Cycles of a cache line from L2 that arrives beside FMAs, in short streams.
+
+    Hardware prefetchers do not hide such streams. At 1024^3 f32, tiles of 6 rows by 4 vectors beat
+    8 by 3 by 1 to 2 %; with 0 the model prefers 8 by 3.
+    """
+
+    conflicting_line: int = 40
+    """Cycles to write a cache line of sums when the lines of a register tile share one cache set.
+
+    They are written one after the other while the next tile is computed. With few terms that takes
+    longer than the FMAs, so tiles become flat.
+    """
+
+    tile_entry: int = 24
+    """Cycles to start and end a register tile: loop control and one mispredicted branch."""
+
+    lone_store: int = 2
+    """Cycles to store one element that is not contiguous with its neighbors."""
+
+    horizontal_sum: int = 9
+    """Cycles to add the lanes of a vector and store the sum, with a partial last vector.
+
+    Measured 8 to 10.
+    """
+
+    element_copy: int = 1
+    """Cycles to copy one element into transposed order."""
+
+    lone_vector_term: float = 0.9
+    """Cycles for one term of a row whose sums fill at most one vector."""
+
+    memory_bytes: int = 16
+    """Bytes that one thread reads per cycle from the last cache or from memory, at most."""
+
+    parallel_cycles: int = 40_000
+    """Use one thread for work of fewer cycles, some 11 microseconds.
+
+    A parallel region costs 2 to 3 microseconds when the threads are awake, so less work gains
+    little. Waking a thread costs 15 to 60 microseconds, so a sleeping one is woken for little more
+    work only if more regions follow (:mod:`polysched.runtime.thread_team`).
+    """
+
+    parallel_elements: int = 1 << 17
+    """Reduce fewer elements than this on one thread: a second one costs more than it gains."""
+
+    parallel_products: int = 1 << 20
+    """Compute a convolution of fewer multiplications than this on one thread."""
+
+    parallel_copy_bytes: int = 1 << 20
+    """Transpose an array of fewer bytes than this on one thread."""
+
+    packing_rows: int = 128
+    """Pack an operand that exceeds L2 when at least this many rows read each element.
+
+    Packing costs about 6 cycles a vector, which fewer rows do not save.
+    """
+
+    conflicting_packing_rows: int = 64
+    """The same, when the steps of a panel share one cache set and the packed panel fits L1."""
+
+    near_pages: int = 64
+    """Pages whose addresses the first-level TLB holds."""
+
+    page_packing_rows: int = 1024
+    """Pack an operand that fits L2 but not the first-level TLB when this many rows read it.
+
+    Measured on Zen 4, time without packing over time with it: 1.04 at 2000x150x300 in f64 and 1.06
+    for a filter of 3x3x128x128 that 2000 pixels read; 0.97 to 0.99 at 150 to 512 rows.
+    """
+
+    vnni_rows: int = 8
+    """Use groups of four terms in VNNI layout when at least this many rows read the copy."""
+
+    vnni_pair_rows: int = 16
+    """The same for groups of two terms, which save half as many instructions (Zen 5)."""
+
+    vnni_terms: int = 16
+    """Use the VNNI layout when a sum has at least this many terms."""
+
+    dot_rows: int = 16
+    """Use the dot form for a transposed operand when a thread has at most this many rows.
+
+    The dot form reads the operand in place. With more rows, packing it transposed is mostly faster:
+    that costs 0 to 5 % of an f32 product.
+    """
+
+    dot_extra_vectors: int = 2
+    """Use the dot form when a sum has one vector of terms for each row and this many more.
+
+    Reducing the partial sums of a column costs the same for each row. Measured for f32: transposing
+    first makes 8x400x64 1.5 times as fast, and 8x400x256 0.8 times.
+    """
+
+    dot_tile_rows: int = 7
+    """Rows of a register tile in dot form, at most: each needs a vector of the left operand."""
+
+    distant_dot_tile_rows: int = 5
+    """The same, when these rows exceed 3/4 of L1: each tile reloads them from L2."""
+
+    dot_tile_columns: int = 4
+    """Columns of a register tile in dot form, at most; twice as many for one or two rows.
+
+    Tiles of 4 x 4 beat 8 x 2. A single row by eight rows of a transposed operand in the last cache
+    runs at 46 GB/s, by four at 39.
+    """
+
+    block_terms: int = 64
+    """Terms of a cache block, at least: each block loads and stores all the sums."""
+
+    row_block: int = 256
+    """Rows of a cache block when a transposed left operand is packed.
+
+    Without packing, each panel reads the operand from as many pages as there are terms. Packing
+    took 2000x300x2000 in f64 from 0.61 to 1.82 times numpy.
+    """
+
+    streamed_rows: int = 8
+    """Rows of an operand that are read side by side, at least, when it is streamed from memory."""
+
+    streamed_parts: int = 2
+    """Parts for each thread when an operand is streamed: more parts read shorter pieces of rows."""
+
+    wide_row: int = 16
+    """Vectors of a single row of sums from which on the other operand is streamed.
+
+    A few of its rows are then read side by side, each from its beginning to its end, and the sums
+    are loaded from and stored to L1 for each block.
+    """
+
+    row_vectors: int = 4
+    """Accumulator vectors of the register tile for such a single row."""
+
+    vnni_block_terms: int = 256
+    """Terms of a block in VNNI layout, when the steps of the operand conflict and it exceeds L2.
+
+    Measured for int8 on Zen 5 (``notes/performance.md``): 16x4096x4096 took 2.4 ms in such blocks
+    and 4.5 ms panel by panel, which reads one cache line of each row. Where rows do not conflict,
+    panels are as good or better: 12x1000x4000 took 262 us, in blocks 302 us.
+    """
+
+    vnni_block_columns: int = 1024
+    """Columns of such a block. With two threads, parts narrower than a block cost a third."""
+
+    thread_parts: int = 8
+    """Parts for each thread, when further parts cost nothing.
+
+    If the system delays a thread, the rest of the team takes its remaining parts, and the wait for
+    the last part is short.
+    """
+
+    divided_terms: int = 1024
+    """Divide sums among threads when each thread gets at least this many terms."""
+
+    divided_sums: int = 128 * 128
+    """Divide sums among threads when the result has at most this many elements.
+
+    Each thread has a copy of them, and the copies are added at the end.
+    """
+
+    crowding_pitch: int = 1024
+    """Rows of a transposed copy that are a multiple of this many bytes apart crowd few cache sets.
+
+    Tiles then follow the rows of the output, pairs of lines or diagonals instead of the rows of the
+    source.
+    """
+
+    diagonal_tiles: int = 16
+    """Copy tiles along diagonals of at least this many tiles; shorter ones are slower than rows."""
+
+    collected_share: float = 3 / 8
+    """Share of the last cache that source and result of a transposed copy fill when it collects.
+
+    Beyond it, collecting gains nothing or loses, because lines come from memory.
+    """
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value <= 0:
+                raise MachineError(f"costs: {field.name} is {value}; expected a positive number")

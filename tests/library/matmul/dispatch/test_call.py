@@ -1,0 +1,420 @@
+import sys
+
+import numpy as np
+import pytest
+
+import polysched
+from polysched.errors import CallError
+from polysched.library.matmul.dispatch import call
+from polysched.library.matmul.dispatch.call import matmul
+from polysched.runtime.call_cache import CallCache
+from tests.support.effort import covering
+
+DTYPES = ("float32", "float64", "int8", "int16", "int32", "int64")
+
+
+def some(*shape: int, dtype: str = "float32") -> np.ndarray:
+    return np.random.default_rng(0).integers(-8, 8, shape).astype(dtype)
+
+
+def exact(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.matmul(a.astype(np.int64), b.astype(np.int64))
+
+
+def test_exported() -> None:
+    assert polysched.matmul is matmul
+    assert vars(polysched)["matmul"] is matmul  # asked for once, it is an ordinary name
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_types(dtype: str) -> None:
+    a, b = some(5, 7, dtype=dtype), some(7, 9, dtype=dtype)
+    found = matmul(a, b)
+    assert found.dtype == {"int8": np.int32, "int16": np.int32}.get(dtype, np.dtype(dtype))
+    np.testing.assert_array_equal(found, exact(a, b))
+
+
+SHAPES = [
+    ((3,), (3,)),
+    ((3,), (3, 4)),
+    ((2, 3), (3,)),
+    ((2, 3), (3, 4)),
+    ((5, 2, 3), (5, 3, 4)),
+    ((5, 2, 3), (3, 4)),
+    ((5, 2, 2, 3), (3,)),
+    ((5, 2, 2, 3), (5, 2, 3, 4)),
+    ((2, 3), (5, 3, 4)),
+    ((3,), (5, 3, 4)),
+    ((1, 2, 3), (5, 3, 4)),
+    ((5, 1, 2, 3), (1, 6, 3, 4)),
+    ((5, 2, 3), (6, 1, 3, 4)),
+    ((2, 1, 5, 2, 3), (6, 1, 3, 4)),
+    ((5, 2, 3), (5, 3, 1)),
+    ((2, 3), (5, 3, 1)),
+    ((1, 1, 2, 3), (3, 4)),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), SHAPES, ids=str)
+def test_shapes(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    a, b = some(*left), some(*right)
+    found = matmul(a, b)
+    assert found.shape == np.matmul(a, b).shape
+    np.testing.assert_array_equal(found, exact(a, b))
+
+
+EMPTY = [
+    ((0, 3), (3, 4)),
+    ((2, 3), (3, 0)),
+    ((2, 0), (0, 4)),
+    ((0,), (0,)),
+    ((0, 2, 3), (0, 3, 4)),
+    ((0, 2, 3), (1, 3, 4)),
+    ((0, 2, 3), (3, 4)),
+    ((2, 3), (0, 3, 4)),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), EMPTY, ids=str)
+def test_empty(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    found = matmul(some(*left), some(*right))
+    expected = np.matmul(some(*left), some(*right))
+    assert found.shape == expected.shape
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_bias_of_no_rows() -> None:
+    assert matmul(some(0, 5), some(5, 7), bias=some(0, 1)).shape == (0, 7)
+    assert matmul(some(0, 5), some(5), bias=some(1)).shape == (0,)
+
+
+def test_empty_sums_are_written() -> None:
+    out = np.ones((2, 4), np.float32)
+    assert matmul(some(2, 0), some(0, 4), out) is out
+    assert not out.any()
+
+
+def misaligned(*shape: int) -> np.ndarray:
+    return np.zeros(4 * np.prod(shape) + 1, np.uint8)[1:].view(np.float32).reshape(shape)
+
+
+def layouts(matrix: np.ndarray) -> dict[str, np.ndarray]:
+    wide = np.repeat(matrix, 2, axis=1)
+    shifted = misaligned(*matrix.shape)
+    shifted[:] = matrix
+    frozen = matrix.copy()
+    frozen.flags.writeable = False
+    return {
+        "plain": matrix,
+        "transposed": np.asfortranarray(matrix),
+        "every second column": wide[:, ::2],
+        "backwards": np.flip(np.flip(matrix).copy()),
+        "misaligned": shifted,
+        "read-only": frozen,
+    }
+
+
+@pytest.mark.parametrize("left", layouts(np.eye(2, dtype="f4")))
+@pytest.mark.parametrize("right", ["plain", "transposed", "every second column"])
+def test_layouts(left: str, right: str) -> None:
+    a, b = some(5, 7), some(7, 9)
+    found = matmul(layouts(a)[left], layouts(b)[right])
+    np.testing.assert_array_equal(found, exact(a, b))
+
+
+def test_output_and_other_kinds_of_arrays() -> None:
+    a, b, out = some(2, 3), some(3, 4), np.empty((2, 4), np.float32)
+    assert matmul(memoryview(a), memoryview(b), out) is out
+    np.testing.assert_array_equal(out, exact(a, b))
+
+
+def test_output_of_vectors() -> None:
+    a, b, out = some(3), some(3, 4), np.empty(4, np.float32)
+    matmul(a, b, out)
+    np.testing.assert_array_equal(out, exact(a, b))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads(threads: int) -> None:
+    a, b = some(70, 500), some(500, 130)
+    np.testing.assert_array_equal(matmul(a, b, threads=threads), exact(a, b))
+
+
+def test_nan_and_infinity() -> None:
+    a, b = some(5, 7), some(7, 9)
+    a[1, 2], b[3, 4], b[2, 5], a[4, 0], b[0] = np.nan, np.inf, np.inf, np.inf, 0
+    with np.errstate(invalid="ignore"):
+        expected = np.array([[np.sum(row * column) for column in b.T] for row in a])
+    np.testing.assert_array_equal(matmul(a, b), expected)
+
+
+def test_output_may_not_overlap() -> None:
+    memory = some(8, 4)
+    before = memory.copy()
+    with pytest.raises(CallError, match="arrays 'a' and 'out' overlap in memory"):
+        matmul(memory[:4], some(4, 4), memory[2:6])
+    with pytest.raises(CallError, match="arrays 'b' and 'out' overlap in memory"):
+        matmul(some(4, 4), memory[:4], memory[2:6])
+    np.testing.assert_array_equal(memory, before)
+
+
+@pytest.mark.parametrize(("m", "n"), [(4, 1), (300, 3)])
+def test_operands_are_called_what_the_caller_calls_them(m: int, n: int) -> None:
+    """Whatever the order is in which the kernel takes them."""
+    memory = some(m + n, 100)
+    with pytest.raises(CallError, match="arrays 'a' and 'out' overlap in memory"):
+        matmul(memory[:m], some(100, n), memory[:m, 5 : 5 + n])
+    with pytest.raises(CallError, match="arrays 'b' and 'out' overlap in memory"):
+        matmul(some(m, 100), memory.reshape(-1)[: 100 * n].reshape(100, n), memory[:m, 5 : 5 + n])
+
+
+def test_output_beside_an_operand() -> None:
+    memory = some(12, 4)
+    a, b = memory[:4].copy(), memory[8:].copy()
+    matmul(memory[:4], memory[8:], memory[4:8])
+    np.testing.assert_array_equal(memory[4:8], exact(a, b))
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
+
+
+A, B = some(2, 3), some(3, 4)
+WRONG = [
+    ((A, some(2, 4)), "'a' of shape (2, 3) has 3 columns and 'b' of shape (2, 4) has 2 rows"),
+    ((A, B.astype("f8")), "'a' has elements of type float32 and 'b' of type float64"),
+    ((A.astype("c8"), B.astype("c8")), "elements of type complex64; expected float32, float64"),
+    ((A.astype(">f4"), B.astype(">f4")), "elements of type >f4; expected float32"),
+    ((A.astype("u4"), B.astype("u4")), "elements of type uint32; expected float32"),
+    ((A, [[1.0]]), "array 'b' is of type list; expected a numpy array"),
+    ((A, np.float32(1)), "'b' has no dimension; expected a matrix"),
+    ((some(3, 2, 2), some(2, 2, 2)), "are stacks of (3,) and (2,) matrices; expected extents"),
+    ((some(0, 2, 2), some(2, 2, 2)), "are stacks of (0,) and (2,) matrices; expected extents"),
+    ((A, B, np.empty((2, 5), "f4")), "out has shape (2, 5); expected (2, 4)"),
+    ((A, B, np.empty((2, 4))), "out has elements of type float64; expected float32"),
+    (
+        (A, B, np.empty((2, 4), "f4")[:, ::-1]),
+        "out has a stride of -4 bytes along axis 1; expected a positive one; multiply",
+    ),
+    (
+        (A, B, read_only(np.empty((2, 4), "f4"))),
+        "out is read-only; multiply into a new array and copy it",
+    ),
+    ((A, B, misaligned(2, 4)), "out is misaligned: its address or a stride is not a multiple of 4"),
+    ((A, B, misaligned(2, 8)[:, :4]), "out is misaligned: its address or"),
+    ((A, B, [0]), "out is of type list; expected a numpy array"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG, ids=[message for _, message in WRONG])
+def test_errors(arguments: tuple, message: str) -> None:
+    with pytest.raises(CallError) as error:
+        matmul(*arguments)
+    assert str(error.value).startswith("matmul: ")
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2", 1.0, True])
+@pytest.mark.parametrize("options", [{}, {"alpha": 2}], ids=str)
+def test_wrong_number_of_threads(threads: object, options: dict[str, int]) -> None:
+    matmul(A, B, threads=1, **options)  # what is kept of 1 is not taken for 1.0
+    with pytest.raises(CallError, match=r"matmul: threads=.*; expected an integer >= 1"):
+        matmul(A, B, threads=threads, **options)
+
+
+@pytest.mark.unguarded
+def test_a_kept_plan_makes_calls_short(call_table: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repeated call runs a few functions in Python; none of them dispatches or prepares."""
+    monkeypatch.setattr(call, "_CALL_CACHE", CallCache(4))
+    out = np.empty((2, 4), np.float32)
+    for _ in range(2):  # the second call computes the plan's properties
+        matmul(A, B, out)
+    entered: list[str] = []
+    sys.setprofile(
+        lambda frame, event, _: entered.append(frame.f_code.co_name) if event == "call" else None
+    )
+    try:
+        matmul(A, B, out)
+    finally:
+        sys.setprofile(None)
+    in_python = ["_run", "run_plan", "_addresses", "simple_addresses"]
+    assert entered == ["matmul", *(in_python if call_table is None else [])]
+
+
+FACTORS = [(1, 0), (1, 1), (1, 3), (2, 0), (2, 1), (-1, 3), (0, 0), (0, 1), (0, 3), (1.0, 0.0)]
+
+
+def finished(
+    a: np.ndarray,
+    b: np.ndarray,
+    out: np.ndarray,
+    alpha: float,
+    beta: float,
+    bias: np.ndarray | None,
+    activation: str | None,
+) -> np.ndarray:
+    """What a call with such arguments computes, exactly."""
+    total = int(alpha) * exact(a, b) + int(beta) * out + (0 if bias is None else bias)
+    return np.maximum(total, 0) if activation == "relu" else total
+
+
+@covering(2, factors=FACTORS, along=[None, "columns", "rows"], activation=[None, "relu"])
+def test_epilogue(factors: tuple[float, float], along: str | None, activation: str | None) -> None:
+    alpha, beta = factors
+    a, b, out = some(5, 70), some(70, 9), some(5, 9)
+    bias = {None: None, "columns": some(9), "rows": some(5, 1)}[along]
+    expected = finished(a, b, out, alpha, beta, bias, activation)
+    arguments = {"alpha": alpha, "beta": beta, "bias": bias, "activation": activation}
+    assert matmul(a, b, out, **arguments) is out
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize(("left", "right"), [*SHAPES, ((20, 300), (300, 40)), *EMPTY], ids=str)
+def test_epilogue_of_shapes(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    a, b = some(*left), some(*right)
+    out = some(*exact(a, b).shape)
+    bias = some(*out.shape[-1:])
+    expected = finished(a, b, out, 2, 3, bias, "relu")
+    matmul(a, b, out, alpha=2, beta=3, bias=bias, activation="relu")
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize(("left", "right"), [((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3, 4))], ids=str)
+@pytest.mark.parametrize("shape", [(4,), (2, 1), (1, 4), (1, 2, 1), (1,), (), (1, 1, 1)], ids=str)
+def test_bias_of_stacks(
+    left: tuple[int, ...], right: tuple[int, ...], shape: tuple[int, ...]
+) -> None:
+    a, b, bias = some(*left), some(*right), some(*shape)
+    np.testing.assert_array_equal(matmul(a, b, bias=bias), exact(a, b) + bias)
+
+
+def test_bias_of_a_stack_by_a_vector() -> None:
+    a, b, bias = some(5, 2, 3), some(3), some(2)
+    np.testing.assert_array_equal(matmul(a, b, bias=bias), exact(a, b) + bias)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_types_of_a_finish(dtype: str) -> None:
+    a, b = some(5, 7, dtype=dtype), some(7, 9, dtype=dtype)
+    total = matmul(a, b).dtype
+    bias, out = some(9).astype(total), some(5, 9).astype(total)
+    expected = finished(a, b, out, 2, -3, bias, "relu")
+    found = matmul(a, b, out, alpha=2, beta=np.int8(-3), bias=bias, activation="relu")
+    assert found.dtype == total
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_empty_sums_are_written_the_long_way_round() -> None:
+    out = np.ones((2, 4), np.float32)
+    matmul(some(2, 0), some(0, 4), out, alpha=1.0)
+    assert not out.any()
+
+
+def test_factors_are_numbers_of_the_call() -> None:
+    a, b = some(5, 7), some(7, 9)
+    for alpha in (0.5, np.float64(0.25), np.array(2.0), -3):
+        np.testing.assert_array_equal(matmul(a, b, alpha=alpha), float(alpha) * exact(a, b))
+
+
+def test_epilogue_on_threads() -> None:
+    a, b, out = some(200, 500), some(500, 130), some(200, 130)
+    bias = some(200, 1)
+    expected = finished(a, b, out, 2, 1, bias, "relu")
+    matmul(a, b, out, alpha=2, beta=1, bias=bias, activation="relu", threads=2)
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_a_finish_of_few_rows_by_a_transposed_matrix() -> None:
+    a, b, out = some(2, 300), some(40, 300).T, some(2, 40)
+    bias = some(40)
+    expected = finished(a, b, out, 2, 3, bias, None)
+    np.testing.assert_array_equal(matmul(a, b, out, alpha=2, beta=3, bias=bias), expected)
+
+
+def test_what_has_the_factor_0_is_not_read() -> None:
+    nan = np.full((5, 5), np.nan, np.float32)
+    a, b = some(5, 5), some(5, 5)
+    bias = some(5)
+    np.testing.assert_array_equal(matmul(a, b, nan.copy(), bias=bias), exact(a, b) + bias)
+    np.testing.assert_array_equal(matmul(nan, b, a.copy(), alpha=0, beta=1), a)
+    np.testing.assert_array_equal(matmul(nan, nan, alpha=0, bias=bias), np.tile(bias, (5, 1)))
+
+
+def test_what_has_another_factor_is_read() -> None:
+    a, b = some(5, 5), some(5, 5)
+    out = np.full((5, 5), np.nan, np.float32)
+    assert np.isnan(matmul(a, b, out.copy(), beta=1)).all()
+    assert np.isnan(matmul(a, b, out.copy(), beta=0.5, activation="relu")).all()
+    assert np.isnan(matmul(a, b, alpha=np.nan)).all()
+    assert np.isnan(matmul(np.empty((2, 0), "f4"), np.empty((0, 2), "f4"), alpha=np.nan)).all()
+
+
+def test_the_bias_may_be_in_the_output() -> None:
+    a, b, out = some(5, 7), some(7, 9), some(5, 9)
+    expected = exact(a, b) + out[0]
+    np.testing.assert_array_equal(matmul(a, b, out, bias=out[0]), expected)
+
+
+def test_a_finish_may_not_overlap() -> None:
+    memory = some(8, 4)
+    before = memory.copy()
+    with pytest.raises(CallError, match="arrays 'a' and 'out' overlap in memory"):
+        matmul(memory[:4], some(4, 4), memory[2:6], beta=2, bias=some(4))
+    np.testing.assert_array_equal(memory, before)
+
+
+I8 = some(2, 3, dtype="int8"), some(3, 4, dtype="int8")
+WRONG_FINISHES = [
+    ((A, B), {"beta": 2}, "beta=2 is the factor of what 'out' holds; give out="),
+    ((A, B), {"alpha": "2"}, "alpha is '2' of type str; expected a real number"),
+    ((A, B), {"alpha": 1j}, "alpha is 1j of type complex; expected a real number"),
+    ((A, B), {"alpha": True}, "alpha is True of type bool; expected a real number"),
+    ((A, B), {"alpha": np.ones(2)}, "of type ndarray; expected a real number"),
+    ((A, B), {"alpha": 1e300}, "alpha is 1e+300; expected a number within the range of float32"),
+    ((A, B), {"alpha": 10**400}, "expected a number within the range of float32"),
+    (
+        I8,
+        {"alpha": 0.5},
+        "alpha is 0.5; expected an integer, since the result has elements of type",
+    ),
+    (I8, {"alpha": 2**31}, "alpha is 2147483648; expected a number within the range of int32"),
+    (I8, {"bias": some(4, dtype="int8")}, "bias has elements of type int8; expected int32"),
+    ((A, B), {"bias": [1]}, "bias is of type list; expected a numpy array"),
+    ((A, B), {"bias": some(2)}, "bias has shape (2,); expected (4,), or (2, 1) for one of each"),
+    ((A, B), {"bias": some(2, 4)}, "bias has shape (2, 4); expected (4,), or (2, 1)"),
+    ((A, B), {"bias": some(1, 1, 4)}, "bias has shape (1, 1, 4); expected (4,), or (2, 1)"),
+    ((A, some(3)), {"bias": some(2, 1)}, "bias has shape (2, 1); expected (2,): the result"),
+    ((A[0], some(3)), {"bias": some(1)}, "bias has shape (1,); expected (): the result has shape"),
+    ((A, B), {"activation": "rely"}, "there is no activation 'rely'; did you mean 'relu'?"),
+    ((A, B), {"activation": ["relu"]}, "there is no activation ['relu']"),
+    (I8, {"activation": "silu"}, "activation 'silu' of sums of type int32; integers have 'relu'"),
+    ((A, B, [0]), {"beta": 1}, "out is of type list; expected a numpy array"),
+    ((A, B), {"bias": some(4), "threads": 0}, "threads=0; expected an integer >= 1"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"), WRONG_FINISHES, ids=[one[-1] for one in WRONG_FINISHES]
+)
+def test_errors_of_a_finish(arguments: tuple, options: dict[str, object], message: str) -> None:
+    with pytest.raises(CallError) as error:
+        matmul(*arguments, **options)
+    assert str(error.value).startswith("matmul: ")
+    assert message in str(error.value)
+
+
+def test_stacks_whose_dimensions_do_not_follow_one_another() -> None:
+    """Heads of attention: neither operand is copied, and the result goes where it is asked to."""
+    generator = np.random.default_rng(0)
+    q, k = (generator.integers(-4, 5, (2, n, 3, 8)).astype("f4") for n in (20, 6))
+    scores = np.zeros((2, 20, 3, 6), "f4")
+    for _ in range(2):
+        given = q.transpose(0, 2, 1, 3), k.transpose(0, 2, 3, 1)
+        assert matmul(*given, scores.transpose(0, 2, 1, 3)).base is scores
+        np.testing.assert_array_equal(scores, np.einsum("bihd,bjhd->bihj", q, k))
+        np.testing.assert_array_equal(matmul(*given), given[0] @ given[1])
+    rows = generator.integers(-4, 5, (3, 40, 8)).astype("f4")[:, :20]
+    np.testing.assert_array_equal(matmul(rows, k[0, :, 0].T), rows @ k[0, :, 0].T)
+    turned = generator.integers(-4, 5, (3, 8, 20)).astype("f4").swapaxes(1, 2)
+    np.testing.assert_array_equal(matmul(turned, k[0, :, 0].T), turned @ k[0, :, 0].T)
