@@ -22,9 +22,9 @@ from itertools import islice, product
 
 from polysched.autoscheduler.alignment import aligned
 from polysched.autoscheduler.candidate import Decision
-from polysched.autoscheduler.cost import program_costs
 from polysched.autoscheduler.legal import applied, keeps_order
 from polysched.autoscheduler.nests import Nest, outer_nests
+from polysched.autoscheduler.program_cost import program_costs
 from polysched.ir.core.kernel import Access
 from polysched.ir.core.tree import Loop, LoopKind, Sequence, loops, path
 from polysched.ir.expr.expressions import Expression, Index

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from polysched.autoscheduler.candidate import Candidate, Decision, Proposal, Recipe, Situation
-from polysched.autoscheduler.cost import Cost, program_costs
+from polysched.autoscheduler.cost import Cost
 from polysched.autoscheduler.legal import applied, keeps_order
 from polysched.autoscheduler.nests import Nest, inner_nests, nest_at, outer_nests
+from polysched.autoscheduler.program_cost import program_costs
 from polysched.machine.description import Machine
 from polysched.schedule.schedule import Schedule
 
