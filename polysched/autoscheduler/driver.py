@@ -10,6 +10,7 @@ from polysched.autoscheduler.normalize import normalized
 from polysched.autoscheduler.owner_tiles import owner_tiled
 from polysched.autoscheduler.proof import Proved, proved
 from polysched.autoscheduler.recipes import FALLBACK, RECIPES
+from polysched.autoscheduler.row_blocks import row_blocked
 from polysched.autoscheduler.row_fusion import row_fused
 from polysched.autoscheduler.search import LEAST_GAIN, Context, searched, start
 from polysched.autoscheduler.sizes import model_sizes
@@ -114,7 +115,7 @@ def _candidates(
     starts += [
         replace(start(tiled, context), decisions=(*begin.decisions, decision))
         for begin in starts
-        for tiles in (time_tiled, owner_tiled, row_fused)
+        for tiles in (time_tiled, owner_tiled, row_blocked, row_fused)
         for tiled, decision in tiles(begin.schedule, context.machine, context.sizes)
     ]
     found: list[Candidate] = []
