@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from polysched.autoscheduler.candidate import Candidate, Decision
+from polysched.autoscheduler.column_form import column_formed
 from polysched.autoscheduler.normalize import normalized
 from polysched.autoscheduler.owner_tiles import owner_tiled
 from polysched.autoscheduler.proof import Proved, proved
@@ -26,6 +27,9 @@ from polysched.schedule.schedule import Schedule
 
 DEFAULT_SECONDS = 120.0
 """Wall time of the search; far more than it takes, so that the result does not depend on it."""
+
+REBUILT = (time_tiled, owner_tiled, column_formed, row_blocked, row_fused)
+"""Stages that rebuild several nests at once; what they yield is searched like the start."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +119,7 @@ def _candidates(
     starts += [
         replace(start(tiled, context), decisions=(*begin.decisions, decision))
         for begin in starts
-        for tiles in (time_tiled, owner_tiled, row_blocked, row_fused)
+        for tiles in REBUILT
         for tiled, decision in tiles(begin.schedule, context.machine, context.sizes)
     ]
     found: list[Candidate] = []
