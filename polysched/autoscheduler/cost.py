@@ -104,8 +104,15 @@ class Cost:
     registers: int = 0
 
 
-def statement_cost(facts: StatementFacts, machine: Machine) -> Cost:
-    """Predict the cost of all instances of a statement."""
+def statement_cost(
+    facts: StatementFacts, machine: Machine, beside: Sequence[StatementFacts] = ()
+) -> Cost:
+    """Predict the cost of all instances of a statement.
+
+    Args:
+        beside: the statements before it in the same loops. They have paid for the loops, and chains
+            of different statements overlap.
+    """
     # A loop of one iteration is no loop in the code.
     loops = [loop for loop in facts.loops if loop.kind is not LoopKind.VECTOR and loop.trip != 1]
     vectors = [loop for loop in facts.loops if loop.kind is LoopKind.VECTOR]
@@ -114,17 +121,29 @@ def statement_cost(facts: StatementFacts, machine: Machine) -> Cost:
     rolled = loops[: inner + 1]
     body = _Body(facts, rolled, copied, vectors, machine)
     iterations = math.prod(loop.trip for loop in rolled)
-    resources = body.resources()
+    used: dict[str, float] = {}
+    for other in beside:
+        used = _together(used, _Body(other, rolled, copied, vectors, machine).resources())
+    resources = _together(used, body.resources())
     bound = max(resources, key=lambda name: resources[name])
+    needed = resources[bound] - max(used.values(), default=0.0)
     overhead, runs = 0.0, 1.0
-    for loop in rolled:
+    for loop in rolled if not beside else ():
         overhead += runs * ENTRY_CYCLES
         runs *= loop.trip
         overhead += runs * LOOP_CYCLES
-    compute = iterations * resources[bound] * _raggedness(facts) + overhead
+    compute = iterations * needed * _raggedness(facts) + overhead
     level, memory = memory_cycles(facts, machine)
     cycles = max(compute, memory) + 0.2 * min(compute, memory)
     return Cost(cycles, compute, memory, bound if compute >= memory else level, body.registers)
+
+
+def _together(used: dict[str, float], more: dict[str, float]) -> dict[str, float]:
+    """Return what two statements in one body need of each resource."""
+    return {
+        name: max(used.get(name, 0.0), cycles) if name == "chain" else used.get(name, 0.0) + cycles
+        for name, cycles in more.items()
+    }
 
 
 def _raggedness(facts: StatementFacts) -> float:

@@ -120,6 +120,8 @@ def _candidates(
         replace(start(tiled, context), decisions=(*begin.decisions, decision))
         for begin in starts
         for tiles in REBUILT
+        # Row blocks distribute by themselves: they begin with the program as it is.
+        if tiles is not row_blocked or begin is written
         for tiled, decision in tiles(begin.schedule, context.machine, context.sizes)
     ]
     found: list[Candidate] = []

@@ -32,9 +32,23 @@ def program_costs(
     known: dict[str, StatementFacts] = {}
     costs = {}
     for name in statements:
+        beside = [_shared_facts(program, other, sizes, known) for other in _beside(program, name)]
         facts = _shared_facts(program, name, sizes, known)
-        costs[name] = statement_cost(facts, machine)
+        costs[name] = statement_cost(facts, machine, beside)
     return costs
+
+
+def _beside(program: Program, name: str) -> list[str]:
+    """Return the statements that come before a statement in the same loops."""
+    around = path(program.tree, name)
+    if not around:
+        return []
+    below = around[-1].statements
+    return [
+        other
+        for other in below[: below.index(name)]
+        if len(path(program.tree, other)) == len(around)
+    ]
 
 
 def shared_facts(program: Program, name: str, sizes: Mapping[str, int]) -> StatementFacts:
