@@ -87,9 +87,10 @@ def row_fused(
         members = [None if nest is None else _member(schedule, nest, sizes, near) for nest in nests]
         while members:
             group = _longest(schedule, members)
-            del members[: max(1, 0 if group is None else len(group.members))]
             if group is None or not _shared(group.members, near):
+                del members[0]
                 continue
+            del members[: len(group.members)]
             block = _block(group, near)
             more = (*group.steps, *_fusing_steps(group, block))
             changed = applied(schedule, more)
@@ -228,7 +229,20 @@ def _common_rows(group: _Group, member: _Member) -> list[tuple[str, str]]:
                             for second in sorted(own)
                             if a.stride(first) and a.stride(first) == b.stride(second)
                         ]
+    if not found and len(own) == 1:
+        return list(_equal_rows(group, member))
     return [(first, second) for _, _, first, second in sorted(found)]
+
+
+def _equal_rows(group: _Group, member: _Member) -> Iterator[tuple[str, str]]:
+    """Yield the rows of a group and the only loop of a nest, if they have as many iterations.
+
+    A start of sums has no array in common with the nests before it.
+    """
+    last, loop = group.members[-1], member.nest.chain[0].name
+    row = last.row or last.nest.chain[0].name
+    if last.facts[0].loop(row).trip == member.facts[0].loop(loop).trip:
+        yield row, loop
 
 
 def _shared(members: Sequence[_Member], near: Cache) -> list[str]:
