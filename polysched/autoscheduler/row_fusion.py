@@ -213,9 +213,9 @@ def _row_loop(schedule: Schedule, member: _Member) -> Loop:
 def _common_rows(group: _Group, member: _Member) -> list[tuple[str, str]]:
     """Return pairs of loops that move in the same way through a common array, the largest first."""
     found: list[tuple[float, int, str, str]] = []
-    own = {loop.name for loop in member.nest.chain}
+    own = _rows(member)
     for one in group.members:
-        theirs = {one.row} if one.row else {loop.name for loop in one.nest.chain}
+        theirs = {one.row} if one.row else _rows(one)
         for facts in one.facts:
             for other in member.facts:
                 for a in facts.accesses:
@@ -229,9 +229,23 @@ def _common_rows(group: _Group, member: _Member) -> list[tuple[str, str]]:
                             for second in sorted(own)
                             if a.stride(first) and a.stride(first) == b.stride(second)
                         ]
-    if not found and len(own) == 1:
+    if not found and len(member.nest.chain) == 1:
         return list(_equal_rows(group, member))
     return [(first, second) for _, _, first, second in sorted(found)]
+
+
+def _rows(member: _Member) -> set[str]:
+    """Return the loops that take the longest steps through the largest arrays of a nest."""
+    found: list[tuple[float, set[str]]] = []
+    for facts in member.facts:
+        names = {loop.name for loop in member.nest.chain}
+        for access in facts.accesses:
+            steps = {name: abs(access.stride(name) or 0) for name in names}
+            longest = max(steps.values())
+            loops = {name for name, step in steps.items() if step == longest > 0}
+            found.append((_touched(access, facts, len(member.nest.around), 1), loops))
+    most = max(size for size, _ in found)
+    return set().union(*(loops for size, loops in found if size == most))
 
 
 def _equal_rows(group: _Group, member: _Member) -> Iterator[tuple[str, str]]:
