@@ -22,10 +22,10 @@ from polysched.runtime.linker import link_shared
 from polysched.schedule.schedule import Schedule
 
 C_FLAGS = ("-O3", "-march=native", "-ffast-math")
-"""What C compilers may do: as much as they can for this processor, sums in any order."""
+"""Options of C compilers: all optimizations for this processor, sums in any order."""
 
 _MACROS = {"__AVX512F__": 512, "__AVX__": 256, "__SSE2__": 128}
-"""What compilers define where they may use vectors of so many bits; the widest first."""
+"""Predefined macros by the vector bits that they imply, the widest first."""
 _REGISTERS = {"%zmm": 512, "%ymm": 256, "%xmm": 128}
 _PLAIN_LOOP = """
 void add(float *restrict x, const float *restrict y) {
@@ -44,7 +44,7 @@ class Program:
         kernel: what the file says, sums in its order.
         free_kernel: the same with sums in any order, as C compilers run it with -ffast-math.
         function: the C function.
-        schedule: polysched's; None where there is none.
+        schedule: polysched's, or None.
     """
 
     name: str
@@ -57,14 +57,14 @@ class Program:
 
 @dataclass(frozen=True)
 class CCompiler:
-    """A C compiler by the name that results call it, and the words of its command."""
+    """A C compiler: its name in results and its command line."""
 
     name: str
     command: tuple[str, ...]
 
 
 def installed_compilers() -> tuple[CCompiler, ...]:
-    """Those of gcc and clang that are found."""
+    """The installed compilers among gcc and clang."""
     return tuple(CCompiler(name, (name,)) for name in ("gcc", "clang") if shutil.which(name))
 
 
@@ -138,7 +138,7 @@ def compiler_kernels(compiler: CCompiler) -> PeerKernels:
 
 
 def _run(command: Sequence[str], text: str | None = None) -> str:
-    """What a command prints that is given some text."""
+    """The output of a command that reads ``text``."""
     try:
         done = subprocess.run(
             command, input=text, check=True, capture_output=True, text=True, errors="replace"
