@@ -9,13 +9,12 @@ caches is counted from footprints. Nothing is timed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts, statement_facts
-from polysched.ir.core.tree import LoopKind, path
+from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts
+from polysched.ir.core.tree import LoopKind
 from polysched.machine.description import Cache, Machine
-from polysched.schedule.core.program import Program
 
 LOOP_CYCLES = 1.5
 """Cycles of one iteration of a loop: increment, comparison, branch."""
@@ -47,11 +46,10 @@ STORE_FORWARDING_CYCLES = 5.0
 """Cycles from a store to a load of the same element in the next iteration."""
 SCALAR_LOADS = 2.0
 """Scalar loads, or broadcasts to a vector, started per cycle."""
-CHAINS_AT_ONCE = 2.0
-"""Chains of updates to targets in memory that overlap.
+COPIES_IN_FLIGHT = 50.0
+"""Vector updates whose iterations overlap, if each iteration updates other elements in memory.
 
-Measured on Zen 4 with products of 128 by 128 doubles: tiles that update each element eight times
-per visit take 2.1 to 2.6 times as long as tiles that hold it in a register.
+The processor looks ahead about 100 instructions, and an update takes two: a load and an FMA.
 """
 LINE_CYCLES = {1: 2.0, 2: 5.0, 3: 12.0}
 """Cycles to bring a line into the cache of a level, from the level behind it, in a stream."""
@@ -63,6 +61,14 @@ SPILL_CYCLES = 8.0
 Measured: a register tile of 8 rows by 4 vectors, which has 32 sums and lacks 5 registers, takes 7
 times as long as 6 rows by 4 vectors for each product.
 """
+ROWS_AT_ONCE = 4.0
+"""Rows that must be streamed together to reach the bandwidth behind the second-level cache.
+
+A single row takes twice as long. Measured on Zen 4 with sums along the rows of 3000 by 3000
+doubles, which come from memory: a line takes 19 cycles with one or two rows, 7 with 4 or more.
+"""
+APART = 1024
+"""Bytes between streams that the prefetchers follow one by one."""
 NEAR_PAGES = 64
 """Pages whose addresses the first-level TLB holds."""
 PAGE_CYCLES = 8.0
@@ -98,32 +104,15 @@ class Cost:
     registers: int = 0
 
 
-def program_costs(
-    program: Program, statements: Iterable[str], machine: Machine, sizes: Mapping[str, int]
-) -> dict[str, Cost]:
-    """Predict the cost of each of some statements of a program.
+def statement_cost(
+    facts: StatementFacts, machine: Machine, beside: Sequence[StatementFacts] = ()
+) -> Cost:
+    """Predict the cost of all instances of a statement.
 
-    Statements in the same loops share what they read, and read from registers what one of them has
-    written: each element counts for the first statement only.
+    Args:
+        beside: the statements before it in the same loops. They have paid for the loops, and chains
+            of different statements overlap.
     """
-    seen: dict[tuple[int, ...], list[AccessFacts]] = {}
-    costs = {}
-    for name in statements:
-        facts = statement_facts(program, name, sizes)
-        together = seen.setdefault(tuple(map(id, path(program.tree, name))), [])
-        own = [
-            access
-            for access in facts.accesses[1:]
-            if access == facts.target
-            or not any(access.runs_with(one) and access.offset == one.offset for one in together)
-        ]
-        together += facts.accesses
-        costs[name] = statement_cost(replace(facts, accesses=(facts.target, *own)), machine)
-    return costs
-
-
-def statement_cost(facts: StatementFacts, machine: Machine) -> Cost:
-    """Predict the cost of all instances of a statement."""
     # A loop of one iteration is no loop in the code.
     loops = [loop for loop in facts.loops if loop.kind is not LoopKind.VECTOR and loop.trip != 1]
     vectors = [loop for loop in facts.loops if loop.kind is LoopKind.VECTOR]
@@ -132,17 +121,29 @@ def statement_cost(facts: StatementFacts, machine: Machine) -> Cost:
     rolled = loops[: inner + 1]
     body = _Body(facts, rolled, copied, vectors, machine)
     iterations = math.prod(loop.trip for loop in rolled)
-    resources = body.resources()
+    used: dict[str, float] = {}
+    for other in beside:
+        used = _together(used, _Body(other, rolled, copied, vectors, machine).resources())
+    resources = _together(used, body.resources())
     bound = max(resources, key=lambda name: resources[name])
+    needed = resources[bound] - max(used.values(), default=0.0)
     overhead, runs = 0.0, 1.0
-    for loop in rolled:
+    for loop in rolled if not beside else ():
         overhead += runs * ENTRY_CYCLES
         runs *= loop.trip
         overhead += runs * LOOP_CYCLES
-    compute = iterations * resources[bound] * _raggedness(facts) + overhead
+    compute = iterations * needed * _raggedness(facts) + overhead
     level, memory = memory_cycles(facts, machine)
     cycles = max(compute, memory) + 0.2 * min(compute, memory)
     return Cost(cycles, compute, memory, bound if compute >= memory else level, body.registers)
+
+
+def _together(used: dict[str, float], more: dict[str, float]) -> dict[str, float]:
+    """Return what two statements in one body need of each resource."""
+    return {
+        name: max(used.get(name, 0.0), cycles) if name == "chain" else used.get(name, 0.0) + cycles
+        for name, cycles in more.items()
+    }
 
 
 def _raggedness(facts: StatementFacts) -> float:
@@ -229,9 +230,7 @@ class _Body:
                 assert self.inner is not None
                 cycles /= max(1.0, self.inner.trip)
             if access.is_write:
-                # Each copy stores: the code generator keeps the stores of a sum that is not held.
-                again = 1.0 if self.is_held(access) else self.copies / self.distinct(access)
-                stores += cycles * again * STORE_FACTOR
+                stores += cycles * STORE_FACTOR
             else:
                 loads += cycles
         spilled = max(0, self.registers + self.passing() - self.machine.vector_registers)
@@ -286,6 +285,7 @@ class _Body:
         facts, target = self.facts, self.facts.target
         latency = float(self.machine.fma_latency)
         operations = facts.operations
+        registers = self.copies * self.width
         longest = 0.0
         if self.inner is not None and facts.reads_target and self.is_held(target):
             longest = latency * self.copies / max(1.0, self.distinct(target))
@@ -294,8 +294,7 @@ class _Body:
         if facts.reads_target and not self.is_held(target):
             again = self.copies / max(1.0, self.distinct(target))
             if again > 1:
-                rows = self.distinct(target) * self.vectors_of(target)
-                longest = latency * again * max(1.0, rows / CHAINS_AT_ONCE)
+                longest = latency * again / max(1.0, COPIES_IN_FLIGHT / registers)
         depth = latency * max(1, min(operations.arithmetic, 2)) + operations.slow * 13.0
         for distance in facts.distances(self.inner.name):
             longest = max(longest, (depth + STORE_FORWARDING_CYCLES) / distance)
@@ -331,14 +330,18 @@ def memory_cycles(facts: StatementFacts, machine: Machine) -> tuple[str, float]:
     """Return the cycles of traffic into the busiest cache, and the name of the level behind it."""
     busiest, name = 0.0, "L1"
     streams = _streams(facts.accesses)
+    facts = _lanes_inside(facts)
     for cache in machine.caches:
         fitting = _fitting(streams, facts.loops, cache)
         cycles = sum(
             _traffic(stream, facts.loops, fitting, cache.line)
             * (2 if stream.runs_with(facts.target) else 1)
             for stream in streams
+            if stream.left_behind > cache.bytes
         )
         cycles *= LINE_CYCLES.get(cache.level, LINE_CYCLES[3])
+        if cache.level > 1:
+            cycles *= 1.0 + max(0.0, 1.0 - _rows_at_once(streams, facts, cache) / ROWS_AT_ONCE)
         if cycles > busiest:
             busiest = cycles
             name = "memory" if cache is machine.caches[-1] else f"L{cache.level + 1}"
@@ -346,6 +349,28 @@ def memory_cycles(facts: StatementFacts, machine: Machine) -> tuple[str, float]:
     fitting = _fitting(streams, facts.loops, pages)
     misses = sum(_traffic(stream, facts.loops, fitting, pages.line) for stream in streams)
     return name, busiest + PAGE_CYCLES * misses / LEAP_FACTOR
+
+
+def _rows_at_once(streams: Sequence[AccessFacts], facts: StatementFacts, cache: Cache) -> float:
+    """Return how many rows the copies of the innermost loop's body stream into a cache."""
+    copied = [loop for loop in facts.loops if loop.kind is LoopKind.UNROLLED]
+    moving = [
+        stream
+        for stream in streams
+        if stream.left_behind > cache.bytes
+        and footprint(stream, facts.loops, cache.line)[0] * cache.line > cache.bytes
+    ]
+    return sum(
+        math.prod(_count(loop) for loop in copied if abs(stream.stride(loop.name) or 0) >= APART)
+        for stream in moving
+    )
+
+
+def _lanes_inside(facts: StatementFacts) -> StatementFacts:
+    """Put vector loops inside all others: their iterations run together, wherever they stand."""
+    vectors = [loop for loop in facts.loops if loop.kind is LoopKind.VECTOR]
+    others = [loop for loop in facts.loops if loop.kind is not LoopKind.VECTOR]
+    return replace(facts, loops=(*others, *vectors))
 
 
 def _streams(accesses: Sequence[AccessFacts]) -> list[AccessFacts]:

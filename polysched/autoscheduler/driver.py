@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from polysched.autoscheduler.candidate import Candidate, Decision
+from polysched.autoscheduler.column_form import column_formed
 from polysched.autoscheduler.normalize import normalized
 from polysched.autoscheduler.owner_tiles import owner_tiled
 from polysched.autoscheduler.proof import Proved, proved
 from polysched.autoscheduler.recipes import FALLBACK, RECIPES
+from polysched.autoscheduler.row_blocks import row_blocked
+from polysched.autoscheduler.row_fusion import row_fused
 from polysched.autoscheduler.search import LEAST_GAIN, Context, searched, start
 from polysched.autoscheduler.sizes import model_sizes
 from polysched.autoscheduler.threads import with_threads
@@ -24,6 +27,9 @@ from polysched.schedule.schedule import Schedule
 
 DEFAULT_SECONDS = 120.0
 """Wall time of the search; far more than it takes, so that the result does not depend on it."""
+
+REBUILT = (time_tiled, owner_tiled, column_formed, row_blocked, row_fused)
+"""Stages that rebuild several nests at once; what they yield is searched like the start."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +119,9 @@ def _candidates(
     starts += [
         replace(start(tiled, context), decisions=(*begin.decisions, decision))
         for begin in starts
-        for tiles in (time_tiled, owner_tiled)
+        for tiles in REBUILT
+        # Row blocks distribute by themselves: they begin with the program as it is.
+        if tiles is not row_blocked or begin is written
         for tiled, decision in tiles(begin.schedule, context.machine, context.sizes)
     ]
     found: list[Candidate] = []

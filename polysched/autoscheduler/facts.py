@@ -60,6 +60,8 @@ class AccessFacts:
             None if it is not constant.
         offset: the constant part of the address in bytes.
         is_argument: whether the memory is the caller's; else a temporary or a buffer.
+        left_behind: the bytes that a cache must hold so that the access finds what an earlier
+            statement has used, in the same iteration of common loops.
     """
 
     array: str
@@ -68,6 +70,7 @@ class AccessFacts:
     strides: Mapping[str, int | None]
     offset: int
     is_argument: bool
+    left_behind: float = math.inf
 
     def stride(self, loop: str) -> int | None:
         """The stride along a loop; 0 along a loop that the access does not depend on."""

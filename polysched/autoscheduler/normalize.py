@@ -27,14 +27,14 @@ SMALLEST_EXPANSION = 2**16
 
 
 def normalized(
-    schedule: Schedule, sizes: Mapping[str, int]
+    schedule: Schedule, sizes: Mapping[str, int], kept: frozenset[str] = frozenset()
 ) -> tuple[Schedule, tuple[Decision, ...]]:
-    """Distribute every loop as far as legal, inner loops first."""
+    """Distribute every loop as far as legal, inner loops first, except the ``kept`` ones."""
     decisions: list[Decision] = []
     done: set[tuple[str, ...]] = set()
     while (loop := _next(schedule.program.tree, done)) is not None:
         done.add(_key(loop))
-        if _is_shared_sum(schedule.program, loop):
+        if loop.name in kept or _is_shared_sum(schedule.program, loop):
             continue
         for decision in _attempts(schedule, loop, sizes):
             changed = applied(schedule, decision.steps)

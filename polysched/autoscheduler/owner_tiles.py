@@ -11,6 +11,14 @@ registers::
 
     for jo, io: for k: for ii, ji: ...
 
+A triangular solve has only rows: tiles of rows take blocks of steps, whose columns of the matrix
+are transposed in registers::
+
+    for i: for j < i: x[i] -= L[i][j] * x[j]
+           x[i] /= L[i][i]
+
+    for io, jo: for ib, ji: for ii: ...
+
 The steps on the way may be illegal alone; the finished order is judged.
 """
 
@@ -22,9 +30,10 @@ from itertools import islice, product
 
 from polysched.autoscheduler.alignment import aligned
 from polysched.autoscheduler.candidate import Decision
-from polysched.autoscheduler.cost import program_costs
+from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied, keeps_order
-from polysched.autoscheduler.nests import Nest, outer_nests
+from polysched.autoscheduler.nests import Nest, nest_at, outer_nests
+from polysched.autoscheduler.program_cost import program_costs
 from polysched.ir.core.kernel import Access
 from polysched.ir.core.tree import Loop, LoopKind, Sequence, loops, path
 from polysched.ir.expr.expressions import Expression, Index
@@ -38,6 +47,7 @@ from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.shift import Shift
 from polysched.schedule.primitives.skew import Skew
 from polysched.schedule.primitives.split import Split
+from polysched.schedule.primitives.transpose import Transpose
 from polysched.schedule.primitives.unroll import Unroll
 from polysched.schedule.primitives.vectorize import Vectorize
 from polysched.schedule.schedule import Schedule
@@ -47,6 +57,12 @@ TILES = ((8, 2), (16, 1))
 """Rows, and vectors of columns, of a tile: 16 registers hold it.
 
 The second form is for a column operand whose lanes are gathered: one gather serves 16 rows.
+"""
+ROW_TILES = ((8, 2),)
+"""Steps, and vectors of rows, of a tile of a triangular solve.
+
+Measured on Zen 4 with 4000 rows of doubles: 8 steps by two vectors take 2.8 ms, two vectors in a
+loop 19 ms.
 """
 LARGEST_CHOICES = 16
 """Combinations of steps for the statements without one that are tried."""
@@ -70,11 +86,22 @@ class _Row:
 def owner_tiled(
     schedule: Schedule, machine: Machine, sizes: Mapping[str, int]
 ) -> Iterator[tuple[Schedule, Decision]]:
-    """Yield schedules in which the updates of one matrix are tiled by the matrix's elements."""
-    for nest in outer_nests(schedule.program.tree):
-        found = _owner_tiled(schedule, nest, machine, sizes)
+    """Yield the schedule in which updates of one array are tiled by the elements that they own."""
+    decisions: list[Decision] = []
+    for statement in [nest.statements[0] for nest in outer_nests(schedule.program.tree)]:
+        found = _owner_tiled(schedule, nest_at(schedule.program, statement, 0), machine, sizes)
         if found is not None:
-            yield found
+            schedule = found[0]
+            decisions.append(found[1])
+    if decisions:
+        yield (
+            schedule,
+            Decision(
+                tuple(step for one in decisions for step in one.steps),
+                tuple(name for one in decisions for name in one.statements),
+                "; ".join(dict.fromkeys(one.reason for one in decisions)),
+            ),
+        )
 
 
 def _owner_tiled(
@@ -89,11 +116,19 @@ def _owner_tiled(
     own = {name: _own_loops(program, name, len(nest.around)) for name in names}
     targets = {name: program.statements[name].target for name in names}
     main = max(names, key=lambda name: len(own[name]))
-    if len(own[main]) != 3 or any(t.array != targets[main].array for t in targets.values()):
+    depth = len(own[main])
+    if depth not in (2, 3) or any(t.array != targets[main].array for t in targets.values()):
         return None
     owners = {name: _owner(program, targets[name], own[name]) for name in names}
-    if any(rows is None or len(rows) != 2 for rows in owners.values()):
+    if any(rows is None or len(rows) != depth - 1 for rows in owners.values()):
         return None
+    facts = statement_facts(program, main, sizes)
+    is_row = any(
+        facts.is_transposable(access, loop, ROW_TILES[0][0], ROW_TILES[0][0])
+        for access in facts.accesses[1:]
+        for loop in own[main]
+        if access.stride(loop) and not facts.target.stride(loop)
+    )
     lanes = machine.vector_bits // max(8, program.arrays[targets[main].array].dtype.bits)
     choices = [_steps_of(own[name], owners[name] or ()) for name in names]
     for steps in islice(product(*choices), LARGEST_CHOICES):
@@ -109,16 +144,19 @@ def _owner_tiled(
         if shifts is None:
             continue
         tiled = []
-        for height, vectors in TILES:
+        for height, vectors in TILES if depth == 3 else ROW_TILES:
             shape = (height, vectors * lanes)
-            sequence = (*separated, *shifts, *_joined(names, main, loops_of, shape, lanes))
+            joined = _joined(names, main, loops_of)
+            tiling = _tiling(names[0], main, loops_of, shape, lanes, is_row=is_row)
+            sequence = (*separated, *shifts, *joined, *tiling)
             changed = applied(schedule, sequence)
             if changed is None or not keeps_order(changed.program, names):
                 break
             cost = program_costs(changed.program, (main,), machine, sizes)[main]
+            extent = f"{shape[0]} by {shape[1]}" if depth == 3 else f"{shape[1]}"
             reason = (
-                f"tiles of {shape[0]} by {shape[1]} elements of {targets[main].array} take all "
-                "their steps while registers hold them"
+                f"tiles of {extent} elements of {targets[main].array} take all their steps "
+                "together, each element finished where the others need it"
             )
             tiled.append((cost.cycles, changed, Decision(sequence, names, reason)))
         if tiled:
@@ -181,7 +219,7 @@ def _steps_of(own: tuple[str, ...], owner: tuple[_Row, ...]) -> list[_Row]:
     """Return the values of the step that a statement may have: its own loop, or its diagonal."""
     written = {row.loop for row in owner}
     free = [_Row(((name, 1),), 0) for name in own if name not in written]
-    return free[:1] if free else [owner[1], owner[0]]
+    return free[:1] if free else list(reversed(owner))
 
 
 def _distributions(nest: Nest) -> list[Step]:
@@ -202,23 +240,45 @@ def _distributions(nest: Nest) -> list[Step]:
     return steps
 
 
-def _joined(
-    names: tuple[str, ...],
+def _joined(names: tuple[str, ...], main: str, loops_of: Mapping[str, list[str]]) -> Iterator[Step]:
+    """Yield the steps that fuse the loops step, row and column of all statements."""
+    first, *others = names
+    for at, own in enumerate(loops_of[main]):
+        for name in others:
+            before = loops_of[first][at] if name == others[0] else f"{own}_"
+            yield Fuse(f"{first}.{before}", f"{name}.{loops_of[name][at]}", f"{own}_")
+
+
+def _tiling(
+    first: str,
     main: str,
     loops_of: Mapping[str, list[str]],
     shape: tuple[int, int],
     lanes: int,
+    *,
+    is_row: bool,
 ) -> Iterator[Step]:
-    """Yield the steps that fuse the loops step, row and column of all statements, and tile them."""
-    common = [f"{loops_of[main][at]}_" for at in range(3)]
-    first, *others = names
-    for at in range(3):
-        for name in others:
-            before = loops_of[first][at] if name == others[0] else common[at]
-            yield Fuse(f"{first}.{before}", f"{name}.{loops_of[name][at]}", common[at])
-    yield Split(f"{first}.{common[1]}", shape[0], ("io_", "ii_"))
-    yield Split(f"{first}.{common[2]}", shape[1], ("jo_", "ji_"))
-    yield Reorder(tuple(f"{first}.{name}" for name in ("jo_", "io_", common[0], "ii_", "ji_")))
+    """Yield the steps that tile the fused loops and vectorize the main statement.
+
+    Args:
+        is_row: whether a tile of steps lies in rows of the matrix, which registers transpose.
+    """
+    step, *owner = (f"{own}_" for own in loops_of[main])
+    if len(owner) == 1:
+        yield Split(f"{first}.{owner[0]}", shape[1], ("io_", "im_"))
+        yield Split(f"{first}.im_", lanes, ("ib_", "ii_"))
+        yield Split(f"{first}.{step}", shape[0], ("jo_", "ji_"))
+        yield Reorder(tuple(f"{first}.{name}" for name in ("io_", "jo_", "ib_", "ji_", "ii_")))
+        yield Distribute(f"{first}.ii_")
+        yield Vectorize(f"{main}.ii_", lanes)
+        yield Unroll(f"{first}.ib_")
+        yield Unroll(f"{first}.ji_")
+        if is_row:
+            yield Transpose(f"{main}.ii_v", f"{main}.ji_")
+        return
+    yield Split(f"{first}.{owner[0]}", shape[0], ("io_", "ii_"))
+    yield Split(f"{first}.{owner[1]}", shape[1], ("jo_", "ji_"))
+    yield Reorder(tuple(f"{first}.{name}" for name in ("jo_", "io_", step, "ii_", "ji_")))
     yield Distribute(f"{first}.ji_")
     yield Distribute(f"{first}.ii_")
     yield Vectorize(f"{main}.ji_", lanes)

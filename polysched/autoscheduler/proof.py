@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from polysched.autoscheduler.candidate import Candidate, Decision
-from polysched.autoscheduler.cost import program_costs
 from polysched.autoscheduler.legal import applied
+from polysched.autoscheduler.program_cost import program_costs
 from polysched.errors import LoweringError
 from polysched.legality.check import check
 from polysched.legality.verdicts.verdict import Verdict

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from polysched.autoscheduler.candidate import Decision
-from polysched.autoscheduler.cost import Cost, program_costs
+from polysched.autoscheduler.cost import Cost
 from polysched.autoscheduler.driver import Optimized
 from polysched.autoscheduler.facts import statement_facts
+from polysched.autoscheduler.program_cost import program_costs
 from polysched.ir.core.tree import Loop, LoopKind, loops
 from polysched.legality.reports.loop_properties import LoopReport, explain_loops
 from polysched.legality.reports.loop_reports import format_obstacle

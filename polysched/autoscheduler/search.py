@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from polysched.autoscheduler.candidate import Candidate, Decision, Proposal, Recipe, Situation
-from polysched.autoscheduler.cost import Cost, program_costs
+from polysched.autoscheduler.cost import Cost
 from polysched.autoscheduler.legal import applied, keeps_order
 from polysched.autoscheduler.nests import Nest, inner_nests, nest_at, outer_nests
+from polysched.autoscheduler.program_cost import program_costs
 from polysched.machine.description import Machine
 from polysched.schedule.schedule import Schedule
 
@@ -23,6 +25,9 @@ Smaller differences are within the error of the model; the simpler schedule wins
 """
 
 
+_Key: TypeAlias = tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class Context:
     """What all searches of a call share."""
@@ -31,6 +36,11 @@ class Context:
     sizes: Mapping[str, int]
     threads: int
     recipes: tuple[Recipe, ...]
+    answers: dict[_Key, tuple[object, tuple[Decision, ...]]] = field(default_factory=dict)
+    """The decisions found for a nest, which several starts have in common.
+
+    The first value keeps the objects alive whose identity is the key.
+    """
 
 
 def start(schedule: Schedule, context: Context) -> Candidate:
@@ -48,6 +58,33 @@ def searched(candidate: Candidate, context: Context) -> Candidate:
 
 def _improved(candidate: Candidate, nest: Nest, context: Context) -> Candidate:
     """Return the best of: the nest as it is, the nests in its body improved, each proposal."""
+    program = candidate.schedule.program
+    known = (*nest.around, nest.chain[0], *(program.statements[name] for name in nest.statements))
+    key = tuple(map(id, known))
+    if key in context.answers:
+        again = _replayed(candidate, nest, context.answers[key][1], context)
+        if again is not None:
+            return again
+    best = _searched(candidate, nest, context)
+    context.answers[key] = (known, best.decisions[len(candidate.decisions) :])
+    return best
+
+
+def _replayed(
+    candidate: Candidate, nest: Nest, decisions: tuple[Decision, ...], context: Context
+) -> Candidate | None:
+    """Make decisions that have been found for the same nest of another start."""
+    before = candidate.schedule.program.statements
+    schedule = applied(candidate.schedule, (step for one in decisions for step in one.steps))
+    if schedule is None:
+        return None
+    changed = _changed(before, schedule.program.statements, nest)
+    kept = {name: cost for name, cost in candidate.costs.items() if name not in changed}
+    costs = {**kept, **_costs(schedule, changed, context)}
+    return Candidate(schedule, (*candidate.decisions, *decisions), costs)
+
+
+def _searched(candidate: Candidate, nest: Nest, context: Context) -> Candidate:
     best = candidate
     for inner in inner_nests(nest):
         # An earlier decision may have rebuilt the tree; the nest keeps its statement and depth.

@@ -72,4 +72,7 @@ def _passes(machine: Machine, level: int) -> tuple[binding.FunctionPassManager, 
     tuning.loop_unrolling = False
     tuning.loop_interleaving = False
     builder = binding.create_pass_builder(target_machine(machine), tuning)
-    return builder.getFunctionPassManager(), builder
+    passes = builder.getFunctionPassManager()
+    # Unrolled updates of one element store it once each; the level has no pass against that.
+    passes.add_dead_store_elimination_pass()
+    return passes, builder

@@ -36,6 +36,16 @@ void left(int n, double A[restrict n][n])
 }
 """
 
+SOLVE = """
+void solve(int n, const double L[n][n], double x[restrict n])
+{
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < i; j++) x[i] = x[i] - LOADED * x[j];
+        x[i] = x[i] * L[i][i];
+    }
+}
+"""
+
 
 @pytest.mark.parametrize("text", [LU, LEFT_LOOKING], ids=["right-looking", "left-looking"])
 def test_factorizations(text: str) -> None:
@@ -54,3 +64,24 @@ def test_statements_on_several_arrays_are_left_alone() -> None:
     )
     sizes = model_sizes(schedule.kernel, None)
     assert list(owner_tiled(schedule, PRESETS["skylake-avx512"], sizes)) == []
+
+
+@pytest.mark.parametrize("loaded", ["L[i][j]", "L[j][i]"], ids=["by rows", "by columns"])
+def test_triangular_solves(loaded: str) -> None:
+    schedule = Schedule(parse_c(SOLVE.replace("LOADED", loaded)).kernel)
+    sizes = model_sizes(schedule.kernel, None)
+    ((tiled, _),) = owner_tiled(schedule, PRESETS["skylake-avx512"], sizes)
+    assert check(tiled).is_legal
+    transposed = any(type(step).__name__ == "Transpose" for step in tiled.steps)
+    assert transposed == (loaded == "L[i][j]")
+    assert_agrees(tiled, {"n": 1}, {"n": 37})
+
+
+def test_every_nest_is_tiled() -> None:
+    both = "x[restrict n], double y[restrict n])"
+    two = SOLVE.replace("LOADED", "L[i][j]").replace("x[restrict n])", both)
+    second = two[two.index("    for") : two.rindex("}")].replace("x[", "y[")
+    schedule = Schedule(parse_c(two[: two.rindex("}")] + second + "}").kernel)
+    sizes = model_sizes(schedule.kernel, None)
+    ((_, decision),) = owner_tiled(schedule, PRESETS["skylake-avx512"], sizes)
+    assert set(decision.statements) == set(schedule.kernel.statements)

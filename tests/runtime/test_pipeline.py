@@ -92,3 +92,12 @@ def test_the_attribute_keeps_copies_inline() -> None:
 def test_levels_out_of_range(name: str, level: int) -> None:
     with pytest.raises(LoweringError, match=f"{name} is {level}; expected a level from 0 to 3"):
         CompileOptions(**{name: level})
+
+
+def test_overwritten_stores_are_removed() -> None:
+    text = AXPY.replace(
+        "  %next = add",
+        "  %twice = fadd float %sum, %sum\n  store float %twice, ptr %y_at, align 4\n  %next = add",
+    )
+    after = optimized_ir(text, PRESETS["skylake-avx512"])
+    assert after.count("store float") == 1

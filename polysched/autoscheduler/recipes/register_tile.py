@@ -9,7 +9,8 @@ from itertools import combinations, product
 
 from polysched.autoscheduler.candidate import Proposal, Situation
 from polysched.autoscheduler.cost import Cost, statement_cost
-from polysched.autoscheduler.facts import LoopFacts, StatementFacts, statement_facts
+from polysched.autoscheduler.facts import LoopFacts, StatementFacts
+from polysched.autoscheduler.program_cost import shared_facts
 from polysched.autoscheduler.recipes.plan import Plan
 from polysched.ir.core.tree import LoopKind
 from polysched.schedule.primitives.vectorize import LARGEST_LANES
@@ -73,7 +74,7 @@ def _facts(situation: Situation) -> StatementFacts | None:
     is_fresh = all(loop.kind is LoopKind.SEQUENTIAL and not loop.prefetches for loop in nest.chain)
     if not nest.is_perfect or not is_fresh or LoopKind.VECTOR in kinds:
         return None
-    return statement_facts(situation.schedule.program, nest.statements[0], situation.sizes)
+    return shared_facts(situation.schedule.program, nest.statements[0], situation.sizes)
 
 
 def _lanes(situation: Situation, facts: StatementFacts) -> int:

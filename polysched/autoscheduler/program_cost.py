@@ -1,0 +1,148 @@
+"""Costs of the statements of a program: each statement with what others leave in caches for it.
+
+Statements that share loops share data. In the same loops, a value is loaded once for all of them.
+In the same iteration of a common outer loop, a later statement finds what an earlier one has used
+in the cache that holds all that runs in between::
+
+    for io: for ii, j: t[i] += A[i][j] * x[j]     brings eight rows of A from memory
+            for ii, j: y[j] += A[i][j] * t[i]     finds them in the second-level cache
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from polysched.autoscheduler.cost import Cost, footprint, statement_cost
+from polysched.autoscheduler.facts import AccessFacts, StatementFacts, statement_facts
+from polysched.ir.core.tree import path
+from polysched.machine.description import Machine
+from polysched.schedule.core.program import Program
+
+SAME_SIZE = 1.25
+"""Footprints that differ by less than this factor are taken for the same data."""
+LINE = 64
+"""Bytes of a cache line, for the comparison of footprints."""
+
+
+def program_costs(
+    program: Program, statements: Iterable[str], machine: Machine, sizes: Mapping[str, int]
+) -> dict[str, Cost]:
+    """Predict the cost of each of some statements of a program."""
+    known: dict[str, StatementFacts] = {}
+    costs = {}
+    for name in statements:
+        beside = [_shared_facts(program, other, sizes, known) for other in _beside(program, name)]
+        facts = _shared_facts(program, name, sizes, known)
+        costs[name] = statement_cost(facts, machine, beside)
+    return costs
+
+
+def _beside(program: Program, name: str) -> list[str]:
+    """Return the statements that come before a statement in the same loops."""
+    around = path(program.tree, name)
+    if not around:
+        return []
+    below = around[-1].statements
+    return [
+        other
+        for other in below[: below.index(name)]
+        if len(path(program.tree, other)) == len(around)
+    ]
+
+
+def shared_facts(program: Program, name: str, sizes: Mapping[str, int]) -> StatementFacts:
+    """Derive the facts of a statement, with what earlier statements of common loops leave for it.
+
+    A read that one of them has already loaded in the same loops is left out.
+    """
+    return _shared_facts(program, name, sizes, {})
+
+
+def _shared_facts(
+    program: Program, name: str, sizes: Mapping[str, int], known: dict[str, StatementFacts]
+) -> StatementFacts:
+    around = path(program.tree, name)
+    if not around:
+        return _facts_of(program, name, sizes, known)
+    together = around[0].statements
+    earlier = together[: together.index(name)]
+    facts = _facts_of(program, name, sizes, known)
+    read: list[AccessFacts] = []
+    found = list(facts.accesses)
+    for other in earlier:
+        common = sum(a is b for a, b in zip(around, path(program.tree, other), strict=False))
+        theirs = _facts_of(program, other, sizes, known)
+        if common == len(facts.loops) == len(theirs.loops):
+            read += theirs.accesses
+            continue
+        between = together[together.index(other) : together.index(name) + 1]
+        found = _found_in_caches(
+            found, facts, theirs, common, [_facts_of(program, b, sizes, known) for b in between]
+        )
+    own = [
+        access
+        for access in found[1:]
+        if (access.runs_with(facts.target) and access.offset == facts.target.offset)
+        or not any(access.runs_with(one) and access.offset == one.offset for one in read)
+    ]
+    return replace(facts, accesses=(found[0], *own))
+
+
+def _facts_of(
+    program: Program, name: str, sizes: Mapping[str, int], known: dict[str, StatementFacts]
+) -> StatementFacts:
+    if name not in known:
+        known[name] = statement_facts(program, name, sizes)
+    return known[name]
+
+
+def _found_in_caches(
+    accesses: Sequence[AccessFacts],
+    facts: StatementFacts,
+    earlier: StatementFacts,
+    common: int,
+    between: Sequence[StatementFacts],
+) -> list[AccessFacts]:
+    """Return accesses with the size of the cache that holds what an earlier statement has used.
+
+    Args:
+        accesses: the accesses of the statement so far.
+        facts: the statement.
+        common: the loops that both share.
+        between: the statements from the earlier one to this one.
+    """
+    held = _bytes(between, common)
+    return [
+        replace(access, left_behind=min(held, access.left_behind))
+        if any(_uses_same(access, facts, other, earlier, common) for other in earlier.accesses)
+        else access
+        for access in accesses
+    ]
+
+
+def _uses_same(
+    access: AccessFacts,
+    facts: StatementFacts,
+    other: AccessFacts,
+    earlier: StatementFacts,
+    common: int,
+) -> bool:
+    """Whether two accesses use the same elements in one iteration of their common loops."""
+    outer = facts.loops[:common]
+    if access.array != other.array or any(
+        access.stride(loop.name) != other.stride(loop.name) for loop in outer
+    ):
+        return False
+    lines, _ = footprint(access, facts.loops[common:], LINE)
+    return lines <= SAME_SIZE * footprint(other, earlier.loops[common:], LINE)[0]
+
+
+def _bytes(statements: Sequence[StatementFacts], common: int) -> float:
+    """Return the bytes that statements touch in one iteration of the loops that they share."""
+    lines: dict[str, float] = {}
+    for facts in statements:
+        for access in facts.accesses:
+            touched, _ = footprint(access, facts.loops[common:], LINE)
+            lines[access.array] = max(lines.get(access.array, 0.0), touched)
+    return LINE * sum(lines.values())
