@@ -1,9 +1,15 @@
-"""Traffic between the caches, counted from the footprints of a statement's accesses."""
+"""Traffic between the caches, counted from the footprints of a statement's accesses.
+
+Accesses that move through an array in the same way form a stream. For each cache, the outermost
+loops whose footprint fits decide which lines are fetched again: the neighboring rows that a stencil
+reads count as one row if a row stays in the cache until the next one is computed.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts
 from polysched.ir.core.tree import LoopKind
@@ -15,57 +21,146 @@ NEAR_PAGES = 64
 """Pages whose addresses the first-level TLB holds."""
 PAGE_CYCLES = 8.0
 """Cycles to look an address up in the second-level TLB."""
+USABLE_PART = 0.75
+"""The part of a cache that holds data until it is used again: replacement is not perfect."""
+OTHER_LEVELS = 0.25
+"""The part of the traffic into the less busy caches that does not overlap with the busiest."""
 LEAP_FACTOR = 2.0
 """A line that is not fetched in sequence costs this many times the cycles of one in a stream."""
 
 
+@dataclass(frozen=True)
+class Stream:
+    """Accesses that move through one array in the same way, at constant distances.
+
+    Attributes:
+        access: one of them.
+        offsets: the distances in bytes from the access with the least address, ascending.
+        transfers: 2 if lines are written back, else 1.
+    """
+
+    access: AccessFacts
+    offsets: tuple[int, ...]
+    transfers: int
+
+
 def memory_cycles(facts: StatementFacts, machine: Machine) -> tuple[str, float]:
-    """Return the cycles of traffic into the busiest cache, and the name of the level behind it."""
-    busiest, name = 0.0, "L1"
-    streams = _streams(facts.accesses)
+    """Return the cycles of traffic into the caches, and the level behind the busiest one."""
+    busiest, total, name = 0.0, 0.0, "L1"
+    streams = _streams(facts)
     for cache in machine.caches:
         fitting = _fitting(streams, facts.loops, cache)
         cycles = sum(
-            _traffic(stream, facts.loops, fitting, cache.line)
-            * (2 if stream.runs_with(facts.target) else 1)
+            _traffic(stream, facts.loops, fitting, cache.line) * stream.transfers
             for stream in streams
         )
         cycles *= LINE_CYCLES.get(cache.level, LINE_CYCLES[3])
+        total += cycles
         if cycles > busiest:
             busiest = cycles
             name = "memory" if cache is machine.caches[-1] else f"L{cache.level + 1}"
     pages = Cache(1, NEAR_PAGES * machine.page_bytes, machine.page_bytes, NEAR_PAGES, 1)
     fitting = _fitting(streams, facts.loops, pages)
     misses = sum(_traffic(stream, facts.loops, fitting, pages.line) for stream in streams)
-    return name, busiest + PAGE_CYCLES * misses / LEAP_FACTOR
+    return name, busiest + OTHER_LEVELS * (total - busiest) + PAGE_CYCLES * misses / LEAP_FACTOR
 
 
-def _streams(accesses: Sequence[AccessFacts]) -> list[AccessFacts]:
-    """Return one access of each group that moves through an array in the same way."""
-    groups: list[AccessFacts] = []
-    for access in accesses:
-        if not any(access.runs_with(other) for other in groups):
-            groups.append(access)
-    return groups
+def _streams(facts: StatementFacts) -> list[Stream]:
+    """Group the accesses of a statement by the way in which they move through an array."""
+    groups: list[list[AccessFacts]] = []
+    for access in facts.accesses:
+        group = next((one for one in groups if access.runs_with(one[0])), None)
+        if group is None:
+            groups.append([access])
+        else:
+            group.append(access)
+    streams = []
+    for group in groups:
+        offsets = sorted({access.offset for access in group})
+        distances = tuple(offset - offsets[0] for offset in offsets)
+        transfers = 2 if any(access.is_write for access in group) else 1
+        streams.append(Stream(group[0], distances, transfers))
+    return streams
 
 
-def footprint(access: AccessFacts, loops: Sequence[LoopFacts], line: int) -> tuple[float, bool]:
-    """Return the lines that an access touches in all iterations of some loops.
+def footprint(stream: Stream, loops: Sequence[LoopFacts], line: int) -> tuple[float, bool]:
+    """Return the lines that a stream touches in all iterations of some loops.
 
     The second value tells whether the lines lie one behind the other.
     """
-    moves = sorted(
-        (abs(stride) if stride is not None else line, iterations(loop))
-        for loop in loops
-        if (stride := access.stride(loop.name)) != 0
+    access = stream.access
+    moves = _overlapping(
+        sorted(
+            (abs(stride) if stride is not None else line, iterations(loop))
+            for loop in loops
+            if (stride := access.stride(loop.name)) != 0
+        ),
+        line,
     )
-    span, pieces = float(access.bytes), 1.0
+    lines, in_sequence = 0.0, True
+    for further in _pieces(stream.offsets, moves, line):
+        span, pieces = float(access.bytes), 1.0
+        for (stride, count), more in zip(moves, further, strict=True):
+            if stride <= span + line:  # a gap of less than a line is fetched too
+                span += stride * (count + more - 1)
+            else:
+                pieces *= count + more
+        lines += pieces * max(1.0, span / line)
+        in_sequence = in_sequence and (span >= 2 * line or pieces == 1)
+    return lines, in_sequence
+
+
+def _overlapping(moves: Sequence[tuple[int, float]], line: int) -> list[tuple[int, float]]:
+    """Merge loops whose iterations touch overlapping boxes, as the time loop of a skewed band.
+
+    Args:
+        moves: stride and trip count of each loop, by ascending strides.
+    """
+    kept: list[tuple[int, float]] = []
     for stride, count in moves:
-        if stride <= span + line:  # a gap of less than a line is fetched too
-            span += stride * (count - 1)
+        steps = _steps(stride, kept, line)
+        if any(steps) and abs(stride - sum(k * s for k, (s, _) in zip(steps, kept))) <= line:
+            kept = [
+                (inner, trip + abs(step) * (count - 1))
+                for step, (inner, trip) in zip(steps, kept, strict=True)
+            ]
         else:
-            pieces *= count
-    return pieces * max(1.0, span / line), span >= 2 * line or pieces == 1
+            kept.append((stride, count))
+    return kept
+
+
+def _steps(distance: int, moves: Sequence[tuple[int, float]], line: int) -> list[int]:
+    """Return the iterations of each loop that make a distance, the largest strides first.
+
+    A loop with fewer iterations than the distance needs takes no part.
+    """
+    steps = [0] * len(moves)
+    for at in reversed(range(len(moves))):
+        stride, count = moves[at]
+        step = round(distance / stride)
+        if stride >= line and abs(step) <= count:
+            steps[at] = step
+            distance -= step * stride
+    return steps
+
+
+def _pieces(
+    offsets: Sequence[int], moves: Sequence[tuple[int, float]], line: int
+) -> list[list[int]]:
+    """Divide the accesses of a stream into those whose footprints overlap.
+
+    Returns for each part how many iterations of each loop the accesses lie apart. Two accesses are
+    in one part if some loop reaches the element of one from the element of the other.
+    """
+    parts: dict[int, list[list[int]]] = {}
+    for offset in offsets:
+        steps = _steps(offset, moves, line)
+        rest = offset - sum(step * stride for step, (stride, _) in zip(steps, moves, strict=True))
+        parts.setdefault(round(rest / line) if abs(rest) > line else 0, []).append(steps)
+    return [
+        [max(along) - min(along) for along in zip(*members, strict=True)]
+        for members in parts.values()
+    ]
 
 
 def iterations(loop: LoopFacts) -> float:
@@ -73,20 +168,20 @@ def iterations(loop: LoopFacts) -> float:
     return float(loop.lanes) if loop.kind is LoopKind.VECTOR else max(1.0, loop.trip)
 
 
-def _fitting(streams: Sequence[AccessFacts], loops: Sequence[LoopFacts], cache: Cache) -> int:
+def _fitting(streams: Sequence[Stream], loops: Sequence[LoopFacts], cache: Cache) -> int:
     """Return the position of the outermost loop whose iterations together fit a cache."""
     first = len(loops)
     while first > 0:
         inside = loops[first - 1 :]
         held = sum(footprint(stream, inside, cache.line)[0] for stream in streams)
-        if held * cache.line > cache.bytes:
+        if held * cache.line > USABLE_PART * cache.bytes:
             break
         first -= 1
     return first
 
 
-def _traffic(access: AccessFacts, loops: Sequence[LoopFacts], first: int, line: int) -> float:
-    """Return the lines that an access brings into a cache, weighted by how they are fetched.
+def _traffic(stream: Stream, loops: Sequence[LoopFacts], first: int, line: int) -> float:
+    """Return the lines that a stream brings into a cache, weighted by how they are fetched.
 
     The iterations of the loops from position ``first`` on fit the cache together.
     """
@@ -94,10 +189,10 @@ def _traffic(access: AccessFacts, loops: Sequence[LoopFacts], first: int, line: 
         return 0.0
     # Neighboring iterations of the loop around them share lines, which stay in the cache.
     first -= 1
-    lines, in_sequence = footprint(access, loops[first:], line)
+    lines, in_sequence = footprint(stream, loops[first:], line)
     outside = list(loops[:first])
-    if access.stride(loops[first].name) == 0:
-        while outside and access.stride(outside[-1].name) == 0:
+    if stream.access.stride(loops[first].name) == 0:
+        while outside and stream.access.stride(outside[-1].name) == 0:
             outside.pop()
     weight = 1.0 if in_sequence else LEAP_FACTOR
     return lines * weight * math.prod(iterations(loop) for loop in outside)
