@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts
 from polysched.ir.core.tree import LoopKind
-from polysched.machine.description import Cache, Machine
+from polysched.machine.description import Machine
 
 LINE_CYCLES = {1: 2.0, 2: 5.0, 3: 12.0}
 """Cycles to bring a line into the cache of a level, from the level behind it, in a stream."""
@@ -47,22 +47,67 @@ class Stream:
 def memory_cycles(facts: StatementFacts, machine: Machine) -> tuple[str, float]:
     """Return the cycles of traffic into the caches, and the level behind the busiest one."""
     busiest, total, name = 0.0, 0.0, "L1"
+    # Lanes run together, whichever loops stand inside the vector loop.
+    loops = sorted(facts.loops, key=lambda loop: loop.kind is LoopKind.VECTOR)
     streams = _streams(facts)
+    footprints: dict[int, _Footprints] = {}
     for cache in machine.caches:
-        fitting = _fitting(streams, facts.loops, cache)
-        cycles = sum(
-            _traffic(stream, facts.loops, fitting, cache.line) * stream.transfers
-            for stream in streams
-        )
+        if cache.line not in footprints:
+            footprints[cache.line] = _Footprints(streams, loops, cache.line)
+        cycles = footprints[cache.line].traffic(cache.bytes, write_back=True)
         cycles *= LINE_CYCLES.get(cache.level, LINE_CYCLES[3])
         total += cycles
         if cycles > busiest:
             busiest = cycles
             name = "memory" if cache is machine.caches[-1] else f"L{cache.level + 1}"
-    pages = Cache(1, NEAR_PAGES * machine.page_bytes, machine.page_bytes, NEAR_PAGES, 1)
-    fitting = _fitting(streams, facts.loops, pages)
-    misses = sum(_traffic(stream, facts.loops, fitting, pages.line) for stream in streams)
+    pages = _Footprints(streams, loops, machine.page_bytes)
+    misses = pages.traffic(NEAR_PAGES * machine.page_bytes, write_back=False)
     return name, busiest + OTHER_LEVELS * (total - busiest) + PAGE_CYCLES * misses / LEAP_FACTOR
+
+
+class _Footprints:
+    """The lines that streams touch in the innermost loops, each computed once."""
+
+    def __init__(self, streams: Sequence[Stream], loops: Sequence[LoopFacts], line: int) -> None:
+        self.streams = streams
+        self.loops = loops
+        self.line = line
+        self.known: list[list[tuple[float, bool]]] = []
+
+    def inside(self, first: int) -> list[tuple[float, bool]]:
+        """The footprint of each stream in all iterations of the loops from a position on."""
+        while len(self.known) <= len(self.loops) - first:
+            loops = self.loops[len(self.loops) - len(self.known) :]
+            self.known.append([footprint(stream, loops, self.line) for stream in self.streams])
+        return self.known[len(self.loops) - first]
+
+    def traffic(self, cache_bytes: int, *, write_back: bool) -> float:
+        """Return the lines brought into a cache, weighted by how they are fetched."""
+        first = self._fitting(cache_bytes)
+        if first == 0:
+            return 0.0
+        # Neighboring iterations of the loop around them share lines, which stay in the cache.
+        first -= 1
+        total = 0.0
+        for stream, (lines, in_sequence) in zip(self.streams, self.inside(first), strict=True):
+            outside = list(self.loops[:first])
+            if stream.access.stride(self.loops[first].name) == 0:
+                while outside and stream.access.stride(outside[-1].name) == 0:
+                    outside.pop()
+            weight = 1.0 if in_sequence else LEAP_FACTOR
+            weight *= stream.transfers if write_back else 1
+            total += lines * weight * math.prod(iterations(loop) for loop in outside)
+        return total
+
+    def _fitting(self, cache_bytes: int) -> int:
+        """Return the position of the outermost loop whose iterations together fit a cache."""
+        first = len(self.loops)
+        while first > 0:
+            held = sum(lines for lines, _ in self.inside(first - 1))
+            if held * self.line > USABLE_PART * cache_bytes:
+                break
+            first -= 1
+        return first
 
 
 def _streams(facts: StatementFacts) -> list[Stream]:
@@ -119,7 +164,10 @@ def _overlapping(moves: Sequence[tuple[int, float]], line: int) -> list[tuple[in
     kept: list[tuple[int, float]] = []
     for stride, count in moves:
         steps = _steps(stride, kept, line)
-        if any(steps) and abs(stride - sum(k * s for k, (s, _) in zip(steps, kept))) <= line:
+        if (
+            any(steps)
+            and abs(stride - sum(k * s for k, (s, _) in zip(steps, kept, strict=True))) <= line
+        ):
             kept = [
                 (inner, trip + abs(step) * (count - 1))
                 for step, (inner, trip) in zip(steps, kept, strict=True)
@@ -166,33 +214,3 @@ def _pieces(
 def iterations(loop: LoopFacts) -> float:
     """Return the trip count of a loop; of a vector loop its lanes."""
     return float(loop.lanes) if loop.kind is LoopKind.VECTOR else max(1.0, loop.trip)
-
-
-def _fitting(streams: Sequence[Stream], loops: Sequence[LoopFacts], cache: Cache) -> int:
-    """Return the position of the outermost loop whose iterations together fit a cache."""
-    first = len(loops)
-    while first > 0:
-        inside = loops[first - 1 :]
-        held = sum(footprint(stream, inside, cache.line)[0] for stream in streams)
-        if held * cache.line > USABLE_PART * cache.bytes:
-            break
-        first -= 1
-    return first
-
-
-def _traffic(stream: Stream, loops: Sequence[LoopFacts], first: int, line: int) -> float:
-    """Return the lines that a stream brings into a cache, weighted by how they are fetched.
-
-    The iterations of the loops from position ``first`` on fit the cache together.
-    """
-    if first == 0:
-        return 0.0
-    # Neighboring iterations of the loop around them share lines, which stay in the cache.
-    first -= 1
-    lines, in_sequence = footprint(stream, loops[first:], line)
-    outside = list(loops[:first])
-    if stream.access.stride(loops[first].name) == 0:
-        while outside and stream.access.stride(outside[-1].name) == 0:
-            outside.pop()
-    weight = 1.0 if in_sequence else LEAP_FACTOR
-    return lines * weight * math.prod(iterations(loop) for loop in outside)
