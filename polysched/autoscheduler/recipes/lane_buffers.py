@@ -13,7 +13,7 @@ import islpy as isl
 
 from polysched.autoscheduler.candidate import Proposal, Situation
 from polysched.autoscheduler.cost import FARTHEST_INTERLEAVED
-from polysched.autoscheduler.facts import StatementFacts, statement_facts
+from polysched.autoscheduler.facts import NEAR_ITERATIONS, StatementFacts, statement_facts
 from polysched.autoscheduler.legal import applied
 from polysched.autoscheduler.nests import fresh_names
 from polysched.autoscheduler.recipes.outer_lanes import from_zero, privatized, vector_lanes
@@ -45,11 +45,9 @@ def lane_buffers(situation: Situation) -> Iterator[Proposal]:
         return
     native = vector_lanes(situation)
     facts = [statement_facts(program, name, situation.sizes) for name in nest.statements]
+    if not _is_carried(program, facts):
+        return
     for loop in reversed(nest.chain):
-        if not any(_runs_inside(one, loop.name) for one in facts):
-            continue
-        if nest.is_perfect and not facts[0].is_recurrence(nest.chain[-1].name):
-            continue  # lanes may run along the row
         arrays = _rows_apart(program, facts, loop.name)
         if not arrays:
             continue
@@ -66,10 +64,36 @@ def lane_buffers(situation: Situation) -> Iterator[Proposal]:
                 )
 
 
-def _runs_inside(facts: StatementFacts, loop: str) -> bool:
-    """Whether a statement runs in a loop inside another one."""
-    names = [one.name for one in facts.loops]
-    return loop in names and names[-1] != loop
+def _is_carried(program: Program, facts: Sequence[StatementFacts]) -> bool:
+    """Whether an innermost loop carries a value from one iteration to a later one.
+
+    Otherwise lanes may run along that loop, and need no buffers.
+    """
+    by_nest: dict[tuple[int, ...], list[StatementFacts]] = {}
+    for one in facts:
+        by_nest.setdefault(tuple(map(id, path(program.tree, one.name))), []).append(one)
+    return any(
+        _hands_on(writer, reader, reader.loops[-1].name)
+        for together in by_nest.values()
+        for writer in together
+        for reader in together
+    )
+
+
+def _hands_on(writer: StatementFacts, reader: StatementFacts, loop: str) -> bool:
+    """Whether an iteration of a loop reads what an earlier one has written."""
+    target = writer.target
+    step = target.stride(loop)
+    for access in reader.accesses[1:]:
+        if step is None or not access.runs_with(target):
+            continue
+        if step == 0 and access.offset == target.offset:
+            return True
+        if step:
+            distance, rest = divmod(target.offset - access.offset, step)
+            if rest == 0 and 1 <= distance <= NEAR_ITERATIONS:
+                return True
+    return False
 
 
 def _rows_apart(
