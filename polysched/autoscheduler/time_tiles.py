@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 
-from polysched.autoscheduler.alignment import aligned
+from polysched.autoscheduler.alignment import Alignment, aligned
 from polysched.autoscheduler.candidate import Decision
 from polysched.autoscheduler.cost import statement_cost
 from polysched.autoscheduler.facts import StatementFacts, statement_facts
@@ -43,6 +43,8 @@ LINE_WIDTHS = (512, 1024, 2048, 4096)
 """The same for the only loop over space, whose iterations are lanes."""
 LINE_LENGTH = 4e6
 """Iterations of that loop at least, for which its tiles are chosen."""
+MORE_VECTORS = 2
+"""Vectors by which skew factors may exceed the least multiple of the lanes."""
 ROWS = (4, 2)
 """Neighboring iterations whose statements run together, so that registers share what they read."""
 LARGEST_BAND = 3
@@ -182,23 +184,48 @@ def _with_aligned(
     if alignment is None:
         return None
     names = [f"{member.statements[0]}.{member.name}" for member in members]
-    for multiple in (lanes, 1):
+    outer_names = [f"{band.statement}.{loop.name}" for loop in outer]
+    for shifts, factors in _whole_vectors(alignment, lanes):
         steps: list[Step] = [
-            Shift(name, shift * multiple)
-            for name, shift in zip(names, alignment.shifts, strict=True)
-            if shift
+            Shift(name, shift) for name, shift in zip(names, shifts, strict=True) if shift
         ]
         steps += [Fuse(names[0], name) for name in names[1:]]
         steps += [
-            Skew(names[0], f"{band.statement}.{loop.name}", factor * multiple)
-            for loop, factor in zip(outer, alignment.factors, strict=True)
+            Skew(names[0], name, factor)
+            for name, factor in zip(outer_names, factors, strict=True)
             if factor
         ]
         schedule = applied(band.schedule, steps)
-        if schedule is not None and keeps_order(schedule.program, outer[0].statements):
+        if schedule is not None and _is_permutable(schedule, (*outer_names, names[0])):
             loops = (*band.loops, members[0].name)
             return _Band(schedule, (*band.steps, *steps), band.statement, loops)
     return None
+
+
+def _is_permutable(schedule: Schedule, band: tuple[str, ...]) -> bool:
+    """Whether the innermost loop of a band may become the outermost."""
+    turned = applied(schedule, (Reorder((band[-1], *band[:-1])),))
+    return turned is not None and keeps_order(turned.program, turned.program.statements)
+
+
+def _whole_vectors(
+    alignment: Alignment, lanes: int
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Yield shifts and factors that are multiples of the lanes, small ones first, then the least.
+
+    A longer shift may need a larger factor than the next multiple.
+    """
+    if lanes > 1:
+        shifts = tuple(-(-shift // lanes) * lanes for shift in alignment.shifts)
+        for more in range(MORE_VECTORS + 1):
+            yield (
+                shifts,
+                tuple(
+                    (-(-factor // lanes) + more) * lanes if factor else 0
+                    for factor in alignment.factors
+                ),
+            )
+    yield alignment.shifts, alignment.factors
 
 
 def _tiled(
