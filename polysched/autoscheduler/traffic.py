@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts
 from polysched.ir.core.tree import LoopKind
@@ -145,18 +146,24 @@ def footprint(stream: Stream, loops: Sequence[LoopFacts], line: int) -> tuple[fl
     The second value tells whether the lines lie one behind the other.
     """
     access = stream.access
-    moves = _overlapping(
-        sorted(
-            (abs(stride) if stride is not None else line, iterations(loop))
-            for loop in loops
-            if (stride := access.stride(loop.name)) != 0
-        ),
-        line,
+    moves = sorted(
+        (abs(stride) if stride is not None else line, iterations(loop))
+        for loop in loops
+        if (stride := access.stride(loop.name)) != 0
     )
+    return _lines(tuple(moves), stream.offsets, access.bytes, line)
+
+
+@lru_cache(maxsize=2**14)  # plans of one statement have many of their inner loops in common
+def _lines(
+    moves: tuple[tuple[int, float], ...], offsets: tuple[int, ...], width: int, line: int
+) -> tuple[float, bool]:
+    """Return the footprint of accesses of some bytes, and whether its lines are in sequence."""
+    merged = _overlapping(moves, line)
     lines, in_sequence = 0.0, True
-    for further in _pieces(stream.offsets, moves, line):
-        span, pieces = float(access.bytes), 1.0
-        for (stride, count), more in zip(moves, further, strict=True):
+    for further in _pieces(offsets, merged, line):
+        span, pieces = float(width), 1.0
+        for (stride, count), more in zip(merged, further, strict=True):
             if stride <= span + line:  # a gap of less than a line is fetched too
                 span += stride * (count + more - 1)
             else:
