@@ -258,7 +258,7 @@ def _factors(
     facts: list[StatementFacts], band: tuple[str, ...], machine: Machine
 ) -> tuple[tuple[int, ...], float]:
     """Return the tile factors with the least predicted cycles, and these."""
-    widths = WIDTHS
+    widths: tuple[int, ...] = WIDTHS
     if all(one.loops[-1].name == band[-1] for one in facts):
         widths = LINE_WIDTHS
         facts = [_of_length(one, band[-1]) for one in facts]
