@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts
+from polysched.autoscheduler.traffic import iterations, memory_cycles
 from polysched.ir.core.tree import LoopKind
-from polysched.machine.description import Cache, Machine
+from polysched.machine.description import Machine
 
 LOOP_CYCLES = 1.5
 """Cycles of one iteration of a loop: increment, comparison, branch."""
@@ -51,8 +52,6 @@ COPIES_IN_FLIGHT = 50.0
 
 The processor looks ahead about 100 instructions, and an update takes two: a load and an FMA.
 """
-LINE_CYCLES = {1: 2.0, 2: 5.0, 3: 12.0}
-"""Cycles to bring a line into the cache of a level, from the level behind it, in a stream."""
 STORE_FACTOR = 2.0
 """A vector is stored in this many times the cycles in which one is loaded."""
 SPILL_CYCLES = 8.0
@@ -61,21 +60,6 @@ SPILL_CYCLES = 8.0
 Measured: a register tile of 8 rows by 4 vectors, which has 32 sums and lacks 5 registers, takes 7
 times as long as 6 rows by 4 vectors for each product.
 """
-ROWS_AT_ONCE = 4.0
-"""Rows that must be streamed together to reach the bandwidth behind the second-level cache.
-
-A single row takes twice as long. Measured on Zen 4 with sums along the rows of 3000 by 3000
-doubles, which come from memory: a line takes 19 cycles with one or two rows, 7 with 4 or more.
-"""
-APART = 1024
-"""Bytes between streams that the prefetchers follow one by one."""
-NEAR_PAGES = 64
-"""Pages whose addresses the first-level TLB holds."""
-PAGE_CYCLES = 8.0
-"""Cycles to look an address up in the second-level TLB."""
-LEAP_FACTOR = 2.0
-"""A line that is not fetched in sequence costs this many times the cycles of one in a stream."""
-
 PARTIAL_TILE_FACTOR = 4.0
 """A tile at the edge of a triangle takes this many times longer than a whole one.
 
@@ -120,7 +104,7 @@ def statement_cost(
     copied = loops[inner + 1 :]
     rolled = loops[: inner + 1]
     body = _Body(facts, rolled, copied, vectors, machine)
-    iterations = math.prod(loop.trip for loop in rolled)
+    visits = math.prod(loop.trip for loop in rolled)
     used: dict[str, float] = {}
     for other in beside:
         used = _together(used, _Body(other, rolled, copied, vectors, machine).resources())
@@ -132,7 +116,7 @@ def statement_cost(
         overhead += runs * ENTRY_CYCLES
         runs *= loop.trip
         overhead += runs * LOOP_CYCLES
-    compute = iterations * needed * _raggedness(facts) + overhead
+    compute = visits * needed * _raggedness(facts) + overhead
     level, memory = memory_cycles(facts, machine)
     cycles = max(compute, memory) + 0.2 * min(compute, memory)
     return Cost(cycles, compute, memory, bound if compute >= memory else level, body.registers)
@@ -157,7 +141,7 @@ def _raggedness(facts: StatementFacts) -> float:
             continue
         for other in facts.loops:
             if other.name in loop.bounded_by and other.kind.is_loop_in_code:
-                whole *= 1.0 - min(0.9, _count(loop) / max(1.0, 2 * other.trip))
+                whole *= 1.0 - min(0.9, iterations(loop) / max(1.0, 2 * other.trip))
     return 1.0 + PARTIAL_TILE_FACTOR * (1.0 - whole)
 
 
@@ -324,112 +308,3 @@ def _elements(accesses: Sequence[AccessFacts]) -> list[AccessFacts]:
         if not any(access.runs_with(other) and access.offset == other.offset for other in kept):
             kept.append(access)
     return kept
-
-
-def memory_cycles(facts: StatementFacts, machine: Machine) -> tuple[str, float]:
-    """Return the cycles of traffic into the busiest cache, and the name of the level behind it."""
-    busiest, name = 0.0, "L1"
-    streams = _streams(facts.accesses)
-    facts = _lanes_inside(facts)
-    for cache in machine.caches:
-        fitting = _fitting(streams, facts.loops, cache)
-        cycles = sum(
-            _traffic(stream, facts.loops, fitting, cache.line)
-            * (2 if stream.runs_with(facts.target) else 1)
-            for stream in streams
-            if stream.left_behind > cache.bytes
-        )
-        cycles *= LINE_CYCLES.get(cache.level, LINE_CYCLES[3])
-        if cache.level > 1:
-            cycles *= 1.0 + max(0.0, 1.0 - _rows_at_once(streams, facts, cache) / ROWS_AT_ONCE)
-        if cycles > busiest:
-            busiest = cycles
-            name = "memory" if cache is machine.caches[-1] else f"L{cache.level + 1}"
-    pages = Cache(1, NEAR_PAGES * machine.page_bytes, machine.page_bytes, NEAR_PAGES, 1)
-    fitting = _fitting(streams, facts.loops, pages)
-    misses = sum(_traffic(stream, facts.loops, fitting, pages.line) for stream in streams)
-    return name, busiest + PAGE_CYCLES * misses / LEAP_FACTOR
-
-
-def _rows_at_once(streams: Sequence[AccessFacts], facts: StatementFacts, cache: Cache) -> float:
-    """Return how many rows the copies of the innermost loop's body stream into a cache."""
-    copied = [loop for loop in facts.loops if loop.kind is LoopKind.UNROLLED]
-    moving = [
-        stream
-        for stream in streams
-        if stream.left_behind > cache.bytes
-        and footprint(stream, facts.loops, cache.line)[0] * cache.line > cache.bytes
-    ]
-    return sum(
-        math.prod(_count(loop) for loop in copied if abs(stream.stride(loop.name) or 0) >= APART)
-        for stream in moving
-    )
-
-
-def _lanes_inside(facts: StatementFacts) -> StatementFacts:
-    """Put vector loops inside all others: their iterations run together, wherever they stand."""
-    vectors = [loop for loop in facts.loops if loop.kind is LoopKind.VECTOR]
-    others = [loop for loop in facts.loops if loop.kind is not LoopKind.VECTOR]
-    return replace(facts, loops=(*others, *vectors))
-
-
-def _streams(accesses: Sequence[AccessFacts]) -> list[AccessFacts]:
-    """Return one access of each group that moves through an array in the same way."""
-    groups: list[AccessFacts] = []
-    for access in accesses:
-        if not any(access.runs_with(other) for other in groups):
-            groups.append(access)
-    return groups
-
-
-def footprint(access: AccessFacts, loops: Sequence[LoopFacts], line: int) -> tuple[float, bool]:
-    """Return the lines that an access touches in all iterations of some loops.
-
-    The second value tells whether the lines lie one behind the other.
-    """
-    moves = sorted(
-        (abs(stride) if stride is not None else line, _count(loop))
-        for loop in loops
-        if (stride := access.stride(loop.name)) != 0
-    )
-    span, pieces = float(access.bytes), 1.0
-    for stride, count in moves:
-        if stride <= span + line:  # a gap of less than a line is fetched too
-            span += stride * (count - 1)
-        else:
-            pieces *= count
-    return pieces * max(1.0, span / line), span >= 2 * line or pieces == 1
-
-
-def _count(loop: LoopFacts) -> float:
-    return float(loop.lanes) if loop.kind is LoopKind.VECTOR else max(1.0, loop.trip)
-
-
-def _fitting(streams: Sequence[AccessFacts], loops: Sequence[LoopFacts], cache: Cache) -> int:
-    """Return the position of the outermost loop whose iterations together fit a cache."""
-    first = len(loops)
-    while first > 0:
-        inside = loops[first - 1 :]
-        held = sum(footprint(stream, inside, cache.line)[0] for stream in streams)
-        if held * cache.line > cache.bytes:
-            break
-        first -= 1
-    return first
-
-
-def _traffic(access: AccessFacts, loops: Sequence[LoopFacts], first: int, line: int) -> float:
-    """Return the lines that an access brings into a cache, weighted by how they are fetched.
-
-    The iterations of the loops from position ``first`` on fit the cache together.
-    """
-    if first == 0:
-        return 0.0
-    # Neighboring iterations of the loop around them share lines, which stay in the cache.
-    first -= 1
-    lines, in_sequence = footprint(access, loops[first:], line)
-    outside = list(loops[:first])
-    if access.stride(loops[first].name) == 0:
-        while outside and access.stride(outside[-1].name) == 0:
-            outside.pop()
-    weight = 1.0 if in_sequence else LEAP_FACTOR
-    return lines * weight * math.prod(_count(loop) for loop in outside)

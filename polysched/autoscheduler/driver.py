@@ -14,7 +14,7 @@ from polysched.autoscheduler.recipes import FALLBACK, RECIPES
 from polysched.autoscheduler.row_blocks import row_blocked
 from polysched.autoscheduler.row_fusion import row_fused
 from polysched.autoscheduler.search import LEAST_GAIN, Context, searched, start
-from polysched.autoscheduler.sizes import model_sizes
+from polysched.autoscheduler.sizes import LONG_SIZES, model_sizes
 from polysched.autoscheduler.threads import with_threads
 from polysched.autoscheduler.time_tiles import time_tiled
 from polysched.errors import ScheduleError
@@ -84,7 +84,8 @@ def optimize_schedule(
     verdict.raise_if_refused()
     written = start(schedule, context)
     with time_budget(DEFAULT_SECONDS if seconds is None else seconds):
-        candidates = _candidates(written, context, seconds, tell)
+        long_context = replace(context, sizes=model_sizes(schedule.kernel, sizes, LONG_SIZES))
+        candidates = _candidates(written, context, long_context, seconds, tell)
         tell("proving")
         found = proved(schedule, candidates, machine, chosen, LEAST_GAIN * written.cycles)
         if found is None:
@@ -105,9 +106,16 @@ def optimize_schedule(
 
 
 def _candidates(
-    written: Candidate, context: Context, seconds: float | None, tell: Callable[[str], None]
+    written: Candidate,
+    context: Context,
+    long_context: Context,
+    seconds: float | None,
+    tell: Callable[[str], None],
 ) -> list[Candidate]:
-    """Return the candidates that are predicted to gain, the best first, then the fallbacks."""
+    """Return the candidates that are predicted to gain, the best first, then the fallbacks.
+
+    Candidates are compared at the sizes of the long context.
+    """
     if seconds == 0 or time_left() < 1e-6:
         return [written]
     tell("distributing loops")
@@ -129,6 +137,9 @@ def _candidates(
         tell(f"searching start {number} of {len(starts)}")
         found.append(searched(begin, context))
     better = [one for one in found if one.cycles < LEAST_GAIN * written.cycles]
-    better.sort(key=lambda one: one.cycles)
+    if long_context.sizes == context.sizes:
+        better.sort(key=lambda one: one.cycles)
+    else:
+        better.sort(key=lambda one: start(one.schedule, long_context).cycles)
     fallback = searched(written, replace(context, recipes=FALLBACK))
     return [*better, fallback, written]

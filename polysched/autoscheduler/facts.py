@@ -28,6 +28,10 @@ from polysched.schedule.core.program import Program, prefix_map
 
 NEAR_ITERATIONS = 4
 """Iterations after which a carried value is not waited for any more."""
+SAMPLES = 8
+"""Iterations at which trip counts are taken where the middle one is not the average."""
+INSTANCES_OFF = 1.5
+"""Factor between the product of the trip counts and the instances that is still accepted."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +190,7 @@ def statement_facts(program: Program, name: str, sizes: Mapping[str, int]) -> St
     statement = program.statements[name]
     around = path(program.tree, name)
     times = prefix_map(statement, around, [])
-    trips = _trips(times, sizes)
+    trips = _trips(times, statement, sizes)
     reached = times.range()
     names = tuple(loop.name for loop in around)
     indices = _indices_by_loop(statement, times, names)
@@ -220,12 +224,35 @@ def statement_facts(program: Program, name: str, sizes: Mapping[str, int]) -> St
     )
 
 
-def _trips(times: isl.Map, sizes: Mapping[str, int]) -> list[float]:
-    """Return the trip count of each loop in the middle iteration of the loops around it.
+def _trips(times: isl.Map, statement: Statement, sizes: Mapping[str, int]) -> list[float]:
+    """Return the average trip count of each loop.
 
-    The middle iteration of a triangular nest has the average trip count.
+    The middle iteration of a triangular nest has the average trip count, but the middle tile of a
+    skewed band may be a partial one: then the trip counts do not make the number of instances, and
+    other iterations are looked at too.
     """
     reached = with_parameters(times.range(), sizes)
+    middle = _walk(reached, 0)
+    instances = math.prod(_walk(with_parameters(statement.domain, sizes), 0))
+    if 1 / INSTANCES_OFF < math.prod(middle) / instances < INSTANCES_OFF:
+        return middle
+    walks = [middle, *(_walk(reached, number) for number in range(1, SAMPLES))]
+    trips = []
+    for position in range(len(middle)):
+        outside = sum(math.prod(walk[:position]) for walk in walks)
+        trips.append(sum(math.prod(walk[: position + 1]) for walk in walks) / outside)
+    # What is still missing belongs to the loop whose trip count varies most.
+    spreads = [max(walk[at] for walk in walks) / trips[at] for at in range(len(trips))]
+    widest = spreads.index(max(spreads))
+    trips[widest] = max(1.0, trips[widest] * instances / math.prod(trips))
+    return trips
+
+
+def _walk(reached: isl.Set, number: int) -> list[float]:
+    """Return the trip count of each loop in one iteration of the loops around it.
+
+    Walk 0 takes the middle iteration, the others iterations spread over the range.
+    """
     trips = []
     for position in range(reached.dim(isl.dim_type.set)):
         low, high = least(reached, position), greatest(reached, position)
@@ -233,9 +260,12 @@ def _trips(times: isl.Map, sizes: Mapping[str, int]) -> list[float]:
             trips.append(1.0)
             continue
         trips.append(float(high - low + 1))
-        middle = reached.fix_val(isl.dim_type.set, position, isl.Val((low + high) // 2))
-        if not middle.is_empty():
-            reached = middle
+        part = 0.5 if number == 0 else (number * 0.618 + position * 0.414) % 1.0
+        chosen = reached.fix_val(
+            isl.dim_type.set, position, isl.Val(low + int((high - low) * part))
+        )
+        if not chosen.is_empty():
+            reached = chosen
     return trips
 
 

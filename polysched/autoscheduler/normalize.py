@@ -80,9 +80,13 @@ def _attempts(schedule: Schedule, loop: Loop, sizes: Mapping[str, int]) -> Itera
         ends = [child.statements[-1] for child in loop.body.children[:-1]]
         cuts += [Distribute(reference, after) for after in ends]
     privatized, names = _privatized(schedule, loop, reference, sizes)
-    for extra, own in (((), ()), (privatized, names)) if privatized else (((), ()),):
-        for cut in cuts:
-            yield Decision((*extra, cut), loop.statements, _reason(loop, own))
+    for cut in cuts:
+        yield Decision((cut,), loop.statements, _reason(loop, ()))
+    if all(isinstance(child, Leaf) for child in loop.body.children):
+        # A recurrence of several statements keeps its temporaries in registers.
+        cuts = cuts[:1]
+    for cut in cuts if privatized else ():
+        yield Decision((*privatized, cut), loop.statements, _reason(loop, names))
 
 
 def _is_shared_sum(program: Program, loop: Loop) -> bool:
@@ -114,7 +118,7 @@ def _privatized(
     below = set(loop.statements)
     for name, array in schedule.program.arrays.items():
         users = {reference.statement for reference in references_to(schedule.program, array)}
-        if array.role is not Role.TEMPORARY or not users or not users <= below:
+        if array.role is not Role.TEMPORARY or not users & below:
             continue
         step = Privatize(name, reference, _free_name(schedule.program, name))
         changed = applied(schedule, [step])

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from polysched.autoscheduler.cost import Cost, footprint, statement_cost
+from polysched.autoscheduler.cost import Cost, statement_cost
 from polysched.autoscheduler.facts import AccessFacts, StatementFacts, statement_facts
+from polysched.autoscheduler.traffic import footprint
 from polysched.ir.core.tree import path
 from polysched.machine.description import Machine
 from polysched.schedule.core.program import Program
@@ -134,8 +135,8 @@ def _uses_same(
         access.stride(loop.name) != other.stride(loop.name) for loop in outer
     ):
         return False
-    lines, _ = footprint(access, facts.loops[common:], LINE)
-    return lines <= SAME_SIZE * footprint(other, earlier.loops[common:], LINE)[0]
+    lines = footprint(access, facts.loops[common:], LINE)
+    return lines <= SAME_SIZE * footprint(other, earlier.loops[common:], LINE)
 
 
 def _bytes(statements: Sequence[StatementFacts], common: int) -> float:
@@ -143,6 +144,6 @@ def _bytes(statements: Sequence[StatementFacts], common: int) -> float:
     lines: dict[str, float] = {}
     for facts in statements:
         for access in facts.accesses:
-            touched, _ = footprint(access, facts.loops[common:], LINE)
+            touched = footprint(access, facts.loops[common:], LINE)
             lines[access.array] = max(lines.get(access.array, 0.0), touched)
     return LINE * sum(lines.values())

@@ -17,6 +17,9 @@ from polysched.machine.description import Machine
 from polysched.schedule.schedule import Schedule
 from polysched.vector.pass_list import vector_program
 
+MOST_DROPPED = 3
+"""Refused decisions of a candidate after which its other decisions are not tried any more."""
+
 
 @dataclass(frozen=True, eq=False)
 class Proved:
@@ -67,21 +70,36 @@ def _judged(schedule: Schedule, machine: Machine) -> tuple[Verdict, str]:
 def _mended(
     start: Schedule, candidate: Candidate, machine: Machine, sizes: Mapping[str, int]
 ) -> Proved | None:
-    """Build a candidate again from its decisions, leaving out those that are refused."""
-    schedule, kept, dropped = start, list[Decision](), list[tuple[Decision, str]]()
+    """Build a candidate again from its decisions, leaving out those that are refused.
+
+    The first refused decision is found by bisection, as a proof takes long.
+    """
     verdict = check(start)
     if not verdict.is_legal:
         return None
-    for decision in candidate.decisions:
-        changed = applied(schedule, decision.steps)
-        if changed is None:
-            dropped.append((decision, "its steps do not fit without an earlier decision"))
-            continue
-        answer, refusal = _judged(changed, machine)
-        if refusal:
-            dropped.append((decision, refusal))
-        else:
-            schedule, verdict = changed, answer
-            kept.append(decision)
+    schedule, kept, dropped = start, list[Decision](), list[tuple[Decision, str]]()
+    rest = list(candidate.decisions)
+    while rest:
+        reasons: dict[int, str] = {}
+        proofs = {0: (schedule, verdict)}
+        fine, refused = 0, len(rest) + 1
+        while refused - fine > 1:
+            # All decisions first: mostly one is refused.
+            count = len(rest) if refused > len(rest) else (fine + refused) // 2
+            changed = applied(schedule, [step for one in rest[:count] for step in one.steps])
+            reasons[count] = "its steps do not fit without an earlier decision"
+            if changed is not None:
+                answer, reasons[count] = _judged(changed, machine)
+                proofs[count] = (changed, answer)
+            if reasons[count]:
+                refused = count
+            else:
+                fine = count
+        schedule, verdict = proofs[fine]
+        kept += rest[:fine]
+        if fine == len(rest):
+            break
+        dropped.append((rest[fine], reasons[refused]))
+        rest = rest[fine + 1 :] if len(dropped) < MOST_DROPPED else []
     costs = program_costs(schedule.program, schedule.program.tree.statements, machine, sizes)
     return Proved(Candidate(schedule, tuple(kept), costs), verdict, tuple(dropped))

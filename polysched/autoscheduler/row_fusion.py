@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 
 from polysched.autoscheduler.alignment import aligned
 from polysched.autoscheduler.candidate import Decision
-from polysched.autoscheduler.cost import footprint
 from polysched.autoscheduler.facts import AccessFacts, StatementFacts, statement_facts
 from polysched.autoscheduler.legal import applied, keeps_order
 from polysched.autoscheduler.nests import Nest, fresh_names, outer_nests
+from polysched.autoscheduler.traffic import footprint
 from polysched.ir.core import tree
 from polysched.ir.core.tree import Loop, LoopKind, Node, path
 from polysched.legality.checks.order import demanded
@@ -145,7 +145,7 @@ def _member(
 
 def _touched(access: AccessFacts, facts: StatementFacts, depth: int, line: int) -> float:
     """Return the bytes of the lines that an access touches inside a number of loops."""
-    return footprint(access, facts.loops[depth:], line)[0] * line
+    return footprint(access, facts.loops[depth:], line) * line
 
 
 def _longest(schedule: Schedule, members: Sequence[_Member | None]) -> _Group | None:

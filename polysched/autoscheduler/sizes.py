@@ -21,12 +21,24 @@ A matrix of 1,000 rows and columns exceeds the second-level cache of current pro
 traffic counts, and loops are long enough for vectors and register tiles to pay. An array of three
 dimensions with that size would take gigabytes, which no caller means.
 """
+LONG_SIZES = (200_000, *ASSUMED_SIZES)
+"""The same for ranking whole candidates: two lines of this length exceed a second-level cache.
+
+Time tiles gain nothing on lines of 1,000 elements. They lose little there.
+"""
 LARGEST_ARRAY = 2**26
 """Bytes of the largest array at the assumed sizes."""
 
 
-def model_sizes(kernel: Kernel, given: Mapping[str, int] | None) -> dict[str, int]:
+def model_sizes(
+    kernel: Kernel,
+    given: Mapping[str, int] | None,
+    assumptions: tuple[int, ...] = ASSUMED_SIZES,
+) -> dict[str, int]:
     """Return a value for each parameter: the given one, else the legal one nearest to the default.
+
+    Args:
+        assumptions: the defaults; the first with moderate arrays is taken.
 
     Raises:
         ScheduleError: a given name is not a parameter, a value is not an integer, or the given
@@ -39,7 +51,7 @@ def model_sizes(kernel: Kernel, given: Mapping[str, int] | None) -> dict[str, in
         raise ScheduleError(
             f"sizes {shown} contradict the context of kernel '{kernel.name}': {kernel.context}"
         )
-    for assumed in ASSUMED_SIZES:
+    for assumed in assumptions:
         sizes = _completed(kernel, chosen, legal, assumed)
         if _largest_array(kernel, sizes) <= LARGEST_ARRAY:
             break

@@ -11,15 +11,16 @@ loop keeps its accesses contiguous.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
-from polysched.autoscheduler.alignment import aligned
+from polysched.autoscheduler.alignment import Alignment, aligned
 from polysched.autoscheduler.candidate import Decision
 from polysched.autoscheduler.cost import statement_cost
 from polysched.autoscheduler.facts import StatementFacts, statement_facts
 from polysched.autoscheduler.legal import applied, keeps_order
-from polysched.autoscheduler.nests import Nest, fresh_names, outer_nests
+from polysched.autoscheduler.nests import fresh_names, outer_nests
+from polysched.autoscheduler.operations import element_bits
 from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, nest_depth, path
 from polysched.legality.checks.order import demanded
 from polysched.machine.description import Machine
@@ -40,6 +41,10 @@ WIDTHS = (8, 16, 32, 64, 128)
 """Iterations of a loop over space in a tile."""
 LINE_WIDTHS = (512, 1024, 2048, 4096)
 """The same for the only loop over space, whose iterations are lanes."""
+LINE_LENGTH = 4e6
+"""Iterations of that loop at least, for which its tiles are chosen."""
+MORE_VECTORS = 2
+"""Vectors by which skew factors may exceed the least multiple of the lanes."""
 ROWS = (4, 2)
 """Neighboring iterations whose statements run together, so that registers share what they read."""
 LARGEST_BAND = 3
@@ -77,7 +82,7 @@ def time_tiled(
         for time in nest.chain:
             if not _is_time_loop(schedule.program, time, sizes):
                 continue
-            for band in _bands(schedule, nest, time):
+            for band in _bands(schedule, time, machine):
                 tiled = _tiled(band, machine, sizes)
                 if tiled is not None:
                     yield tiled
@@ -92,7 +97,7 @@ def _is_time_loop(program: Program, loop: Loop, sizes: Mapping[str, int]) -> boo
     return all(one.target.stride(loop.name) == 0 for one in facts)
 
 
-def _bands(schedule: Schedule, nest: Nest, time: Loop) -> Iterator[_Band]:
+def _bands(schedule: Schedule, time: Loop, machine: Machine) -> Iterator[_Band]:
     """Yield permutable bands that begin with a time loop, each one loop longer."""
     band = _Band(schedule, (), time.statements[0], (time.name,))
     while len(band.loops) < LARGEST_BAND:
@@ -107,11 +112,18 @@ def _bands(schedule: Schedule, nest: Nest, time: Loop) -> Iterator[_Band]:
         is_innermost = any(_has_leaf(member) for member in members)
         if is_innermost and len(band.loops) > 1:
             return
-        longer = _with_aligned(band, outer, members)
+        lanes = _lanes(band.schedule.program, time, machine) if is_innermost else 1
+        longer = _with_aligned(band, outer, members, lanes)
         if longer is None:
             return
         band = longer
         yield band
+
+
+def _lanes(program: Program, loop: Loop, machine: Machine) -> int:
+    """Return the lanes that fit a vector for every statement in a loop."""
+    bits = max(element_bits(program, program.statements[name]) for name in loop.statements)
+    return max(1, machine.vector_bits // bits)
 
 
 def _members(loop: Loop) -> tuple[Loop, ...] | None:
@@ -157,8 +169,14 @@ def _has_leaf(loop: Loop) -> bool:
     return any(isinstance(child, Leaf) for child in children)
 
 
-def _with_aligned(band: _Band, outer: tuple[Loop, ...], members: tuple[Loop, ...]) -> _Band | None:
-    """Add the loops inside a band to it, aligned and fused to one."""
+def _with_aligned(
+    band: _Band, outer: tuple[Loop, ...], members: tuple[Loop, ...], lanes: int
+) -> _Band | None:
+    """Add the loops inside a band to it, aligned and fused to one.
+
+    Shifts and skew factors are multiples of ``lanes`` if that is legal, so that the vectors of all
+    sweeps begin at the same elements of a line.
+    """
     program = band.schedule.program
     around = path(program.tree, band.statement)
     around = around[: around.index(outer[0])]
@@ -166,20 +184,48 @@ def _with_aligned(band: _Band, outer: tuple[Loop, ...], members: tuple[Loop, ...
     if alignment is None:
         return None
     names = [f"{member.statements[0]}.{member.name}" for member in members]
-    steps: list[Step] = [
-        Shift(name, shift) for name, shift in zip(names, alignment.shifts, strict=True) if shift
-    ]
-    steps += [Fuse(names[0], name) for name in names[1:]]
-    steps += [
-        Skew(names[0], f"{band.statement}.{loop.name}", factor)
-        for loop, factor in zip(outer, alignment.factors, strict=True)
-        if factor
-    ]
-    schedule = applied(band.schedule, steps)
-    if schedule is None:
-        return None
-    loops = (*band.loops, members[0].name)
-    return _Band(schedule, (*band.steps, *steps), band.statement, loops)
+    outer_names = [f"{band.statement}.{loop.name}" for loop in outer]
+    for shifts, factors in _whole_vectors(alignment, lanes):
+        steps: list[Step] = [
+            Shift(name, shift) for name, shift in zip(names, shifts, strict=True) if shift
+        ]
+        steps += [Fuse(names[0], name) for name in names[1:]]
+        steps += [
+            Skew(names[0], name, factor)
+            for name, factor in zip(outer_names, factors, strict=True)
+            if factor
+        ]
+        schedule = applied(band.schedule, steps)
+        if schedule is not None and _is_permutable(schedule, (*outer_names, names[0])):
+            loops = (*band.loops, members[0].name)
+            return _Band(schedule, (*band.steps, *steps), band.statement, loops)
+    return None
+
+
+def _is_permutable(schedule: Schedule, band: tuple[str, ...]) -> bool:
+    """Whether the innermost loop of a band may become the outermost."""
+    turned = applied(schedule, (Reorder((band[-1], *band[:-1])),))
+    return turned is not None and keeps_order(turned.program, turned.program.statements)
+
+
+def _whole_vectors(
+    alignment: Alignment, lanes: int
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Yield shifts and factors that are multiples of the lanes, small ones first, then the least.
+
+    A longer shift may need a larger factor than the next multiple.
+    """
+    if lanes > 1:
+        shifts = tuple(-(-shift // lanes) * lanes for shift in alignment.shifts)
+        for more in range(MORE_VECTORS + 1):
+            yield (
+                shifts,
+                tuple(
+                    (-(-factor // lanes) + more) * lanes if factor else 0
+                    for factor in alignment.factors
+                ),
+            )
+    yield alignment.shifts, alignment.factors
 
 
 def _tiled(
@@ -212,13 +258,25 @@ def _factors(
     facts: list[StatementFacts], band: tuple[str, ...], machine: Machine
 ) -> tuple[tuple[int, ...], float]:
     """Return the tile factors with the least predicted cycles, and these."""
-    widths = WIDTHS if any(one.loops[-1].name != band[-1] for one in facts) else LINE_WIDTHS
+    widths: tuple[int, ...] = WIDTHS
+    if all(one.loops[-1].name == band[-1] for one in facts):
+        widths = LINE_WIDTHS
+        facts = [_of_length(one, band[-1]) for one in facts]
     choices = product(SWEEPS, *[widths] * (len(band) - 1))
     costs = [
         (sum(_cycles(one, band, factors, machine) for one in facts), factors) for factors in choices
     ]
     cycles, factors = min(costs)
     return factors, cycles
+
+
+def _of_length(facts: StatementFacts, line: str) -> StatementFacts:
+    """The facts with a line that exceeds the caches: a shorter one needs no tiles."""
+    loops = tuple(
+        replace(loop, trip=max(loop.trip, LINE_LENGTH)) if loop.name == line else loop
+        for loop in facts.loops
+    )
+    return replace(facts, loops=loops)
 
 
 def _cycles(

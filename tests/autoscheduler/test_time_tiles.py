@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from polysched.autoscheduler.driver import optimize_schedule
 from polysched.autoscheduler.sizes import model_sizes
 from polysched.autoscheduler.time_tiles import time_tiled
 from polysched.frontends.scop import parse_c
 from polysched.legality.check import check
 from polysched.machine.presets import PRESETS
+from polysched.schedule.primitives.shift import Shift
+from polysched.schedule.primitives.skew import Skew
 from polysched.schedule.primitives.tile import Tile
 from polysched.schedule.schedule import Schedule
 from tests.support.differential import assert_agrees
@@ -82,3 +85,15 @@ def test_a_sum_is_no_time_loop() -> None:
 def test_a_statement_beside_the_sweeps_keeps_them_as_they_are() -> None:
     text = LINE.replace("for (int i = 1; i < n - 1; i++) A[i] = B[i];", "A[0] = B[n / 2];")
     assert tiled(text) == []
+
+
+def test_vectors_of_all_sweeps_of_a_line_begin_at_the_same_elements() -> None:
+    (schedule,) = tiled(LINE)
+    lanes = 8
+    assert [step.amount for step in schedule.steps if isinstance(step, Shift)] == [lanes]
+    assert [step.factor for step in schedule.steps if isinstance(step, Skew)] == [2 * lanes]
+
+
+def test_lines_are_tiled_although_the_assumed_ones_fit_a_cache() -> None:
+    found = optimize_schedule(Schedule(parse_c(LINE).kernel), PRESETS["skylake-avx512"])
+    assert any(isinstance(step, Tile) for step in found.schedule.steps)

@@ -6,10 +6,12 @@ the most promising first. See the package :mod:`polysched.autoscheduler`.
 
 from polysched.autoscheduler.candidate import Recipe
 from polysched.autoscheduler.recipes.contraction import contraction
+from polysched.autoscheduler.recipes.lane_buffers import lane_buffers
 from polysched.autoscheduler.recipes.outer_lanes import outer_lanes
 from polysched.autoscheduler.recipes.partial_sums import partial_sums
 from polysched.autoscheduler.recipes.recurrence import recurrence
 from polysched.autoscheduler.recipes.register_tile import innermost_lanes, register_tile
+from polysched.autoscheduler.recipes.row_sweeps import row_sweeps
 from polysched.autoscheduler.recipes.skewed_lanes import skewed_lanes
 from polysched.autoscheduler.recipes.wavefront import wavefront
 
@@ -18,6 +20,8 @@ RECIPES: tuple[Recipe, ...] = (
     register_tile,
     partial_sums,
     outer_lanes,
+    lane_buffers,
+    row_sweeps,
     recurrence,
     wavefront,
     skewed_lanes,

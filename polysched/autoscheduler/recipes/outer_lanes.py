@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from polysched.autoscheduler.candidate import Proposal, Situation
@@ -9,15 +10,21 @@ from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied
 from polysched.autoscheduler.nests import fresh_names
 from polysched.ir.core.kernel import Role
-from polysched.ir.core.tree import LoopKind, loops
+from polysched.ir.core.tree import Loop, LoopKind, loops
 from polysched.schedule.buffers.lifetime import references_to
 from polysched.schedule.core.program import Program
 from polysched.schedule.primitives.privatize import Privatize
 from polysched.schedule.primitives.shift import Shift
 from polysched.schedule.primitives.split import Split
+from polysched.schedule.primitives.unroll import Unroll
 from polysched.schedule.primitives.vectorize import LARGEST_LANES, Vectorize
 from polysched.schedule.schedule import Schedule
 from polysched.schedule.table import Step
+
+LARGEST_WRITTEN_OUT = 9
+"""Iterations of a loop inside the lanes that may be written out."""
+LARGEST_COPIES = 64
+"""Copies of a statement that the written out loops may make."""
 
 
 def outer_lanes(situation: Situation) -> Iterator[Proposal]:
@@ -29,12 +36,7 @@ def outer_lanes(situation: Situation) -> Iterator[Proposal]:
     nested = (*nest.around, *loops(nest.chain[0]))
     if nest.is_perfect or any(loop.kind is not LoopKind.SEQUENTIAL for loop in nested):
         return
-    bits = max(
-        max(8, program.arrays[access.array].dtype.bits)
-        for name in nest.statements
-        for access in program.statements[name].accesses
-    )
-    lanes = min(LARGEST_LANES, situation.machine.vector_bits // bits)
+    lanes = vector_lanes(situation)
     for loop in reversed(nest.chain):
         reference = nest.reference(loop.name)
         outer, inner, into = fresh_names(
@@ -44,10 +46,10 @@ def outer_lanes(situation: Situation) -> Iterator[Proposal]:
         if any(True for _ in _temporaries(program, set(loop.statements))):
             # Temporaries of one vector of iterations stay in registers.
             inside = nest.reference(inner)
-            own = (*_from_zero(situation, loop.name), Split(reference, lanes, (outer, inner)))
+            own = (*from_zero(situation, loop.name), Split(reference, lanes, (outer, inner)))
             split = applied(situation.schedule, own)
             if split is not None:
-                own = (*own, *_privatized(split, inner, inside, set(loop.statements)))
+                own = (*own, *privatized(split, inner, inside, set(loop.statements)))
                 reference, into = inside, f"{inner}v"
             else:
                 own = ()
@@ -56,10 +58,40 @@ def outer_lanes(situation: Situation) -> Iterator[Proposal]:
             f"{lanes} lanes run whole iterations of {loop.name}: the loops inside carry "
             "dependences, so lanes cannot run along them"
         )
+        short = _written_out(situation, loop)
+        if short:
+            yield Proposal((*own, vectorize, *short), f"{reason}; short loops are written out")
         yield Proposal((*own, vectorize), reason)
 
 
-def _from_zero(situation: Situation, loop: str) -> tuple[Step, ...]:
+def _written_out(situation: Situation, loop: Loop) -> tuple[Step, ...]:
+    """Return the steps that write out the short loops inside another, such as those of a window.
+
+    The sums of a window then stay in registers, and neighbors share what they read.
+    """
+    steps: dict[str, Step] = {}
+    for name in loop.statements:
+        facts = statement_facts(situation.schedule.program, name, situation.sizes)
+        names = [one.name for one in facts.loops]
+        inside = facts.loops[names.index(loop.name) + 1 :]
+        short = [one for one in inside if one.trip <= LARGEST_WRITTEN_OUT]
+        if short and math.prod(one.trip for one in short) <= LARGEST_COPIES:
+            steps |= {one.name: Unroll(f"{name}.{one.name}") for one in short}
+    return tuple(steps.values())
+
+
+def vector_lanes(situation: Situation) -> int:
+    """Return the lanes that fit a vector for every type in a nest."""
+    program = situation.schedule.program
+    bits = max(
+        max(8, program.arrays[access.array].dtype.bits)
+        for name in situation.nest.statements
+        for access in program.statements[name].accesses
+    )
+    return min(LARGEST_LANES, situation.machine.vector_bits // bits)
+
+
+def from_zero(situation: Situation, loop: str) -> tuple[Step, ...]:
     """Return the step that makes a loop start at 0, so that its first vector is full."""
     nest = situation.nest
     facts = statement_facts(situation.schedule.program, nest.statements[0], situation.sizes)
@@ -70,11 +102,12 @@ def _from_zero(situation: Situation, loop: str) -> tuple[Step, ...]:
 def _temporaries(program: Program, below: set[str]) -> Iterator[str]:
     for name, array in program.arrays.items():
         users = {use.statement for use in references_to(program, array)}
-        if array.role is Role.TEMPORARY and users and users <= below:
+        if array.role is Role.TEMPORARY and users & below:
             yield name
 
 
-def _privatized(schedule: Schedule, loop: str, reference: str, below: set[str]) -> tuple[Step, ...]:
+def privatized(schedule: Schedule, loop: str, reference: str, below: set[str]) -> tuple[Step, ...]:
+    """Return the steps that give each lane its own temporaries, next to each other."""
     steps: list[Step] = []
     for name in tuple(_temporaries(schedule.program, below)):
         array = schedule.program.arrays[name]

@@ -1,0 +1,93 @@
+"""Traffic of stencils: rows that stay in a cache, and tiles of skewed bands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts, statement_facts
+from polysched.autoscheduler.operations import Operations
+from polysched.autoscheduler.traffic import Stream, footprint, memory_cycles
+from polysched.frontends.scop import parse_c
+from polysched.ir.core.tree import LoopKind
+from polysched.machine.presets import PRESETS
+from polysched.schedule.primitives.skew import Skew
+from polysched.schedule.primitives.tile import Tile
+from polysched.schedule.schedule import Schedule
+
+AVX512 = PRESETS["skylake-avx512"]
+ROW = 80_000
+"""Bytes of a row: three of them exceed the first-level cache."""
+
+
+def access(array: str, strides: dict[str, int], offset: int = 0) -> AccessFacts:
+    return AccessFacts(array, array == "B", 8, strides, offset, is_argument=True)
+
+
+def stream(strides: dict[str, int], *offsets: int) -> Stream:
+    return Stream(access("A", strides), offsets, 1)
+
+
+def test_rows_apart_are_pieces_until_a_loop_joins_them() -> None:
+    both = {"i": ROW, "j": 8}
+    rows = stream(both, 0, ROW, 2 * ROW)
+    columns = LoopFacts("j", 1000.0)
+    assert footprint(rows, [columns], 64) == (pytest.approx(3 * 125, rel=0.01), True)
+    inside = footprint(rows, [LoopFacts("i", 8.0), columns], 64)
+    assert inside[0] == pytest.approx(10 * 125, rel=0.01)
+
+
+def test_neighbors_in_a_row_share_their_lines() -> None:
+    near = stream({"j": 8}, 0, 8, 16)
+    assert footprint(near, [LoopFacts("j", 1000.0)], 64)[0] == pytest.approx(125, rel=0.02)
+
+
+def test_the_time_loop_of_a_skewed_tile_widens_it() -> None:
+    strides = {"t": -2 * ROW, "i": ROW, "j": 8}
+    loops = [LoopFacts("t", 4.0), LoopFacts("i", 8.0), LoopFacts("j", 1000.0)]
+    assert footprint(stream(strides, 0), loops, 64)[0] == pytest.approx(14 * 125, rel=0.01)
+
+
+def test_a_loop_that_leaps_over_the_tile_multiplies_it() -> None:
+    strides = {"t": 100 * ROW, "i": ROW, "j": 8}
+    loops = [LoopFacts("t", 4.0), LoopFacts("i", 8.0), LoopFacts("j", 1000.0)]
+    assert footprint(stream(strides, 0), loops, 64)[0] == pytest.approx(32 * 125, rel=0.01)
+
+
+def test_jammed_rows_lower_the_traffic_into_the_first_cache() -> None:
+    row_bytes = 16_000  # twenty rows of both arrays fit the second-level cache
+    both = {"i": row_bytes, "j": 8}
+    reads = [access("A", both, offset) for offset in (-row_bytes, 0, row_bytes)]
+    loops = (LoopFacts("i", 20.0), LoopFacts("j", 2000.0))
+    row = StatementFacts("S", loops, (access("B", both), *reads), Operations(2, 0, 0), 64, False)
+    jammed = row.split("i", 4, "io", "ii").ordered(("io", "j", "ii"))
+    jammed = jammed.marked("ii", LoopKind.UNROLLED)
+    assert memory_cycles(jammed, AVX512)[1] < 0.85 * memory_cycles(row, AVX512)[1]
+
+
+def test_lanes_run_together_whichever_loop_is_inside() -> None:
+    strides = {"j": 64, "l": 8}
+    loops = (LoopFacts("l", 8.0, LoopKind.VECTOR, 8), LoopFacts("j", 100_000.0))
+    outside = StatementFacts("S", loops, (access("B", strides),), Operations(0, 0, 0), 64, False)
+    inside = replace(outside, loops=loops[::-1])
+    assert memory_cycles(outside, AVX512) == memory_cycles(inside, AVX512)
+
+
+def test_trip_counts_of_skewed_tiles_make_the_number_of_instances() -> None:
+    text = """
+    void sweep(int T, int n, double A[restrict n])
+    {
+        for (int t = 0; t < T; t++)
+            for (int i = 1; i < n - 1; i++)
+                A[i] = A[i - 1] + A[i + 1];
+    }
+    """
+    schedule = Schedule(parse_c(text).kernel)
+    for step in (
+        Skew("A.i", by="A.t", factor=2),
+        Tile(("A.t", "A.i"), (8, 128), ("to", "io"), ("ti", "ii")),
+    ):
+        schedule = schedule.then(step)
+    facts = statement_facts(schedule.program, "A", {"T": 120, "n": 120})
+    assert facts.instances == pytest.approx(120 * 118, rel=0.5)
