@@ -59,7 +59,8 @@ def programs_of(
             raise BenchError(f"no program '{name}' in '{folder}'{suggestion(name, files)}")
     for name in names or files:
         source = files[name]
-        read = load_c(source)
+        # C compilers contract products and sums unless they are told not to.
+        read = load_c(source).with_contraction(True)
         free = read.with_fast_math().kernel
         given = _given_sizes(source.read_text())
         sizes = model_sizes(
