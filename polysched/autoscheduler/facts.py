@@ -60,6 +60,7 @@ class AccessFacts:
             None if it is not constant.
         offset: the constant part of the address in bytes.
         is_argument: whether the memory is the caller's; else a temporary or a buffer.
+        born_in: the loops of which each iteration has a buffer of its own.
     """
 
     array: str
@@ -68,6 +69,7 @@ class AccessFacts:
     strides: Mapping[str, int | None]
     offset: int
     is_argument: bool
+    born_in: frozenset[str] = frozenset()
 
     def stride(self, loop: str) -> int | None:
         """The stride along a loop; 0 along a loop that the access does not depend on."""
@@ -345,6 +347,7 @@ def _access_facts(
         {loop: stride for loop, stride in strides.items() if stride != 0},
         offset,
         array.role is not Role.TEMPORARY,
+        frozenset(loop for changes, _ in subscripts[: array.tile] for loop in changes),
     )
 
 

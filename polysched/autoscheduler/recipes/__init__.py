@@ -12,12 +12,14 @@ from polysched.autoscheduler.recipes.recurrence import recurrence
 from polysched.autoscheduler.recipes.register_tile import innermost_lanes, register_tile
 from polysched.autoscheduler.recipes.skewed_lanes import skewed_lanes
 from polysched.autoscheduler.recipes.wavefront import wavefront
+from polysched.autoscheduler.recipes.written_out import written_out
 
 RECIPES: tuple[Recipe, ...] = (
     contraction,
     register_tile,
     partial_sums,
     outer_lanes,
+    written_out,
     recurrence,
     wavefront,
     skewed_lanes,

@@ -29,12 +29,7 @@ def outer_lanes(situation: Situation) -> Iterator[Proposal]:
     nested = (*nest.around, *loops(nest.chain[0]))
     if nest.is_perfect or any(loop.kind is not LoopKind.SEQUENTIAL for loop in nested):
         return
-    bits = max(
-        max(8, program.arrays[access.array].dtype.bits)
-        for name in nest.statements
-        for access in program.statements[name].accesses
-    )
-    lanes = min(LARGEST_LANES, situation.machine.vector_bits // bits)
+    lanes = lanes_of(situation)
     for loop in reversed(nest.chain):
         reference = nest.reference(loop.name)
         outer, inner, into = fresh_names(
@@ -44,10 +39,10 @@ def outer_lanes(situation: Situation) -> Iterator[Proposal]:
         if any(True for _ in _temporaries(program, set(loop.statements))):
             # Temporaries of one vector of iterations stay in registers.
             inside = nest.reference(inner)
-            own = (*_from_zero(situation, loop.name), Split(reference, lanes, (outer, inner)))
+            own = (*from_zero(situation, loop.name), Split(reference, lanes, (outer, inner)))
             split = applied(situation.schedule, own)
             if split is not None:
-                own = (*own, *_privatized(split, inner, inside, set(loop.statements)))
+                own = (*own, *privatized(split, inner, inside, set(loop.statements)))
                 reference, into = inside, f"{inner}v"
             else:
                 own = ()
@@ -59,7 +54,18 @@ def outer_lanes(situation: Situation) -> Iterator[Proposal]:
         yield Proposal((*own, vectorize), reason)
 
 
-def _from_zero(situation: Situation, loop: str) -> tuple[Step, ...]:
+def lanes_of(situation: Situation) -> int:
+    """Return the lanes of one vector of the widest elements of a nest."""
+    program = situation.schedule.program
+    bits = max(
+        max(8, program.arrays[access.array].dtype.bits)
+        for name in situation.nest.statements
+        for access in program.statements[name].accesses
+    )
+    return min(LARGEST_LANES, situation.machine.vector_bits // bits)
+
+
+def from_zero(situation: Situation, loop: str) -> tuple[Step, ...]:
     """Return the step that makes a loop start at 0, so that its first vector is full."""
     nest = situation.nest
     facts = statement_facts(situation.schedule.program, nest.statements[0], situation.sizes)
@@ -74,7 +80,8 @@ def _temporaries(program: Program, below: set[str]) -> Iterator[str]:
             yield name
 
 
-def _privatized(schedule: Schedule, loop: str, reference: str, below: set[str]) -> tuple[Step, ...]:
+def privatized(schedule: Schedule, loop: str, reference: str, below: set[str]) -> tuple[Step, ...]:
+    """Return the steps that give each iteration of a loop its own temporaries, side by side."""
     steps: list[Step] = []
     for name in tuple(_temporaries(schedule.program, below)):
         array = schedule.program.arrays[name]
