@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,7 +27,6 @@ from polysched.bench.race import Outcome, Progress, Result, Rules, race
 from polysched.errors import BenchError, suggestion
 from polysched.frontends.scop import load_c
 from polysched.machine.description import Machine
-from polysched.machine.peak import PeakMeter
 from polysched.schedule.schedule import Schedule
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -77,7 +76,7 @@ def _given_sizes(text: str) -> dict[str, int]:
 
 @dataclass
 class Preparation:
-    """How long polysched took for one program."""
+    """The processor time that polysched took for one program."""
 
     seconds: float = 0.0
 
@@ -89,12 +88,14 @@ class Contest:
     Attributes:
         compilers: of C; the first one is also the reference, with strict floating point.
         fast_math: whether the autoscheduler may reorder sums, as the compilers' flags say.
+        machine: what polysched compiles for.
+        peak_burst: measures the machine's peak; flops a second.
     """
 
     compilers: tuple[CCompiler, ...]
     fast_math: bool
     machine: Machine
-    meter: PeakMeter = field(repr=False)
+    peak_burst: Callable[[], float] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class Comparison:
     Attributes:
         sizes: ``"n=1000 m=800"``.
         ratios: by the name of the other contestant.
-        seconds: for schedule, proof and code of the autoscheduler's program.
+        seconds: processor time of schedule, proof and code of the autoscheduler's program.
     """
 
     program: str
@@ -144,7 +145,7 @@ def raced(
         ),
         kernel=program.name,
         flops=_instances(program, sizes),
-        peak_burst=contest.meter.burst,
+        peak_burst=contest.peak_burst,
         reference=expected.comparable(expected.arrays),
         rules=Rules(rules.rounds, rules.seconds_budget, rules.seconds_per_run, expected.tolerance),
         progress=progress,
@@ -176,12 +177,12 @@ def _own(
     program, machine = calls.program, contest.machine
 
     def prepare() -> Runner:
-        start = time.perf_counter()
+        start = time.process_time()
         schedule = Schedule(program.free_kernel if contest.fast_math else program.kernel)
         if label == AUTO:
             schedule = optimize_schedule(schedule, machine, sizes=calls.sizes).schedule
         made = compiled_by_polysched(schedule, program.function, folder, label, machine)
-        preparation.seconds = time.perf_counter() - start
+        preparation.seconds = time.process_time() - start
         return runner_of(calls, expected, made)
 
     return Contestant(label, prepare)

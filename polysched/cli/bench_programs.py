@@ -76,7 +76,7 @@ def programs(
     flags = C_FLAGS if fast_math else STRICT_FLAGS
     compilers = (*peer_compilers(flags), *(CCompiler(c.name, c.command, flags) for c in more))
     meter = PeakMeter(load_machine(), 64)
-    contest = Contest(compilers, fast_math, as_machine(racing.machine), meter)
+    contest = Contest(compilers, fast_math, as_machine(racing.machine), meter.burst)
     withdrawn: list[Withdrawn] = []
     found: list[Comparison] = []
     peers: list[PeerKernels] = []
