@@ -104,13 +104,15 @@ def program_costs(
     """Predict the cost of each of some statements of a program.
 
     Statements in the same loops share what they read, and read from registers what one of them has
-    written: each element counts for the first statement only.
+    written: each element counts for the first statement only. So does the control of the loops.
     """
     seen: dict[tuple[int, ...], list[AccessFacts]] = {}
     costs = {}
     for name in statements:
         facts = statement_facts(program, name, sizes)
-        together = seen.setdefault(tuple(map(id, path(program.tree, name))), [])
+        around = tuple(map(id, path(program.tree, name)))
+        is_first = around not in seen
+        together = seen.setdefault(around, [])
         own = [
             access
             for access in facts.accesses[1:]
@@ -118,12 +120,17 @@ def program_costs(
             or not any(access.runs_with(one) and access.offset == one.offset for one in together)
         ]
         together += facts.accesses
-        costs[name] = statement_cost(replace(facts, accesses=(facts.target, *own)), machine)
+        shared = replace(facts, accesses=(facts.target, *own))
+        costs[name] = statement_cost(shared, machine, has_loops=is_first)
     return costs
 
 
-def statement_cost(facts: StatementFacts, machine: Machine) -> Cost:
-    """Predict the cost of all instances of a statement."""
+def statement_cost(facts: StatementFacts, machine: Machine, *, has_loops: bool = True) -> Cost:
+    """Predict the cost of all instances of a statement.
+
+    Args:
+        has_loops: whether the control of its loops counts; another statement may stand in the same.
+    """
     # A loop of one iteration is no loop in the code.
     loops = [loop for loop in facts.loops if loop.kind is not LoopKind.VECTOR and loop.trip != 1]
     vectors = [loop for loop in facts.loops if loop.kind is LoopKind.VECTOR]
@@ -135,7 +142,7 @@ def statement_cost(facts: StatementFacts, machine: Machine) -> Cost:
     resources = body.resources()
     bound = max(resources, key=lambda name: resources[name])
     overhead, runs = 0.0, 1.0
-    for loop in rolled:
+    for loop in rolled if has_loops else ():
         overhead += runs * ENTRY_CYCLES
         runs *= loop.trip
         overhead += runs * LOOP_CYCLES
