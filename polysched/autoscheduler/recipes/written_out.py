@@ -15,6 +15,7 @@ from polysched.autoscheduler.nests import Nest, fresh_names
 from polysched.autoscheduler.recipes.outer_lanes import from_zero, lanes_of, privatized
 from polysched.ir.core.tree import Loop, LoopKind, Node, Sequence, loops
 from polysched.schedule.core.program import Program, largest_extent
+from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.split import Split
 from polysched.schedule.primitives.unroll import Unroll
 from polysched.schedule.primitives.vectorize import Vectorize
@@ -27,20 +28,25 @@ VECTORS = (2, 1)
 
 
 def written_out(situation: Situation) -> Iterator[Proposal]:
-    """Propose each loop around short loops as the vector loop, the innermost first."""
+    """Propose each loop around short loops as the vector loop, the innermost first.
+
+    An outer loop is proposed where it is, and moved inside the others of its nest.
+    """
     nest, program = situation.nest, situation.schedule.program
     nested = (*nest.around, *loops(nest.chain[0]))
     if nest.is_perfect or any(
         loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches for loop in nested
     ):
         return
+    last = nest.chain[-1]
     for loop in reversed(nest.chain):
-        copies = _copies(program, loop.body)
-        if copies is None or copies > LARGEST_BODY:
-            return
-        for vectors in VECTORS:
-            if copies * vectors <= LARGEST_BODY:
-                yield _proposal(situation, loop, vectors)
+        for body, is_moved in ((loop.body, False), (last.body, True)):
+            copies = _copies(program, body)
+            if copies is None or copies > LARGEST_BODY or (is_moved and loop is last):
+                continue
+            for vectors in VECTORS:
+                if copies * vectors <= LARGEST_BODY:
+                    yield _proposal(situation, loop, vectors, is_moved=is_moved)
 
 
 def _copies(program: Program, node: Node) -> int | None:
@@ -56,14 +62,18 @@ def _copies(program: Program, node: Node) -> int | None:
     return 1
 
 
-def _proposal(situation: Situation, loop: Loop, vectors: int) -> Proposal:
+def _proposal(situation: Situation, loop: Loop, vectors: int, *, is_moved: bool) -> Proposal:
+    """Return the proposal for a vector loop, which is moved inside the others of its nest."""
     nest = situation.nest
     lanes = lanes_of(situation)
     outer, inner = fresh_names(
         situation.schedule.program, nest.chain[0], f"{loop.name}o", f"{loop.name}i"
     )
     inside = nest.reference(inner)
+    order = [*(one.name for one in nest.chain if one is not loop), loop.name]
+    moved = (Reorder(tuple(map(nest.reference, order))),) if is_moved else ()
     steps: tuple[Step, ...] = (
+        *moved,
         *from_zero(situation, loop.name),
         Split(nest.reference(loop.name), lanes * vectors, (outer, inner)),
     )
@@ -71,7 +81,7 @@ def _proposal(situation: Situation, loop: Loop, vectors: int) -> Proposal:
     if split is not None:
         steps = (*steps, *privatized(split, inner, inside, set(loop.statements)))
     steps = (*steps, Vectorize(inside, lanes), *([Unroll(inside)] if vectors > 1 else []))
-    short = tuple(dict.fromkeys(_references(nest, loop)))
+    short = tuple(dict.fromkeys(_references(nest, nest.chain[-1] if is_moved else loop)))
     side = f"{vectors} vectors" if vectors > 1 else "one vector"
     return Proposal(
         (*steps, *map(Unroll, short)),
