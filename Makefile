@@ -66,11 +66,11 @@ mutants: $(VENV)/.installed-dev
 
 clean:
 	rm -rf $(VENV) build dist polysched.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -f polysched/runtime/_fastcall*.so
+	rm -f polysched/runtime/_call_table*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamps: installed again whenever pyproject.toml or the C extension changes. A failed set-up leaves no stamp.
-$(VENV)/.installed: pyproject.toml polysched/runtime/_fastcall.c
+$(VENV)/.installed: pyproject.toml setup.py $(wildcard polysched/runtime/*.[ch])
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet -e .
 	touch $@

@@ -2,8 +2,14 @@
 
 import importlib
 import importlib.metadata
+import runpy
+import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -47,14 +53,28 @@ def test_the_license_is_part_of_the_package() -> None:
     assert [file.name for file in distribution.files or () if file.name == "LICENSE"] == ["LICENSE"]
 
 
-def test_the_extension_is_optional_and_has_its_source_and_types() -> None:
-    (extension,) = PROJECT["tool"]["setuptools"]["ext-modules"]
-    assert extension["optional"]
-    assert extension["py-limited-api"]
-    (source,) = extension["sources"]
-    assert (ROOT / source).exists()
-    assert (ROOT / source).with_suffix(".pyi").exists()
-    assert source.removesuffix(".c").replace("/", ".") == extension["name"]
-    # The version of the limited API is the oldest Python that is supported.
-    assert "#define Py_LIMITED_API 0x030B0000" in (ROOT / source).read_text()
+def test_the_extension_is_optional_and_has_its_sources_and_types(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def described(name: str, sources: list[str], **options: Any) -> SimpleNamespace:
+        return SimpleNamespace(name=name, sources=sources, **options)
+
+    # setuptools is needed for building only, so an environment may lack it.
+    builder = SimpleNamespace(Extension=described, setup=lambda ext_modules: None)
+    monkeypatch.setitem(sys.modules, "setuptools", builder)
+    extension = runpy.run_path(str(ROOT / "setup.py"))["CALL_TABLE"]
+    assert extension.optional
+    assert extension.py_limited_api
+    folder = ROOT / "polysched/runtime"
+    assert {ROOT / path for path in extension.sources} == set(folder.glob("*.c"))
+    assert {ROOT / path for path in extension.depends} == set(folder.glob("*.h"))
+    module = ROOT / extension.sources[0]
+    assert ".".join(module.relative_to(ROOT).with_suffix("").parts) == extension.name
+    assert module.with_suffix(".pyi").exists()
+    # The versions of both interfaces are the oldest ones that are supported.
+    header = (folder / "planned_call.h").read_text()
+    assert "#define Py_LIMITED_API 0x030B0000" in header
     assert PROJECT["project"]["requires-python"] == ">=3.11"
+    assert "#define NPY_TARGET_VERSION NPY_2_0_API_VERSION" in header
+    assert "numpy>=2.0,<3" in PROJECT["build-system"]["requires"]
+    assert "numpy>=2.0,<3" in PROJECT["project"]["dependencies"]

@@ -135,3 +135,17 @@ def test_every_file_it_names_is_there() -> None:
 def test_every_word_is_named() -> None:
     words = [function.__name__ for function in PRIMITIVES.values()]
     assert [word for word in words if f"`{word}`" not in TEXT] == []
+
+
+def test_every_note_that_a_text_names_exists() -> None:
+    folders = ("polysched", "frontends", "examples", "notes", "tests")
+    texts = [
+        ROOT / "README.md",
+        *(path for one in folders for path in (ROOT / one).rglob("*.[pm][yd]")),
+    ]
+    named = {
+        (str(path.relative_to(ROOT)), note)
+        for path in texts
+        for note in re.findall(r"notes/\w+\.md", path.read_text(encoding="utf-8"))
+    }
+    assert {name for name in named if not (ROOT / name[1]).exists()} == set()

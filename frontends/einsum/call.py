@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from polysched.errors import CallError, FrontendError
+from polysched.frontends.einsum.direct_call import KernelRun, direct_call
 from polysched.frontends.einsum.operands import NumpyArray, element_type
 from polysched.frontends.einsum.plan import Plan, make_plan
-from polysched.frontends.einsum.short_way import KernelRun, short_way
 from polysched.runtime.call_cache import CallCache
 from polysched.runtime.threads import number_of_threads
 from polysched.runtime.views import as_array
@@ -75,7 +75,7 @@ def einsum(
         result = plan.run([array.astype(dtype, copy=False).view(inner) for array in arrays], runs)
         result = result.view(dtype)
     if threads is None and (out is None or out.flags.c_contiguous):
-        target = short_way(arrays, plan.origins, result, runs)
+        target = direct_call(arrays, plan.origins, result, runs)
         if target is not None:
             _CALL_CACHE.add(subscripts, (*operands, out), target)
     if out is None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import opt_einsum
 
+from polysched.frontends.einsum.direct_call import KernelRun
 from polysched.frontends.einsum.operands import Labels, NumpyArray, View, extents, view_of
-from polysched.frontends.einsum.short_way import KernelRun
 from polysched.frontends.einsum.steps import Fold, Pair
 from polysched.frontends.einsum.subscripts import parse_subscripts
 

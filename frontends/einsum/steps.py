@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from polysched.frontends.einsum.direct_call import KernelRun, kernel_run
 from polysched.frontends.einsum.operands import Labels, NumpyArray
-from polysched.frontends.einsum.short_way import KernelRun, kernel_run
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType, as_dtype
 from polysched.library.fold import fold_kernel, fold_schedule

@@ -65,19 +65,19 @@ class Calls:
     written: tuple[str, ...]
 
     def restore(self) -> None:
-        """Put back what a run has changed."""
+        """Restore the arguments that a run has changed."""
         for name, original in self.originals.items():
             np.copyto(self.arrays[name], original)
 
     def forget(self) -> None:
-        """Make results unusable, so that nobody's are taken for another's."""
+        """Overwrite the results, so that stale results fail the comparison."""
         for name in self.written:
             array = self.arrays[name]
             array.fill(math.nan if array.dtype.kind == "f" else 0)
         self.restore()
 
     def results(self, library: ctypes.CDLL) -> dict[str, npt.NDArray[Any]]:
-        """Copies of what one call leaves."""
+        """Call once and copy the results."""
         self.forget()
         self.call(library)()
         return {name: self.arrays[name].copy() for name in self.written}
@@ -158,7 +158,7 @@ class Expected:
 
     @property
     def tolerance(self) -> float:
-        """How far the comparable results of a contestant may be from those of the reference."""
+        """The largest accepted difference of comparable results from the reference."""
         kinds = [one.dtype for one in self.arrays.values()]
         return max((TOLERANCES[one.itemsize] for one in kinds if one.kind == "f"), default=0.0)
 

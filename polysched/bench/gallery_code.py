@@ -28,7 +28,7 @@ C_FLAGS = (*STRICT_FLAGS, "-ffast-math")
 
 _CLANGS = ("clang-22", "clang")
 _MACROS = {"__AVX512F__": 512, "__AVX__": 256, "__SSE2__": 128}
-"""What compilers define where they may use vectors of so many bits; the widest first."""
+"""Predefined macros by the vector bits that they imply, the widest first."""
 _REGISTERS = {"%zmm": 512, "%ymm": 256, "%xmm": 128}
 _PLAIN_LOOP = """
 void add(float *restrict x, const float *restrict y) {
@@ -47,7 +47,7 @@ class Program:
         kernel: what the file says, sums in its order.
         free_kernel: the same with sums in any order, as C compilers run it with -ffast-math.
         function: the C function.
-        schedule: polysched's; None where there is none.
+        schedule: polysched's, or None.
     """
 
     name: str
@@ -68,7 +68,7 @@ class CCompiler:
 
 
 def installed_compilers() -> tuple[CCompiler, ...]:
-    """Those of gcc and clang that are found."""
+    """The installed compilers among gcc and clang."""
     return tuple(CCompiler(name, (name,)) for name in ("gcc", "clang") if shutil.which(name))
 
 
@@ -152,7 +152,7 @@ def compiler_kernels(compiler: CCompiler) -> PeerKernels:
 
 
 def _run(command: Sequence[str], text: str | None = None) -> str:
-    """What a command prints that is given some text."""
+    """The output of a command that reads ``text``."""
     try:
         done = subprocess.run(
             command, input=text, check=True, capture_output=True, text=True, errors="replace"

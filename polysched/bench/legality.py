@@ -28,7 +28,7 @@ HOSTILE_LEVELS = 12
 
 @dataclass(frozen=True)
 class CheckTime:
-    """How long the checker takes for one schedule: medians of so many runs, in seconds."""
+    """Time of the checker for one schedule: medians over runs, in seconds."""
 
     what: str
     steps: int
@@ -55,7 +55,7 @@ class LegalityResult:
     limit: float
 
     def as_record(self) -> dict[str, Any]:
-        """All of it for a machine to read."""
+        """The results as JSON data."""
         return {
             "random": record(self.outcome),
             "checks": [asdict(one) for one in self.checks],

@@ -74,7 +74,7 @@ class BitcastWork:
 
     @property
     def conversion(self) -> Conversion:
-        """One vector of it."""
+        """The conversion of one vector."""
         return Conversion(self.dtype.bits, 8, LANES, self.dtype.is_signed)
 
 
@@ -97,7 +97,7 @@ def suite(machine: Machine) -> tuple[BitcastWork, ...]:
 
 @dataclass(frozen=True)
 class PackingData:
-    """What goes in, and what has to come out, of one work; both of bytes."""
+    """Input and expected output of one work, as bytes."""
 
     work: BitcastWork
     given: Array
@@ -105,7 +105,7 @@ class PackingData:
 
 
 def random_data(work: BitcastWork, seed: int = 0) -> PackingData:
-    """Every value of the type, evenly."""
+    """Random values, drawn evenly from all values of the type."""
     dtype = work.dtype
     wide = aligned_zeros((work.count,), dtype.numpy())
     generator = np.random.default_rng(seed)

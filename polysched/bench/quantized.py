@@ -75,7 +75,7 @@ def reference(data: GemvData) -> Array:
 
 
 def tolerance(data: GemvData) -> float:
-    """How far a product may be from it: terms are below 1, and each sum has that many."""
+    """The largest rounding error: the terms are below 1, each sum has one per column."""
     return data.x.size * 32 * float(np.finfo(np.float32).eps)
 
 

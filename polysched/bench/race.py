@@ -81,7 +81,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Rules:
-    """How long and how carefully to measure.
+    """Duration and repetition of a measurement.
 
     Attributes:
         rounds: in each round every contestant runs once.
@@ -267,7 +267,7 @@ def _calls(runner: Runner, seconds: float, rules: Rules, clock: Clock) -> int:
 
 
 def _timed(runner: Runner, clock: Clock) -> float:
-    """The seconds of one call, from the input that it needs."""
+    """Time one call after restoring its input."""
     if runner.restore is not None:
         runner.restore()
     start = clock()
@@ -283,7 +283,7 @@ def _rounds(
     clock: Clock,
     report: Progress,
 ) -> list[list[_Run]]:
-    """The timed part: for each entry its runs."""
+    """Run all rounds; return the runs of each entry."""
     runs: list[list[_Run]] = [[] for _ in entries]
     share = rules.seconds_budget / max(1, len(entries))
     used = [0.0] * len(entries)

@@ -49,7 +49,7 @@ def markdown_table(results: Sequence[Result], withdrawn: Sequence[Withdrawn] = (
 
 
 def _cells(result: Result) -> tuple[str, ...]:
-    """A result as text, with as many digits as a shared machine gives reason to print."""
+    """Format a result, with as many digits as are reproducible on a shared machine."""
     return (
         _escaped(result.kernel),
         _escaped(contestant_cell(result)),
@@ -67,7 +67,7 @@ def contestant_cell(result: RacedContestant) -> str:
 
 
 def _escaped(text: str) -> str:
-    """`text` without what would end a cell."""
+    """Escape the characters that would end a cell."""
     return text.replace("|", "\\|").replace("\n", " ")
 
 

@@ -85,7 +85,7 @@ def _headers() -> str:
 
 
 def _watched(torch: Any, run: Callable[[], None]) -> str:
-    """What MKL and oneDNN print while `run` is called; nobody else sees it."""
+    """Capture the output of MKL and oneDNN while `run` is called."""
     with tempfile.TemporaryFile() as file, ExitStack() as watching:
         _flush()
         watching.callback(_restore, os.dup(_STDOUT))
@@ -100,7 +100,7 @@ def _watched(torch: Any, run: Callable[[], None]) -> str:
 
 
 def _restore(kept: int) -> None:
-    """Give the standard output back, once what C libraries have buffered is written."""
+    """Restore the standard output after flushing the C library's buffers."""
     _flush()
     os.dup2(kept, _STDOUT)
     os.close(kept)

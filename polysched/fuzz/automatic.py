@@ -13,7 +13,7 @@ import islpy as isl
 
 from polysched.autoscheduler.driver import optimize_schedule
 from polysched.errors import KernelError, PolyschedError
-from polysched.fuzz.exploring import CRASHES, Case, Explored, Found, Judges, judged, shown
+from polysched.fuzz.exploring import CRASHES, Case, Explored, Found, Judges, count, judged, shown
 from polysched.fuzz.judgment import Finding, Mode
 from polysched.fuzz.kernels import random_sketch
 from polysched.fuzz.limits import machine_limits, plain_limits
@@ -49,13 +49,8 @@ def explore_automatic(seed: int, judges: Judges) -> Explored:
         return explored
     explored.counts["schedules with steps" if schedule.steps else "schedules as written"] += 1
     judgment = judged(Subject(start.kernel), schedule, mode, judges)
-    verdict = "none" if judgment.verdict is None else judgment.verdict.value
-    explored.counts["pairs"] += 1
-    explored.counts[f"{mode.value}: {verdict}"] += 1
-    if judgment.remark:
-        explored.counts[f"{mode.value}: {judgment.remark}"] += 1
+    count(explored, judgment)
     if judgment.finding is not None:
-        explored.counts[judgment.finding.value] += 1
         case = Case(sketch, schedule.steps, mode)
         explored.found.append(Found(seed, case, judgment.finding, judgment.detail))
     return explored

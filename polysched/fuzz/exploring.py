@@ -145,7 +145,7 @@ def explore_in(
             continue
         run_refused = chance(integers, 1, 4)
         judgment = judged(subject, schedule, judged_by, judges, run_refused=run_refused)
-        _count(explored, judgment)
+        count(explored, judgment)
         if judgment.remark not in (NOT_TO_BE_HAD, TOO_MUCH_CODE):
             schedules.append(schedule)
         if judgment.finding is not None:
@@ -254,7 +254,8 @@ def _judged(
     return Judgment(mode, verdict.kind)
 
 
-def _count(explored: Explored, judgment: Judgment) -> None:
+def count(explored: Explored, judgment: Judgment) -> None:
+    """Count the pair, its verdict, its remark and its finding."""
     verdict = "none" if judgment.verdict is None else judgment.verdict.value
     explored.counts["pairs"] += 1
     explored.counts[f"{judgment.mode.value}: {verdict}"] += 1

@@ -48,7 +48,7 @@ class Loop:
 
     @cached_property
     def counts(self) -> InstructionCounts:
-        """What the body consists of."""
+        """The instruction counts of the body."""
         return count(self.body, control=loop_control(self.body), frame=self.frame)
 
 
@@ -68,7 +68,7 @@ class Function:
 
     @cached_property
     def counts(self) -> InstructionCounts:
-        """What the whole function consists of."""
+        """The instruction counts of the whole function."""
         return count(self.instructions, frame=self.frame)
 
 

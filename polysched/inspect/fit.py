@@ -1,4 +1,4 @@
-"""How a program's vectors and registers fit a machine. It is advice: all code is right anyway.
+"""Advice on how a program's vectors and registers fit a machine; code is correct without it.
 
 LLVM cuts vectors that are too wide, and what does not fit the registers waits in memory; both cost
 time only.
@@ -53,7 +53,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Fit:
-    """How a program fits a machine.
+    """Fit of a program to a machine.
 
     Attributes:
         machine: the machine.
@@ -72,7 +72,7 @@ class Fit:
         return sum(one.registers for one in self.kept if one.in_registers)
 
     def lines(self) -> tuple[str, ...]:
-        """What does not fit, a line each."""
+        """The misfits, one line each."""
         size, count = self.machine.vector_bits, self.machine.vector_registers
         lines = [_vector_line(one, size) for one in self.vectors]
         lines += [
@@ -100,7 +100,7 @@ def _vector_line(one: VectorLoop, size: int) -> str:
 
 
 def fit(program: LoopProgram, machine: Machine) -> Fit:
-    """How the vectors and registers of a program fit a machine.
+    """Compute how the vectors and registers of a program fit a machine.
 
     Raises:
         LoweringError: the program has no machine code.
@@ -135,7 +135,7 @@ def _most(regions: list[dict[str, Kept]]) -> dict[str, Kept]:
 
 
 def _kept(promoted: LoopProgram, machine: Machine) -> list[dict[str, Kept]]:
-    """What each innermost region keeps in registers, by the array that it comes from."""
+    """The register contents of each innermost region, by source array."""
     arrays, names = promoted.arrays, frozenset(promoted.registers)
     found: list[dict[str, Kept]] = []
 
@@ -163,7 +163,7 @@ def _added(around: dict[str, Kept], register: Array, machine: Machine) -> dict[s
 
 
 def _unfitting(program: LoopProgram, machine: Machine) -> Iterator[VectorLoop]:
-    """The vector loops of which nothing fills one register exactly, each once."""
+    """The vector loops without an access that fills one register exactly, each once."""
     seen = set()
     for node in walk(program.body):
         if not isinstance(node, For) or node.kind is not LoopKind.VECTOR:

@@ -64,7 +64,7 @@ class Instruction:
 
     @property
     def memory(self) -> Memory | None:
-        """The memory operand, or None. An address that is only computed or called is none."""
+        """The memory operand, or None. Addresses of ``lea`` and calls do not count."""
         if self.kind in _NO_DATA or self.mnemonic.startswith("lea"):
             return None
         found = (memory_operand(operand) for operand in self.operands)

@@ -1,4 +1,4 @@
-"""How many instructions of each class a stretch of code has, to be read or to be tested."""
+"""Counts of a code region's instructions, by class."""
 
 from collections import Counter
 from collections.abc import Sequence, Set
@@ -125,7 +125,7 @@ class InstructionCounts:
         )
 
 
-# Moving data to and from memory and nothing else: with the stack frame, that is a spill.
+# Pure moves between registers and memory. On the stack frame they are spills.
 _LOADS = (Kind.VECTOR_LOAD, Kind.BROADCAST, Kind.SCALAR_LOAD)
 _STORES = (Kind.VECTOR_STORE, Kind.SCALAR_STORE)
 

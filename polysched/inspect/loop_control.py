@@ -1,4 +1,4 @@
-"""Which instructions of a loop only keep it going: its jumps, comparisons and steps."""
+"""Find the loop control instructions: jumps, comparisons and steps of counters."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ def loop_control(body: Sequence[Instruction]) -> frozenset[int]:
 
     They are all jumps and comparisons, the arithmetic whose flags a conditional jump reads, and the
     steps: additions in place of a constant, or of a register that the loop does not change, to a
-    counter or pointer. Arithmetic that makes an address anew is none of these.
+    counter or pointer. Arithmetic that computes an address is not loop control.
     """
     written = {instruction.destination for instruction in body if not _only_reads(instruction)}
     return frozenset(

@@ -16,11 +16,10 @@ import numpy as np
 
 from polysched.errors import CallError
 from polysched.ir.core.strides import elements_spanned
+from polysched.runtime.array_layout import ALIGNED, is_simple, layout_of
 from polysched.runtime.kernel import CompiledKernel
 from polysched.runtime.native_calls import CALL_TABLE, PlannedCall, on_team, planned_call
-from polysched.runtime.numpy_memory import ALIGNED, is_simple, layout_of
-from polysched.runtime.overlap import overlaps
-from polysched.runtime.plan import Plan
+from polysched.runtime.plan import Plan, overlaps
 
 NumpyArray = np.ndarray[Any, Any]
 
@@ -64,9 +63,9 @@ class CallCache:
         self._size = size
         self._entries: dict[Any, tuple[CallTarget, Plan]] = {}
         self.run: Callable[..., NumpyArray | None] = self._run
-        self._repeated_calls = None if CALL_TABLE is None else CALL_TABLE(size, self._run)
-        if self._repeated_calls is not None:
-            self.run = self._repeated_calls.run
+        self._call_table = None if CALL_TABLE is None else CALL_TABLE(size, self._run)
+        if self._call_table is not None:
+            self.run = self._call_table.run
 
     def _run(self, options: Any, *arrays: Any) -> NumpyArray | None:
         given = arrays if arrays[-1] is not None else arrays[:-1]
@@ -111,12 +110,12 @@ class CallCache:
         plan = Plan(target.sources, simple, target.parameters, overlaps(signature, sizes))
         if len(self._entries) >= self._size:
             self._entries.clear()
-            if self._repeated_calls is not None:
-                self._repeated_calls.clear()
+            if self._call_table is not None:
+                self._call_table.clear()
         self._entries[options, len(arrays), *layouts] = target, plan
-        if self._repeated_calls is not None:
+        if self._call_table is not None:
             planned = partial(_planned_call, target, plan, arrays)
-            self._repeated_calls.add(options, tuple(arrays), planned)
+            self._call_table.add(options, tuple(arrays), planned)
 
 
 def _planned_call(

@@ -15,12 +15,12 @@ import numpy as np
 from polysched.errors import CallError, OutOfMemoryError
 from polysched.ir.semantics.value_range import require_values
 from polysched.machine.description import Machine
+from polysched.runtime.array_layout import layout_of
 from polysched.runtime.bound_call import BoundCall, no_workspace
 from polysched.runtime.cache import ObjectCache, default_cache
 from polysched.runtime.jit import Entry, NativeFunction, compile_once, emit_assembly
 from polysched.runtime.memory import address, aligned_zeros, share_memory, simple_addresses
 from polysched.runtime.native_calls import CALL_TABLE, PlannedCall, on_team, planned_call
-from polysched.runtime.numpy_memory import layout_of
 from polysched.runtime.pipeline import CompileOptions
 from polysched.runtime.plan import Allocation, Plan, bind_names, make_plan
 from polysched.runtime.signature import Declaration, Signature, signature_of
@@ -28,7 +28,7 @@ from polysched.runtime.threads import number_of_threads, run_on_team
 from polysched.runtime.views import as_array
 
 if TYPE_CHECKING:
-    from polysched.runtime._fastcall import CallTable
+    from polysched.runtime._call_table import CallTable
 
 NumpyArray = np.ndarray[Any, Any]
 
@@ -37,6 +37,10 @@ LARGEST_TEAM = 1024
 
 _PLANS = 256
 """Combinations of types, shapes, strides and parameters whose plans a kernel keeps."""
+
+
+def _new_call_table() -> CallTable | None:
+    return None if CALL_TABLE is None else CALL_TABLE(_PLANS, lambda *_: NotImplemented)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +83,8 @@ class CompiledKernel:
     options: CompileOptions
     native: NativeFunction = field(repr=False)
     is_threaded: bool = False
+    # A field, because a cached property takes 30 ns longer to read.
+    _call_table: CallTable | None = field(default_factory=_new_call_table, init=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -95,10 +101,14 @@ class CompiledKernel:
 
     def __call__(self, /, *arrays: Any, **named: Any) -> Any:
         """Run the kernel; see the class."""
-        if self._repeated_calls is None:
+        table = self._call_table
+        if table is None:
             return self._run(arrays, named)
-        names, given = tuple(named), (*arrays, *named.values()) if named else arrays
-        result = self._repeated_calls.run(names, *given)
+        if not named:
+            result = table.run((), *arrays)
+            return self._run(arrays, named, ((), arrays)) if result is NotImplemented else result
+        names, given = tuple(named), (*arrays, *named.values())
+        result = table.run(names, *given)
         return self._run(arrays, named, (names, given)) if result is NotImplemented else result
 
     def _run(
@@ -117,36 +127,25 @@ class CompiledKernel:
                 if plan.is_direct:
                     self.run_plan(plan, arrays)
                     if repeated is not None:
-                        self._add_call(plan, arrays, None, *repeated)
+                        self._add_call(plan, None, *repeated)
                     return self.signature.result_of(arrays)
         plan, passed, views, threads = self._plan_call(arrays, named)
         self.run_plan(plan, views, threads)
         if repeated is not None:
-            self._add_call(plan, views, threads, *repeated)
+            self._add_call(plan, threads, *repeated)
         if not plan.in_order:
             passed = tuple([passed[source] for source in plan.sources])
         return self.signature.result_of(passed)
 
     def _add_call(
-        self,
-        plan: Plan,
-        views: Sequence[NumpyArray],
-        threads: int | None,
-        names: tuple[str, ...],
-        given: tuple[Any, ...],
+        self, plan: Plan, threads: int | None, names: tuple[str, ...], given: tuple[Any, ...]
     ) -> None:
         """Have the C extension run calls with such arguments, if it can.
 
         The values of index arrays are checked in Python, so calls with them are not added.
         """
-        if self._repeated_calls is None or plan.ranges:
-            return
-        for array, source in zip(self.signature.arrays, plan.sources, strict=True):
-            # Buffers of numpy do not tell the strides of dimensions with one element.
-            if array.strides is not None and min(views[source].shape, default=2) < 2:
-                return
-        planned = partial(self._planned_call, plan, threads, given)
-        self._repeated_calls.add(names, given, planned)
+        if self._call_table is not None and not plan.ranges:
+            self._call_table.add(names, given, partial(self._planned_call, plan, threads, given))
 
     def _planned_call(self, plan: Plan, threads: int | None, given: tuple[Any, ...]) -> PlannedCall:
         # The plan counts the arrays, `given` has parameters and the number of threads among them.
@@ -157,10 +156,6 @@ class CompiledKernel:
         allocations = [partial(_allocated, self.name, output) for output in plan.allocations]
         call = planned_call(self.native, self.signature, moved, results, allocations)
         return on_team(call, self.native, plan, threads) if self.is_threaded else call
-
-    @cached_property
-    def _repeated_calls(self) -> CallTable | None:
-        return None if CALL_TABLE is None else CALL_TABLE(_PLANS, _unknown_call)
 
     def bind(self, /, *arrays: Any, **named: Any) -> BoundCall:
         """Check the arguments of a call once; calling the returned object runs the kernel.
@@ -334,10 +329,6 @@ def compile_kernel(
     stored = default_cache() if cache is None else cache
     native = compile_once(llvm, entry, machine, chosen, stored)
     return CompiledKernel(signature, llvm, machine, chosen, native, threaded)
-
-
-def _unknown_call(*_: Any) -> Any:
-    return NotImplemented
 
 
 def _allocated(kernel: str, output: Allocation) -> NumpyArray:

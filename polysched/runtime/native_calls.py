@@ -1,4 +1,4 @@
-"""Repeated calls by the C extension ``_fastcall``, if it has been built.
+"""Repeated calls by the C extension ``_call_table``, if it has been built.
 
 The extension runs calls whose arrays have the layouts of a call that Python has planned. Without it
 the same calls run in Python, some 3 microseconds slower each.
@@ -21,7 +21,7 @@ from polysched.runtime.signature import Signature
 from polysched.runtime.threads import run_on_team
 
 if TYPE_CHECKING:
-    from polysched.runtime._fastcall import CallTable
+    from polysched.runtime._call_table import CallTable
 
 NumpyArray = np.ndarray[Any, Any]
 
@@ -33,7 +33,7 @@ def _call_table_type() -> type[CallTable] | None:
     if os.environ.get(NO_EXTENSION):
         return None
     try:
-        extension: Any = importlib.import_module("polysched.runtime._fastcall")
+        extension: Any = importlib.import_module("polysched.runtime._call_table")
     except ImportError:  # it has not been built
         return None
     table: type[CallTable] = extension.CallTable

@@ -6,7 +6,7 @@ layouts; :mod:`polysched.runtime.kernel` caches the plans.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,11 +18,10 @@ from polysched.ir.core.kernel import Array, Role
 from polysched.ir.core.printing import values_text
 from polysched.ir.core.strides import concrete_strides, elements_spanned
 from polysched.ir.expr.evaluate import evaluate
+from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE, Layout, is_simple
 from polysched.runtime.buffers import buffer_rank, buffer_shape, buffer_text, buffer_type
 from polysched.runtime.inference import Bindings, infer_parameters
 from polysched.runtime.linear import display
-from polysched.runtime.numpy_memory import ALIGNED, C_CONTIGUOUS, WRITEABLE, Layout, is_simple
-from polysched.runtime.overlap import OverlapCheck, overlaps
 from polysched.runtime.signature import Signature, tuple_text
 from polysched.runtime.strided import check_strides, element_strides, require_apart
 
@@ -38,6 +37,22 @@ class RangeCheck(NamedTuple):
     lower: int
     upper: int
     declared: str
+
+
+class OverlapCheck(NamedTuple):
+    """Two arguments of which at least one is written.
+
+    Attributes:
+        first: position of an argument among the kernel's arrays.
+        second: position of the other argument.
+        first_bytes: bytes from the first element's begin to the last element's end.
+        second_bytes: the same for the other argument.
+    """
+
+    first: int
+    second: int
+    first_bytes: int
+    second_bytes: int
 
 
 class Allocation(NamedTuple):
@@ -198,6 +213,21 @@ def make_plan(
         overlaps=overlaps(signature, sizes),
         allocations=allocations,
         ranges=tuple(_ranges(signature, names, bindings)),
+    )
+
+
+def overlaps(signature: Signature, sizes: Mapping[str, int]) -> tuple[OverlapCheck, ...]:
+    """The pairs of nonempty arguments of which at least one is written.
+
+    Args:
+        sizes: the bytes of each argument passed, by name, from its first element to its last.
+    """
+    arrays = [(i, a) for i, a in enumerate(signature.arrays) if sizes.get(a.name, 0)]
+    return tuple(
+        OverlapCheck(i, j, sizes[a.name], sizes[b.name])
+        for k, (i, a) in enumerate(arrays)
+        for j, b in arrays[k + 1 :]
+        if a.is_written or b.is_written
     )
 
 

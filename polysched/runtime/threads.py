@@ -22,9 +22,8 @@ from polysched.integers import as_integer
 from polysched.llvm.emit.regions import TEAM
 from polysched.machine.detect import detect_host
 from polysched.runtime.jit import Entry, architecture, emit_object, load_object
-from polysched.runtime.own_team import PARALLEL as OWN_PARALLEL
-from polysched.runtime.own_team import team_module
-from polysched.runtime.team_waiting import FUTEX_CALLS
+from polysched.runtime.team_sleep import FUTEX_CALLS
+from polysched.runtime.thread_team import PARALLEL, team_module
 
 OPENMP_RUNTIMES = ("libgomp", "libomp", "libiomp5")
 
@@ -58,8 +57,8 @@ def current_team() -> Team:
     """The team that runs the parallel loops of this process.
 
     Threads do not survive a fork, so the child of a process gets a team of its own. On systems
-    without :func:`own_team` the child uses Python's threads, because libgomp would wait forever for
-    the threads that it lost.
+    without :func:`thread_team` the child uses Python's threads, because libgomp would wait forever
+    for the threads that it lost.
     """
     return _team(os.getpid())
 
@@ -67,7 +66,7 @@ def current_team() -> Team:
 @functools.cache
 def _team(process: int) -> Team:
     is_first = process == _first_process()
-    return own_team() or (openmp_team() if is_first else None) or python_team()
+    return thread_team() or (openmp_team() if is_first else None) or python_team()
 
 
 @functools.cache
@@ -76,24 +75,24 @@ def _first_process() -> int:
     return os.getpid()
 
 
-def own_team() -> Team | None:
-    """Create a team of :mod:`polysched.runtime.own_team`; None on systems that it does not support.
+def thread_team() -> Team | None:
+    """Create a team of :mod:`polysched.runtime.thread_team`; None where it is not supported.
 
     Its code is never unloaded, because its threads execute it until the process ends.
     """
     host = detect_host()
     if sys.platform != "linux" or architecture(host) not in FUTEX_CALLS:
         return None
-    native = load_object(_own_code(), Entry(OWN_PARALLEL, pointers=2, integers=2), host)
+    native = load_object(_team_code(), Entry(PARALLEL, pointers=2, integers=2), host)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(native.call))
     return Team("threads of polysched", native.call)
 
 
 @functools.cache
-def _own_code() -> bytes:
+def _team_code() -> bytes:
     """The object code of the team, shared by this process and its forked children."""
     host = detect_host()
-    return emit_object(team_module(architecture(host)), OWN_PARALLEL, host)
+    return emit_object(team_module(architecture(host)), PARALLEL, host)
 
 
 def openmp_team() -> Team | None:

@@ -87,9 +87,9 @@ def test_interrupt(write_file: WriteFile) -> None:
     assert running.returncode == 130
 
 
-@pytest.mark.parametrize("option", ["--help", None, "--json"])
-def test_an_output_that_nobody_reads_is_no_verdict(kernels: str, option: str | None) -> None:
-    arguments = ["check", *([] if option is None else [option]), f"{kernels}:legal"]
+@pytest.mark.parametrize("option", ["--help", "--json"])
+def test_an_output_that_nobody_reads_is_no_verdict(kernels: str, option: str) -> None:
+    arguments = ["check", option, f"{kernels}:legal"]
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as output:
@@ -97,7 +97,7 @@ def test_an_output_that_nobody_reads_is_no_verdict(kernels: str, option: str | N
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk at hand")
-@pytest.mark.parametrize("arguments", [("--help",), ("--version",), ("check", "--help")])
+@pytest.mark.parametrize("arguments", [("--help",), ("--version",)])
 def test_help_on_a_full_disk(arguments: Sequence[str]) -> None:
     with Path("/dev/full").open("w") as full:
         code, message = writing_into(full, *arguments)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
+from ctypes import CDLL
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +72,18 @@ def test_schedule_is_legal(name: str) -> None:
     scheduled(load_c((GALLERY / name).with_suffix(".c")), GALLERY / name)
 
 
+@pytest.fixture(scope="module")
+def by_gcc(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], CDLL]:
+    """Compile a program by gcc, once for the program as written and its schedule."""
+    folder = tmp_path_factory.mktemp("gcc")
+    return functools.cache(lambda path: compiled_by_gcc(path, folder))
+
+
 @needs_gcc
-@pytest.mark.parametrize("name", [*PROGRAMS, *COMPILED])
-def test_object_gives_the_results_of_gcc(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", sorted([*PROGRAMS, *COMPILED]))
+def test_object_gives_the_results_of_gcc(
+    name: str, by_gcc: Callable[[Path], CDLL], tmp_path: Path
+) -> None:
     """As written and as scheduled: the same bits, unless the schedule reorders a sum."""
     path = (GALLERY / name).with_suffix(".c")
     program = load_c(path)
@@ -81,7 +92,7 @@ def test_object_gives_the_results_of_gcc(name: str, tmp_path: Path) -> None:
     if name.endswith(".sched"):
         schedule, keeps_order = scheduled(program, GALLERY / name)
     function = program.c_function()
-    theirs = compiled_by_gcc(path, tmp_path)
+    theirs = by_gcc(path)
     mine = compiled_by_polysched(schedule, function, tmp_path)
     for seed, largest in enumerate(LARGEST):
         # Sizes that differ, the first ones the largest.

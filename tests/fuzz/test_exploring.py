@@ -39,7 +39,7 @@ def told(found: list[Found]) -> str:
     )
 
 
-@settings(max_examples=cases(40), suppress_health_check=CHECKS)
+@settings(max_examples=cases(25), suppress_health_check=CHECKS)
 @given(st.data())
 def test_the_verdict_on_order_is_that_of_enumeration(data: st.DataObject) -> None:
     found = explore_in(Mode.ORDER, drawn(data), JUDGES, attempts=5).found
@@ -53,7 +53,7 @@ def test_what_is_accepted_computes_the_right_results(data: st.DataObject) -> Non
     assert not found, told(found)
 
 
-@settings(max_examples=10, suppress_health_check=CHECKS)
+@settings(max_examples=cases(4), suppress_health_check=CHECKS)
 @given(st.data())
 def test_machine_code_computes_the_right_results(data: st.DataObject) -> None:
     found = explore_in(Mode.MACHINE, drawn(data), JUDGES, attempts=3).found

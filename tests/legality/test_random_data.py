@@ -103,7 +103,7 @@ def schedules(draw: st.DrawFn) -> Schedule:
     return schedule
 
 
-@settings(max_examples=cases(25))
+@settings(max_examples=cases(12))
 @given(schedules(), st.integers(0, 2**32 - 1))
 def test_accepted_schedules_compute_what_the_kernel_does(schedule: Schedule, seed: int) -> None:
     if not check(schedule).is_legal:

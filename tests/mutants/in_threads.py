@@ -2,22 +2,22 @@
 
 from tests.mutants.mutant import Mutant
 
-OWN = "polysched.runtime.own_team"
-WAITING = "polysched.runtime.team_waiting"
-PLACES = "polysched.runtime.team_places"
+TEAM = "polysched.runtime.thread_team"
+SLEEP = "polysched.runtime.team_sleep"
+PLACEMENT = "polysched.runtime.core_placement"
 THREADS = "polysched.runtime.threads"
-SEATS = ("tests/runtime/test_own_team.py",)
-WAKING = ("tests/runtime/test_team_waiting.py",)
-ON_CORES = ("tests/runtime/test_team_places.py",)
+REGIONS = ("tests/runtime/test_thread_team.py",)
+WAKING = ("tests/runtime/test_team_sleep.py",)
+ON_CORES = ("tests/runtime/test_core_placement.py",)
 CHILDREN = ("tests/runtime/test_threads.py",)
 
 MUTANTS = (
     Mutant(
         "sleeping-threads-stay-asleep",
         "the caller of a region wakes nobody",
-        OWN,
+        TEAM,
         "_MODULE",
-        "br i1 %wakes, label %rouse, label %run",
+        "br i1 %wakes, label %wake, label %run",
         "br label %run",
         WAKING,
         in_text=True,
@@ -25,39 +25,39 @@ MUTANTS = (
     Mutant(
         "threads-are-woken-for-anything",
         "a region that one thread has done soon pays for waking another one",
-        WAITING,
+        SLEEP,
         "_TEXT",
-        "%pays = or i1 %may_be_long, %is_one_of_many",
-        "%pays = or i1 %may_be_long, true",
+        "%is_worth_it = or i1 %may_be_long, %is_repeated",
+        "%is_worth_it = or i1 %may_be_long, true",
         WAKING,
         in_text=True,
     ),
     Mutant(
         "threads-are-woken-for-long-work-only",
         "short regions that follow one another never have a second thread",
-        WAITING,
+        SLEEP,
         "_TEXT",
-        "%pays = or i1 %may_be_long, %is_one_of_many",
-        "%pays = or i1 %may_be_long, false",
+        "%is_worth_it = or i1 %may_be_long, %is_repeated",
+        "%is_worth_it = or i1 %may_be_long, false",
         WAKING,
         in_text=True,
     ),
     Mutant(
         "threads-wake-up-behind-the-caller",
         "a thread that was on the caller's core last is woken there",
-        PLACES,
+        PLACEMENT,
         "_TEXT",
-        "%is_wrong = or i1 %is_here, %is_woken",
-        "%is_wrong = and i1 %is_here, false",
+        "%must_move = or i1 %is_here, %is_woken",
+        "%must_move = and i1 %is_here, false",
         ON_CORES,
         in_text=True,
     ),
     Mutant(
         "threads-stay-away",
         "a thread may never again be on a core that a caller was on",
-        OWN,
+        TEAM,
         "_MODULE",
-        "call void @let_back(ptr %team)",
+        "call void @restore_affinity(ptr %team)",
         "%stays = add i32 %slots, 0",
         ON_CORES,
         in_text=True,
@@ -65,11 +65,11 @@ MUTANTS = (
     Mutant(
         "caller-waits-for-nobody",
         "a region ends while threads are still at work",
-        OWN,
+        TEAM,
         "_MODULE",
-        "%nobody = icmp eq i32 %seated, 0",
-        "%nobody = icmp ne i32 %seated, -1",
-        SEATS,
+        "%none_joined = icmp eq i32 %joined_workers, 0",
+        "%none_joined = icmp ne i32 %joined_workers, -1",
+        REGIONS,
         in_text=True,
     ),
     Mutant(
@@ -84,7 +84,7 @@ MUTANTS = (
     Mutant(
         "overlap-of-two-outputs-only",
         "an input that shares memory with an output is accepted",
-        "polysched.runtime.overlap",
+        "polysched.runtime.plan",
         "overlaps",
         "a.is_written or b.is_written",
         "a.is_written and b.is_written",
@@ -93,21 +93,21 @@ MUTANTS = (
     Mutant(
         "teams-are-never-given-back",
         "a team serves one region only",
-        OWN,
+        TEAM,
         "_MODULE",
         "store atomic i32 0, ptr %occupied release, align 4",
         "store atomic i32 1, ptr %occupied release, align 4",
-        SEATS,
+        REGIONS,
         in_text=True,
     ),
     Mutant(
-        "seats-stay-open",
-        "a caller that is done leaves its seats to whoever comes later",
-        OWN,
+        "slots-stay-open",
+        "a caller that is done leaves its free worker slots open",
+        TEAM,
         "_MODULE",
         "%left = atomicrmw and ptr %state, i32 -65536 acq_rel",
         "%left = atomicrmw and ptr %state, i32 -1 acq_rel",
-        SEATS,
+        REGIONS,
         in_text=True,
     ),
     Mutant(

@@ -120,7 +120,7 @@ def test_arrays_that_warn_when_written_let_no_constant_be_written(add: CompiledK
 
 
 def test_strides_of_dimensions_with_one_element() -> None:
-    """numpy's buffers do not tell them, but kernels compute parameters from them."""
+    """No element needs them, but kernels compute parameters from them."""
     build = ps.KernelBuilder("stride")
     n, s = build.parameter("n", minimum=1), build.parameter("s", minimum=3)
     x = build.input("x", ps.i32, [n, 3], strides=[s, 1])

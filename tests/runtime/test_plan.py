@@ -4,9 +4,10 @@ import pytest
 from polysched.errors import CallError
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
-from polysched.runtime.numpy_memory import layout_of
-from polysched.runtime.plan import Plan, bind_names, make_plan
+from polysched.runtime.array_layout import layout_of
+from polysched.runtime.plan import OverlapCheck, Plan, bind_names, make_plan, overlaps
 from polysched.runtime.signature import Signature, signature_of
+from tests.support.strided import product
 
 
 @pytest.fixture
@@ -233,3 +234,17 @@ def test_numbers_for_shapes_are_not_said_twice() -> None:
     signature = signature_of(build.kernel())
     with pytest.raises(CallError, match=r"has shape \(4, 6\); expected \(4, 5\)$"):
         _plan(signature, {"out": np.zeros((4, 6), np.float32)})
+
+
+# -- arrays that must not overlap --
+
+
+def test_pairs_with_one_that_is_written() -> None:
+    found = overlaps(signature_of(product()), {"a": 40, "b": 24, "c": 60})
+    assert found == (OverlapCheck(0, 2, 40, 60), OverlapCheck(1, 2, 24, 60))
+
+
+def test_what_is_empty_or_left_out_overlaps_nothing() -> None:
+    signature = signature_of(product())
+    assert overlaps(signature, {"a": 0, "b": 24, "c": 60}) == (OverlapCheck(1, 2, 24, 60),)
+    assert overlaps(signature, {"a": 40, "b": 24}) == ()

@@ -17,6 +17,7 @@ from polysched.runtime.memory import aligned_copy, aligned_zeros, share_memory
 from polysched.runtime.signature import signature_of
 from polysched.schedule.schedule import Schedule
 from tests.support.differential import NO_CACHE
+from tests.support.effort import cases
 from tests.support.strided import product
 
 PATTERN = -77.0
@@ -39,7 +40,7 @@ def test_signature(kernel: CompiledKernel) -> None:
     )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=cases(60))
 @given(
     sizes=st.tuples(*[st.integers(0, 20)] * 3),
     gaps=st.tuples(*[st.integers(0, 20)] * 3),

@@ -12,10 +12,10 @@ import pytest
 import polysched as ps
 from polysched.runtime import threads
 from polysched.runtime.kernel import CompiledKernel
-from polysched.runtime.threads import Team, current_team, openmp_team, own_team, python_team
+from polysched.runtime.threads import Team, current_team, openmp_team, python_team, thread_team
 from tests.support import kernels
 
-TEAMS = (own_team(), openmp_team(), python_team())
+TEAMS = (thread_team(), openmp_team(), python_team())
 
 
 @pytest.fixture(params=[team for team in TEAMS if team], ids=lambda team: Path(team.name).name)
@@ -122,7 +122,7 @@ def test_a_child_has_a_team_of_its_own() -> None:
 
 
 def test_a_child_without_our_team_runs_on_pythons(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "own_team", lambda: None)
+    monkeypatch.setattr(threads, "thread_team", lambda: None)
     assert name_in_a_child() == "Python threads"
 
 

@@ -27,7 +27,7 @@ def _takes_not_long(schedule: Schedule) -> bool:
 
 
 @settings(
-    max_examples=cases(40),
+    max_examples=cases(20),
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 @given(random_schedules(st.sampled_from([i32, i64, f32]).flatmap(random_kernels), steps=6))

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from polysched.runtime.threads import Team, own_team
+from polysched.runtime.threads import Team, thread_team
 
 LIBRARY = ctypes.CDLL(None)
 """The C library: work that holds no lock of the interpreter."""
@@ -65,7 +65,7 @@ class Pair:
 
 def started_pair(team: Team | None = None) -> Pair:
     """A team with one thread, which sleeps; a new team unless one is given that has none yet."""
-    team, before = team or own_team(), _threads()
+    team, before = team or thread_team(), _threads()
     assert team is not None
     met = threading.Barrier(2)
     run(team, lambda: met.wait(timeout=20), 2)

@@ -11,7 +11,7 @@ from polysched.machine.description import Machine
 FEWEST_ROWS = 128
 """Pack an operand if at least this many rows read each element of it.
 
-Packing costs about 6 cycles a vector (``notes/learned.md``), which fewer rows do not save.
+Packing costs about 6 cycles a vector (``notes/performance.md``), which fewer rows do not save.
 """
 FEWEST_CROWDED_ROWS = 64
 """The same, if the steps of a panel are a multiple of a page apart: they share one cache set."""

@@ -19,9 +19,8 @@ from polysched.library.matmul.dispatch import (
 )
 from polysched.library.matmul.dispatch_entry import DispatchEntry
 from polysched.library.matmul.shapes import NumpyArray
+from polysched.runtime.array_layout import ALIGNED, WRITEABLE, fault_of_output
 from polysched.runtime.call_cache import CallCache
-from polysched.runtime.numpy_memory import ALIGNED, WRITEABLE
-from polysched.runtime.output_faults import fault_of_output
 from polysched.runtime.threads import number_of_threads
 from polysched.runtime.views import as_array
 

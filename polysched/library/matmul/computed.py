@@ -37,7 +37,7 @@ from polysched.ir.expr.traversal import depth, node_count, walk
 from polysched.library.matmul.recipe import Recipe, Source
 from polysched.library.matmul.shapes import NumpyArray, Shape
 from polysched.library.matmul.views import Form, Operand, form_of, operand_of
-from polysched.runtime.numpy_memory import ALIGNED, C_CONTIGUOUS
+from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS
 from polysched.runtime.views import as_array
 
 

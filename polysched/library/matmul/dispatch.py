@@ -30,10 +30,9 @@ from polysched.library.matmul.shapes import (
 from polysched.library.matmul.transposed_product import pays_transposed
 from polysched.library.matmul.views import Form, Operand, Preparation, form_of
 from polysched.machine.description import Machine
+from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE, fault_of_output
 from polysched.runtime.call_cache import CallTarget
 from polysched.runtime.kernel import LARGEST_TEAM, CompiledKernel
-from polysched.runtime.numpy_memory import ALIGNED, C_CONTIGUOUS, WRITEABLE
-from polysched.runtime.output_faults import fault_of_output
 from polysched.runtime.threads import usable_threads
 
 WORTH_A_STACK = 16

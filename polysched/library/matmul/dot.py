@@ -6,7 +6,7 @@ operands once and in place.
 
 The partial sums of a register tile are in registers while its terms are added. They are stored to
 memory to be reduced, by a loop over the rows of the tile whose lanes are columns. Measured against
-unrolled reductions (``notes/learned.md``): a third of the code at 0.9 to 1.1 of the speed.
+unrolled reductions (``notes/performance.md``): a third of the code at 0.9 to 1.1 of the speed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FEW_LANES = 4
 """Lanes to which partial sums are reduced by vector additions, before they are added one by one.
 
 Adding sixteen lanes one by one takes 31 instructions, by way of four lanes 12
-(``notes/learned.md``).
+(``notes/performance.md``).
 """
 
 NARROWEST = 3

@@ -23,7 +23,7 @@ from polysched.machine.description import Machine
 FEWEST_ROWS = 128
 """Pack ``b`` when the product has at least this many rows and the rows of ``b`` do not fit the L2
 cache: each packed element is then reused that often. Packing costs about 6 cycles a vector
-(``notes/learned.md``), which fewer rows do not save.
+(``notes/performance.md``), which fewer rows do not save.
 """
 
 FEWEST_ROWS_CONFLICTING = 64
@@ -35,7 +35,7 @@ MOST_DOT_ROWS = 16
 """Use the dot form for a transposed ``b`` when a thread has at most this many rows.
 
 It reads ``b`` in place. With more rows, packing ``b`` transposed is mostly faster: it costs 0 to
-5 % of an f32 product (``notes/learned.md``).
+5 % of an f32 product (``notes/performance.md``).
 """
 
 MOST_DOT_TILE_ROWS = 7
@@ -48,7 +48,7 @@ MOST_DOT_TILE_COLUMNS = 4
 """Columns of a register tile in dot form, at most; twice as many for one or two rows.
 
 Measured: tiles of 4 x 4 beat 8 x 2. A single row by eight rows of a transposed ``b`` in the last
-cache runs at 46 GB/s, by four at 39 (``notes/learned.md``).
+cache runs at 46 GB/s, by four at 39 (``notes/performance.md``).
 """
 
 EXTRA_DOT_VECTORS = 2
@@ -56,7 +56,7 @@ EXTRA_DOT_VECTORS = 2
 
 Reducing the partial sums of a column costs the same for each row. With shorter sums it soon costs
 more than transposing ``b`` once for all rows. Measured for f32: transposing first makes 8x400x64
-1.5 times as fast, and 8x400x256 0.8 times (``notes/learned.md``).
+1.5 times as fast, and 8x400x256 0.8 times (``notes/performance.md``).
 """
 
 STREAMED_ROWS = 8
@@ -86,7 +86,8 @@ ROWS_OF_BLOCK = 256
 """Rows of a block when a transposed ``a`` is packed, or a computed ``a`` has no other blocks.
 
 Without packing, each panel of ``b`` reads a transposed ``a`` from as many pages as there are terms.
-Measured: packing took 2000x300x2000 in f64 from 0.61 to 1.82 times numpy (``notes/learned.md``).
+Measured: packing took 2000x300x2000 in f64 from 0.61 to 1.82 times numpy
+(``notes/performance.md``).
 """
 
 STREAMED_PARTS_A_THREAD = 2
@@ -99,10 +100,10 @@ VNNI_BLOCK = (256, 1024)
 """Terms and columns of a block of ``b`` in VNNI layout, when the rows of ``b`` fall into one cache
 set, exceed the L2 cache, and the product has fewer than ``FEWEST_ROWS`` rows.
 
-Measured for int8 on AMD Zen 5 (``notes/matmul.md``): 16x4096x4096 took 2.4 ms in such blocks and
-4.5 ms panel by panel, which reads one cache line of each row. Where rows do not fall into one set,
-panels were as good or better: 12x1000x4000 took 262 us, in blocks 302 us. With two threads, parts
-narrower than a block cost a third.
+Measured for int8 on AMD Zen 5 (``notes/performance.md``): 16x4096x4096 took 2.4 ms in such blocks
+and 4.5 ms panel by panel, which reads one cache line of each row. Where rows do not fall into one
+set, panels were as good or better: 12x1000x4000 took 262 us, in blocks 302 us. With two threads,
+parts narrower than a block cost a third.
 """
 
 B_BLOCKS_OUTERMOST = "pmpnpkokonomiminik"
@@ -277,7 +278,7 @@ def _with_blocks(config: Config, part: Sizes, problem: Problem, machine: Machine
     """Choose the blocks of terms and rows, the loop order and the packing.
 
     A panel of ``b`` fills at most about a third of the L2 cache: with blocks of 1024 terms 2048^3
-    went from 0.78 to 0.91 of peak in f32 (``notes/learned.md``).
+    went from 0.78 to 0.91 of peak in f32 (``notes/performance.md``).
     """
     near, element = cache_bytes(machine, 2), problem.dtype.bytes
     longest = max(SHORTEST_BLOCK, near // (3 * config.inner_n * element))

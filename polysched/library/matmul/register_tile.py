@@ -20,7 +20,7 @@ FAR_LINE = 1
 
 The rows of a tile are as many short streams, which hardware prefetchers do not hide. Measured on
 AMD Zen 5: about a cycle a line, so that 6 rows by 4 vectors beat 8 by 3 by 1 to 2 % at 1024^3
-(``notes/learned.md``).
+(``notes/performance.md``).
 """
 
 TOLERANCE = 0.02

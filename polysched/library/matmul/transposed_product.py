@@ -15,11 +15,11 @@ CYCLES_A_TERM = 0.9
 """Cycles for one term of one row of at most a vector: measured."""
 
 CYCLES_TO_STORE = 2
-"""Cycles to store one element of the result by itself: measured 2 (``notes/learned.md``)."""
+"""Cycles to store one element of the result by itself: measured 2 (``notes/performance.md``)."""
 
 CYCLES_TO_ADD_UP = 9
 """Cycles for one element of the result in dot form: add up a vector of partial sums, handle the
-last terms that fill no vector, and store the sum. Measured 8 to 10 (``notes/learned.md``).
+last terms that fill no vector, and store the sum. Measured 8 to 10 (``notes/performance.md``).
 """
 
 CYCLES_TO_TRANSPOSE = 1

@@ -17,7 +17,7 @@ from polysched.ir.core.strides import are_apart
 from polysched.library.matmul.operands import Strides
 from polysched.library.matmul.recipe import Recipe
 from polysched.library.matmul.shapes import NumpyArray, Shape
-from polysched.runtime.numpy_memory import ALIGNED, C_CONTIGUOUS, F_CONTIGUOUS
+from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, F_CONTIGUOUS
 
 Preparation: TypeAlias = Callable[[NumpyArray], NumpyArray]
 

@@ -30,7 +30,7 @@ Each element of the copy of ``b`` is read once for each row; with fewer rows the
 FEWEST_ROWS_IN_PAIRS = 16
 """The same for groups of two terms, which save half as many instructions as groups of four.
 
-The copy is joined and stored in whole vectors; measured in ``notes/matmul.md`` (AMD Zen 5).
+The copy is joined and stored in whole vectors; measured in ``notes/performance.md`` (AMD Zen 5).
 """
 
 FEWEST_TERMS = 16

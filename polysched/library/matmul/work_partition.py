@@ -15,13 +15,13 @@ SHORTEST_PARALLEL = 40_000
 
 A parallel region costs 2 to 3 microseconds when the threads are awake, so less work gains little.
 Waking a thread costs 15 to 60 microseconds, so a sleeping one is woken for little more work only if
-more regions follow (:mod:`polysched.runtime.own_team`, ``notes/learned.md``).
+more regions follow (:mod:`polysched.runtime.thread_team`, ``notes/performance.md``).
 """
 
 BYTES_A_CYCLE = 16
 """Bytes that one thread reads per cycle from the last cache or from memory, at most.
 
-A new panel of ``b`` arrives at this rate (``notes/learned.md``).
+A new panel of ``b`` arrives at this rate (``notes/performance.md``).
 """
 
 SHORTEST_PART = 1024

@@ -17,10 +17,9 @@ from polysched.library.transpose.axes import checked_axes, simplest
 from polysched.library.transpose.compiled import Compiled, compiled_for
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
+from polysched.runtime.array_layout import ALIGNED, C_CONTIGUOUS, WRITEABLE, fault_of_output
 from polysched.runtime.call_cache import CallCache, CallTarget
 from polysched.runtime.memory import aligned_copy, aligned_empty
-from polysched.runtime.numpy_memory import ALIGNED, C_CONTIGUOUS, WRITEABLE
-from polysched.runtime.output_faults import fault_of_output
 from polysched.runtime.threads import number_of_threads, usable_threads
 from polysched.runtime.views import as_array
 

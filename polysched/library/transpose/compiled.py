@@ -36,7 +36,8 @@ _WORTH_THREADS = 1 << 20
 _COLLECTED = 3 / 8
 """Share of the last cache that source and result may fill for blocks to be collected.
 
-Beyond it, collecting gains nothing or loses, because lines come from memory (``notes/lanes.md``).
+Beyond it, collecting gains nothing or loses, because lines come from memory
+(``notes/performance.md``).
 """
 _LEAST_COLUMNS: Mapping[int, int] = MappingProxyType({1: 2, 2: 3, 4: 7, 8: 3})
 """By element size in bytes: leave rows of fewer elements to numpy, whose scalar loop is faster."""

@@ -63,7 +63,7 @@ lines of 64 bytes, so the columns of lines repeat after 64 tiles.
 LEAST_DIAGONAL = 16
 """Use diagonals of at least this many tiles; shorter ones measured slower than rows.
 
-Measured on one machine (``notes/lanes.md``).
+Measured on one machine (``notes/performance.md``).
 """
 
 CROWDING = 1024
@@ -90,7 +90,7 @@ def collecting(tile: int, element_bytes: int) -> TileOrder:
     If the row pitch of the output is a multiple of the size of an L1 way, the lines that a tile
     writes fall into one set. A tile with more rows than the set has ways then evicts lines before
     they are complete. Consecutive lines of one row fall into different sets instead. Measured:
-    1024^2 f32 from 0.41 to 0.60 of a copy (``notes/lanes.md``).
+    1024^2 f32 from 0.41 to 0.60 of a copy (``notes/performance.md``).
 
     Args:
         tile: rows and columns of a tile.

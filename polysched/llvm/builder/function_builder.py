@@ -43,11 +43,11 @@ class Line(ir.values.Value):  # type: ignore[misc]  # llvmlite is untyped
 
     @property
     def function(self) -> Any:
-        """The function that it is in."""
+        """The function that contains the instruction."""
         return self.parent.function
 
     def get_reference(self) -> str:
-        """How other instructions name its value."""
+        """The name of its value in other instructions."""
         return self.reference
 
     def set_metadata(self, name: str, node: Any) -> None:
@@ -61,7 +61,7 @@ class Line(ir.values.Value):  # type: ignore[misc]  # llvmlite is untyped
 
 
 class FunctionBuilder(ir.IRBuilder):  # type: ignore[misc]
-    """Writes the instructions of one function; it alone names values as it does."""
+    """Builder of one function's instructions, with unique names for their values."""
 
     def __init__(self, block: Any) -> None:
         super().__init__(block)
@@ -69,7 +69,7 @@ class FunctionBuilder(ir.IRBuilder):  # type: ignore[misc]
         self.inserted = 0
 
     def load(self, ptr: Any, name: str = "", align: int | None = None, typ: Any = None) -> Any:
-        """The value of a type at an address."""
+        """Load a value of a type from an address."""
         made = self._line(typ, f"load {typ}, ptr {ptr.get_reference()}")
         made.align = align
         return made
@@ -90,13 +90,13 @@ class FunctionBuilder(ir.IRBuilder):  # type: ignore[misc]
         name: str = "",
         source_etype: Any = None,
     ) -> Any:
-        """An address so many elements further on."""
+        """Compute the address of an element."""
         places = ", ".join([f"{one.type} {one.get_reference()}" for one in indices])
         word = "getelementptr inbounds" if inbounds else "getelementptr"
         return self._line(_POINTER, f"{word} {source_etype}, ptr {ptr.get_reference()}, {places}")
 
     def shuffle_vector(self, vector1: Any, vector2: Any, mask: Any, name: str = "") -> Any:
-        """Lanes of two vectors of one type, counted through both."""
+        """Select lanes of two vectors of one type, numbered through both."""
         given = vector1.type
         text = (
             f"shufflevector {given} {vector1.get_reference()}, {given} {vector2.get_reference()}, "
@@ -105,7 +105,7 @@ class FunctionBuilder(ir.IRBuilder):  # type: ignore[misc]
         return self._line(vector_type(given.element, mask.type.count), text)
 
     def insert_element(self, vector: Any, value: Any, idx: Any, name: str = "") -> Any:
-        """A vector with another value in one lane."""
+        """Replace one lane of a vector."""
         text = (
             f"insertelement {vector.type} {vector.get_reference()}, "
             f"{value.type} {value.get_reference()}, {idx.type} {idx.get_reference()}"
@@ -139,7 +139,7 @@ class FunctionBuilder(ir.IRBuilder):  # type: ignore[misc]
         return self._line(lhs.type, text)
 
     def freeze(self, value: Any) -> Any:
-        """The value; anything, but one thing for all who use it, where it is not defined."""
+        """Freeze a value: if it is undefined, all users see the same arbitrary value."""
         return self._line(value.type, f"freeze {value.type} {value.get_reference()}")
 
     def _of_two(self, word: str, lhs: Any, rhs: Any, flags: Sequence[str]) -> Any:

@@ -14,7 +14,7 @@ class _Attributes(FunctionAttributes):  # type: ignore[misc]  # llvmlite is unty
     _known = FunctionAttributes._known | {'"no-builtins"'}
 
     def add_pair(self, key: str, value: str) -> None:
-        """Add an attribute of LLVM that is a pair of texts."""
+        """Add an LLVM attribute with a name and a value."""
         set.add(self, f'"{key}"="{value}"')
 
 
@@ -32,6 +32,6 @@ def new_function(
 
 
 def compile_for(function: ir.Function, cpu: str, features: str) -> None:
-    """Have a function of `new_function` compiled for a processor, whatever the module is for."""
+    """Compile a function of `new_function` for another processor than its module."""
     function.attributes.add_pair("target-cpu", cpu)
     function.attributes.add_pair("target-features", features)

@@ -38,7 +38,7 @@ def declared(module: ir.Module, name: str, type_: ir.FunctionType) -> ir.Functio
 
 
 def aligned(call: Any, operand: int, alignment: int) -> Any:
-    """A call with what is known of the alignment of a pointer that it is given."""
+    """Annotate a call with the alignment of one of its pointer arguments."""
     attributes = ArgumentAttributes()
     attributes.align = alignment
     call.arg_attributes[operand] = attributes
@@ -76,7 +76,7 @@ class Splat(ir.Constant):  # type: ignore[misc]  # llvmlite is untyped
 
 
 class Free(ir.Constant):  # type: ignore[misc]
-    """A vector whose lanes may hold anything, in LLVM's short form."""
+    """A vector with undefined lanes, in LLVM's short form."""
 
     def __init__(self, type_: Any) -> None:
         super().__init__(type_, ir.Undefined)
@@ -87,13 +87,13 @@ class Free(ir.Constant):  # type: ignore[misc]
 
 @lru_cache(maxsize=512)
 def vector_type(element: Any, lanes: int) -> Any:
-    """The type of a vector: one object for all who ask, because llvmlite keeps its text."""
+    """The type of a vector. Equal types are one object, because llvmlite keeps its text."""
     return ir.VectorType(element, lanes)
 
 
 @lru_cache(maxsize=512)
 def free(type_: Any) -> Any:
-    """A vector whose lanes may hold anything."""
+    """A vector with undefined lanes."""
     return Free(type_)
 
 
@@ -104,7 +104,7 @@ def zeros(type_: Any) -> Any:
 
 
 def fenced(builder: ir.IRBuilder, vector: Any) -> Any:
-    """A vector as it is, but LLVM does not know what made it; one of less than 32 bits it does.
+    """Hide the origin of a vector from LLVM; vectors of less than 32 bits are returned unchanged.
 
     LLVM has such a fence for floating-point numbers, of which it changes no bit.
     """
@@ -119,9 +119,9 @@ def fenced(builder: ir.IRBuilder, vector: Any) -> Any:
 
 @lru_cache(maxsize=4096)
 def integers(bits: int, values: tuple[int, ...]) -> Any:
-    """A constant vector of integers of so many bits.
+    """A constant vector of integers of ``bits`` bits.
 
-    It is one object for all who ask for it, because llvmlite keeps the text of an object: a network
+    Equal vectors are one object, because llvmlite keeps the text of an object: a network
     of shuffles names the same few masks again and again.
     """
     type_ = ir.IntType(bits)
@@ -131,7 +131,7 @@ def integers(bits: int, values: tuple[int, ...]) -> Any:
 
 
 def active_lanes(mask: Any) -> list[int] | None:
-    """The lanes that a mask lets through, if it is a literal."""
+    """The active lanes of a literal mask; None for other masks."""
     if not isinstance(mask, ir.Constant) or not isinstance(mask.constant, list):
         return None
     return [lane for lane, one in enumerate(mask.constant) if one.constant]
@@ -143,7 +143,7 @@ def lane_numbers(count: int) -> Any:
 
 
 def mask_of(active: Iterable[bool]) -> Any:
-    """The mask of the lanes that are active, a bit for each."""
+    """The mask of the active lanes, one bit per lane."""
     return integers(1, tuple(map(int, active)))
 
 
@@ -153,7 +153,7 @@ def all_lanes(count: int) -> Any:
 
 
 def shuffled(builder: ir.IRBuilder, first: Any, second: Any, lanes: Iterable[int]) -> Any:
-    """A vector of lanes of two others, counted through both."""
+    """Select lanes of two vectors, numbered through both."""
     return builder.shuffle_vector(first, second, integers(32, tuple(lanes)))
 
 

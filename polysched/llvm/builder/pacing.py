@@ -18,7 +18,7 @@ MOST_ADDRESSES = 192
 
 
 class Pace:
-    """Counts the addresses that the block in which a builder stands has touched."""
+    """Counter of the addresses that the current basic block accesses."""
 
     def __init__(self, builder: ir.IRBuilder) -> None:
         self.builder = builder
@@ -33,7 +33,7 @@ class Pace:
         self.touched.add((id(base), displacement))
 
     def rest(self) -> None:
-        """End a statement: with a fence, if the block has touched so much."""
+        """End a statement; emit a fence if the block has accessed too many addresses."""
         if len(self.touched) >= MOST_ADDRESSES and self.builder.block is self.block:
             self.builder.fence("acq_rel", "singlethread")
             self.touched = set()

@@ -1,4 +1,4 @@
-"""Emits loads and stores of array elements: scalars, whole vectors, gathers and scatters, masked.
+"""Emit loads and stores of array elements: scalars, whole vectors, gathers and scatters, masked.
 
 The forms of LLVM's masked intrinsics are those of its language reference, "Masked Vector Load and
 Store Intrinsics" and "Masked Vector Gather and Scatter Intrinsics".
@@ -39,7 +39,7 @@ from polysched.vector.values import Load as VectorLoad
 
 
 class Accesses:
-    """Emits loads and stores of arrays in memory."""
+    """Emit loads and stores of arrays in memory."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Accesses:
         self.loaded = Loaded()
 
     def load(self, access: Access, dtype: DType, lanes: Mask | None) -> Value:
-        """One element for each lane; a scalar if all lanes read the same."""
+        """Load one element per lane; a scalar if all lanes read the same element."""
         loaded, count = self._load(access, dtype, lanes)
         return Value(from_memory(self.builder, loaded, dtype), dtype, count)
 
@@ -87,7 +87,7 @@ class Accesses:
         return aligned(call, 0, access.alignment), lanes.count
 
     def load_terms(self, factor: VectorLoad, lanes: Mask, terms: int) -> ir.Value:
-        """For each lane ``terms`` consecutive elements, as one long vector."""
+        """Load ``terms`` consecutive elements per lane, as one long vector."""
         builder, access, dtype = self.builder, factor.access, factor.dtype
         type_ = vector_type(memory_type(dtype), terms * lanes.count)
         is_broadcast = access.movement is Uniform.BROADCAST
@@ -146,13 +146,13 @@ class Accesses:
                 self._scatter(access, stored, lanes)
 
     def vector(self, address: Address, start: int, element: ir.Type, lanes: Mask) -> ir.Value:
-        """The elements from ``start`` behind an address, as known no better than their size."""
+        """Load the elements from ``start`` after an address, aligned to their size only."""
         size = self.storages[address.array].array.dtype.bytes
         access = Access(address, Uniform.CONTIGUOUS, size)
         return self._load_vector(access, element, lanes, start)
 
     def store_part(self, address: Address, start: int, stored: ir.Value, lanes: Mask) -> None:
-        """Write elements from ``start`` behind an address."""
+        """Store elements from ``start`` after an address."""
         size = self.storages[address.array].array.dtype.bytes
         access = Access(address, Uniform.CONTIGUOUS, size)
         self._store_vector(access, stored, lanes, start)
@@ -243,7 +243,7 @@ def from_memory(builder: ir.IRBuilder, loaded: ir.Value, dtype: DType) -> ir.Val
 
 
 def to_memory(builder: ir.IRBuilder, value: ir.Value, dtype: DType) -> ir.Value:
-    """A value as it is stored: the byte of a boolean's bit, the container of an odd integer."""
+    """Convert a value to its stored form: a boolean to a byte, an odd integer to its container."""
     if dtype.kind is not NumberKind.BOOLEAN and not dtype.is_odd_width:
         return value
     count = value.type.count if isinstance(value.type, ir.VectorType) else None

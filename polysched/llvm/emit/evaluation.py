@@ -1,4 +1,4 @@
-"""Emits the values of the vector IR at the position of the builder."""
+"""Emit the values of the vector IR at the position of the builder."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Evaluator:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Code that does not always run: nothing that it has computed is used after it."""
+        """Scope of conditional code, whose values are not used after it."""
         self.addresses.enter()
         try:
             yield
@@ -86,7 +86,7 @@ class Evaluator:
         return self.value(value, None).ir
 
     def value(self, value: vector.Value, lanes: Mask | None) -> Value:
-        """A value in the lanes of a statement: a vector if it differs between them."""
+        """Emit a value for the lanes of a statement: a vector if the lanes differ."""
         match value:
             case vector.Register(dtype=dtype):
                 slot = self.slot(value)

@@ -1,4 +1,4 @@
-"""The whole of code generation: a loop program becomes the text of an LLVM module."""
+"""Emit the LLVM module of a loop program: its passes, then its function."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _emit_function(
 
 
 def _allocated(place: Placement, size: Any) -> Any:
-    """Memory for the whole call; the function returns 1 where there is none."""
+    """Allocate memory for the whole call; the function returns 1 if that fails."""
     builder = place.builder
     # aligned_alloc of nothing may return null, which would look like a failure
     total = place.sum(size, PAGE)

@@ -38,10 +38,10 @@ from polysched.vector.ir import (
 
 
 class RunsParallel(Protocol):
-    """Emits parallel loops; without one they are emitted as loops of one thread."""
+    """Emitter of parallel loops; without it they become loops of one thread."""
 
     def run(self, emitter: Emitter, node: Loop, lower: ir.Value, upper: ir.Value) -> None:
-        """Emit a loop that runs at least once where the emitter stands."""
+        """Emit a loop that runs at least once at the builder's position."""
 
 
 class Emitter:
@@ -60,7 +60,7 @@ class Emitter:
     # -- control flow ----------------------------------------------------------------------------
 
     def node(self, node: Node) -> None:
-        """Emit a node and all below."""
+        """Emit a node and its children."""
         match node:
             case Assign() | Call():
                 self._statement(node)
@@ -103,7 +103,7 @@ class Emitter:
             run(node, lower, upper)
 
     def counted(self, node: Loop, lower: ir.Value, upper: ir.Value) -> None:
-        """A loop that runs at least once, tested at its end."""
+        """Emit a loop that runs at least once, with the test at its end."""
         builder = self.builder
         before = builder.block
         body = builder.append_basic_block(f"{node.name}.body")

@@ -88,14 +88,14 @@ class Placement:
         return self._starts(arrays)[-1]
 
     def carved(self, arrays: Sequence[Sized], workspace: ir.Value) -> dict[str, Storage]:
-        """Arrays in a workspace of their total size."""
+        """Place arrays in a workspace of their total size."""
         return {
             one.array.name: Storage(one.array, self.behind(workspace, start), one.strides)
             for one, start in zip(arrays, self._starts(arrays), strict=False)
         }
 
     def behind(self, pointer: ir.Value, distance: Any) -> ir.Value:
-        """A pointer ``distance`` bytes further on."""
+        """Add ``distance`` bytes to a pointer."""
         return self.builder.gep(pointer, [_i64(distance)], inbounds=True, source_etype=BYTE)
 
     def _sized(self, name: str) -> Sized:

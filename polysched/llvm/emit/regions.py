@@ -16,7 +16,7 @@ The team comes from outside, so that no runtime is compiled in. ``team`` is a fu
 
     void parallel(void (*work)(void *), void *task, uint32_t threads, uint32_t flags)
 
-It lets so many threads, or fewer, call ``work(task)`` at once and waits for all of them: the
+At most ``threads`` threads call ``work(task)`` at once, and the function waits for all: the
 ``GOMP_parallel`` of the OpenMP runtimes (GCC's libgomp manual, "Implementing PARALLEL construct";
 libomp and libiomp5 have it too).
 """
@@ -91,7 +91,7 @@ class Regions:
         self.count = 0
 
     def run(self, emitter: Emitter, node: Loop, lower: ir.Value, upper: ir.Value) -> None:
-        """Emit a parallel loop, which runs at least once, where the emitter stands."""
+        """Emit a parallel loop that runs at least once, at the builder's position."""
         builder, team, frame = emitter.builder, self.team, node.region
         assert frame is not None
         outside = [emitter.values.storages[name].base for name in frame.outside]
@@ -160,7 +160,7 @@ class Regions:
         return function
 
     def _work(self, name: str, body: ir.Function, node: Loop, types: list[ir.Type]) -> ir.Function:
-        """The function that every thread runs: it takes the next chunk until there is none.
+        """The function that every thread runs: it takes chunks until all are taken.
 
         The task begins with the number of the next chunk and that of the next thread.
         """
@@ -199,7 +199,7 @@ class Regions:
 
 
 def private_bytes(place: Placement, frames: Sequence[Frame]) -> Any:
-    """The bytes that a thread needs in the parallel loop that needs most: 0 or an i64."""
+    """The largest private memory of a thread in any parallel loop: 0 or an i64 of bytes."""
     most: Any = 0
     for frame in frames:
         needed = place.total(place.on_heap(frame))

@@ -75,7 +75,7 @@ def _within_one(
 
 
 def _starts(count: int, last: int) -> list[int]:
-    """Where the vectors of a window begin; the last one ends with the last element."""
+    """The first elements of a window's vectors; the last vector ends with the last element."""
     return [*range(0, last + 1 - count, count), last + 1 - count]
 
 

@@ -158,7 +158,7 @@ def _passed(argument: CArgument) -> Any:
 
 
 def _meanings(builder: ir.IRBuilder, function: CFunction, defined: ir.Function) -> dict[str, Any]:
-    """What the kernel is given, by its own names."""
+    """The kernel's arguments, by the kernel's names."""
     found: dict[str, Any] = {}
     for argument, value in zip(function.arguments, defined.args, strict=True):
         value.name = argument.name

@@ -1,4 +1,4 @@
-"""Modules for programs in other languages: the plain C interface around a kernel's function.
+"""C interface of exported modules: the wrapper around a kernel's function.
 
 Beside the kernel's own function, which becomes ``NAME.kernel`` and cannot be seen from outside, the
 module has::
@@ -34,7 +34,7 @@ from polysched.machine.cpuid import questions
 from polysched.machine.description import Machine
 
 UNSUPPORTED = 2
-"""What the exported function returns on a processor that it is not for."""
+"""Status of an exported function on a processor that lacks an instruction set."""
 
 _INT32 = ir.IntType(32)
 _POINTER = ir.PointerType()

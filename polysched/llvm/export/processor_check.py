@@ -38,20 +38,20 @@ _XGETBV = "={ax},={dx},{cx},~{dirflag},~{fpsr},~{flags}"
 
 @dataclass(frozen=True, eq=False)
 class ProcessorCheck:
-    """A function ``i32 ()`` that tells whether the processor is fit; where it keeps the answer."""
+    """Function ``i32 ()`` that checks the processor's features, and the cache of its answer."""
 
     function: ir.Function
     state: ir.GlobalVariable
 
     def is_known(self, builder: ir.IRBuilder) -> Any:
-        """Whether it has been asked and said yes (i1): one load."""
+        """Emit whether the cached answer is positive (i1): one load."""
         return builder.icmp_unsigned("==", _load(builder, self.state), _INT32(_KNOWN))
 
 
 def emit_processor_check(
     module: ir.Module, name: str, questions: Sequence[Question]
 ) -> ProcessorCheck:
-    """Add the function ``NAME_supported``, which asks the questions."""
+    """Add the function ``NAME_supported``, which checks the features."""
     state = ir.GlobalVariable(module, _INT32, f"{name}.processor")
     state.linkage = "internal"
     state.initializer = _INT32(_UNKNOWN)
@@ -71,7 +71,7 @@ def emit_processor_check(
 
 
 def _answer(builder: ir.IRBuilder, question: Question) -> Any:
-    """Whether the processor says yes (i1)."""
+    """Emit whether the processor has all features (i1)."""
     if question.leaf is None:
         extended = ir.FunctionType(_TWO, [_INT32])
         answers = builder.asm(extended, "xgetbv", _XGETBV, [_INT32(0)], True)

@@ -23,7 +23,7 @@ from polysched.llvm.builder.intrinsics import Splat, element_bits
 def minimum(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
     """The smaller number, of scalars or of each lane."""
     literal, number = _literal_first(left, right)
-    # A zero of the number may be of either sign; -0 is to win, and nothing else is in doubt.
+    # Only the sign of a zero is undecided, and -0 must win.
     if literal is not None and not is_zero(literal, -1.0):
         return _one_way(builder, "<", literal, number)
     first, second = _both_ways(builder, "<", left, right)
@@ -70,7 +70,7 @@ def is_zero(literal: Any, sign: float) -> bool:
 
 
 def _one_way(builder: ir.IRBuilder, predicate: str, literal: Any, number: Any) -> Any:
-    """The literal where it is beyond a number, else the number."""
+    """Select the literal if it is beyond the number, else the number."""
     beyond = builder.fcmp_ordered(predicate, literal, number)
     return builder.select(beyond, literal, number)
 

@@ -32,10 +32,10 @@ from polysched.llvm.math.numbers import (
 )
 
 _ONE_FROM: Mapping[Format, float] = MappingProxyType({FLOAT32: 9.25, FLOAT64: 19.25})
-"""Where tanh is 1 as nearly as the type can say."""
+"""Argument above which tanh rounds to 1, by type."""
 
 _INFINITE_FROM: Mapping[Format, float] = MappingProxyType({FLOAT32: 89.5, FLOAT64: 710.6})
-"""Where sinh and cosh are infinite, a little beyond of where they are first."""
+"""Argument above which sinh and cosh are infinite, slightly rounded up, by type."""
 
 
 def hyperbolic_tangent(builder: ir.IRBuilder, operand: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What the elementary functions are written in: floating-point values with operators.
+"""Floating-point values with operators, in which the elementary functions are written.
 
 A :class:`Real` is an LLVM value, a float or double or a vector of them; ``a * b + c`` of such
 values emits a product and a sum. The same instructions are emitted for scalars and for vectors, so
@@ -29,7 +29,7 @@ class Format:
 
     @property
     def bias(self) -> int:
-        """What is added to an exponent that is stored."""
+        """The bias of stored exponents."""
         return (1 << (self.bits - self.fraction_bits - 2)) - 1
 
     @property

@@ -1,4 +1,4 @@
-"""Arguments that hardly ever occur: the C library's function is called for them, lane by lane."""
+"""Slow path of rare arguments: call the C library's function lane by lane."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _any_of(builder: Any, condition: Any) -> Any:
     if not isinstance(condition.type, ir.VectorType):
         return builder.freeze(condition)
     bits = ir.IntType(condition.type.count)
-    # A lane that is masked out may hold anything, of which a branch must not depend.
+    # A branch must not depend on inactive lanes, which may hold any value.
     return builder.icmp_unsigned("!=", builder.freeze(builder.bitcast(condition, bits)), bits(0))
 
 

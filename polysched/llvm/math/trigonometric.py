@@ -133,7 +133,7 @@ def tangent(builder: ir.IRBuilder, operand: Any) -> Any:
 
 
 def _reduced(size: Real) -> tuple[Whole, Pair]:
-    """How many right angles were taken off, and what is left of an arc."""
+    """Reduce an arc: the number of right angles subtracted, and the remainder."""
     one, two, three, four = _CONSTANTS[size.form].right_angle
     n, turns = size.rounded(_RIGHT_ANGLES)
     size = n.times_plus(-one, size)

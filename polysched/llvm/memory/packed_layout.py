@@ -42,5 +42,5 @@ def coarsest_phase(array: Array) -> int:
 
 
 def most_bytes(array: Array) -> int:
-    """How many bytes an element may touch, wherever it begins."""
+    """The most bytes that an element touches, at any bit offset."""
     return -(-(8 - coarsest_phase(array) + array.dtype.bits) // 8)

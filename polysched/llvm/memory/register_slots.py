@@ -1,4 +1,4 @@
-"""Stack slots that LLVM turns into SSA values, and what of them need not be written down.
+"""Stack slots that LLVM promotes to SSA values; loads and stores that are redundant are dropped.
 
 Within a block the value that was stored or loaded last is taken as it is, and a slot that nothing
 loads from, as those of tiles, is left out with its stores: LLVM would find the same, but it takes
@@ -23,7 +23,7 @@ class RegisterSlots:
         self.builder = builder
         self.block: Any = None
         self.values: dict[int, Any] = {}
-        """What the slots hold where the builder stands, of those that this block has touched."""
+        """The current values of the slots that this block has accessed."""
         self.stores: dict[int, Any] = {}
         """The last store to each slot in this block."""
         self.overwritten: list[Any] = []
@@ -32,7 +32,7 @@ class RegisterSlots:
         self.loaded: set[int] = set()
 
     def load(self, slot: Any) -> Any:
-        """What a slot holds."""
+        """The current value of a slot."""
         self._enter()
         value = self.values.get(id(slot))
         if value is None:

@@ -177,7 +177,7 @@ def _only_byte(active: Mask, skipped: int, width: int) -> tuple[int, int] | None
 
 
 def _after(builder: ir.IRBuilder, vector: ir.Value, skipped: int) -> ir.Value:
-    """The vector with so many zeros before it."""
+    """Prepend zeros to the vector."""
     if not skipped:
         return vector
     return selected(builder, vector, [None] * skipped + list(range(vector.type.count)))

@@ -31,7 +31,7 @@ def unpack_columns(builder: ir.IRBuilder, packed: Any, conversion: Conversion) -
 def _table(
     source_bits: int, target_bits: int, sources: int, targets: int
 ) -> tuple[tuple[Contribution | None, ...], ...]:
-    """The columns for so many targets; what lies behind the last source is left out."""
+    """The columns of a number of targets, without bits beyond the last source."""
     cycle, cycle_targets = period(source_bits, target_bits)
     cycles = -(-targets // cycle_targets)
     rows = contributions(source_bits, target_bits, cycles * cycle)[:targets]

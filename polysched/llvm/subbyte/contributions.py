@@ -1,4 +1,4 @@
-"""Where each bit comes from when one sequence of elements is read as elements of another width.
+"""Origin of each bit when a sequence of elements is read as elements of another width.
 
 Bits are numbered from the least significant one of element 0 upwards (little-endian), as LLVM's
 ``bitcast`` of vectors does on a little-endian machine. The tables are those of MLIR's
@@ -51,7 +51,7 @@ def period(source_bits: int, target_bits: int) -> tuple[int, int]:
 def contributions(
     source_bits: int, target_bits: int, source_count: int | None = None
 ) -> Contributions:
-    """What each target element is made of, when so many source elements are read as targets.
+    """The contributions to each target element, for a number of source elements.
 
     Args:
         source_bits, target_bits: the widths, from 1 to 64.

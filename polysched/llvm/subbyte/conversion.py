@@ -1,4 +1,4 @@
-"""What all strategies of packing and unpacking share: the vectors at both ends, and constants.
+"""Base of all strategies of packing and unpacking: source and target vectors, and constants.
 
 *Unpacked*, every element has a lane of its own, of 8, 16 or 32 bits. *Packed*, the elements
 follow each other without gaps in a vector of bytes, little-endian.
@@ -66,7 +66,7 @@ class Conversion:
 
 
 class Direction(Enum):
-    """Which way bits are moved."""
+    """Direction of a conversion: packing or unpacking."""
 
     PACK = "pack"
     UNPACK = "unpack"

@@ -41,7 +41,7 @@ SINGLE_BITS: Mapping[Direction, Mapping[int, float]] = MappingProxyType(
         Direction.UNPACK: {8: 0.39, 16: 0.72, 32: 1.4},
     }
 )
-"""What ``native`` costs for elements of one bit, which are AVX-512's masks."""
+"""Cost of ``native`` for elements of one bit, which are AVX-512's masks."""
 
 
 def cost(direction: Direction, name: str, conversion: Conversion) -> float:

@@ -17,7 +17,7 @@ from polysched.llvm.subbyte.conversion import Conversion, numbers
 from polysched.llvm.subbyte.doubling import can_double, merge_shifted, pack_pairwise
 
 FEATURES = frozenset({"avx512bw"})
-"""What a machine needs for it, in registers of any width."""
+"""Features that the strategy requires, for registers of any width."""
 
 _NAMES: Mapping[tuple[int, int], str] = MappingProxyType(
     {

@@ -22,7 +22,7 @@ from polysched.llvm.subbyte.conversion import (
 )
 
 FEATURES = frozenset({"avx512vbmi", "avx512vl", "avx512bw"})
-"""What a machine needs for it."""
+"""Features that the strategy requires."""
 
 _REGISTERS = (64, 32, 16)
 """Bytes of a vector register, the largest first."""
@@ -55,14 +55,14 @@ def _field(conversion: Conversion) -> int:
 
 
 def _phase(conversion: Conversion, lane: int) -> int:
-    """Where in its first byte the bits of a 64-bit lane begin."""
+    """Bit offsets of the 64-bit lanes in their first bytes."""
     return lane * _field(conversion) % 8
 
 
 def _register(
     builder: ir.IRBuilder, packed: Any, conversion: Conversion, first: int, lanes: int
 ) -> Any:
-    """The elements of so many 64-bit lanes, with anything in the bits above them."""
+    """The elements of ``lanes`` 64-bit lanes; the bits above them are undefined."""
     field, bits = _field(conversion), conversion.bits
     begins = [lane * field // 8 for lane in range(first, first + lanes)]
     if lanes * field <= 64:  # all of them out of the same 8 bytes, which a load can repeat

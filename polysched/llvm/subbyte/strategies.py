@@ -88,7 +88,7 @@ def strategy_named(direction: Direction, name: str) -> Strategy:
     """The strategy of that name.
 
     Raises:
-        LoweringError: there is none.
+        LoweringError: no strategy does it on this machine.
     """
     found = STRATEGIES[direction].get(name)
     if found is None:

@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from polysched.errors import PolyschedError
 from polysched.frontends.einsum.call import einsum
+from tests.support.effort import cases
 
 
-@settings(max_examples=300)
+@settings(max_examples=cases(100))
 @given(st.text("iij.,-> a1", max_size=12), st.lists(st.integers(0, 3), min_size=1, max_size=3))
 def test_numpy_agrees_or_it_is_refused(text: str, dimensions: list[int]) -> None:
     arrays = [np.arange(2.0**count).reshape((2,) * count) for count in dimensions]

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from polysched.errors import PolyschedError
 from polysched.frontends.linalg.generic import generic
 from polysched.ir.core.kernel import Kernel
+from tests.support.effort import cases
 
 PARTS = ["i", "j", "s", "0", "2", "+", "-", "*", "(", ")", ",", " ", "mod", "floordiv", ".", "=1"]
 TEXTS = st.lists(
@@ -13,7 +14,7 @@ TEXTS = st.lists(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=cases(100))
 @given(TEXTS.map("".join))
 @example("i]+[j")
 @example("i if j else s")

@@ -12,6 +12,7 @@ from polysched.errors import PolyschedError
 from polysched.frontends.python.decorator import PythonKernel, read_kernel
 from tests.frontends.python import classic_algorithms, functions_over_arrays
 from tests.frontends.python.test_random_functions import made
+from tests.support.effort import cases
 
 FUNCTIONS = [*functions_over_arrays.ALL, *classic_algorithms.ALL]
 EXPRESSIONS = (
@@ -65,7 +66,7 @@ HALF, WIDTH = 0.5, 3
 
 
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
-@settings(max_examples=150)
+@settings(max_examples=cases(60))
 @given(texts())
 def test_nothing_but_our_own_errors(text: str) -> None:
     try:

@@ -309,7 +309,7 @@ def test_gaps_in_both_dimensions(
 
 
 def test_contiguous_operands_know_of_no_strides() -> None:
-    """They go the short way, and share a kernel."""
+    """The call cache runs them directly, and they share a kernel."""
     a, b = operand_of(filled(8, 8)), operand_of(filled(8, 8))
     found = dispatch(a, b, 1)
     assert found.kernel is dispatch(a._replace(strides=(32, 4)), b, 1).kernel

@@ -7,12 +7,18 @@ import pytest
 from polysched.ir.expr.dtypes import as_dtype
 from polysched.machine.load import load_machine
 from tests.llvm.subbyte.edges import LARGEST, check_matrices, check_vectors
+from tests.support.effort import EFFORT
 
 SIZES = range(1, LARGEST + 1)
+NAMES = ("u1", "i2", "u3", "i4", "u4", "i5", "u6", "i7", "u12", "i23")
+FORMS = [
+    (name, lanes)
+    for at, name in enumerate(NAMES)
+    for lanes in ((16, 64) if EFFORT > 1 else ((16, 64)[at % 2],))
+]
 
 
-@pytest.mark.parametrize("name", ["u1", "i2", "u3", "i4", "u4", "i5", "u6", "i7", "u12", "i23"])
-@pytest.mark.parametrize("lanes", [16, 64])
+@pytest.mark.parametrize(("name", "lanes"), FORMS)
 def test_vectors_of_every_size(name: str, lanes: int) -> None:
     check_vectors(as_dtype(name), lanes, load_machine(None), SIZES)
 

@@ -23,6 +23,7 @@ from polysched.loops.printers.pseudo import print_loops
 from polysched.schedule.schedule import Schedule
 from tests.loops.programs import array, assign, loop, n, program, vector
 from tests.support.differential import assert_agrees
+from tests.support.effort import cases
 
 KNOWN = {"n": (0, None)}
 LANES = 4
@@ -245,7 +246,7 @@ def nests(draw: st.DrawFn) -> LoopNode:
     return block([loop("x", 0, 4, middle)])
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=cases(50))
 @given(nests())
 def test_random_nests_keep_their_instances_and_order(body: LoopNode) -> None:
     made = cut(body, (0, 1, 5))

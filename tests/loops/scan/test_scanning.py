@@ -28,6 +28,7 @@ from polysched.machine.load import load_machine
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
 from tests.support.differential import arguments
+from tests.support.effort import cases
 
 Instance = tuple[str, tuple[int, ...]]
 
@@ -99,7 +100,7 @@ def text(schedule: Schedule) -> str:
     st.sets(st.sampled_from(["ii", "ji"])),
     st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=cases(25), deadline=None)
 def test_the_order_is_that_of_the_tree(
     n: int,
     m: int,

@@ -14,16 +14,16 @@ from string import Template
 CORES = 8192
 """Cores that an affinity mask has room for. On a larger machine masks are not changed."""
 
-MEMBER = f"""
+WORKER = f"""
 ; the worker started before; its handle; its core, -1 if it sleeps; whether it is excluded from a
 ; core; its affinity mask
-%member = type {{ ptr, i64, i32, i32, [{CORES // 8} x i8] }}
+%worker = type {{ ptr, i64, i32, i32, [{CORES // 8} x i8] }}
 """
 """LLVM type of a worker. It must be defined before its uses."""
 
 
-def places_text() -> str:
-    """LLVM IR of the placement functions, for a module that begins with ``MEMBER``."""
+def placement_text() -> str:
+    """LLVM IR of the placement functions, for a module that begins with ``WORKER``."""
     return _TEXT.substitute(mask_bytes=CORES // 8)
 
 
@@ -33,7 +33,7 @@ declare i32 @pthread_getaffinity_np(i64, i64, ptr)
 declare i32 @pthread_setaffinity_np(i64, i64, ptr)
 declare i32 @sched_getcpu()
 
-define internal void @send_away(ptr %team, i1 %wakes) nounwind { ; move workers off this core
+define internal void @exclude_core(ptr %team, i1 %wakes) nounwind { ; move workers off this core
 entry:
   %core = call i32 @sched_getcpu()
   %is_known = icmp sge i32 %core, 0
@@ -41,101 +41,101 @@ entry:
   %last = load atomic ptr, ptr %last_at acquire, align 8
   %byte = lshr i32 %core, 3
   %in_byte = and i32 %core, 7
-  %place = trunc i32 %in_byte to i8
-  %bit = shl i8 1, %place
+  %position = trunc i32 %in_byte to i8
+  %bit = shl i8 1, %position
   br i1 %is_known, label %look, label %end
 look:
-  %member = phi ptr [ %last, %entry ], [ %before, %next ]
-  %none = icmp eq ptr %member, null
+  %worker = phi ptr [ %last, %entry ], [ %before, %next ]
+  %none = icmp eq ptr %worker, null
   br i1 %none, label %end, label %compare
 compare:
-  %core_at = getelementptr %member, ptr %member, i32 0, i32 2
-  %its_core = load atomic i32, ptr %core_at monotonic, align 4
-  %is_here = icmp eq i32 %its_core, %core
-  %sleeps = icmp slt i32 %its_core, 0
+  %core_at = getelementptr %worker, ptr %worker, i32 0, i32 2
+  %worker_core = load atomic i32, ptr %core_at monotonic, align 4
+  %is_here = icmp eq i32 %worker_core, %core
+  %sleeps = icmp slt i32 %worker_core, 0
   %is_woken = and i1 %sleeps, %wakes
-  %is_wrong = or i1 %is_here, %is_woken
-  br i1 %is_wrong, label %ask, label %next
+  %must_move = or i1 %is_here, %is_woken
+  br i1 %must_move, label %ask, label %next
 ask:
-  %handle_at = getelementptr %member, ptr %member, i32 0, i32 1
+  %handle_at = getelementptr %worker, ptr %worker, i32 0, i32 1
   %handle = load i64, ptr %handle_at
-  %mask = getelementptr %member, ptr %member, i32 0, i32 4
+  %mask = getelementptr %worker, ptr %worker, i32 0, i32 4
   %unread = call i32 @pthread_getaffinity_np(i64 %handle, i64 $mask_bytes, ptr %mask)
   %is_read = icmp eq i32 %unread, 0
   br i1 %is_read, label %forbid, label %next
 forbid:
   %byte_at = getelementptr i8, ptr %mask, i32 %byte
-  %all = load i8, ptr %byte_at
+  %allowed = load i8, ptr %byte_at
   %flipped = xor i8 %bit, -1
-  %others = and i8 %all, %flipped
-  store i8 %others, ptr %byte_at
+  %reduced = and i8 %allowed, %flipped
+  store i8 %reduced, ptr %byte_at
   %refused = call i32 @pthread_setaffinity_np(i64 %handle, i64 $mask_bytes, ptr %mask)
-  store i8 %all, ptr %byte_at                     ; the mask that let_back restores
+  store i8 %allowed, ptr %byte_at                 ; the mask that restore_affinity restores
   %granted = icmp eq i32 %refused, 0              ; refused if no other core is allowed
   br i1 %granted, label %sent, label %next
 sent:
-  %away_at = getelementptr %member, ptr %member, i32 0, i32 3
-  store i32 1, ptr %away_at
+  %excluded_at = getelementptr %worker, ptr %worker, i32 0, i32 3
+  store i32 1, ptr %excluded_at
   store atomic i32 -1, ptr %core_at monotonic, align 4
   br label %next
 next:
-  %before = load ptr, ptr %member
+  %before = load ptr, ptr %worker
   br label %look
 end:
   ret void
 }
 
-define internal void @let_back(ptr %team) nounwind { ; restore the affinity masks
+define internal void @restore_affinity(ptr %team) nounwind { ; restore the affinity masks
 entry:
   %last_at = getelementptr %team, ptr %team, i32 0, i32 8
   %last = load atomic ptr, ptr %last_at acquire, align 8
   br label %look
 look:
-  %member = phi ptr [ %last, %entry ], [ %before, %next ]
-  %none = icmp eq ptr %member, null
+  %worker = phi ptr [ %last, %entry ], [ %before, %next ]
+  %none = icmp eq ptr %worker, null
   br i1 %none, label %end, label %compare
 compare:
-  %away_at = getelementptr %member, ptr %member, i32 0, i32 3
-  %away = load i32, ptr %away_at
-  %is_away = icmp ne i32 %away, 0
-  br i1 %is_away, label %allow, label %next
+  %excluded_at = getelementptr %worker, ptr %worker, i32 0, i32 3
+  %excluded = load i32, ptr %excluded_at
+  %is_excluded = icmp ne i32 %excluded, 0
+  br i1 %is_excluded, label %allow, label %next
 allow:
-  %handle_at = getelementptr %member, ptr %member, i32 0, i32 1
+  %handle_at = getelementptr %worker, ptr %worker, i32 0, i32 1
   %handle = load i64, ptr %handle_at
-  %mask = getelementptr %member, ptr %member, i32 0, i32 4
+  %mask = getelementptr %worker, ptr %worker, i32 0, i32 4
   %refused = call i32 @pthread_setaffinity_np(i64 %handle, i64 $mask_bytes, ptr %mask)
-  store i32 0, ptr %away_at
+  store i32 0, ptr %excluded_at
   br label %next
 next:
-  %before = load ptr, ptr %member
+  %before = load ptr, ptr %worker
   br label %look
 end:
   ret void
 }
 
-define internal void @enlist(ptr %team, ptr %member) nounwind { ; add a worker to the team's list
+define internal void @register_worker(ptr %team, ptr %worker) nounwind { ; add it to the team's list
 entry:
   %last_at = getelementptr %team, ptr %team, i32 0, i32 8
-  %handle_at = getelementptr %member, ptr %member, i32 0, i32 1
-  %core_at = getelementptr %member, ptr %member, i32 0, i32 2
-  %away_at = getelementptr %member, ptr %member, i32 0, i32 3
+  %handle_at = getelementptr %worker, ptr %worker, i32 0, i32 1
+  %core_at = getelementptr %worker, ptr %worker, i32 0, i32 2
+  %excluded_at = getelementptr %worker, ptr %worker, i32 0, i32 3
   %handle = call i64 @pthread_self()
   store i64 %handle, ptr %handle_at
   store i32 -1, ptr %core_at
-  store i32 0, ptr %away_at
+  store i32 0, ptr %excluded_at
   br label %try
 try:
   %last = load atomic ptr, ptr %last_at monotonic, align 8
-  store ptr %last, ptr %member
-  %pair = cmpxchg ptr %last_at, ptr %last, ptr %member release monotonic
+  store ptr %last, ptr %worker
+  %pair = cmpxchg ptr %last_at, ptr %last, ptr %worker release monotonic
   %is_done = extractvalue { ptr, i1 } %pair, 1
   br i1 %is_done, label %end, label %try
 end:
   ret void
 }
 
-define internal void @report(ptr %member) nounwind { ; store its core for callers
-  %core_at = getelementptr %member, ptr %member, i32 0, i32 2
+define internal void @report_core(ptr %worker) nounwind { ; store its core for callers
+  %core_at = getelementptr %worker, ptr %worker, i32 0, i32 2
   %core = call i32 @sched_getcpu()
   %before = load atomic i32, ptr %core_at monotonic, align 4
   %is_new = icmp ne i32 %core, %before

@@ -1,7 +1,7 @@
-"""On which cores the threads of a team are woken.
+"""The affinity masks that a caller sets before it wakes a worker.
 
-What counts is what the system is asked for: where it then has a thread run is its own affair, and
-on a busy machine it changes its mind at once.
+The tests look at the system calls only. The system decides where a thread then runs, and on a busy
+machine it moves the thread at once.
 """
 
 import ctypes
@@ -14,12 +14,12 @@ from llvmlite import binding
 
 from polysched.machine.detect import detect_host
 from polysched.runtime.jit import architecture, emit_object, target_machine
-from polysched.runtime.own_team import PARALLEL, team_module
-from polysched.runtime.threads import Team, own_team
+from polysched.runtime.thread_team import PARALLEL, team_module
+from polysched.runtime.threads import Team, thread_team
 from tests.support.teams import LIBRARY, Pair, started_pair
 from tests.support.teams import PARALLEL as TEAM_FUNCTION
 
-pytestmark = pytest.mark.skipif(own_team() is None, reason="the team is for Linux only")
+pytestmark = pytest.mark.skipif(thread_team() is None, reason="the team is for Linux only")
 
 SET_AFFINITY = "pthread_setaffinity_np"
 AFFINITY_FUNCTION = ctypes.CFUNCTYPE(
@@ -57,7 +57,7 @@ def watched() -> WatchedPair:
     return WatchedPair(started_pair(_team(AFFINITY_FUNCTION(set_affinity))), asked)
 
 
-def test_nobody_is_woken_on_the_core_of_the_caller(watched: WatchedPair, core: int) -> None:
+def test_no_worker_is_woken_on_the_core_of_the_caller(watched: WatchedPair, core: int) -> None:
     usable = os.sched_getaffinity(watched.pair.thread)
     for _ in range(3):
         watched.asked.clear()

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from string import Template
 
-LOOKS = 200
+POLLS = 200
 """Polls before a thread yields: 2 to 8 microseconds of ``pause``."""
 
 YIELDS = 2000
 """Yields before a worker sleeps: about a millisecond if no other thread wants the core."""
 
-AWAY = 50_000
+LONG_YIELD = 50_000
 """Duration of a yield in nanoseconds from which on a thread sleeps at once.
 
 Another thread wants the core then, and the system would give half of the time to each.
@@ -30,7 +30,7 @@ WORTH_WAKING = 150_000
 Waking a worker takes 15 to 60 microseconds, some of them of the caller's time.
 """
 
-SOON = 1_000_000
+SHORT_PAUSE = 1_000_000
 """Pause between two regions in nanoseconds below which more regions are expected to follow.
 
 Workers are then woken for shorter work too, because they stay awake for the following regions, but
@@ -47,7 +47,7 @@ _PAUSES = {
 """Instruction that tells the core that a thread is polling: its declaration and its call."""
 
 
-def waiting_text(architecture: str) -> str:
+def sleep_text(architecture: str) -> str:
     """LLVM IR of the waiting functions, for the module of a team.
 
     Args:
@@ -55,11 +55,11 @@ def waiting_text(architecture: str) -> str:
     """
     declare_pause, pause = _PAUSES[architecture]
     return _TEXT.substitute(
-        looks=LOOKS,
-        enough=LOOKS + YIELDS,
-        away=AWAY,
+        polls=POLLS,
+        turns=POLLS + YIELDS,
+        long_yield=LONG_YIELD,
         worth=WORTH_WAKING,
-        soon=SOON,
+        short_pause=SHORT_PAUSE,
         futex=FUTEX_CALLS[architecture],
         declare_pause=declare_pause,
         pause=pause,
@@ -72,7 +72,7 @@ declare i32 @clock_gettime(i32, ptr)
 declare i64 @syscall(i64, ...)
 $declare_pause
 
-define internal i1 @pays(ptr %team, ptr %work, i64 %now) nounwind { ; whether to wake sleepers
+define internal i1 @worth_waking(ptr %team, ptr %work, i64 %now) nounwind { ; whether to wake
   %last_work = getelementptr %team, ptr %team, i32 0, i32 9
   %took_at = getelementptr %team, ptr %team, i32 0, i32 10
   %ended_at = getelementptr %team, ptr %team, i32 0, i32 11
@@ -86,11 +86,11 @@ define internal i1 @pays(ptr %team, ptr %work, i64 %now) nounwind { ; whether to
   %may_be_long = or i1 %is_other, %is_long
   %pause = sub i64 %now, %ended
   %awake = sub i64 %now, %woken
-  %is_soon = icmp ult i64 %pause, $soon
-  %is_rare = icmp uge i64 %awake, $soon
-  %is_one_of_many = and i1 %is_soon, %is_rare
-  %pays = or i1 %may_be_long, %is_one_of_many
-  ret i1 %pays
+  %follows_soon = icmp ult i64 %pause, $short_pause
+  %is_rare = icmp uge i64 %awake, $short_pause
+  %is_repeated = and i1 %follows_soon, %is_rare
+  %is_worth_it = or i1 %may_be_long, %is_repeated
+  ret i1 %is_worth_it
 }
 
 define internal void @sleep(ptr %word, i32 %seen) nounwind { ; FUTEX_WAIT_PRIVATE if still %seen
@@ -105,10 +105,10 @@ define internal void @wake(ptr %word, i32 %threads) nounwind { ; FUTEX_WAKE_PRIV
   ret void
 }
 
-define internal i32 @patience(i32 %turn) nounwind { ; wait briefly; the next turn
+define internal i32 @back_off(i32 %turn) nounwind { ; wait briefly; the next turn
   %next = add i32 %turn, 1
-  %early = icmp ult i32 %turn, $looks
-  br i1 %early, label %pause, label %yield
+  %is_poll = icmp ult i32 %turn, $polls
+  br i1 %is_poll, label %pause, label %yield
 pause:
   $pause
   ret i32 %next
@@ -116,10 +116,10 @@ yield:
   %before = call i64 @clock()
   call i32 @sched_yield()
   %after = call i64 @clock()
-  %away = sub i64 %after, %before
-  %others = icmp ugt i64 %away, $away
-  %turned = select i1 %others, i32 $enough, i32 %next
-  ret i32 %turned
+  %duration = sub i64 %after, %before
+  %is_long = icmp ugt i64 %duration, $long_yield
+  %next_turn = select i1 %is_long, i32 $turns, i32 %next
+  ret i32 %next_turn
 }
 
 define internal i64 @clock() nounwind {           ; nanoseconds of CLOCK_MONOTONIC

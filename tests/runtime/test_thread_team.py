@@ -1,4 +1,4 @@
-"""The team of our own: seats, callers at one time, sleeping and waking, the end of a process."""
+"""The thread team: worker slots, concurrent callers, sleeping and waking, the end of a process."""
 
 import subprocess
 import sys
@@ -8,22 +8,22 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from polysched.runtime.own_team import TEAMS
-from polysched.runtime.threads import Team, own_team
+from polysched.runtime.thread_team import TEAMS
+from polysched.runtime.threads import Team, thread_team
 from tests.support.teams import run
 
-pytestmark = pytest.mark.skipif(own_team() is None, reason="the team is for Linux only")
+pytestmark = pytest.mark.skipif(thread_team() is None, reason="the team is for Linux only")
 
 
 @pytest.fixture
 def team() -> Team:
-    team = own_team()
+    team = thread_team()
     assert team is not None
     return team
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8])
-def test_each_seat_is_taken_at_most_once(team: Team, count: int) -> None:
+def test_each_worker_slot_is_taken_at_most_once(team: Team, count: int) -> None:
     for _ in range(20):
         calls: list[int] = []
         run(team, lambda: calls.append(threading.get_native_id()), count)  # noqa: B023
@@ -43,7 +43,7 @@ def test_threads_come_to_any_number_of_regions(team: Team) -> None:
         assert not met.broken
 
 
-def test_a_caller_with_nothing_left_to_do_waits_for_nobody_who_has_not_come(team: Team) -> None:
+def test_a_caller_waits_only_for_workers_that_joined(team: Team) -> None:
     """Were each of the three waited for, all of them would come to every region."""
     run(team, lambda: None, 4)
     time.sleep(0.05)  # all sleep

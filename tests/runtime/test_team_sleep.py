@@ -1,22 +1,22 @@
-"""When threads that sleep are woken, and the text for each architecture."""
+"""When sleeping workers are woken, and the LLVM text for each architecture."""
 
 import pytest
 
 from polysched.machine.detect import detect_host
 from polysched.runtime.jit import architecture
-from polysched.runtime.own_team import team_module
-from polysched.runtime.team_waiting import FUTEX_CALLS
-from polysched.runtime.threads import own_team
+from polysched.runtime.team_sleep import FUTEX_CALLS
+from polysched.runtime.thread_team import team_module
+from polysched.runtime.threads import thread_team
 from tests.support.teams import LIBRARY, Pair
 
-pytestmark = pytest.mark.skipif(own_team() is None, reason="the team is for Linux only")
+pytestmark = pytest.mark.skipif(thread_team() is None, reason="the team is for Linux only")
 
 
 def test_a_sleeping_thread_is_woken_for_long_work(pair: Pair) -> None:
     assert all(pair.is_woken_by(LIBRARY.usleep, 1000) for _ in range(3))
 
 
-def test_a_sleeping_thread_is_woken_for_work_that_nobody_knows(pair: Pair) -> None:
+def test_a_sleeping_thread_is_woken_for_work_of_unknown_length(pair: Pair) -> None:
     assert pair.is_woken_by(LIBRARY.getpid)
     assert pair.is_woken_by(LIBRARY.getppid)
 

@@ -1,4 +1,4 @@
-"""Calls of a kind that came before: which go the short way, and that they compute the same."""
+"""Repeated calls: which of them the call cache runs directly, and that the results are equal."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def operands(shapes: tuple[tuple[int, ...], ...], seed: int, dtype: str = "f4") 
 
 
 def is_known(text: str, *arrays: Array) -> bool:
-    """Whether such a call goes the short way."""
+    """Whether the call cache runs such a call."""
     return _CALL_CACHE.run(text, *arrays, None) is not None
 
 

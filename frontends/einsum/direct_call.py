@@ -1,8 +1,8 @@
-"""Fast path of repeated calls: call a single kernel directly on the operands.
+"""Direct calls: repeated contractions call their only kernel on the operands.
 
-The path is taken from an observed call. If a contraction ran exactly one kernel, on the operands
-without copying them, and the kernel wrote the result, then every call with arrays of the same
-types, shapes and strides runs the same kernel, because the plan depends on nothing else.
+The call target is derived from an observed call. If a contraction ran exactly one kernel, on the
+operands without copying them, and the kernel wrote the result, then every call with arrays of the
+same types, shapes and strides runs the same kernel, because the plan depends on nothing else.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def kernel_run(
     return KernelRun(operands, result, lambda: target)
 
 
-def short_way(
+def direct_call(
     arguments: Sequence[NumpyArray],
     origins: Sequence[int],
     result: NumpyArray,

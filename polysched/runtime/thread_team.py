@@ -12,8 +12,8 @@ happen often if other libraries in the process have threads too. In this team:
 - A waiting caller does the same but sleeps early. If the worker that it waits for is queued on
   another core behind a thread that only waits, the system then moves this worker to the caller's
   idle core.
-- Sleeping workers are woken only if it pays (:mod:`polysched.runtime.team_waiting`), and never on
-  the caller's core (:mod:`polysched.runtime.team_places`).
+- Sleeping workers are woken only if it pays (:mod:`polysched.runtime.team_sleep`), and never on
+  the caller's core (:mod:`polysched.runtime.core_placement`).
 
 The word ``state`` of a team holds the number of free slots in its lower half and the number of
 joined workers in its upper half, so that one exchange checks that the region is open and takes a
@@ -32,8 +32,8 @@ from __future__ import annotations
 
 from string import Template
 
-from polysched.runtime.team_places import MEMBER, places_text
-from polysched.runtime.team_waiting import CALLER_YIELDS, LOOKS, YIELDS, waiting_text
+from polysched.runtime.core_placement import WORKER, placement_text
+from polysched.runtime.team_sleep import CALLER_YIELDS, POLLS, YIELDS, sleep_text
 
 TEAMS = 16
 """Number of callers that can have workers at the same time."""
@@ -49,9 +49,9 @@ def team_module(architecture: str) -> str:
         architecture: one of ``FUTEX_CALLS``; the system is Linux.
     """
     module = _MODULE.substitute(
-        parallel=PARALLEL, teams=TEAMS, caller_enough=LOOKS + CALLER_YIELDS, enough=LOOKS + YIELDS
+        parallel=PARALLEL, teams=TEAMS, caller_turns=POLLS + CALLER_YIELDS, turns=POLLS + YIELDS
     )
-    return MEMBER + module + waiting_text(architecture) + places_text()
+    return WORKER + module + sleep_text(architecture) + placement_text()
 
 
 _MODULE = Template("""
@@ -92,15 +92,15 @@ alone:
 
 grow:                                             ; start workers until there is one for each slot
   %slots = sub i32 %threads, 1
-  %have = load i32, ptr %started_at
-  %enough = icmp sge i32 %have, %slots
+  %started = load i32, ptr %started_at
+  %enough = icmp sge i32 %started, %slots
   br i1 %enough, label %open, label %launch
 launch:
   %error = call i32 @start_worker(ptr %team)
   %refused = icmp ne i32 %error, 0                ; then the region has fewer workers
   br i1 %refused, label %open, label %one_more
 one_more:
-  %now = add i32 %have, 1
+  %now = add i32 %started, 1
   store i32 %now, ptr %started_at
   br label %grow
 
@@ -108,45 +108,45 @@ open:
   %start = call i64 @clock()
   %work_at = getelementptr %team, ptr %team, i32 0, i32 6
   %task_at = getelementptr %team, ptr %team, i32 0, i32 7
-  %waits = getelementptr %team, ptr %team, i32 0, i32 5
+  %caller_sleeps_at = getelementptr %team, ptr %team, i32 0, i32 5
   store ptr %work, ptr %work_at
   store ptr %task, ptr %task_at
   store atomic i32 %slots, ptr %state seq_cst, align 4
   %before = atomicrmw add ptr %generation, i32 1 seq_cst
   %asleep = load atomic i32, ptr %sleepers seq_cst, align 4
-  %anyone = icmp ne i32 %asleep, 0
-  %pays = call i1 @pays(ptr %team, ptr %work, i64 %start)
-  %wakes = and i1 %anyone, %pays
-  call void @send_away(ptr %team, i1 %wakes)
-  br i1 %wakes, label %rouse, label %run
-rouse:
+  %any = icmp ne i32 %asleep, 0
+  %is_worth_it = call i1 @worth_waking(ptr %team, ptr %work, i64 %start)
+  %wakes = and i1 %any, %is_worth_it
+  call void @exclude_core(ptr %team, i1 %wakes)
+  br i1 %wakes, label %wake, label %run
+wake:
   %woken_at = getelementptr %team, ptr %team, i32 0, i32 12
   store i64 %start, ptr %woken_at
   call void @wake(ptr %generation, i32 %slots)
   br label %run
 run:
-  call void @let_back(ptr %team)
+  call void @restore_affinity(ptr %team)
   call void %work(ptr %task)
   %left = atomicrmw and ptr %state, i32 -65536 acq_rel
   br label %wait
 wait:
-  %turn = phi i32 [ 0, %run ], [ %turned, %waited ]
-  %seated = load atomic i32, ptr %state acquire, align 4
-  %nobody = icmp eq i32 %seated, 0
-  br i1 %nobody, label %done, label %patience
-patience:
-  %tired = icmp uge i32 %turn, $caller_enough
-  br i1 %tired, label %sleep, label %awake
+  %turn = phi i32 [ 0, %run ], [ %next_turn, %waited ]
+  %joined_workers = load atomic i32, ptr %state acquire, align 4
+  %none_joined = icmp eq i32 %joined_workers, 0
+  br i1 %none_joined, label %done, label %back_off
+back_off:
+  %gives_up = icmp uge i32 %turn, $caller_turns
+  br i1 %gives_up, label %sleep, label %awake
 awake:
-  %later = call i32 @patience(i32 %turn)
+  %later = call i32 @back_off(i32 %turn)
   br label %waited
 sleep:
-  store atomic i32 1, ptr %waits seq_cst, align 4
-  call void @sleep(ptr %state, i32 %seated)
-  store atomic i32 0, ptr %waits seq_cst, align 4
+  store atomic i32 1, ptr %caller_sleeps_at seq_cst, align 4
+  call void @sleep(ptr %state, i32 %joined_workers)
+  store atomic i32 0, ptr %caller_sleeps_at seq_cst, align 4
   br label %waited
 waited:
-  %turned = phi i32 [ %later, %awake ], [ %turn, %sleep ]
+  %next_turn = phi i32 [ %later, %awake ], [ %turn, %sleep ]
   br label %wait
 done:
   %last_work = getelementptr %team, ptr %team, i32 0, i32 9
@@ -175,21 +175,21 @@ end:
 }
 
 define internal ptr @serve(ptr %team) nounwind {  ; loop of a worker, without end
-  %member = alloca %member, align 128
-  call void @enlist(ptr %team, ptr %member)
-  %core_at = getelementptr %member, ptr %member, i32 0, i32 2
+  %worker = alloca %worker, align 128
+  call void @register_worker(ptr %team, ptr %worker)
+  %core_at = getelementptr %worker, ptr %worker, i32 0, i32 2
   %state = getelementptr %team, ptr %team, i32 0, i32 0
   %generation = getelementptr %team, ptr %team, i32 0, i32 1
   %sleepers = getelementptr %team, ptr %team, i32 0, i32 2
   %work_at = getelementptr %team, ptr %team, i32 0, i32 6
   %task_at = getelementptr %team, ptr %team, i32 0, i32 7
-  %waits = getelementptr %team, ptr %team, i32 0, i32 5
+  %caller_sleeps_at = getelementptr %team, ptr %team, i32 0, i32 5
   br label %idle
 idle:
   %seen = load atomic i32, ptr %generation seq_cst, align 4
   br label %look
 look:
-  %turn = phi i32 [ 0, %idle ], [ %turn, %open ], [ %turned, %waited ]
+  %turn = phi i32 [ 0, %idle ], [ %turn, %open ], [ %next_turn, %waited ]
   %old = load atomic i32, ptr %state seq_cst, align 4
   %slots = and i32 %old, 65535
   %closed = icmp eq i32 %slots, 0
@@ -204,26 +204,26 @@ run:
   %task = load ptr, ptr %task_at
   call void %work(ptr %task)
   %left = atomicrmw sub ptr %state, i32 65536 seq_cst
-  %waited_for = load atomic i32, ptr %waits seq_cst, align 4
-  %anyone = icmp ne i32 %waited_for, 0
-  br i1 %anyone, label %tell, label %idle
+  %caller_sleeps = load atomic i32, ptr %caller_sleeps_at seq_cst, align 4
+  %any = icmp ne i32 %caller_sleeps, 0
+  br i1 %any, label %tell, label %idle
 tell:
   call void @wake(ptr %state, i32 1)
   br label %idle
 wait:
-  call void @report(ptr %member)
-  %tired = icmp uge i32 %turn, $enough
-  br i1 %tired, label %sleep, label %patience
-patience:
-  %turned = call i32 @patience(i32 %turn)
+  call void @report_core(ptr %worker)
+  %gives_up = icmp uge i32 %turn, $turns
+  br i1 %gives_up, label %sleep, label %back_off
+back_off:
+  %next_turn = call i32 @back_off(i32 %turn)
   br label %waited
 waited:
   br label %look
 sleep:
   store atomic i32 -1, ptr %core_at monotonic, align 4
-  %lying = atomicrmw add ptr %sleepers, i32 1 seq_cst
+  %before = atomicrmw add ptr %sleepers, i32 1 seq_cst
   call void @sleep(ptr %generation, i32 %seen)
-  %rising = atomicrmw sub ptr %sleepers, i32 1 seq_cst
+  %after = atomicrmw sub ptr %sleepers, i32 1 seq_cst
   br label %idle
 }
 """)
