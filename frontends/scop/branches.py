@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pycparser import c_ast
 
@@ -62,13 +62,51 @@ def only_assignment(node: c_ast.Node | None) -> c_ast.Assignment | None:
     return None
 
 
-def as_choice(
-    node: c_ast.If, first: c_ast.Assignment, second: c_ast.Assignment, dtype: DType
-) -> c_ast.Assignment:
-    """Rewrite ``if (c) x = a; else x = b;`` to ``x = c ? (T)a : (T)b;``, T being the type of x."""
-    sides = [_cast(assignment.rvalue, dtype) for assignment in (first, second)]
-    value = c_ast.TernaryOp(node.cond, *sides, node.coord)
+def same_assignment(
+    node: c_ast.Node | None, text: Callable[[c_ast.Node], str]
+) -> c_ast.Assignment | None:
+    """Return the first assignment of a branch if all ways through it are one plain assignment each.
+
+    All of them have the same target. A branch is an assignment, or an ``if`` with both sides.
+
+    Args:
+        text: returns the text of a node, by which targets are compared.
+    """
+    inner = _only(node)
+    if isinstance(inner, c_ast.If):
+        sides = [same_assignment(side, text) for side in (inner.iftrue, inner.iffalse)]
+        first, second = sides
+        if first is None or second is None:
+            return None
+        return first if text(first.lvalue) == text(second.lvalue) else None
+    found = only_assignment(inner)
+    return found if found is not None and found.op == "=" else None
+
+
+def as_choice(node: c_ast.If, dtype: DType) -> c_ast.Assignment:
+    """Rewrite ``if (c) x = a; else x = b;`` to ``x = c ? (T)a : (T)b;``, T being the type of x.
+
+    Sides that are such statements themselves become choices within the choice.
+    """
+    first, second = (_chosen(side, dtype) for side in (node.iftrue, node.iffalse))
+    value = c_ast.TernaryOp(node.cond, first.rvalue, second.rvalue, node.coord)
     return c_ast.Assignment("=", first.lvalue, value, first.coord)
+
+
+def _chosen(node: c_ast.Node | None, dtype: DType) -> c_ast.Assignment:
+    inner = _only(node)
+    if isinstance(inner, c_ast.If):
+        return as_choice(inner, dtype)
+    assert isinstance(inner, c_ast.Assignment)
+    return c_ast.Assignment("=", inner.lvalue, _cast(inner.rvalue, dtype), inner.coord)
+
+
+def _only(node: c_ast.Node | None) -> c_ast.Node | None:
+    """Return the only statement of a block; any other node itself."""
+    match node:
+        case c_ast.Compound(block_items=[only]):
+            return _only(only)
+    return node
 
 
 def _cast(node: c_ast.Node, dtype: DType) -> c_ast.Cast:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from polysched.frontends.reductions import with_order
+from polysched.frontends.reductions import with_free_extrema, with_order
 from polysched.frontends.scop.choices import choices_of
 from polysched.frontends.scop.inlining import formulas_of
 from polysched.frontends.scop.overlap import addressed_names, may_overlap
@@ -153,10 +153,12 @@ class CProgram:
 
         This is the part of ``-ffast-math`` that concerns sums. Every reduction may combine its
         terms in any order, as under ``#pragma polysched reassociate``, and ``a * b + c`` may round
-        once, as under ``#pragma STDC FP_CONTRACT ON``. NaN, infinities, signed zeros and divisions
-        keep the semantics of C.
+        once, as under ``#pragma STDC FP_CONTRACT ON``. ``m = x > m ? x : m``, also written as an
+        ``if``, is a maximum in any order, which is NaN if an ``x`` is. Apart from that NaN,
+        infinities, signed zeros and divisions keep the semantics of C.
         """
-        return replace(self, kernel=replace(with_order(self.kernel, Order.ANY), fp_contract=True))
+        free = with_free_extrema(with_order(self.kernel, Order.ANY))
+        return replace(self, kernel=replace(free, fp_contract=True))
 
     def with_contraction(self, is_allowed: bool) -> CProgram:
         """Set whether ``a * b + c`` may round once, whatever the pragmas of the file say."""

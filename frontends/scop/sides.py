@@ -15,7 +15,13 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.affine import condition
-from polysched.frontends.scop.branches import affine_part, as_choice, decided, only_assignment
+from polysched.frontends.scop.branches import (
+    affine_part,
+    as_choice,
+    decided,
+    only_assignment,
+    same_assignment,
+)
 from polysched.frontends.scop.cases import MOST_CASES
 from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.scope import ArrayBinding, Scope
@@ -115,12 +121,12 @@ class Branches(ABC):
         if not reads and any(e.dtype and e.dtype.kind is NumberKind.UNSIGNED for e in nodes):
             # An unsigned condition on sizes and indices alone is not treated as data.
             raise not_affine
-        first, second = only_assignment(node.iftrue), only_assignment(node.iffalse)
-        if first is not None and second is not None and self._is_same_target(first, second):
-            binding, _ = element_of(self.scope, first.lvalue)
-            self.declare_all((as_choice(node, first, second, binding.dtype),))
+        same = same_assignment(node, self.scope.source_map.text)
+        if same is not None:
+            binding, _ = element_of(self.scope, same.lvalue)
+            self.declare_all((as_choice(node, binding.dtype),))
             return
-        is_only = first is not None and node.iffalse is None
+        is_only = only_assignment(node.iftrue) is not None and node.iffalse is None
         is_changed = bool(reads) if self.may_overlap else bool(reads & self._assigned_in(node))
         if not is_only and is_changed:
             holds = self._kept(node.cond, holds)
@@ -128,11 +134,6 @@ class Branches(ABC):
             if branch is not None:
                 with self.scope.depending_on_data():
                     replace(self, guards=(*self.guards, taken)).declare_all((branch,))
-
-    def _is_same_target(self, first: c_ast.Assignment, second: c_ast.Assignment) -> bool:
-        """Whether two plain assignments have the same target."""
-        texts = {self.scope.source_map.text(node.lvalue) for node in (first, second)}
-        return first.op == second.op == "=" and len(texts) == 1
 
     def _assigned_in(self, node: c_ast.If) -> set[str]:
         """Return the kernel arrays that an ``if`` may assign to."""

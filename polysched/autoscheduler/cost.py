@@ -273,8 +273,9 @@ class _Body:
         longest = 0.0
         if self.inner is not None and facts.reads_target and self.is_held(target):
             longest = latency * self.copies / max(1.0, self.distinct(target))
-        if self.inner is None:
-            return longest
+        if self.inner is None or self.inner.name in target.born_in:
+            # Iterations whose results are their own do not wait for each other.
+            return longest if self.inner is None else 0.0
         if facts.reads_target and not self.is_held(target):
             again = self.copies / max(1.0, self.distinct(target))
             if again > 1:

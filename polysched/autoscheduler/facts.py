@@ -66,6 +66,7 @@ class AccessFacts:
         is_argument: whether the memory is the caller's; else a temporary or a buffer.
         left_behind: the bytes that a cache must hold so that the access finds what an earlier
             statement has used, in the same iteration of common loops.
+        born_in: the loops of which each iteration has a buffer of its own.
     """
 
     array: str
@@ -75,6 +76,7 @@ class AccessFacts:
     offset: int
     is_argument: bool
     left_behind: float = math.inf
+    born_in: frozenset[str] = frozenset()
 
     def stride(self, loop: str) -> int | None:
         """The stride along a loop; 0 along a loop that the access does not depend on."""
@@ -378,6 +380,7 @@ def _access_facts(
         {loop: stride for loop, stride in strides.items() if stride != 0},
         offset,
         array.role is not Role.TEMPORARY,
+        born_in=frozenset(loop for changes, _ in subscripts[: array.tile] for loop in changes),
     )
 
 

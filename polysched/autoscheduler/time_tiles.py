@@ -90,11 +90,17 @@ def time_tiled(
 
 
 def _is_time_loop(program: Program, loop: Loop, sizes: Mapping[str, int]) -> bool:
-    """Whether each iteration of a loop writes the same arrays again, and every statement does."""
+    """Whether each iteration of a loop writes the same arrays again, and every statement does.
+
+    The taps of a filter do so too, but are too few for tiles.
+    """
     if loop.kind is not LoopKind.SEQUENTIAL or loop.prefetches or isinstance(loop.body, Leaf):
         return False
     facts = [statement_facts(program, name, sizes) for name in loop.statements]
-    return all(one.target.stride(loop.name) == 0 for one in facts)
+    return all(
+        one.target.stride(loop.name) == 0 and one.loop(loop.name).trip >= 2 * SWEEPS[0]
+        for one in facts
+    )
 
 
 def _bands(schedule: Schedule, time: Loop, machine: Machine) -> Iterator[_Band]:

@@ -40,6 +40,8 @@ AUTO = "auto"
 TOLERANCES = {4: 1e-4, 8: 1e-9}
 """Of the largest magnitude in an array, by the bytes of its numbers; whole numbers are exact."""
 _NUMBER = 1.25
+LARGEST_INTEGER = 99
+"""Integers without an entry are drawn from 0 to this number, which all types hold."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,8 @@ def _filled(
     make = inputs.get(array.name)
     if make is not None:
         filled[...] = make(generator, shape)
+    elif array.dtype.is_integer:
+        filled[...] = generator.integers(0, LARGEST_INTEGER, shape, endpoint=True)
     else:
         filled[...] = uniform(generator, shape) if shape else _NUMBER
     return filled
@@ -211,24 +215,33 @@ def contestants(
         if schedule is None:
             raise UnavailableError(f"the gallery has no {program.name}.sched")
         made = compiled_by_polysched(schedule, program.function, folder, label, machine)
-        return _runner(calls, expected, made)
-
-    def other(compiler: CCompiler) -> Runner:
-        return _runner(calls, expected, compiled_by(compiler, program.source, folder))
+        return runner_of(calls, expected, made)
 
     return (
         Contestant(OWN, partial(own, program.schedule, OWN)),
         *((Contestant(AUTO, found),) if auto else ()),
         Contestant(PLAIN, partial(own, plain, PLAIN)),
-        *(Contestant(one.name, partial(other, one), partial(_kernels, one)) for one in compilers),
+        *(compiler_contestant(calls, expected, one, folder) for one in compilers),
     )
+
+
+def compiler_contestant(
+    calls: Calls, expected: Expected, compiler: CCompiler, folder: Path
+) -> Contestant:
+    """A C compiler as a contestant; ``folder`` is for its code."""
+
+    def prepare() -> Runner:
+        return runner_of(calls, expected, compiled_by(compiler, calls.program.source, folder))
+
+    return Contestant(compiler.name, prepare, partial(_kernels, compiler))
 
 
 def _kernels(compiler: CCompiler, *_: object) -> PeerKernels:
     return compiler_kernels(compiler)
 
 
-def _runner(calls: Calls, expected: Expected, library: ctypes.CDLL) -> Runner:
+def runner_of(calls: Calls, expected: Expected, library: ctypes.CDLL) -> Runner:
+    """A library that defines the program's function, ready to be raced."""
     calls.forget()
     restore = calls.restore if calls.originals else None
     return Runner(

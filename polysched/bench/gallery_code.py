@@ -21,9 +21,12 @@ from polysched.machine.description import Machine
 from polysched.runtime.linker import link_shared
 from polysched.schedule.schedule import Schedule
 
-C_FLAGS = ("-O3", "-march=native", "-ffast-math")
-"""Options of C compilers: all optimizations for this processor, sums in any order."""
+STRICT_FLAGS = ("-O3", "-march=native")
+"""Flags of C compilers that keep the floating-point semantics of the program."""
+C_FLAGS = (*STRICT_FLAGS, "-ffast-math")
+"""What C compilers may do: as much as they can for this processor, sums in any order."""
 
+_CLANGS = ("clang-22", "clang")
 _MACROS = {"__AVX512F__": 512, "__AVX__": 256, "__SSE2__": 128}
 """Predefined macros by the vector bits that they imply, the widest first."""
 _REGISTERS = {"%zmm": 512, "%ymm": 256, "%xmm": 128}
@@ -57,15 +60,26 @@ class Program:
 
 @dataclass(frozen=True)
 class CCompiler:
-    """A C compiler: its name in results and its command line."""
+    """A C compiler by the name that results call it, the words of its command, and its flags."""
 
     name: str
     command: tuple[str, ...]
+    flags: tuple[str, ...] = C_FLAGS
 
 
 def installed_compilers() -> tuple[CCompiler, ...]:
     """The installed compilers among gcc and clang."""
     return tuple(CCompiler(name, (name,)) for name in ("gcc", "clang") if shutil.which(name))
+
+
+def peer_compilers(flags: tuple[str, ...]) -> tuple[CCompiler, ...]:
+    """gcc, clang, and clang with Polly, installed or not: one that is missing withdraws itself."""
+    clang = next((name for name in _CLANGS if shutil.which(name)), _CLANGS[0])
+    return (
+        CCompiler("gcc", ("gcc",), flags),
+        CCompiler("clang", (clang,), flags),
+        CCompiler("polly", (clang, "-mllvm", "-polly"), flags),
+    )
 
 
 def compiled_by_polysched(
@@ -103,7 +117,7 @@ def compiled_by(compiler: CCompiler, source: Path, folder: Path) -> ctypes.CDLL:
         UnavailableError: there is no such compiler, or it refuses.
     """
     made = folder / f"{source.stem}.{compiler.name}.o"
-    flags = (*C_FLAGS, "-fPIC", "-c", str(source), "-o", str(made))
+    flags = (*compiler.flags, "-fPIC", "-c", str(source), "-o", str(made))
     _run((*compiler.command, *flags))
     library = made.with_suffix(".so")
     link_shared(made, library, openmp=False)
@@ -120,7 +134,7 @@ def compiler_kernels(compiler: CCompiler) -> PeerKernels:
     Raises:
         UnavailableError: there is no such compiler, or it refuses.
     """
-    flags = (*compiler.command, *C_FLAGS, "-x", "c", "-")
+    flags = (*compiler.command, *compiler.flags, "-x", "c", "-")
     macros = _run((*flags, "-dM", "-E"))
     code = _run((*flags, "-S", "-o", "-"), _PLAIN_LOOP)
     version = re.search(r"#define __VERSION__ \"(.*?)\"", macros)
@@ -131,8 +145,8 @@ def compiler_kernels(compiler: CCompiler) -> PeerKernels:
         compiler.name,
         shlex.join(compiler.command),
         version[1] if version else "of an unknown version",
-        f"{' '.join(C_FLAGS)}, tuned for {tuned[1] if tuned else 'an unknown processor'}, a plain "
-        f"loop has {f'vectors of {used} bits' if used else 'unknown vectors'}",
+        f"{' '.join(compiler.flags)}, tuned for {tuned[1] if tuned else 'an unknown processor'}, a "
+        f"plain loop has {f'vectors of {used} bits' if used else 'unknown vectors'}",
         enabled,
     )
 

@@ -14,12 +14,14 @@ from polysched.autoscheduler.recipes.register_tile import innermost_lanes, regis
 from polysched.autoscheduler.recipes.row_sweeps import row_sweeps
 from polysched.autoscheduler.recipes.skewed_lanes import skewed_lanes
 from polysched.autoscheduler.recipes.wavefront import wavefront
+from polysched.autoscheduler.recipes.written_out import written_out
 
 RECIPES: tuple[Recipe, ...] = (
     contraction,
     register_tile,
     partial_sums,
     outer_lanes,
+    written_out,
     lane_buffers,
     row_sweeps,
     recurrence,

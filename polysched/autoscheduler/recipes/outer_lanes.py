@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from polysched.autoscheduler.candidate import Proposal, Situation
@@ -10,21 +9,15 @@ from polysched.autoscheduler.facts import statement_facts
 from polysched.autoscheduler.legal import applied
 from polysched.autoscheduler.nests import fresh_names
 from polysched.ir.core.kernel import Role
-from polysched.ir.core.tree import Loop, LoopKind, loops
+from polysched.ir.core.tree import LoopKind, loops
 from polysched.schedule.buffers.lifetime import references_to
 from polysched.schedule.core.program import Program
 from polysched.schedule.primitives.privatize import Privatize
 from polysched.schedule.primitives.shift import Shift
 from polysched.schedule.primitives.split import Split
-from polysched.schedule.primitives.unroll import Unroll
 from polysched.schedule.primitives.vectorize import LARGEST_LANES, Vectorize
 from polysched.schedule.schedule import Schedule
 from polysched.schedule.table import Step
-
-LARGEST_WRITTEN_OUT = 9
-"""Iterations of a loop inside the lanes that may be written out."""
-LARGEST_COPIES = 64
-"""Copies of a statement that the written out loops may make."""
 
 
 def outer_lanes(situation: Situation) -> Iterator[Proposal]:
@@ -58,30 +51,11 @@ def outer_lanes(situation: Situation) -> Iterator[Proposal]:
             f"{lanes} lanes run whole iterations of {loop.name}: the loops inside carry "
             "dependences, so lanes cannot run along them"
         )
-        short = _written_out(situation, loop)
-        if short:
-            yield Proposal((*own, vectorize, *short), f"{reason}; short loops are written out")
         yield Proposal((*own, vectorize), reason)
 
 
-def _written_out(situation: Situation, loop: Loop) -> tuple[Step, ...]:
-    """Return the steps that write out the short loops inside another, such as those of a window.
-
-    The sums of a window then stay in registers, and neighbors share what they read.
-    """
-    steps: dict[str, Step] = {}
-    for name in loop.statements:
-        facts = statement_facts(situation.schedule.program, name, situation.sizes)
-        names = [one.name for one in facts.loops]
-        inside = facts.loops[names.index(loop.name) + 1 :]
-        short = [one for one in inside if one.trip <= LARGEST_WRITTEN_OUT]
-        if short and math.prod(one.trip for one in short) <= LARGEST_COPIES:
-            steps |= {one.name: Unroll(f"{name}.{one.name}") for one in short}
-    return tuple(steps.values())
-
-
 def vector_lanes(situation: Situation) -> int:
-    """Return the lanes that fit a vector for every type in a nest."""
+    """Return the lanes of one vector of the widest elements of a nest."""
     program = situation.schedule.program
     bits = max(
         max(8, program.arrays[access.array].dtype.bits)
@@ -107,7 +81,7 @@ def _temporaries(program: Program, below: set[str]) -> Iterator[str]:
 
 
 def privatized(schedule: Schedule, loop: str, reference: str, below: set[str]) -> tuple[Step, ...]:
-    """Return the steps that give each lane its own temporaries, next to each other."""
+    """Return the steps that give each iteration of a loop its own temporaries, side by side."""
     steps: list[Step] = []
     for name in tuple(_temporaries(schedule.program, below)):
         array = schedule.program.arrays[name]

@@ -14,6 +14,7 @@ from polysched.schedule.core.program import Program, largest_extent
 from polysched.schedule.primitives.distribute import Distribute
 from polysched.schedule.primitives.reorder import Reorder
 from polysched.schedule.primitives.rfactor import Rfactor
+from polysched.schedule.primitives.shift import Shift
 from polysched.schedule.primitives.split import Split
 from polysched.schedule.primitives.unroll import Unroll
 from polysched.schedule.primitives.vectorize import LARGEST_LANES, Vectorize
@@ -75,7 +76,12 @@ def _proposal(
         return None
     wanted = [f"{along}o", "lane", *([f"{row}o", f"{row}i"] if rows > 1 else [])]
     outer, lane, *row_names = fresh_names(program, nest.chain[0], *wanted)
-    steps: list[Step] = [Split(f"{name}.{along}", lanes * vectors, (outer, lane))]
+    steps: list[Step] = [
+        Shift(f"{name}.{loop}", -start)
+        for loop in (along, *([row] if rows > 1 and row else []))
+        if (start := facts.loop(loop).start)
+    ]
+    steps.append(Split(f"{name}.{along}", lanes * vectors, (outer, lane)))
     order = [loop for loop in chain if loop != along]
     inside: list[str] = []
     if row_names:

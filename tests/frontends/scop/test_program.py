@@ -3,8 +3,10 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import polysched as ps
 from polysched.errors import FrontendError
 from polysched.frontends.scop import Promises, load_c, parse_c
 from polysched.ir.core.kernel import Order, Role
@@ -155,6 +157,52 @@ def test_fast_math_frees_reductions_and_contraction() -> None:
     assert policies == [[Order.EXACT], [Order.ANY]]
     assert (exact.kernel.fp_contract, free.kernel.fp_contract) == (False, True)
     assert free.c_function() == exact.c_function()
+
+
+@pytest.mark.parametrize(
+    ("update", "operator"),
+    [
+        ("m = x[i] > m ? x[i] : m", "max"),
+        ("m = m < x[i] ? x[i] : m", "max"),
+        ("m = m >= x[i] ? m : x[i]", "max"),
+        ("if (x[i] > m) m = x[i]", "max"),
+        ("if (x[i] <= m) m = x[i]", "min"),
+        ("m = m < x[i] ? m : x[i]", "min"),
+    ],
+)
+def test_fast_math_frees_conditional_extrema(update: str, operator: str) -> None:
+    exact = parse_c(EXTREMUM.format(update))
+    assert [one.reduction for one in exact.kernel.statements.values()] == [None] * 3
+    _, statement, _ = exact.with_fast_math().kernel.statements.values()
+    assert statement.reduction is not None
+    assert statement.reduction.operator.value == operator
+    assert statement.reduction.order is Order.ANY
+    schedule = Schedule(exact.with_fast_math().kernel).split("m_2.i", 8).reorder("ii", "io")
+    schedule = schedule.rfactor("m_2", "ii")
+    assert check(schedule).is_legal
+    compiled = ps.compile(schedule)
+    x, r = np.random.default_rng(1).uniform(-1, 1, 61), np.zeros(1)
+    compiled(x=x, r=r)
+    assert r[0] == (x.max() if operator == "max" else x.min())
+
+
+@pytest.mark.parametrize(
+    "update", ["m = x[i] > m ? m + 1 : m", "m = x[i] > x[0] ? x[i] : m", "m = x[i] > m ? x[0] : m"]
+)
+def test_other_choices_are_no_extrema(update: str) -> None:
+    free = parse_c(EXTREMUM.format(update)).with_fast_math()
+    assert [one.reduction for one in free.kernel.statements.values()] == [None] * 3
+
+
+EXTREMUM = """
+void extremum(int n, const double x[n], double r[restrict 1])
+{{
+    double m = x[0];
+    for (int i = 1; i < n; i++)
+        {};
+    r[0] = m;
+}}
+"""
 
 
 def test_sums_of_integers_are_free_as_they_are() -> None:

@@ -145,6 +145,27 @@ def test_both_sides_of_a_branch_over_data_are_one_selection() -> None:
     assert found.arrays["x"].role is Role.OUTPUT
 
 
+def test_a_chain_of_branches_over_data_is_one_selection() -> None:
+    found = kernel(
+        "for (int i = 0; i < n; i++) { if (y[i] > 1) x[i] = 1; else if (y[i] < x[i])"
+        " { x[i] = y[i]; } else { if (y[i] == 0) x[i] = 3; else x[i] = 4; } }",
+        "int n, float x[restrict n], const float y[n]",
+    )
+    (statement,) = found.statements.values()
+    last = "select((y[i] == 0.0), 3.0, 4.0)"
+    middle = f"select((y[i] < x[i]), y[i], {last})"
+    assert str(statement.value) == f"select((1.0 < y[i]), 1.0, {middle})"
+
+
+def test_a_chain_without_a_last_else_keeps_the_element() -> None:
+    found = kernel(
+        "for (int i = 0; i < n; i++) { if (y[i] > 1) x[i] = 1; else if (y[i] < 0) x[i] = 2; }",
+        "int n, double x[restrict n], const double y[n]",
+    )
+    assert len(found.statements) == 2
+    assert str(found.statements["x_2"].value).endswith("x[i])")
+
+
 @pytest.mark.parametrize(
     ("update", "operator"), [("s++", "+"), ("s -= k[i]", "+"), ("s *= 3", "*"), ("s = k[i]", "max")]
 )

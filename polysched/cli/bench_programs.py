@@ -1,0 +1,128 @@
+"""``polysched bench programs``: race C functions with C compilers, without any schedule."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from polysched.bench.gallery import AUTO, PLAIN, Speedup, geometric_means
+from polysched.bench.gallery_code import C_FLAGS, STRICT_FLAGS, CCompiler, peer_compilers
+from polysched.bench.peers import PeerKernels
+from polysched.bench.program_races import PROGRAMS, Comparison, Contest, programs_of, raced
+from polysched.bench.race import Withdrawn
+from polysched.cli.bandwidth import end_race
+from polysched.cli.bench_gallery import parsed_compilers
+from polysched.cli.options import Racing, race_options
+from polysched.cli.peers import print_peers
+from polysched.cli.terminal import output, progress
+from polysched.machine.load import as_machine, load_machine
+from polysched.machine.peak import PeakMeter
+
+BEST = "best compiler"
+
+
+@click.command("programs")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--json", "as_records", is_flag=True, help="Print a JSON object on each line.")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    default=PROGRAMS,
+    help="A folder of C files with one function each; by default the programs that are shipped.",
+)
+@click.option("--fast-math", is_flag=True, help="Sums in any order, as -ffast-math allows.")
+@click.option(
+    "--cc",
+    "more",
+    multiple=True,
+    callback=parsed_compilers,
+    metavar="NAME=COMMAND",
+    help="Another C compiler to race; may be repeated.",
+)
+@race_options("each program")
+@click.pass_context
+def programs(
+    context: click.Context,
+    names: tuple[str, ...],
+    as_records: bool,
+    folder: Path,
+    fast_math: bool,
+    more: tuple[CCompiler, ...],
+    racing: Racing,
+) -> None:
+    """Race C functions, scheduled by the autoscheduler and as written, with C compilers.
+
+    Each file NAME.c of the folder (by default all) holds one function. A comment in it such as
+    'sizes: n=1000, m=800' gives the sizes of the race. The compilers are gcc, clang and clang with
+    Polly, with -O3 -march=native, and -ffast-math if sums may be reordered. All contestants run in
+    turn on the same memory, on one thread; results are compared with gcc's without optimizations.
+    The table shows how many times as fast the autoscheduler's program is.
+
+    \b
+    polysched bench programs
+    polysched bench programs softmax lcs --fast-math --seconds 2
+    polysched bench programs --folder my_kernels --json > results.jsonl
+
+    \b
+    Exit codes: 0 success, 1 one of polysched's own results is wrong, 2 bad input.
+    """
+    flags = C_FLAGS if fast_math else STRICT_FLAGS
+    compilers = (*peer_compilers(flags), *(CCompiler(c.name, c.command, flags) for c in more))
+    meter = PeakMeter(load_machine(), 64)
+    contest = Contest(compilers, fast_math, as_machine(racing.machine), meter.burst)
+    withdrawn: list[Withdrawn] = []
+    found: list[Comparison] = []
+    peers: list[PeerKernels] = []
+    with progress() as tell:
+        for program, sizes in programs_of(folder, names):
+            tell(f"{program.name}: compiling")
+            with tempfile.TemporaryDirectory() as code:
+                outcome, comparison = raced(program, sizes, contest, Path(code), racing.rules())
+            if as_records:
+                record = {**asdict(comparison), BEST: comparison.over_best_compiler}
+                click.echo(json.dumps(record, allow_nan=False))
+            found.append(comparison)
+            peers += outcome.peers
+            withdrawn += outcome.withdrawn
+    means = geometric_means(_speedups(found))
+    if as_records:
+        for over, mean in means.items():
+            click.echo(json.dumps({"over": over, "geometric_mean": mean}))
+    else:
+        output().print(_table(found, means, [PLAIN, *(c.name for c in compilers)]), soft_wrap=False)
+    print_peers(context, peers, as_records=as_records)
+    end_race(context, withdrawn, lambda name: name in {AUTO, PLAIN})
+
+
+def _speedups(found: Sequence[Comparison]) -> list[Speedup]:
+    return [
+        Speedup(one.program, AUTO, over, ratio)
+        for one in found
+        for over, ratio in (*one.ratios.items(), (BEST, one.over_best_compiler))
+        if ratio is not None
+    ]
+
+
+def _table(found: Sequence[Comparison], means: dict[str, float], others: Sequence[str]) -> Table:
+    table = Table(box=SIMPLE_HEAD)
+    table.add_column("program")
+    for name in (*others, BEST, "seconds"):
+        table.add_column(name, justify="right")
+    for one in found:
+        ratios = [one.ratios.get(name) for name in others]
+        cells = [_number(ratio) for ratio in (*ratios, one.over_best_compiler)]
+        table.add_row(one.program, *cells, f"{one.seconds:.2f}")
+    cells = [_number(means.get(name)) for name in (*others, BEST)]
+    table.add_row("geometric mean", *cells, "")
+    return table
+
+
+def _number(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.2f}"
