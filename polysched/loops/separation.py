@@ -81,10 +81,13 @@ class _Place:
 
 @dataclass(frozen=True, eq=False)
 class _Decided:
-    """``form <= 0``, of which ``loop`` is the innermost loop in code that occurs in it."""
+    """``form <= 0``, of which ``loop`` is the innermost loop in code that occurs in it.
+
+    ``loop`` is None if no loop occurs in the form, but parameters only.
+    """
 
     form: LinearForm
-    loop: For
+    loop: For | None
 
 
 def separate_tiles(node: LoopNode, known: Intervals) -> LoopNode:
@@ -115,6 +118,10 @@ def _separated(node: LoopNode, place: _Place, ends: int) -> LoopNode:
         case If():
             return _chosen(node, place, ends)
         case For():
+            if not place.loops and not node.kind.is_loop_in_code and ends > 0:
+                forms = _strongest(_decided_at(None, node, place, frozenset()))
+                if forms:
+                    return _versions(node, forms, place, ends)
             facts = place.facts
             node = _between(node, facts.end(node.lower), facts.end(node.upper))
             if _is_empty(node, place):
@@ -129,6 +136,13 @@ def _separated(node: LoopNode, place: _Place, ends: int) -> LoopNode:
                 node = _between(node, Constant(first), Constant(last + 1))
             return _with_body(node, _separated(node.body, place.inside(node), ends))
     return map_children(node, lambda child: _separated(child, place, ends))
+
+
+def _versions(node: For, forms: tuple[LinearForm, ...], place: _Place, ends: int) -> LoopNode:
+    """A nest in two versions: one where forms of parameters are at most 0, one for the rest."""
+    condition = reduce(and_, (form.expression() <= 0 for form in forms))
+    whole = _separated(node, place.where(condition), ends)
+    return If(condition, whole, _separated(node, place, ends - 1))
 
 
 def _chosen(node: If, place: _Place, ends: int) -> LoopNode:
@@ -191,17 +205,18 @@ def _cut(
         if _is_empty(part, place):
             continue
         is_single = _is_single(part, place)
-        branch = _as_branch(part, place, ends) if is_single else None
+        remaining = ends if position == 1 else ends - 1
+        branch = _as_branch(part, place, remaining) if is_single else None
         if branch is not None:
             parts.append(branch)
         elif position == 1 or is_single:
             inner = place.inside(part)
             if position == 1:
                 inner = replace(inner, facts=inner.facts.with_forms(forms))
-            body = _separated(part.body, inner, ends if position == 1 else ends - 1)
+            body = _separated(part.body, inner, remaining)
             parts.append(_with_body(part, body))
         else:
-            parts.append(_cut(part, place, ends - 1, tried.union(forms)))
+            parts.append(_cut(part, place, remaining, tried.union(forms)))
     return block(parts)
 
 
@@ -237,14 +252,22 @@ def _as_branch(loop: For, place: _Place, ends: int) -> LoopNode | None:
 
 
 def _decided_at(
-    loop: For, node: LoopNode, place: _Place, tried: frozenset[LinearForm]
+    loop: For | None, node: LoopNode, place: _Place, tried: frozenset[LinearForm]
 ) -> Iterator[LinearForm]:
     """What ``loop`` decides of the fixed loops and masks below, if all holds that loops around it
     decide, and the rest can be decided by those inside.
+
+    Args:
+        loop: a loop around the node; None for what parameters decide.
+        node: the node.
+        place: where it is.
+        tried: forms that are not known to hold, and are not decided again.
     """
     if isinstance(node, For | If):
         decided = _decided(node, place) or ()
-        around = place.loops[: place.loops.index(loop)]
+        around: tuple[For | None, ...] = ()
+        if loop is not None:
+            around = (None, *place.loops[: place.loops.index(loop)])
         if not any(one.loop in around or one.form in tried for one in decided):
             yield from (one.form for one in decided if one.loop is loop)
     match node:
@@ -311,7 +334,7 @@ def _mask(node: If, place: _Place) -> list[LinearForm] | None:
 def _innermost(form: LinearForm, place: _Place) -> _Decided | None:
     """The form at the innermost loop in code that occurs in it, for all copies and lanes there.
 
-    None: only a floor or an extremum has that loop, or there is none.
+    None: only a floor or an extremum has that loop, or a copy or lane without bounds.
     """
     rest = [atom for atom, _ in form.terms if not isinstance(atom, Index | Parameter)]
     if any(loads(atom) for atom in rest):
@@ -331,7 +354,7 @@ def _innermost(form: LinearForm, place: _Place) -> _Decided | None:
             if worst is None:
                 return None
             form = _without(form, loop).plus(LinearForm((), coefficient * worst))
-    return None
+    return _Decided(form, None)
 
 
 def _coefficient(form: LinearForm, loop: For) -> int:
