@@ -108,20 +108,15 @@ def separate_tiles(node: LoopNode, known: Intervals) -> LoopNode:
 
 
 def _separated(node: LoopNode, place: _Place, ends: int) -> LoopNode:
-    """The loops at a place.
-
-    Args:
-        ends: how many first and last parts inside each other may be cut further; less than 0 if
-            loops are simplified only.
-    """
+    """The loops at a place; if ``ends`` is less than 0, they are simplified only."""
     match node:
         case If():
             return _chosen(node, place, ends)
         case For():
             if not place.loops and not node.kind.is_loop_in_code and ends > 0:
-                forms = _strongest(_decided_at(None, node, place, frozenset()))
-                if forms:
-                    return _versions(node, forms, place, ends)
+                claims = _strongest(_decided_at(None, node, place, frozenset()))
+                if claims:
+                    return _versions(node, claims, place, ends)
             facts = place.facts
             node = _between(node, facts.end(node.lower), facts.end(node.upper))
             if _is_empty(node, place):
@@ -164,9 +159,9 @@ def _chosen(node: If, place: _Place, ends: int) -> LoopNode:
 
 def _with_body(loop: For, body: LoopNode) -> LoopNode:
     """A loop with another body; nothing if nothing is in the body."""
-    if body is loop.body or body == Block(()):
-        return loop if body is loop.body else body
-    return replace(loop, body=body)
+    if body is loop.body:
+        return loop
+    return body if body == Block(()) else replace(loop, body=body)
 
 
 def _between(loop: For, lower: Expression, upper: Expression) -> For:
@@ -257,11 +252,7 @@ def _decided_at(
     """What ``loop`` decides of the fixed loops and masks below, if all holds that loops around it
     decide, and the rest can be decided by those inside.
 
-    Args:
-        loop: a loop around the node; None for what parameters decide.
-        node: the node.
-        place: where it is.
-        tried: forms that are not known to hold, and are not decided again.
+    ``loop`` is None for what parameters decide; ``tried`` are forms that are not decided again.
     """
     if isinstance(node, For | If):
         decided = _decided(node, place) or ()

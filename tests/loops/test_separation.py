@@ -116,7 +116,7 @@ def test_a_loop_of_at_most_one_iteration_becomes_a_branch() -> None:
 
 def test_conditions_that_a_part_implies_go() -> None:
     """Where vectors are full, ``v`` is less than ``x``; the diagonal is in the last part only."""
-    inside = [
+    inside: list[LoopNode] = [
         lanes(0, minimum(4, 4 * x - 4 * v), run("S", x, v, w)),
         If(equal(v, x), run("T", x, v)),
     ]
