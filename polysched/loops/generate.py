@@ -13,7 +13,7 @@ from polysched.errors import KernelError, LoweringError
 from polysched.ir.core.limits import limited
 from polysched.ir.core.tree import executed
 from polysched.ir.expr.linear import Interval
-from polysched.ir.isl.budget import time_budget, time_left
+from polysched.ir.isl.budget import time_budget
 from polysched.ir.isl.extrema import greatest, least
 from polysched.ir.isl.quota import QuotaExceededError, in_proportion, operation_quota
 from polysched.loops.analysis.coverage import miscovered
@@ -21,23 +21,15 @@ from polysched.loops.analysis.lifetimes import merge_lifetimes, timing
 from polysched.loops.ir.nodes import LoopNode, LoopProgram
 from polysched.loops.ir.prefetches import requests
 from polysched.loops.isl_ast.guarded import guarded_loops
-from polysched.loops.isl_ast.peeling import peel
 from polysched.loops.isl_ast.reader import read_ast
 from polysched.loops.isl_ast.schedule_tree import isl_ast, iterator_names
 from polysched.loops.scan.scanning import scan
 from polysched.loops.scan.time_sets import NotScannedError, time_sets
+from polysched.loops.separation import separate_tiles
 from polysched.schedule.core.program import Program
 
 DEFAULT_QUOTA = 4_000_000
 """Operations of isl for one program; they take it a few seconds."""
-
-ISOLATING_SECONDS = 1.0
-"""Processor time of isl for isolating full tiles and for the proof of the loops.
-
-Most schedules take 0.1 s. The longest known, the gallery's trisolv, takes 0.35 s on Zen 5 and 0.5 s
-on Zen 4; without isolated tiles its code takes three times as long. Skewed tiles of parametric size
-take minutes and are given up here: few operations, each of them long, so operations do not tell.
-"""
 
 LAST_RESORTS = 16
 """The two last ways get this many times the operations of the others, in the time that is left.
@@ -51,9 +43,8 @@ class _Way(Enum):
     """The ways to loops in the order in which they are tried."""
 
     SCANNED = "sizes are literals, and the loops follow from intervals"
-    ISOLATED = "isl isolates full tiles"
-    PEELED = "isl generates whole nests, whose loops are cut afterwards"
-    TOGETHER = "isl generates whole nests"
+    SEPARATED = "isl generates the loops, whose full and partial tiles are then separated"
+    TOGETHER = "isl generates the loops, with full and partial tiles together"
     GUARDED = "loops over simple bounds, a condition at every assignment"
 
 
@@ -62,11 +53,10 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
     """Turn a scheduled program into loops with full and partial tiles apart.
 
     If all sizes are literals, the loops follow from intervals (:func:`scan`); isl generates the
-    others. The loops are then proved to run every instance exactly once. If they do not, or if isl
-    takes too long, a simpler way is tried: isl generates whole nests, with full and partial tiles
-    together, and single loops are cut afterwards (:func:`peel`) or left alone. The last way needs
-    no AST generation (:func:`guarded_loops`): it is slow code, but nearly always to be had. Each
-    way but the last takes at most half of the time that the call has left.
+    others. Full tiles are then separated from partial ones (:func:`separate_tiles`), and the loops
+    are proved to run every instance exactly once. If the proof fails or isl exceeds its quota, a
+    simpler way is tried: loops without separation, then loops that need no AST generation
+    (:func:`guarded_loops`), which are slow code, but nearly always to be had.
 
     Args:
         quota: twice what isl may spend in each way, in operations, on up to 100 statements; the two
@@ -109,13 +99,11 @@ def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgr
 
 
 def _limit(way: _Way, operations: int, statements: int) -> AbstractContextManager[None]:
+    """Limit a way by operations, so that the code does not depend on the speed of the machine."""
     operations = in_proportion(operations, statements)
-    if way is _Way.ISOLATED:
-        seconds = ISOLATING_SECONDS * in_proportion(1, statements)
-        return operation_quota(operations, seconds, of_processor=True)
     if way in (_Way.TOGETHER, _Way.GUARDED):
         operations *= LAST_RESORTS
-    return operation_quota(operations, 0 if way is _Way.GUARDED else time_left() / 2)
+    return operation_quota(operations)
 
 
 def _read_back(program: Program, way: _Way) -> LoopNode:
@@ -131,10 +119,11 @@ def _read_back(program: Program, way: _Way) -> LoopNode:
         case _Way.GUARDED:
             body = guarded_loops(program, tree, iterators, known, asked)
         case _:
-            ast, marks = isl_ast(program, tree, separated=way is _Way.ISOLATED)
+            ast, marks = isl_ast(program, tree)
             body = read_ast(program, ast, marks, iterators, known, asked)
-    body = merge_lifetimes(body, timing(program, tree, known))
-    return peel(body, known) if way is _Way.PEELED else body
+    if way in (_Way.SCANNED, _Way.SEPARATED):
+        body = separate_tiles(body, known)
+    return merge_lifetimes(body, timing(program, tree, known))
 
 
 @limited(LoweringError, "the bounds of the parameters cannot be found")

@@ -5,11 +5,13 @@ from tests.mutants.mutant import Mutant
 COVERAGE = "polysched.loops.analysis.coverage"
 LINEAR = "polysched.ir.expr.linear"
 EXECUTION = "polysched.loops.interpret.execution"
-SEPARATION = "polysched.loops.isl_ast.separation"
-FULL_RANGES = "polysched.loops.scan.full_ranges"
-FULL_RANGES_TESTS = ("tests/loops/scan/test_full_ranges.py",)
+SEPARATION = "polysched.loops.separation"
+FACTS = "polysched.loops.analysis.facts"
+FACTS_TESTS = ("tests/loops/analysis/test_facts.py",)
+RUNS = "polysched.loops.scan.runs"
+RUNS_TESTS = ("tests/loops/scan/test_runs.py",)
 SCANNED_TESTS = ("tests/loops/scan/test_scanning.py",)
-SEPARATED = ("tests/loops/isl_ast/test_separation.py",)
+SEPARATED = ("tests/loops/test_separation.py",)
 GENERATE_TESTS = ("tests/loops/test_generate.py", "tests/schedule/primitives/test_split.py")
 GUARDED_TESTS = ("tests/loops/isl_ast/test_guarded.py",)
 
@@ -98,20 +100,20 @@ MUTANTS = (
     Mutant(
         "implied-by-more-than-is-known",
         "an inequality counts as implied though another demands less than what is left of it",
-        FULL_RANGES,
+        RUNS,
         "_is_implied",
         "rest.constant >= other.constant",
         "True",
-        FULL_RANGES_TESTS,
+        RUNS_TESTS,
     ),
     Mutant(
         "implied-by-itself",
         "an inequality counts as implied by itself",
-        FULL_RANGES,
+        RUNS,
         "_is_implied",
         "factor < 1 or remainder",
         "remainder",
-        FULL_RANGES_TESTS,
+        RUNS_TESTS,
     ),
     Mutant(
         "blocks-begin-early",
@@ -126,9 +128,9 @@ MUTANTS = (
         "vectors-split",
         "isl may cut a vector loop with holes into several, whose lanes do not run together",
         "polysched.loops.isl_ast.schedule_tree",
-        "_option",
-        "nest.loops[-1].kind is LoopKind.VECTOR",
-        "nest.loops[-1].kind is LoopKind.UNROLLED",
+        "_with_options",
+        "what.loops[-1].kind is LoopKind.VECTOR",
+        "what.loops[-1].kind is LoopKind.UNROLLED",
         ("tests/schedule/primitives/test_vectorize.py::test_lanes_with_a_hole_run_together",),
     ),
     Mutant(
@@ -200,40 +202,58 @@ MUTANTS = (
         ("tests/loops/verify/test_sources.py",),
     ),
     Mutant(
-        "full-where-all-are-full",
-        "tiles count as full only where every statement runs",
-        SEPARATION,
-        "_both",
-        "one.full.union(other.full).subtract(partial)",
-        "one.full.intersect(other.full)",
-        SEPARATED,
-    ),
-    Mutant(
         "parallel-loops-cut",
         "full tiles are cut out of parallel loops too",
         SEPARATION,
-        "_parts",
-        "around[index].kind is LoopKind.PARALLEL",
-        "around[index].kind is LoopKind.VECTOR",
+        "_cut",
+        "loop.kind is LoopKind.PARALLEL",
+        "loop.kind is LoopKind.VECTOR",
         SEPARATED,
     ),
     Mutant(
         "full-one-lane-early",
         "a vector counts as full without its last lane",
         SEPARATION,
-        "_parts",
-        "around[position].lanes - 1",
-        "around[position].lanes - 2",
+        "_whole_extent",
+        "LinearForm((), last + 1)",
+        "LinearForm((), last)",
         SEPARATED,
     ),
     Mutant(
-        "full-at-the-innermost-loop",
-        "whether a tile is full is decided at the innermost loop that can tell",
+        "parts-overlap",
+        "the iterations before the first full tile run in the last part again",
         SEPARATION,
-        "_parts",
-        "enumerate(deciding, start=1)",
-        "reversed(list(enumerate(deciding, start=1)))",
+        "_ranges",
+        "_aligned(loop, maximum(begun, stop))",
+        "begun",
         SEPARATED,
+    ),
+    Mutant(
+        "single-iteration-always-runs",
+        "a loop of at most one iteration runs even where it has none",
+        SEPARATION,
+        "_as_branch",
+        "If(condition, body)",
+        "If(Constant(True), body)",
+        SEPARATED,
+    ),
+    Mutant(
+        "facts-rounded-up",
+        "an integer counts as at most 0 where a multiple of it is at most the factor",
+        FACTS,
+        "Facts._follows",
+        "LinearForm((), 1 - scale)",
+        "LinearForm((), -scale)",
+        FACTS_TESTS,
+    ),
+    Mutant(
+        "facts-of-both-signs",
+        "a fact is added with a negative factor",
+        FACTS,
+        "Facts._follows",
+        "(atom, coefficient > 0)",
+        "(atom, coefficient < 0)",
+        FACTS_TESTS,
     ),
     Mutant(
         "boxes-too-tight",
@@ -243,24 +263,6 @@ MUTANTS = (
         "-(rest // coefficient)",
         "1 - rest // coefficient",
         ("tests/loops/scan/test_inequalities.py",),
-    ),
-    Mutant(
-        "demands-seen-alone",
-        "a loop is cut where one of two demands on a fixed loop can be told there",
-        FULL_RANGES,
-        "_conditions",
-        "any(not one.coefficient(depth) for one in binding)",
-        "not binding",
-        FULL_RANGES_TESTS,
-    ),
-    Mutant(
-        "parts-overlap",
-        "the iteration in which full tiles end belongs to two parts",
-        FULL_RANGES,
-        "_broken",
-        "condition.negated().plus(-1)",
-        "condition.negated()",
-        FULL_RANGES_TESTS,
     ),
     Mutant(
         "scanned-order",

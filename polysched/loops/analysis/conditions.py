@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import gcd
+
 from polysched.ir.expr.expressions import Constant, Expression, Index, Operation
 from polysched.ir.expr.functions import equal
 from polysched.ir.expr.linear import LinearForm, linear_form
@@ -56,7 +58,10 @@ def at_least(index: Index, bound: Expression) -> tuple[Expression, ...]:
 
 
 def not_positive(form: LinearForm) -> list[LinearForm]:
-    """Forms that are all at most 0 exactly where ``form`` is."""
+    """Forms that are all at most 0 exactly where ``form`` is, if possible without extrema and
+    floors.
+    """
+    form = reduced(form)
     for atom, coefficient in form.terms:
         rest = form.plus(LinearForm(((atom, 1),), 0), -coefficient)
         match atom:
@@ -66,10 +71,12 @@ def not_positive(form: LinearForm) -> list[LinearForm]:
                 pass
             case Operation(
                 operator=Operator.FLOOR_DIVIDE, operands=(dividend, Constant(value=divisor))
-            ) if coefficient == -1:
-                # rest - floor(e / d) <= 0  is  d * rest <= e, for rest is an integer
-                scaled = rest.times(int(divisor)).plus(linear_form(dividend, {}), -1)
-                return not_positive(scaled)
+            ) if abs(coefficient) == 1:
+                # rest - floor(e / d) <= 0  is  d * rest - e <= 0, for rest is an integer
+                # rest + floor(e / d) <= 0  is  d * rest + e <= d - 1
+                scaled = rest.times(int(divisor)).plus(linear_form(dividend, {}), coefficient)
+                slack = int(divisor) - 1 if coefficient > 0 else 0
+                return not_positive(scaled.plus(LinearForm((), -slack)))
             case _:
                 continue
         return [
@@ -78,3 +85,12 @@ def not_positive(form: LinearForm) -> list[LinearForm]:
             for simpler in not_positive(rest.plus(linear_form(operand, {}), coefficient))
         ]
     return [form]
+
+
+def reduced(form: LinearForm) -> LinearForm:
+    """Divide a form by the common divisor of its coefficients: it is at most 0 where it was."""
+    divisor = gcd(*(coefficient for _, coefficient in form.terms))
+    if divisor < 2:
+        return form
+    terms = tuple((atom, coefficient // divisor) for atom, coefficient in form.terms)
+    return LinearForm(terms, -(-form.constant // divisor))

@@ -31,9 +31,16 @@ from polysched.instructions.declaration import Instruction
 from polysched.instructions.lookup import Forms
 from polysched.ir.core.kernel import Access, Array
 from polysched.ir.core.tree import InstructionMark, LoopKind, TransposeDirective, TransposeStrategy
-from polysched.ir.expr.expressions import Constant, Expression, Load
-from polysched.ir.expr.linear import UNBOUNDED, Interval, Intervals, interval, linear_form
-from polysched.ir.expr.traversal import loads
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load
+from polysched.ir.expr.linear import (
+    UNBOUNDED,
+    Interval,
+    Intervals,
+    interval,
+    linear_form,
+    simplify,
+)
+from polysched.ir.expr.traversal import loads, transform
 
 
 @dataclass(frozen=True)
@@ -264,6 +271,47 @@ def map_children(node: LoopNode, function: Callable[[LoopNode], LoopNode]) -> Lo
             return replace(node, meaning=whole if isinstance(whole, Block) else Block((whole,)))
         case Assign():
             return node
+
+
+def with_value(node: LoopNode, variable: str, value: Expression, known: Intervals) -> LoopNode:
+    """Substitute a value for the variable of a loop around.
+
+    Args:
+        node: loops without instruction calls and transpositions.
+        variable: the name of the variable.
+        value: its value, over the variables of the loops around.
+        known: intervals of these, by which subscripts are simplified.
+    """
+
+    def rule(found: Expression) -> Expression | None:
+        if isinstance(found, Load):
+            return replace(found, subscripts=integers(found.subscripts))
+        return value if isinstance(found, Index) and found.name == variable else None
+
+    def integer(expression: Expression) -> Expression:
+        return simplify(transform(expression, rule), known)
+
+    def integers(expressions: tuple[Expression, ...]) -> tuple[Expression, ...]:
+        return tuple(map(integer, expressions))
+
+    match node:
+        case For():
+            prefetches = tuple(replace(one, start=integers(one.start)) for one in node.prefetches)
+            lower, upper = integers((node.lower, node.upper))
+            node = replace(node, lower=lower, upper=upper, prefetches=prefetches)
+        case If():
+            node = replace(node, condition=transform(node.condition, rule))
+        case Allocate():
+            iteration = tuple(one if one is None else integer(one) for one in node.iteration)
+            node = replace(node, iteration=iteration)
+        case Assign(target=target):
+            return replace(
+                node,
+                instance=integers(node.instance),
+                target=replace(target, subscripts=integers(target.subscripts)),
+                value=transform(node.value, rule),
+            )
+    return map_children(node, lambda child: with_value(child, variable, value, known))
 
 
 def variable_interval(lower: Expression, upper: Expression, known: Intervals) -> Interval:

@@ -1,1 +1,1 @@
-"""Loops from isl's AST generation: schedule trees, separation of full tiles, and readers."""
+"""Loops from isl's AST generation: schedule trees and readers."""

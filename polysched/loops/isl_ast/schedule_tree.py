@@ -1,4 +1,4 @@
-"""The loop tree as an isl schedule tree, one band a loop, with marks and options.
+"""The loop tree as an isl schedule tree, one band a nest, with marks and options.
 
 Every band and every buffer's lifetime is put under a *mark* that carries its number, so that isl's
 finished AST can be walked without callbacks and each ``for`` be given its name and kind back.
@@ -16,7 +16,6 @@ from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, path, s
 from polysched.ir.isl.balanced import balanced
 from polysched.loops.isl_ast.ast_kinds import is_mark
 from polysched.loops.isl_ast.repetition import Repetition, left_out, repetitions
-from polysched.loops.isl_ast.separation import full_tiles
 from polysched.schedule.buffers.lifetime import lifetime
 from polysched.schedule.core.program import Program
 
@@ -40,20 +39,15 @@ class BufferLifetime:
 Mark: TypeAlias = Nest | BufferLifetime | Repetition
 
 
-def isl_ast(program: Program, tree: Node, *, separated: bool) -> tuple[isl.AstNode, list[Mark]]:
-    """isl's AST of a tree, and what the marks in it stand for.
+def isl_ast(program: Program, tree: Node) -> tuple[isl.AstNode, list[Mark]]:
+    """Generate isl's AST of a tree; also return what the marks in the AST stand for.
 
     Args:
         tree: the program's tree as it is executed.
-        separated: every loop is a band of its own, and full tiles are isolated.
     """
-    builder = _TreeBuilder(program, tree, separated=separated)
+    builder = _TreeBuilder(program, tree)
     schedule, marks = builder.schedule(tree, 0), builder.marks
-    isolated = {
-        id(part.loop): _isolate_option(part.iterations)
-        for part in (full_tiles(tree, program.statements) if separated else ())
-    }
-    schedule = _with_options(schedule.get_root(), marks, isolated).get_schedule()
+    schedule = _with_options(schedule.get_root(), marks).get_schedule()
     build = isl.AstBuild.from_context(program.kernel.context)
     iterators = reduce(
         isl.IdList.add, map(isl.Id, iterator_names(tree)), isl.IdList.alloc(isl.DEFAULT_CONTEXT, 0)
@@ -84,13 +78,12 @@ class _TreeBuilder:
         marks: what the marks in it stand for.
     """
 
-    def __init__(self, program: Program, tree: Node, *, separated: bool) -> None:
+    def __init__(self, program: Program, tree: Node) -> None:
         self.marks: list[Mark] = []
         self._statements = program.statements
         self._births = births(program, tree)
         self._repetitions = repetitions(tree, program.statements, self._births)
         self._left_out = frozenset(left_out(self._repetitions))
-        self._separated = separated
 
     def schedule(self, node: Node, depth: int) -> isl.Schedule:
         """The schedule of a node with so many loops around."""
@@ -104,7 +97,7 @@ class _TreeBuilder:
                     isl.Schedule.sequence, [self.schedule(one, depth) for one in given]
                 )
             case Loop():
-                nest = (node,) if self._separated else _nest(node, self._births)
+                nest = _nest(node, self._births)
                 schedule = self.schedule(nest[-1].body, depth + len(nest))
                 schedule = schedule.insert_partial_schedule(self._band(nest))
                 schedule = self._marked(schedule, Nest(nest, depth))
@@ -143,37 +136,19 @@ def _nest(outermost: Loop, lifetimes: dict[int, list[str]]) -> tuple[Loop, ...]:
     return tuple(nest)
 
 
-def _isolate_option(iterations: isl.Set) -> isl.UnionSet:
-    """isl's option for a band: ``isolate[[outer] -> [own]]``."""
-    depth = iterations.dim(isl.dim_type.set) - 1
-    option = isl.Map.from_domain(iterations).move_dims(
-        isl.dim_type.out, 0, isl.dim_type.in_, depth, 1
-    )
-    return isl.UnionSet.from_set(option.wrap().set_tuple_name("isolate"))
+def _with_options(node: isl.ScheduleNode, marks: list[Mark]) -> isl.ScheduleNode:
+    """Keep each vector loop one loop: isl must not split one with holes into a loop for each part.
 
-
-def _with_options(
-    node: isl.ScheduleNode, marks: list[Mark], isolated: dict[int, isl.UnionSet]
-) -> isl.ScheduleNode:
-    """Set the options of the bands; last of all, for then a band cannot be moved any more."""
+    Options come last, because a band with options cannot be moved any more.
+    """
     if is_mark(node):
         what = marks[mark_number(node.mark_get_id())]
-        option = _option(what, isolated) if isinstance(what, Nest) else None
-        if option is not None:
+        if isinstance(what, Nest) and what.loops[-1].kind is LoopKind.VECTOR:
+            option = isl.UnionSet(f"{{ atomic[{len(what.loops) - 1}] }}")
             node = node.child(0).band_set_ast_build_options(option).parent()
     for position in range(node.n_children()):
-        node = _with_options(node.child(position), marks, isolated).parent()
+        node = _with_options(node.child(position), marks).parent()
     return node
-
-
-def _option(nest: Nest, isolated: dict[int, isl.UnionSet]) -> isl.UnionSet | None:
-    """The option of a band: its full tiles, or that its vector loop stays one loop.
-
-    Lanes run together, so isl must not split a vector loop with holes in it into one for each part.
-    """
-    if nest.loops[-1].kind is LoopKind.VECTOR:
-        return isl.UnionSet(f"{{ atomic[{len(nest.loops) - 1}] }}")
-    return isolated.get(id(nest.loops[0]))
 
 
 def mark_number(mark: isl.Id) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from polysched.ir.expr.expressions import Constant, Expression
 from polysched.ir.expr.functions import maximum, minimum
 from polysched.ir.expr.linear import simplify
-from polysched.loops.scan.full_ranges import Run, hull
 from polysched.loops.scan.inequalities import AffineExpr, System, not_negative
+from polysched.loops.scan.runs import Run, hull
 from polysched.loops.scan.scanned_context import ScannedContext
 
 

@@ -12,8 +12,8 @@ from polysched.ir.expr.expressions import Expression, Index
 from polysched.ir.expr.functions import equal
 from polysched.ir.expr.linear import Interval, simplify
 from polysched.loops.ir.nodes import If, LoopNode, block
-from polysched.loops.scan.full_ranges import Run, hull, with_value, without
 from polysched.loops.scan.inequalities import AffineExpr, Box, tightened
+from polysched.loops.scan.runs import Run, hull, with_value, without
 from polysched.loops.scan.time_sets import NotScannedError
 
 

@@ -3,27 +3,25 @@
 isl generates loops for whatever is affine; where all sizes are literals and tiles are digits of
 indices, interval arithmetic finds the same loops, full and partial tiles apart, in a tenth of the
 time. Loops are entered from the outside inwards with the statements inside, each with what its
-times must still fulfill (:class:`~polysched.loops.scan.inequalities.System`). At each loop in code
-it is asked where fixed loops inside run their whole extent
-(:mod:`polysched.loops.scan.full_ranges`); there it is cut in three. A parallel loop stays one loop
-and chooses between bodies. What a statement demands beyond the loops around it becomes a condition.
+times must still fulfill (:class:`~polysched.loops.scan.inequalities.System`). What a statement
+demands beyond the loops around it becomes a condition.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, path, statements
+from polysched.ir.core.tree import Leaf, Loop, LoopKind, Node, Sequence, statements
 from polysched.ir.expr.linear import UNBOUNDED
-from polysched.loops.ir.nodes import Allocate, Block, For, LoopNode, block
+from polysched.loops.ir.nodes import Allocate, Block, For, LoopNode
 from polysched.loops.ir.prefetches import PrefetchSpec
 from polysched.loops.isl_ast.reader import resolved
 from polysched.loops.isl_ast.schedule_tree import births
-from polysched.loops.scan.full_ranges import Run, hull, parts, with_value, without
-from polysched.loops.scan.inequalities import AffineExpr, not_negative
+from polysched.loops.scan.inequalities import AffineExpr
 from polysched.loops.scan.ranges import common_bounds, only_value, range_ends
+from polysched.loops.scan.runs import Run, hull, with_value, without
 from polysched.loops.scan.scanned_context import (
     Guarded,
     ScannedContext,
@@ -33,11 +31,6 @@ from polysched.loops.scan.scanned_context import (
 )
 from polysched.loops.scan.time_sets import NotScannedError, TimeSet
 from polysched.schedule.core.program import Program
-
-_MOST_ASSIGNMENTS = 500
-"""Each loop may be cut in parts, and those inside too: more copies than this are left to isl, which
-asks for them with a limit.
-"""
 
 
 def scan(
@@ -56,16 +49,10 @@ def scan(
         requests: what loops of the tree, by identity, ask for ahead.
 
     Raises:
-        NotScannedError: the ends of loops do not follow, or there would be too many loops.
+        NotScannedError: the bounds of loops do not follow from intervals.
     """
-    runs = []
-    for name, one in times.items():
-        around = enumerate(path(tree, name))
-        fixed = frozenset(depth for depth, loop in around if not loop.kind.is_loop_in_code)
-        runs.append(Run(name, one.system, fixed))
-    scanner = _Scanner(
-        program, births(program, tree), iterators, requests, times, iter(range(_MOST_ASSIGNMENTS))
-    )
+    runs = [Run(name, one.system) for name, one in times.items()]
+    scanner = _Scanner(program, births(program, tree), iterators, requests, times)
     return scanner.node(tree, 0, runs, ScannedContext({}, {}, {}))
 
 
@@ -78,7 +65,6 @@ class _Scanner:
     iterators: list[str]
     requests: Mapping[int, tuple[PrefetchSpec, ...]]
     times: Mapping[str, TimeSet]
-    budget: Iterator[int]
 
     def node(self, node: Node, depth: int, runs: list[Run], place: ScannedContext) -> LoopNode:
         """The loops of a node inside ``depth`` others, for the statements that run there."""
@@ -116,8 +102,6 @@ class _Scanner:
                 return self._loop(node, depth, runs, place)
 
     def _assign(self, name: str, place: ScannedContext) -> LoopNode:
-        if next(self.budget, None) is None:
-            raise NotScannedError(f"there would be more than {_MOST_ASSIGNMENTS} assignments")
         statement = self.program.statements[name]
         indices = self.times[name].instance
         values = (reduce(_with_form, place.forms.items(), one) for one in indices)
@@ -125,15 +109,6 @@ class _Scanner:
         return resolved(statement, instance, self.program.arrays, place.intervals)
 
     def _loop(self, loop: Loop, depth: int, runs: list[Run], place: ScannedContext) -> LoopNode:
-        if loop.kind is LoopKind.SEQUENTIAL:
-            cut = parts(runs, depth)
-            if cut is None:
-                raise NotScannedError(f"loop '{loop.name}' is to be cut at several places")
-            return block([self._range(loop, depth, part.runs, place) for part in cut])
-        return self._range(loop, depth, runs, place)
-
-    def _range(self, loop: Loop, depth: int, runs: list[Run], place: ScannedContext) -> LoopNode:
-        """A loop over one range."""
         value = only_value(runs, depth)
         if value is not None:
             inner = [with_value(run, depth, value) for run in runs]
@@ -151,10 +126,7 @@ class _Scanner:
         inner_place = place.inside(depth, self._fresh(loop.name, place), reached)
         enforced = frozenset(bounds)
         inner_runs = [without(run, enforced) for run in runs]
-        if loop.kind is LoopKind.PARALLEL:
-            body = self._choice(loop.body, depth, inner_runs, inner_place)
-        else:
-            body = self.node(loop.body, depth + 1, inner_runs, inner_place)
+        body = self.node(loop.body, depth + 1, inner_runs, inner_place)
         made = For(
             inner_place.variables[depth],
             loop.name,
@@ -177,21 +149,6 @@ class _Scanner:
         return replace(
             made, prefetches=tuple(one.made(made, values, steps, known) for one in asked)
         )
-
-    def _choice(self, body: Node, depth: int, runs: list[Run], place: ScannedContext) -> LoopNode:
-        """The body of a parallel loop, which chooses by its iteration what is whole."""
-        cut = parts(runs, depth) or ()
-        if len(cut) < 2:
-            return self.node(body, depth + 1, runs, place)
-        found = []
-        for part in cut:
-            conditions = tuple(map(not_negative, part.conditions))
-            known = ranges_where(conditions, place.known)
-            inside = [without(run, frozenset(conditions)) for run in part.runs]
-            guards, inside, inner = guards_of(inside, replace(place, known=known))
-            made = self._plain(body, depth + 1, inside, inner)
-            found.append(Guarded((*conditions, *guards), made))
-        return self._in_lifetimes(body, depth + 1, place, conditional(found, place))
 
     def _fresh(self, name: str, place: ScannedContext) -> str:
         taken = {*place.variables.values(), *self.program.kernel.parameters, *self.program.arrays}

@@ -18,12 +18,13 @@ from polysched.library.matmul.schedule.build import matmul_schedule
 from polysched.loops.analysis.coverage import miscovered
 from polysched.loops.analysis.lifetimes import merge_lifetimes, timing
 from polysched.loops.interpret.interpreter import interpret
-from polysched.loops.ir.nodes import Allocate, Assign, For, If, LoopProgram, walk
+from polysched.loops.ir.nodes import Allocate, For, If, LoopProgram, walk
 from polysched.loops.ir.prefetches import requests
 from polysched.loops.isl_ast.schedule_tree import iterator_names
 from polysched.loops.printers.pseudo import print_loops
 from polysched.loops.scan.scanning import scan
-from polysched.loops.scan.time_sets import NotScannedError, time_sets
+from polysched.loops.scan.time_sets import time_sets
+from polysched.loops.separation import separate_tiles
 from polysched.machine.load import load_machine
 from polysched.schedule.schedule import Schedule
 from tests.support import kernels
@@ -38,7 +39,7 @@ def scanned(schedule: Schedule) -> LoopProgram:
     tree = executed(program.tree)
     iterators = iterator_names(tree)
     asked = requests(program, tree, iterators)
-    body = scan(program, tree, time_sets(program, tree), iterators, asked)
+    body = separate_tiles(scan(program, tree, time_sets(program, tree), iterators, asked), {})
     body = merge_lifetimes(body, timing(program, tree, {}))
     kernel = program.kernel
     assert miscovered(body, program.statements, kernel.context) is None
@@ -123,19 +124,27 @@ def test_a_tail_is_decided_at_its_own_loop() -> None:
         f"{line}\n"
         for line in (
             "for io in 0..2:",
-            "  unrolled ii in 0..4:",
-            "    vector jiv in 0..16:",
-            "      y[4*io + ii, jiv] = x[4*io + ii, jiv] + i32(10*(4*io + ii) + jiv)",
-            "  unrolled ii in 0..4:",
-            "    vector jiv in 0..4:",
-            "      y[4*io + ii, jiv + 16] = "
-            "x[4*io + ii, jiv + 16] + i32(10*(4*io + ii) + (jiv + 16))",
-            "unrolled ii in 0..2:",
-            "  vector jiv in 0..16:",
-            "    y[ii + 8, jiv] = x[ii + 8, jiv] + i32(10*(ii + 8) + jiv)",
-            "unrolled ii in 0..2:",
-            "  vector jiv in 0..4:",
-            "    y[ii + 8, jiv + 16] = x[ii + 8, jiv + 16] + i32(10*(ii + 8) + (jiv + 16))",
+            "  for jo in 0..1:",
+            "    unrolled ii in 0..4:",
+            "      vector jiv in 0..16:",
+            "        y[4*io + ii, 16*jo + jiv] = "
+            "x[4*io + ii, 16*jo + jiv] + i32(10*(4*io + ii) + (16*jo + jiv))",
+            "  for jo in 1..2:",
+            "    unrolled ii in 0..4:",
+            "      vector jiv in 0..4:",
+            "        y[4*io + ii, 16*jo + jiv] = "
+            "x[4*io + ii, 16*jo + jiv] + i32(10*(4*io + ii) + (16*jo + jiv))",
+            "for io in 2..3:",
+            "  for jo in 0..1:",
+            "    unrolled ii in 0..2:",
+            "      vector jiv in 0..16:",
+            "        y[4*io + ii, 16*jo + jiv] = "
+            "x[4*io + ii, 16*jo + jiv] + i32(10*(4*io + ii) + (16*jo + jiv))",
+            "  for jo in 1..2:",
+            "    unrolled ii in 0..2:",
+            "      vector jiv in 0..4:",
+            "        y[4*io + ii, 16*jo + jiv] = "
+            "x[4*io + ii, 16*jo + jiv] + i32(10*(4*io + ii) + (16*jo + jiv))",
         )
     )
 
@@ -202,11 +211,3 @@ def triangle() -> Kernel:
 def test_loops_without_steps(make: Callable[[], Kernel]) -> None:
     schedule = Schedule(make())
     assert in_order(schedule) == in_time(schedule)
-
-
-def test_too_many_copies_are_left_to_isl(monkeypatch: pytest.MonkeyPatch) -> None:
-    schedule = Schedule(kernels.grid(10, 20)).tile(("i", "j"), (4, 8)).unroll("ii", "ji")
-    assert len([node for node in walk(scanned(schedule).body) if isinstance(node, Assign)]) == 4
-    monkeypatch.setattr("polysched.loops.scan.scanning._MOST_ASSIGNMENTS", 3)
-    with pytest.raises(NotScannedError, match="more than 3 assignments"):
-        scanned(schedule)

@@ -13,13 +13,13 @@ from polysched.ir.core.tree import LoopKind
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import f32, i32
 from polysched.ir.expr.expressions import Constant, Expression, Index, Operand
-from polysched.ir.expr.functions import maximum, minimum
+from polysched.ir.expr.functions import equal, maximum, minimum
 from polysched.ir.expr.linear import simplify
 from polysched.loops.generate import generate_loops
 from polysched.loops.interpret.interpreter import interpret
 from polysched.loops.ir.nodes import Assign, For, If, LoopNode, block, walk
-from polysched.loops.isl_ast.peeling import peel
 from polysched.loops.printers.pseudo import print_loops
+from polysched.loops.separation import separate_tiles
 from polysched.schedule.schedule import Schedule
 from tests.loops.programs import array, assign, loop, n, program, vector
 from tests.support.differential import assert_agrees
@@ -58,7 +58,7 @@ def order(body: LoopNode, size: int) -> list[tuple[str, tuple[int, ...]]]:
 
 def cut(body: LoopNode, sizes: Sequence[int] = (0, 1, 3, 4, 7, 8, 21)) -> LoopNode:
     """What the pass makes, which runs the same instances in the same order."""
-    made = peel(body, KNOWN)
+    made = separate_tiles(body, KNOWN)
     for size in sizes:
         assert order(made, size) == order(body, size)
     return made
@@ -82,22 +82,49 @@ def skewed(*body: LoopNode) -> For:
     return loop("v", x // 4, (n + x + 3) // 4, lanes(*bounds, *(body or (run("S", x, v, w),))))
 
 
+def text(body: LoopNode) -> list[str]:
+    printed = print_loops(program([array("y", (1,), Role.OUTPUT)], body))
+    return printed.split("\n\n")[1].splitlines()
+
+
 def test_three_parts_in_order() -> None:
-    made = peel(loop("x", 0, 9, skewed()), KNOWN)
-    text = print_loops(program([array("y", (1,), Role.OUTPUT)], made))
-    assert text.split("\n\n")[1].splitlines() == [
+    assert text(separate_tiles(loop("x", 0, 9, skewed()), KNOWN)) == [
         "for x in 0..9:",
         "  for v in (x//4)..(min((n + x + 3)//4, -(-x//4))):",
-        "    vector w in (max(0, x - 4*v))..(min(3, n + x - 4*v - 1) + 1):",
+        "    vector w in (x - 4*v)..(min(3, n + x - 4*v - 1) + 1):",
         "      y[0] = 1",
-        "  for v in (max(x//4, -(-x//4)))..(min((n + x + 3)//4, (n + x)//4)):",
+        "  for v in (max(x//4, -(-x//4)))..((n + x)//4):",
         "    vector w in 0..4:",
         "      y[0] = 1",
         "  for v in (max(max(x//4, -(-x//4)), (n + x)//4))..((n + x + 3)//4):",
-        "    vector w in (max(0, x - 4*v))..(min(3, n + x - 4*v - 1) + 1):",
+        "    vector w in 0..(n + x - 4*v):",
         "      y[0] = 1",
     ]
     cut(loop("x", 0, 9, skewed()))
+
+
+def test_a_loop_of_at_most_one_iteration_becomes_a_branch() -> None:
+    made = cut(loop("v", 0, (n + 3) // 4, lanes(0, minimum(4, n - 4 * v), run("S", v, w))))
+    assert text(made) == [
+        "for v in 0..(n//4):",
+        "  vector w in 0..4:",
+        "    y[0] = 1",
+        "if n//4 < (n + 3)//4:",
+        "  vector w in 0..(n - 4*(n//4)):",
+        "    y[0] = 1",
+    ]
+
+
+def test_conditions_that_a_part_implies_go() -> None:
+    """Where vectors are full, ``v`` is less than ``x``; the diagonal is in the last part only."""
+    inside: list[LoopNode] = [
+        lanes(0, minimum(4, 4 * x - 4 * v), run("S", x, v, w)),
+        If(equal(v, x), run("T", x, v)),
+    ]
+    made = cut(loop("x", 0, 5, loop("v", 0, x + 1, *inside)))
+    full, last = fixed(made, LoopKind.SEQUENTIAL)[1:]
+    assert not any(isinstance(one, If) for one in walk(full))
+    assert any(isinstance(one, Assign) and one.statement == "T" for one in walk(last))
 
 
 def test_an_end_that_is_never_needed_is_left_out() -> None:
@@ -117,7 +144,7 @@ def test_loops_that_do_not_occur_in_the_bounds_are_not_cut() -> None:
     inner = loop("u", 0, 3, lanes(0, minimum(4, n - 4 * v), run("S", v, u, w)))
     made = cut(loop("v", 0, (n + 3) // 4, inner))
     assert are_whole(made) == [True, False]
-    assert [part.variable for part in fixed(made, LoopKind.SEQUENTIAL)] == ["v", "u"] * 2
+    assert [part.variable for part in fixed(made, LoopKind.SEQUENTIAL)] == ["v", "u", "u"]
 
 
 def test_the_innermost_loop_in_the_bounds_is_cut() -> None:
@@ -150,7 +177,7 @@ def test_nests_grow_with_the_square_of_their_depth() -> None:
         body = unrolled(f"{name}u", maximum(0, 3 - Index(name)), upper, 1, body)
     for name in names:
         body = loop(name, 0, 9, body)
-    assert copies(peel(body, KNOWN)) == 2 * len(names) ** 2 + 1
+    assert copies(separate_tiles(body, KNOWN)) == 2 * len(names) ** 2 + 1
 
 
 def test_a_parallel_loop_chooses() -> None:
@@ -170,7 +197,7 @@ def test_vectors_in_unrolled_copies_are_full_where_all_are() -> None:
     assert are_whole(made) == [True, False]
     first, second = fixed(made, LoopKind.UNROLLED)
     assert (first.lower, first.upper) == (Constant(0), Constant(3))
-    assert second == tiles
+    assert (str(second.lower), str(second.upper)) == ("0", "(((n + 3) // 4) - (3 * (n // 12)))")
 
 
 def test_masks_that_always_hold_go() -> None:
@@ -211,12 +238,12 @@ def test_loops_in_steps(step: int) -> None:
 )
 def test_what_cannot_be_told_is_left(body: LoopNode) -> None:
     whole = loop("v", 0, 9, body)
-    assert peel(whole, KNOWN) == whole
+    assert text(separate_tiles(whole, KNOWN)) == text(whole)
 
 
 def test_full_vectors_stay() -> None:
     whole = loop("v", 0, n // 4, lanes(0, 4, run("S", v, w)))
-    assert peel(whole, KNOWN) == whole
+    assert separate_tiles(whole, KNOWN) == whole
 
 
 COEFFICIENTS = st.integers(-6, 6)
@@ -273,7 +300,7 @@ def jacobi() -> Schedule:
     )
 
 
-def test_skewed_tiles_that_isl_cannot_isolate() -> None:
+def test_skewed_tiles_of_parametric_size() -> None:
     schedule = jacobi()
     body = generate_loops(schedule.program).body
     assert are_whole(body) == [False] * 2 + [True] * 2 + [False] * 2
