@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from polysched.codegen.c_function import CArgument, CFunction
+from polysched.codegen.c_function import CArgument, CFunction, CMember
 from polysched.codegen.fallback import Fallback
 from polysched.frontends.reductions import with_order
 from polysched.frontends.scop.choices import choices_of
@@ -90,8 +90,14 @@ class CProgram:
         sizes = {size.name for size in self.outside.sizes}
         arguments = []
         for variable in self.variables.values():
-            if variable.origin is Origin.PARAMETER:
+            if variable.origin is Origin.PARAMETER and variable.place is None:
                 name = variable.name
+                if variable.type.dtype is None and not variable.type.dims:
+                    raise source_map.error(
+                        variable.node,
+                        f"'{name}' is a struct that is passed by value, which its object cannot "
+                        "receive; pass a pointer to it, or use 'polysched rewrite'",
+                    )
                 is_used = name in sizes or name in self.outside.arrays
                 arguments.append(
                     CArgument(
@@ -102,7 +108,24 @@ class CProgram:
                         is_size=name in sizes,
                     )
                 )
-        return CFunction(self.region.name, tuple(arguments), self.result, self.fallback)
+        return CFunction(
+            self.region.name, tuple(arguments), self.result, self.fallback, self._members()
+        )
+
+    def _members(self) -> tuple[CMember, ...]:
+        """Return the kernel's arrays and sizes that are members of structs."""
+        return tuple(
+            CMember(
+                variable.name,
+                variable.place.base,
+                variable.place.member.offset,
+                variable.type.dtype,
+                is_size=variable in self.outside.sizes,
+                is_pointer=variable.place.member.is_pointer,
+            )
+            for variable in self._used()
+            if variable.place is not None and variable.type.dtype is not None
+        )
 
     @property
     def fallback(self) -> Fallback | None:

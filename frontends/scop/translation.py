@@ -24,6 +24,7 @@ from polysched.frontends.scop.region import Region
 from polysched.frontends.scop.roles import with_outputs
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.frontends.scop.statements import Statements
+from polysched.frontends.scop.structs import without_structs
 from polysched.frontends.scop.types import declared_type
 from polysched.frontends.scop.usage import Usage, usage_of
 from polysched.frontends.scop.variables import (
@@ -88,7 +89,8 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
     Raises:
         FrontendError: the region has no translation to a kernel.
     """
-    numbers, pointers = _parameters(region.function)
+    region = without_structs(parsed, region, typedefs_of(parsed.tree, region.before))
+    numbers, pointers = _parameters(region)
     items = normalized(with_countdowns(region.items, numbers if region.is_function else {}))
     walked = without_walks(items, pointers)
     try:
@@ -113,14 +115,15 @@ def _translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tra
         return _Translator(parsed, region, settings, shapes).translation()
 
 
-def _parameters(function: c_ast.FuncDef) -> tuple[dict[str, c_ast.Node], list[str]]:
+def _parameters(region: Region) -> tuple[dict[str, c_ast.Node], list[str]]:
     """Return the types of the parameters that are numbers, and the names of the pointers."""
-    arguments = function.decl.type.args
+    arguments = region.function.decl.type.args
     types = {
         node.name: node.type
         for node in ([] if arguments is None else arguments.params)
         if isinstance(node, c_ast.Decl)
     }
+    types |= {name: one.declaration.type for name, one in region.members.items()}
     pointers = c_ast.PtrDecl | c_ast.ArrayDecl
     return (
         {name: type_ for name, type_ in types.items() if isinstance(type_, c_ast.TypeDecl)},

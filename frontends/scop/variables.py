@@ -11,6 +11,7 @@ from pycparser import c_ast
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.affine import EXTREMA, affine, condition, in_type
 from polysched.frontends.scop.functions import FUNCTIONS
+from polysched.frontends.scop.members import MemberPlace
 from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.parse import ParsedSource
 from polysched.frontends.scop.pragmas import Pragmas, Shape
@@ -46,12 +47,21 @@ class Origin(Enum):
 
 @dataclass(frozen=True)
 class Variable:
-    """Variable that is declared outside the region."""
+    """Variable that is declared outside the region, or member of a struct that is.
+
+    Attributes:
+        name: in the translated statements.
+        node: the declaration.
+        type: the type.
+        origin: where the variable, or the variable that leads to the struct, is declared.
+        place: the place of a member in its struct; None for a variable of its own.
+    """
 
     name: str
     node: c_ast.Decl
     type: CType
     origin: Origin
+    place: MemberPlace | None = None
 
 
 def typedefs_of(tree: c_ast.FileAST, before: Collection[c_ast.Node] = ()) -> Typedefs:
@@ -115,12 +125,18 @@ def variables_of(
             type_ = declared_type(node.type, typedefs, parsed.source_map, node)
         except FrontendError:
             is_pointer = isinstance(node.type, c_ast.PtrDecl | c_ast.ArrayDecl)
-            if node.name in used or (is_argument and not is_pointer):
+            if node.name in used:
                 raise
             if not is_argument:
                 continue
-            type_ = CType(None, (None,), is_pointer=True)
+            # A struct that is passed by value is a variable of type void, which nothing may use.
+            type_ = CType(None, (None,) if is_pointer else (), is_pointer=is_pointer)
         variables[node.name] = Variable(node.name, node, type_, origin)
+    origins = {node.name: origin for node, origin in declarations if isinstance(node, c_ast.Decl)}
+    for name, member in region.members.items():
+        node, place = member.declaration, member.place
+        type_ = declared_type(node.type, typedefs, parsed.source_map, node)
+        variables[name] = Variable(name, node, type_, origins[place.base], place)
     return variables
 
 
@@ -319,12 +335,16 @@ def _bind_array(
     is_index = name in usage.in_subscripts and dtype.is_integer and dtype.bits <= WIDEST_INDEX
     least, greatest = type_range(dtype) if is_index else (0, 0)
     values = (least, greatest + 1) if is_index and extents else None
+    place = variable.place
+    strides = place.strides if place is not None and place.is_indexed else None
     try:
         with build.located(scope.source_map.location(variable.node)):
             handle = (
-                build.inout(names.fresh(name), dtype, extents)
+                build.inout(names.fresh(name), dtype, extents, strides=strides)
                 if is_written
-                else build.input(names.fresh(name), dtype, extents, values=values)
+                else build.input(
+                    names.fresh(name), dtype, extents, values=values, strides=strides
+                )
             )
     except KernelError as error:
         raise scope.error(variable.node, str(error)) from None

@@ -1,0 +1,59 @@
+"""Remove the structs from a region; see :mod:`polysched.frontends.scop.members`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pycparser import c_ast
+
+from polysched.frontends.scop.counting import names_in, walk
+from polysched.frontends.scop.layouts import Layouts
+from polysched.frontends.scop.members import Base, Members
+from polysched.frontends.scop.names import Names
+from polysched.frontends.scop.parse import ParsedSource
+from polysched.frontends.scop.region import Region
+from polysched.frontends.scop.types import Typedefs
+
+
+def without_structs(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> Region:
+    """Replace the members of structs in a region by variables; `region.members` are new ones.
+
+    A use of a struct that has no such form stays, and is refused where it is translated.
+
+    Raises:
+        FrontendError: the layout of a struct that the region uses is not known.
+    """
+    used = {name for item in region.items for name in names_in(item)}
+    inside = [node for item in region.items for node in walk(item) if isinstance(node, c_ast.Decl)]
+    layouts = Layouts(parsed, typedefs)
+    if not any(isinstance(n, c_ast.StructRef) for i in region.items for n in walk(i)):
+        return region
+    taken = frozenset(used | {node.name for node in inside if node.name} | _declared(parsed, region))
+    indexed: set[str] = set()
+    while True:
+        members = Members(layouts, Names(taken), set(indexed))
+        environment: dict[str, Base] = {}
+        for node in _outside(parsed, region):
+            environment.pop(node.name, None)
+            if node.name in used:
+                base = members.base(node, is_local=False)
+                if base is not None:
+                    environment[node.name] = base
+        items = members.items(region.items, environment)
+        if members.indexed == indexed:
+            return replace(region, items=items, members=members.variables)
+        indexed = members.indexed
+
+
+def _outside(parsed: ParsedSource, region: Region) -> Iterator[c_ast.Decl]:
+    """Yield the declarations outside a region, outermost first."""
+    arguments = region.function.decl.type.args
+    parameters = [] if arguments is None else arguments.params
+    for node in (*parsed.tree.ext, *parameters, *region.before):
+        if isinstance(node, c_ast.Decl) and node.name is not None:
+            yield node
+
+
+def _declared(parsed: ParsedSource, region: Region) -> set[str]:
+    return {node.name for node in _outside(parsed, region)}
