@@ -24,11 +24,13 @@ from polysched.frontends.scop.integers import (
     quotient,
     remainder,
     selected,
+    wrapped_once,
 )
 from polysched.frontends.scop.literals import literal
 from polysched.frontends.scop.scope import ArrayBinding, Scope
+from polysched.frontends.scop.sizeof import bytes_of
 from polysched.frontends.scop.types import c_name, common_type, declared_type, promoted, type_range
-from polysched.ir.expr.dtypes import DType, boolean, i32, i64
+from polysched.ir.expr.dtypes import DType, boolean, i32, i64, u64
 from polysched.ir.expr.expressions import Constant, Expression, Index
 from polysched.ir.expr.functions import equal, maximum, minimum, not_equal, select
 from polysched.ir.expr.operators import Operator
@@ -100,6 +102,11 @@ def affine(scope: Scope, node: c_ast.Node) -> Integer:
             inner = affine(scope, operand)
             value = inner.value if operator == "+" else negated(inner.value)
             return in_range(scope, node, Integer(value, promoted(inner.dtype)))
+        case c_ast.UnaryOp(op="sizeof"):
+            size = bytes_of(scope, node)
+            if size is None:
+                raise not_affine(scope, node, ": its value is not known")
+            return Integer(Constant(size), u64)
         case c_ast.BinaryOp(op=operator) if operator in _ARITHMETIC:
             return _binary(scope, node)
         case c_ast.Cast(to_type=type_, expr=operand):
@@ -291,6 +298,11 @@ def _binary(scope: Scope, node: c_ast.BinaryOp) -> Integer:
                 raise not_affine(scope, node, f": it multiplies {_factors(left, right)}")
             result = product(left.value, right.value)
         case "/" | "%":
+            wrapped = None
+            if number is None and node.op == "%":
+                wrapped = wrapped_once(scope, left.value, right.value)
+            if wrapped is not None:
+                return in_range(scope, node, Integer(wrapped, dtype))
             if number is None or number == 0:
                 why = ": its divisor is 0" if number == 0 else ": its divisor is not a literal"
                 raise not_affine(scope, node, why)

@@ -39,10 +39,32 @@ def inferred_shapes(scope: Scope) -> Shapes:
     for access in scope.accesses:
         if access.binding.is_draft:
             by_array.setdefault(access.binding.array.name, []).append(access)
-    return {name: _shape(scope, name, accesses) for name, accesses in by_array.items()}
+    return {
+        name: _shape(scope, name, accesses, _siblings(by_array, accesses[0]))
+        for name, accesses in by_array.items()
+    }
 
 
-def _shape(scope: Scope, name: str, accesses: list[LoggedAccess]) -> tuple[Expression, ...]:
+def _siblings(
+    by_array: Mapping[str, list[LoggedAccess]], access: LoggedAccess
+) -> list[LoggedAccess]:
+    """Return the certain accesses to all members of the same structs, if the array is a member.
+
+    An access to one member of a struct implies that the whole struct exists.
+    """
+    group = access.binding.group
+    return [
+        other
+        for accesses in by_array.values()
+        for other in accesses
+        if group is not None and other.binding.group == group and other.is_certain
+        and not is_data_dependent(other.subscripts)
+    ]
+
+
+def _shape(
+    scope: Scope, name: str, accesses: list[LoggedAccess], siblings: list[LoggedAccess]
+) -> tuple[Expression, ...]:
     inner: tuple[Expression, ...] = ()
     everything = accesses
     accesses = [access for access in accesses if not is_data_dependent(access.subscripts)]
@@ -56,6 +78,7 @@ def _shape(scope: Scope, name: str, accesses: list[LoggedAccess]) -> tuple[Expre
         inner = accesses[0].binding.array.shape[1:]
         rows = [(access, access.subscripts[0]) for access in accesses]
     certain = [(access, row) for access, row in rows if access.is_certain]
+    certain += [(access, access.subscripts[0]) for access in siblings]
     if not certain:
         raise scope.error(
             accesses[0].node,

@@ -109,7 +109,16 @@ class CProgram:
                     )
                 )
         return CFunction(
-            self.region.name, tuple(arguments), self.result, self.fallback, self._members()
+            self.region.name,
+            tuple(arguments),
+            self.result,
+            self.fallback,
+            self._members(),
+            {
+                size.name: size.derived.value
+                for size in self.outside.sizes
+                if size.derived is not None
+            },
         )
 
     def _members(self) -> tuple[CMember, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, suggestion
+from polysched.frontends.scop.derived import DerivedSize
 from polysched.frontends.scop.members import MemberVariable
 from polysched.frontends.scop.parse import ParsedSource
 from polysched.frontends.scop.usage import usage_of
@@ -26,6 +27,7 @@ class Region:
         node: the start of the region, for messages.
         end: the pragma that ends the region; None for a whole function.
         members: the variables that stand for members of structs outside the region, by name.
+        derived: the sizes that are computed from others at the entry, by name.
     """
 
     function: c_ast.FuncDef
@@ -35,6 +37,7 @@ class Region:
     node: c_ast.Node
     end: c_ast.Node | None = None
     members: Mapping[str, MemberVariable] = field(default_factory=dict)
+    derived: Mapping[str, DerivedSize] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

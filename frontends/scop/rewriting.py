@@ -170,11 +170,14 @@ class _Call:
     def _members(self) -> list[Variable]:
         outside = self.program.outside
         used = (*outside.sizes, *outside.arrays.values())
-        return [variable for variable in used if variable.place is not None]
+        members = [variable for variable in used if variable.place is not None]
+        return [*members, *(variable for variable in outside.sizes if variable.derived is not None)]
 
     def _member(self, variable: Variable) -> str:
-        """The declaration of a variable that stands for a member of a struct."""
+        """The declaration of a variable that stands for a member of a struct, or for a size."""
         name, place, dtype = variable.name, variable.place, variable.type.dtype
+        if variable.derived is not None:
+            return f" const long {name} = {variable.derived.text};"
         assert place is not None and dtype is not None
         if variable in self.program.outside.sizes or place.member.is_pointer:
             # There may be no struct: the program as written need not read the member.

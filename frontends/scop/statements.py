@@ -14,8 +14,8 @@ from polysched.frontends.scop.affine import affine, in_type
 from polysched.frontends.scop.branches import without_continue
 from polysched.frontends.scop.cases import MOST_CASES, next_case
 from polysched.frontends.scop.enumerators import bind_enumerators
-from polysched.frontends.scop.fills import as_loop, is_fill
-from polysched.frontends.scop.initial_values import completed, initial_values
+from polysched.frontends.scop.fills import as_loops, is_fill
+from polysched.frontends.scop.initial_values import completed, initial_values, is_zero
 from polysched.frontends.scop.linearized import polynomial_value
 from polysched.frontends.scop.loops import loop_header, loop_start
 from polysched.frontends.scop.pragmas import REASSOCIATE, pragma_of
@@ -97,7 +97,10 @@ class Statements(Branches):
                 for inner in nodes:
                     self._statement(inner, label, order)
             case c_ast.FuncCall() if is_fill(node):
-                self.declare_all((as_loop(self.scope, node),))
+                loops = as_loops(self.scope, node)
+                copies = [one.name for one in loops if isinstance(one, c_ast.Decl)]
+                usage = replace(self.usage, used=(*self.usage.used, *copies))
+                replace(self, usage=usage).declare_all(loops)
             # (void)x; keeps compilers quiet
             case c_ast.EmptyStatement() | c_ast.Cast(to_type=c_ast.Typename(), expr=c_ast.ID()):
                 pass
@@ -201,7 +204,8 @@ class Statements(Branches):
                 )
         ctype = declared_type(node.type, self.scope.typedefs, self.scope.source_map, node)
         if ctype.is_pointer and node.init is not None:
-            row = row_of(self.scope, node.init)
+            init = node.init.expr if isinstance(node.init, c_ast.Cast) else node.init
+            row = row_of(self.scope, init)
             if row is not None and row.dtype == ctype.dtype and row.rank == len(ctype.dims):
                 is_const = row.is_const or ctype.is_const
                 self.scope.bind(node.name, replace(row, is_const=is_const))
@@ -257,7 +261,13 @@ class Statements(Branches):
             extents.append(affine(self.scope, dim).value)
         assert ctype.dtype is not None
         self._local(node, ctype.dtype, tuple(extents))
-        if node.init is not None:
+        if node.init is not None and is_zero(node.init):
+            size = c_ast.UnaryOp("sizeof", c_ast.ID(node.name, node.coord), node.coord)
+            zero = c_ast.Constant("int", "0", node.coord)
+            arguments = c_ast.ExprList([c_ast.ID(node.name, node.coord), zero, size])
+            call = c_ast.FuncCall(c_ast.ID("memset", node.coord), arguments, node.coord)
+            self.declare_all(as_loops(self.scope, call))
+        elif node.init is not None:
             for target, value in initial_values(self.scope, node, ctype):
                 self._assignment(target, target, "=", value, None, Order.EXACT)
         binding = self.scope.find(node.name)
@@ -270,5 +280,6 @@ class Statements(Branches):
         location = self.scope.source_map.location(node)
         with self.reported(node), self.build.located(location):
             handle = self.build.temporary(name, dtype, extents)
-        self.scope.bind(node.name, ArrayBinding(handle, guards=len(self.guards)))
+        binding = ArrayBinding(handle, guards=len(self.guards), is_object=True)
+        self.scope.bind(node.name, binding)
         return name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+import contextlib
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -12,8 +13,11 @@ from pycparser import c_ast
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.assumptions import Assumption, inferred_assumptions
 from polysched.frontends.scop.choices import choices_of
-from polysched.frontends.scop.counting import with_countdowns
+from polysched.frontends.scop.counting import names_in, walk, with_countdowns
+from polysched.frontends.scop.derived import DerivedSizes, sizes_of
 from polysched.frontends.scop.enumerators import bind_enumerators
+from polysched.frontends.scop.exits import without_exits
+from polysched.frontends.scop.expansion import Expansion, inlinable
 from polysched.frontends.scop.extents import Shapes, inferred_shapes
 from polysched.frontends.scop.inlining import Inliner, formulas_of
 from polysched.frontends.scop.names import Names
@@ -41,6 +45,7 @@ from polysched.frontends.scop.variables import (
 from polysched.frontends.scop.walks import local_pointers, moves_in, without_walks
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.source import SourceLocation
 
 _RETURN = "return"
@@ -89,7 +94,10 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
     Raises:
         FrontendError: the region has no translation to a kernel.
     """
-    region = without_structs(parsed, region, typedefs_of(parsed.tree, region.before))
+    region = without_structs(
+        parsed, _without_calls(parsed, region), typedefs_of(parsed.tree, region.before)
+    )
+    region = _with_derived_sizes(parsed, region)
     numbers, pointers = _parameters(region)
     items = normalized(with_countdowns(region.items, numbers if region.is_function else {}))
     walked = without_walks(items, pointers)
@@ -113,6 +121,57 @@ def _translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tra
         for name in sorted(draft.undeclared - set(shapes)):
             raise no_extent(draft.scope, draft.variables[name].node, name)
         return _Translator(parsed, region, settings, shapes).translation()
+
+
+def _with_derived_sizes(parsed: ParsedSource, region: Region) -> Region:
+    """Name the functions of sizes that are not affine, or that are row lengths."""
+    typedefs = typedefs_of(parsed.tree, region.before)
+    numbers: dict[str, DType] = {}
+    for name, type_ in _parameters(region)[0].items():
+        with contextlib.suppress(FrontendError):
+            dtype = declared_type(type_, typedefs, parsed.source_map, region.function.decl).dtype
+            if dtype is not None:
+                numbers[name] = dtype
+    taken = {name for item in region.items for name in names_in(item)}
+    taken |= set(_local_names(region)) | set(region.members)
+    derived = DerivedSizes(sizes_of(numbers, region.items), Names(frozenset(taken)))
+    items = derived.items(region.items)
+    return replace(region, items=items, derived=derived.found) if derived.found else region
+
+
+def _without_calls(parsed: ParsedSource, region: Region) -> Region:
+    """Inline the statements of the file's own functions, and rewrite early exits."""
+    typedefs = typedefs_of(parsed.tree)
+    if typedefs_of(parsed.tree, region.before) != typedefs:
+        return region  # a local typedef may change the types that the functions name
+    others = {
+        *formulas_of(parsed.tree, typedefs, parsed.source_map),
+        *choices_of(parsed.tree, typedefs, parsed.source_map),
+    }
+    visible = frozenset(_local_names(region))
+    taken = {name for item in region.items for name in names_in(item)} | visible
+    names = Names(frozenset(taken | {node.name for node in parsed.tree.ext if hasattr(node, "name")}))
+    functions = inlinable(parsed.tree, others, visible)
+    expansion = Expansion(functions, names, visible, parsed.source_map)
+    items = expansion.items(region.items)
+    if not region.is_function:
+        return replace(region, items=items)
+    result = region.function.decl.type.type
+    is_void = isinstance(result, c_ast.TypeDecl) and getattr(result.type, "names", 0) == ["void"]
+    items, value = without_exits(normalized(items), None if is_void else result, names)
+    if value is not None:
+        items = (*items, c_ast.Return(c_ast.ID(value, items[-1].coord), items[-1].coord))
+    return replace(region, items=items)
+
+
+def _local_names(region: Region) -> Iterator[str]:
+    """Yield the names that a function declares in a region, around it, or as parameters."""
+    arguments = region.function.decl.type.args
+    parameters = () if arguments is None else arguments.params
+    for item in (*parameters, *region.before, *region.items):
+        for node in walk(item):
+            if isinstance(node, c_ast.Decl) and node.name:
+                yield node.name
 
 
 def _parameters(region: Region) -> tuple[dict[str, c_ast.Node], list[str]]:
@@ -179,7 +238,9 @@ class _Translator:
         typedefs = typedefs_of(parsed.tree, region.before)
         choices = choices_of(parsed.tree, typedefs, parsed.source_map)
         items, returned = _without_return(region)
-        self.usage = usage_of(items if returned is None else (*items, returned))
+        usage = usage_of(items if returned is None else (*items, returned))
+        leaves = [name for size in region.derived.values() for name in names_in(size.node)]
+        self.usage = replace(usage, used=tuple(dict.fromkeys((*usage.used, *leaves))))
         self.pragmas = pragmas_of(parsed, region.function)
         around = variables_of(parsed, region, typedefs, self.usage.used)
         tables = [variable.node for variable in around.values() if is_table(variable.node)]

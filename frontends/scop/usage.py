@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-FILLS = frozenset({"memset", "memcpy"})
+FILLS = frozenset({"memset", "memcpy", "memmove"})
 """Functions of string.h that write to their first argument."""
 _CHANGES = frozenset({"++", "--", "p++", "p--"})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -10,6 +11,8 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.affine import EXTREMA, affine, condition, in_type
+from polysched.frontends.scop.counting import walk
+from polysched.frontends.scop.derived import DerivedSize
 from polysched.frontends.scop.functions import FUNCTIONS
 from polysched.frontends.scop.members import MemberPlace
 from polysched.frontends.scop.names import Names
@@ -28,7 +31,7 @@ from polysched.frontends.scop.types import CType, Typedefs, declared_type, type_
 from polysched.frontends.scop.usage import Usage
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType
-from polysched.ir.expr.expressions import Constant, Expression
+from polysched.ir.expr.expressions import Constant, Expression, Parameter
 from polysched.ir.expr.functions import equal
 
 WIDEST_INDEX = 16
@@ -55,6 +58,7 @@ class Variable:
         type: the type.
         origin: where the variable, or the variable that leads to the struct, is declared.
         place: the place of a member in its struct; None for a variable of its own.
+        derived: what a size is computed from at the entry; None for a variable of the file's text.
     """
 
     name: str
@@ -62,6 +66,7 @@ class Variable:
     type: CType
     origin: Origin
     place: MemberPlace | None = None
+    derived: DerivedSize | None = None
 
 
 def typedefs_of(tree: c_ast.FileAST, before: Collection[c_ast.Node] = ()) -> Typedefs:
@@ -131,13 +136,39 @@ def variables_of(
                 continue
             # A struct that is passed by value is a variable of type void, which nothing may use.
             type_ = CType(None, (None,) if is_pointer else (), is_pointer=is_pointer)
+        if type_.dtype is None and type_.is_pointer and node.name in used:
+            type_ = _alias_type(parsed, region, typedefs, node) or type_
         variables[node.name] = Variable(node.name, node, type_, origin)
     origins = {node.name: origin for node, origin in declarations if isinstance(node, c_ast.Decl)}
     for name, member in region.members.items():
         node, place = member.declaration, member.place
         type_ = declared_type(node.type, typedefs, parsed.source_map, node)
         variables[name] = Variable(name, node, type_, origins[place.base], place)
+    for name, size_ in region.derived.items():
+        declaration = c_ast.Decl(name, [], [], [], [], None, None, None, size_.node.coord)
+        variables[name] = Variable(
+            name, declaration, CType(size_.dtype, is_const=True), Origin.LOCAL, derived=size_
+        )
     return variables
+
+
+def _alias_type(
+    parsed: ParsedSource, region: Region, typedefs: Typedefs, node: c_ast.Decl
+) -> CType | None:
+    """Return the type of the pointer that a void pointer initializes, as ``char *p = key;``.
+
+    None if the void pointer is used in any other way.
+    """
+    nodes = [inner for item in region.items for inner in walk(item)]
+    uses = sum(isinstance(inner, c_ast.ID) and inner.name == node.name for inner in nodes)
+    for inner in nodes:
+        if not isinstance(inner, c_ast.Decl) or not isinstance(inner.type, c_ast.PtrDecl):
+            continue
+        init = inner.init.expr if isinstance(inner.init, c_ast.Cast) else inner.init
+        if isinstance(init, c_ast.ID) and init.name == node.name and uses == 1:
+            with contextlib.suppress(FrontendError):
+                return declared_type(inner.type, typedefs, parsed.source_map, inner)
+    return None
 
 
 def is_table(node: c_ast.Decl) -> bool:
@@ -214,6 +245,7 @@ def declare_outside(
             _declare_size(scope, build, variable, dtype, is_extent=name in extents)
             sizes.append(variable)
     _assume(scope, build, pragmas)
+    _relate(scope, build, sizes)
     arrays = {}
     for name, variable in variables.items():
         # A parameter or local variable hides an enumerator of the same name, so `bound` decides,
@@ -240,6 +272,18 @@ def _assume(scope: Scope, build: KernelBuilder, pragmas: Pragmas) -> None:
             raise scope.error(
                 pragma, "no sizes satisfy this assumption together with the declarations"
             )
+
+
+def _relate(scope: Scope, build: KernelBuilder, sizes: Collection[Variable]) -> None:
+    """Add what the derived sizes equal, where that is affine."""
+    for variable in sizes:
+        if variable.derived is None:
+            continue
+        with contextlib.suppress(FrontendError, KernelError):
+            holds = equal(Parameter(variable.name), affine(scope, variable.derived.node).value)
+            scope.require_affine(variable.derived.node, holds)
+            build.assume(holds)
+            scope.assume(holds)
 
 
 def _known_number(scope: Scope, variable: Variable, dtype: DType) -> int | None:
@@ -348,7 +392,11 @@ def _bind_array(
             )
     except KernelError as error:
         raise scope.error(variable.node, str(error)) from None
-    binding = ArrayBinding(handle, is_flat, variable.type.is_const, is_draft=is_draft)
+    is_object = variable.origin is not Origin.PARAMETER and not variable.type.is_pointer
+    binding = ArrayBinding(
+        handle, is_flat, variable.type.is_const, is_draft=is_draft, is_object=is_object,
+        group=place.base if place is not None and place.is_indexed else None,
+    )
     scope.bind(name, binding)
 
 

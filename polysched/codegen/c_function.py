@@ -9,11 +9,13 @@ a C function without a status cannot say so: it writes a line to the error outpu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from llvmlite import ir
 
+from polysched.codegen.evaluation import Evaluator
 from polysched.codegen.exported import build_exported_module
 from polysched.codegen.fallback import Fallback, address_of, emit_is_valid
 from polysched.codegen.functions import compile_for, new_function
@@ -24,8 +26,10 @@ from polysched.codegen.values import INDEX, memory_type, stack_slot
 from polysched.errors import ExportError
 from polysched.ir.core.kernel import Role
 from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Expression
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
+from polysched.vector.lowering import Lowering
 
 _INT32 = ir.IntType(32)
 _POINTER = ir.PointerType()
@@ -84,6 +88,7 @@ class CFunction:
         fallback: the program as written, for arguments that the schedule is not valid for; None if
             the schedule is valid for all arguments.
         members: the members of structs that the kernel uses.
+        computed: the parameters of the kernel that are computed from others, with their values.
     """
 
     name: str
@@ -91,6 +96,7 @@ class CFunction:
     result: str | None = None
     fallback: Fallback | None = None
     members: tuple[CMember, ...] = ()
+    computed: Mapping[str, Expression] = field(default_factory=dict)
 
 
 def emit_c_function(
@@ -126,6 +132,11 @@ def emit_c_function(
     defined, builder = new_function(module, function.name, ir.FunctionType(returned, types))
     compile_for(defined, *BASELINE)
     meanings = _meanings(builder, function, defined)
+    lowering = Lowering(program, machine)
+    for name, value in function.computed.items():
+        given = {name: meanings[name] for name in program.parameters if name in meanings}
+        values = Evaluator(builder, given, {}, {})
+        meanings[name] = values.value(lowering.value(value, None), None).ir
     place = None
     if function.result is not None and result is not None:
         place = meanings[function.result] = stack_slot(builder, memory_type(result))
