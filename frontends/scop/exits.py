@@ -46,6 +46,8 @@ def without_exits(
     body = before if isinstance(last, c_ast.Return) else items
     if not any(isinstance(n, c_ast.Return) or _is_left(n) for item in body for n in walk(item)):
         return tuple(items), None
+    if result is not None and not _always_exits(last):
+        return tuple(items), None  # the value is not defined on some path
     exits = _Exits(names, None if result is None else names.fresh("returned"))
     rewritten = exits.items(tuple(items), ())
     declared: list[c_ast.Node] = []

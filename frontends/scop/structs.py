@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from pycparser import c_ast
@@ -14,6 +14,7 @@ from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.parse import ParsedSource
 from polysched.frontends.scop.region import Region
 from polysched.frontends.scop.types import Typedefs
+from polysched.frontends.scop.usage import base_name
 
 
 def without_structs(parsed: ParsedSource, region: Region, typedefs: Typedefs) -> Region:
@@ -42,8 +43,36 @@ def without_structs(parsed: ParsedSource, region: Region, typedefs: Typedefs) ->
                     environment[node.name] = base
         items = members.items(region.items, environment)
         if members.indexed == indexed:
+            _require_none(parsed, items, environment)
             return replace(region, items=items, members=members.variables)
         indexed = members.indexed
+
+
+def _require_none(
+    parsed: ParsedSource, items: tuple[c_ast.Node, ...], environment: Mapping[str, Base]
+) -> None:
+    """Check that no use of the structs outside the region is left."""
+    for item in items:
+        for node in walk(item):
+            if isinstance(node, c_ast.StructRef) and base_name(node) in environment:
+                break
+        else:
+            continue
+        base = environment[base_name(node)]
+        path = [node.field.name]
+        member = next((one for one in base.layout.members if list(one.path) == path), None)
+        shown = parsed.source_map.text(node)
+        if member is not None and member.is_pointer:
+            reason = (
+                f"'{shown}' is a pointer in each of several structs; expected a pointer in a "
+                "single struct, or an array in the struct itself"
+            )
+        else:
+            reason = (
+                f"'{shown}' is no number in a struct; expected members that are numbers, arrays of "
+                "numbers, or pointers to numbers"
+            )
+        raise parsed.source_map.error(node, reason)
 
 
 def _outside(parsed: ParsedSource, region: Region) -> Iterator[c_ast.Decl]:

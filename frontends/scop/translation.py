@@ -97,7 +97,19 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
     region = without_structs(
         parsed, _without_calls(parsed, region), typedefs_of(parsed.tree, region.before)
     )
-    region = _with_derived_sizes(parsed, region)
+    try:
+        return _without_walks(parsed, region, settings)
+    except FrontendError:
+        named = _with_derived_sizes(parsed, region)
+        if not named.derived:
+            raise
+        with contextlib.suppress(FrontendError):
+            return _without_walks(parsed, named, settings)
+        raise  # says what the file has
+
+
+def _without_walks(parsed: ParsedSource, region: Region, settings: Settings) -> Translation:
+    """Translate a region after rewriting the pointers that walk through arrays."""
     numbers, pointers = _parameters(region)
     items = normalized(with_countdowns(region.items, numbers if region.is_function else {}))
     walked = without_walks(items, pointers)

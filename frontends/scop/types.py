@@ -29,6 +29,7 @@ from polysched.ir.expr.dtypes import (
     u64,
 )
 
+_HALVES = frozenset({"_Float16", "__fp16", "__bf16"})
 Typedefs = Mapping[str, c_ast.Typedef]
 
 _SIGNED_TYPES: Mapping[tuple[int, int], DType] = MappingProxyType(
@@ -77,6 +78,12 @@ def declared_type(
                     at, "a volatile variable; expected a variable whose accesses may be reordered"
                 )
             return _qualified(declared_type(inner, typedefs, source_map, at), quals)
+        case c_ast.IdentifierType(names=[name]) if name in _HALVES:
+            raise source_map.error(
+                at,
+                f"type '{name}' is not supported: C compilers differ in how they round its "
+                "operations; expected float or double",
+            )
         case c_ast.IdentifierType(names=[name]) if name in typedefs:
             return declared_type(typedefs[name].type, typedefs, source_map, at)
         case c_ast.IdentifierType(names=names):
