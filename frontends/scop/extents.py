@@ -16,6 +16,7 @@ from math import gcd
 import islpy as isl
 
 from polysched.errors import FrontendError, KernelError
+from polysched.frontends.scop.computed_subscripts import UNKNOWN_EXTENT
 from polysched.frontends.scop.linearized import Monomial, Polynomial, divided, polynomial_of
 from polysched.frontends.scop.scope import LoggedAccess, Scope
 from polysched.frontends.scop.variables import no_extent
@@ -24,6 +25,7 @@ from polysched.ir.core.limits import limited
 from polysched.ir.expr.affine import from_pw_aff, instance_space, to_pw_aff, weighted_sum
 from polysched.ir.expr.expressions import Constant, Expression, Parameter
 from polysched.ir.expr.functions import maximum
+from polysched.ir.expr.traversal import loads
 
 Shapes = Mapping[str, tuple[Expression, ...]]
 """Inferred shapes by array name; the extents of one dimension for a linearized array."""
@@ -66,6 +68,8 @@ def _shape(
     scope: Scope, name: str, accesses: list[LoggedAccess], siblings: list[LoggedAccess]
 ) -> tuple[Expression, ...]:
     inner: tuple[Expression, ...] = ()
+    if any(_is_computed(access) for access in accesses):
+        return (Constant(UNKNOWN_EXTENT), *accesses[0].binding.array.shape[1:])
     everything = accesses
     accesses = [access for access in accesses if not is_data_dependent(access.subscripts)]
     if not accesses:
@@ -96,6 +100,15 @@ def _shape(
                 f"or put '#pragma polysched shape {name}[n]' before the loops",
             )
     return (outer, *inner)
+
+
+def _is_computed(access: LoggedAccess) -> bool:
+    """Whether the outermost subscript is an index variable, of which nothing is known."""
+    unknown = Constant(UNKNOWN_EXTENT)
+    return any(
+        load.values is not None and load.values[1] == unknown
+        for load in loads(access.subscripts[0])
+    )
 
 
 def _strides(

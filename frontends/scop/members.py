@@ -181,7 +181,9 @@ class Members:
                 return None
             used = {name for one in chain.subscripts for name in names_in(one)} | {node.name}
             after = [inner for one in following for inner in walk(one)]
-            changed = {base_name(changed_by(inner) or inner) for inner in after if changed_by(inner)}
+            targets = [target for inner in after if (target := changed_by(inner)) is not None]
+            changed = {base_name(one) for one in targets if base_name(one) != node.name}
+            changed |= {one.name for one in targets if isinstance(one, c_ast.ID)}
             hidden = {inner.name for inner in after if isinstance(inner, c_ast.Decl)}
             if used & (changed | hidden):
                 return None

@@ -194,6 +194,8 @@ class _Call:
             f"({condition_text(assumption.sizes, cast='(long)')})"
             for assumption in self.program.translation.assumptions
         ]
+        if self.program.unlimited:
+            conditions.insert(0, "0")
         conditions += [self._apart(*pair) for pair in self.program.apart]
         arguments = [f"({_pointer(array)}){self._address(array.name)}" for array in self._arrays()]
         arguments += [f"(long){name}" for name in self.program.kernel.parameters]

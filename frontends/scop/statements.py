@@ -13,6 +13,7 @@ from polysched.frontends.limits import MOST_STATEMENTS, TOO_MANY_STATEMENTS
 from polysched.frontends.scop.affine import affine, in_type
 from polysched.frontends.scop.branches import without_continue
 from polysched.frontends.scop.cases import MOST_CASES, next_case
+from polysched.frontends.scop.computed_subscripts import with_index_variables
 from polysched.frontends.scop.enumerators import bind_enumerators
 from polysched.frontends.scop.fills import as_loops, is_fill
 from polysched.frontends.scop.initial_values import completed, initial_values, is_zero
@@ -26,10 +27,10 @@ from polysched.frontends.scop.stores import Store, stored
 from polysched.frontends.scop.subscripts import element_of, is_element, moved_pointer
 from polysched.frontends.scop.types import CType, declared_type
 from polysched.frontends.scop.usage import base_name
-from polysched.frontends.scop.values import Decisions, Values, c_type_of
+from polysched.frontends.scop.values import Decisions, Values, c_type_of, converted
 from polysched.frontends.scop.variables import is_table
 from polysched.ir.core.kernel import Order
-from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.dtypes import DType, i64
 from polysched.ir.expr.expressions import Expression, Index
 
 _REFUSED: Mapping[type[c_ast.Node], str] = {
@@ -139,6 +140,11 @@ class Statements(Branches):
         if isinstance(value, c_ast.Assignment):  # a = b = c
             self._statement(value, None, Order.EXACT)
             value = value.lvalue
+        if not self.guards and self.scope.is_reached():
+            target, value = (
+                with_index_variables(self.scope, part, self._index_variable)
+                for part in (target, value)
+            )
         if not is_element(target):
             shown = self.scope.source_map.text(target)
             raise self.scope.error(target, f"'{shown}' cannot be assigned to; expected an element")
@@ -227,6 +233,19 @@ class Statements(Branches):
             if node.init is not None:
                 target = c_ast.ID(node.name, node.coord)
                 self._assignment(node, target, "=", node.init, None, Order.EXACT)
+
+    def _index_variable(self, node: c_ast.Node, extent: Expression) -> str:
+        """Declare a variable that holds a subscript below an extent; return its name in C."""
+        name = self.arrays.fresh("subscript", self.scope.indices)
+        while self.scope.find(name) is not None:
+            name = self.arrays.fresh(name, self.scope.indices)
+        with self.reported(node), self.build.located(self.scope.source_map.location(node)):
+            handle = self.build.temporary(name, i64, (), values=(0, extent))
+            value = converted(Values(self.scope).value(node), i64)
+            with self.build.statement(self.labels.fresh(name)):
+                handle[()] = value
+        self.scope.bind(name, ArrayBinding(handle, guards=len(self.guards)))
+        return name
 
     def _constant(self, node: c_ast.Decl, dtype: DType) -> bool:
         """Bind a local integer that never changes and is affine; return False for any other."""

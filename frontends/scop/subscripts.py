@@ -85,7 +85,12 @@ def data_subscript(scope: Scope, node: c_ast.Node) -> Expression | None:
     integers.
     """
     match node:
-        case c_ast.ArrayRef():
+        case c_ast.ArrayRef() | c_ast.ID():
+            named = scope.find(node.name) if isinstance(node, c_ast.ID) else None
+            if isinstance(node, c_ast.ID) and not (
+                isinstance(named, ArrayBinding) and named.array.values is not None
+            ):
+                return None
             binding, subscripts = element_of(scope, node)
             if binding.array.values is None:
                 return None
