@@ -17,11 +17,14 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.affine import affine
+from polysched.frontends.scop.counting import walk
 from polysched.frontends.scop.linearized import polynomial_value
+from polysched.frontends.scop.rows import RowBinding
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.frontends.scop.subscripts import data_subscript
 from polysched.frontends.scop.trees import StandIn, mapped
 from polysched.frontends.scop.usage import base_name
+from polysched.frontends.scop.values import Values, c_type_of
 from polysched.ir.expr.expressions import Constant, Expression
 
 UNKNOWN_EXTENT = 2**31 - 1
@@ -54,7 +57,7 @@ def with_index_variables(scope: Scope, node: c_ast.Node, declare: Declare) -> c_
         if not isinstance(changed, c_ast.ArrayRef):
             return changed
         extent = _extent(scope, changed)
-        if extent is None or _is_known(scope, changed.subscript, is_flat=extent[1]):
+        if extent is None or not _is_integer(scope, changed.subscript) or _is_known(scope, changed.subscript, is_flat=extent[1]):
             return changed
         name = declare(changed.subscript, extent[0])
         return c_ast.ArrayRef(changed.name, StandIn(name, changed.subscript), changed.coord)
@@ -67,6 +70,8 @@ def _extent(scope: Scope, node: c_ast.ArrayRef) -> tuple[Expression, bool] | Non
     binding = scope.find(base_name(node))
     if not isinstance(binding, ArrayBinding) or not binding.rank:
         return None
+    if isinstance(binding, RowBinding):
+        return None  # a pointer into a row may pass the end of the row
     position = -1
     array: c_ast.Node = node
     while isinstance(array, c_ast.ArrayRef):
@@ -78,6 +83,20 @@ def _extent(scope: Scope, node: c_ast.ArrayRef) -> tuple[Expression, bool] | Non
     if binding.is_flat:
         return None  # a declared shape of several dimensions
     return binding.array.shape[len(binding.array.shape) - binding.rank + position], False
+
+
+def _is_integer(scope: Scope, node: c_ast.Node) -> bool:
+    """Whether a subscript is an integer without side effects and without a division by 0."""
+    for inner in walk(node):
+        if isinstance(inner, c_ast.BinaryOp) and inner.op in "/%":
+            divisor = inner.right
+            if isinstance(divisor, c_ast.Constant) and divisor.value == "0":
+                return False
+    with scope.not_evaluated():
+        try:
+            return c_type_of(Values(scope).value(node)).is_integer
+        except FrontendError:
+            return False  # refused where it is translated
 
 
 def _is_known(scope: Scope, node: c_ast.Node, *, is_flat: bool) -> bool:
