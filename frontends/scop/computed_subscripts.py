@@ -57,7 +57,11 @@ def with_index_variables(scope: Scope, node: c_ast.Node, declare: Declare) -> c_
         if not isinstance(changed, c_ast.ArrayRef):
             return changed
         extent = _extent(scope, changed)
-        if extent is None or not _is_integer(scope, changed.subscript) or _is_known(scope, changed.subscript, is_flat=extent[1]):
+        if (
+            extent is None
+            or not _is_integer(scope, changed.subscript)
+            or _is_known(scope, changed.subscript, is_flat=extent[1])
+        ):
             return changed
         name = declare(changed.subscript, extent[0])
         return c_ast.ArrayRef(changed.name, StandIn(name, changed.subscript), changed.coord)

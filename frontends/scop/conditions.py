@@ -86,7 +86,9 @@ def size_text(expression: Expression) -> str:
             operands=(left, Constant(value=divisor)),
         ):
             value = size_text(left)
-            floor = f"({value} >= 0 ? {value} / {divisor} : -(({divisor - 1} - {value}) / {divisor}))"
+            floor = (
+                f"({value} >= 0 ? {value} / {divisor} : -(({divisor - 1} - {value}) / {divisor}))"
+            )
             if operator is Operator.FLOOR_DIVIDE:
                 return floor
             return f"({value} - {floor} * {divisor})"

@@ -182,9 +182,7 @@ class DerivedSizes:
         """Name the sums and quotients of sizes that something else is multiplied by."""
         if isinstance(node, c_ast.BinaryOp) and node.op == "*":
             sides = [
-                self._name(factor)
-                if self._is_sum(factor)
-                else self._subscript(factor)
+                self._name(factor) if self._is_sum(factor) else self._subscript(factor)
                 for factor in (node.left, node.right)
             ]
             return c_ast.BinaryOp("*", *sides, node.coord)
@@ -245,9 +243,7 @@ def _in_64_bits(node: c_ast.Node) -> Expression:
     raise AssertionError(node)
 
 
-def sizes_of(
-    numbers: Mapping[str, DType], items: Sequence[c_ast.Node]
-) -> Mapping[str, DType]:
+def sizes_of(numbers: Mapping[str, DType], items: Sequence[c_ast.Node]) -> Mapping[str, DType]:
     """Return the signed integers that statements do not change."""
     nodes = [node for item in items for node in walk(item)]
     changed = {base_name(changed_by(node) or node) for node in nodes if changed_by(node)}

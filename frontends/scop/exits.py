@@ -52,7 +52,9 @@ def without_exits(
     rewritten = exits.items(tuple(items), ())
     declared: list[c_ast.Node] = []
     if exits.value is not None and result is not None:
-        declared.append(_declaration(exits.value, result, None))
+        # A store that a condition on data skips keeps the value before, so there has to be one.
+        zero = c_ast.Constant("int", "0", result.coord)
+        declared.append(_declaration(exits.value, result, zero))
     if exits.return_flag is not None:
         declared.append(_flag(exits.return_flag))
     return (*declared, *rewritten), exits.value
@@ -73,7 +75,9 @@ def _has_exit(node: c_ast.Node | None, *kinds: type[c_ast.Node]) -> bool:
     if isinstance(node, kinds):
         return True
     if isinstance(node, _LOOPS | c_ast.Switch):
-        return c_ast.Return in kinds and any(isinstance(inner, c_ast.Return) for inner in walk(node))
+        return c_ast.Return in kinds and any(
+            isinstance(inner, c_ast.Return) for inner in walk(node)
+        )
     return any(_has_exit(child, *kinds) for _, child in node.children())
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.counting import walk
+from polysched.frontends.scop.counting import walk, with_countdowns
 from polysched.frontends.scop.exits import without_exits
 from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.normalizing import normalized
@@ -107,9 +107,7 @@ class Expansion:
                 case c_ast.UnaryOp(op="sizeof") | c_ast.InitList():
                     return inner
                 case c_ast.TernaryOp(cond=cond):
-                    return c_ast.TernaryOp(
-                        replaced(cond), inner.iftrue, inner.iffalse, inner.coord
-                    )
+                    return c_ast.TernaryOp(replaced(cond), inner.iftrue, inner.iffalse, inner.coord)
                 case c_ast.BinaryOp(op="&&" | "||" as operator, left=left, right=right):
                     return c_ast.BinaryOp(operator, replaced(left), right, inner.coord)
             changed = mapped(inner, replaced)
@@ -146,8 +144,16 @@ class Expansion:
             raise self.source_map.error(
                 call, f"more than {MOST_CALLS} calls of the file's functions; expected fewer"
             )
-        body = tuple(function.body.block_items or ())
-        new = {local: self.names.fresh(local) for local in _locals(function)}
+        numbers = {
+            one.name: one.type
+            for one in _parameters(function) or []
+            if isinstance(one.type, c_ast.TypeDecl)
+        }
+        body = normalized(with_countdowns(tuple(function.body.block_items or ()), numbers))
+        declared_names = {node.name for one in body for node in walk(one) if _is_named(node)}
+        new = {
+            local: self.names.fresh(local) for local in sorted(_locals(function) | declared_names)
+        }
         parameters = _parameters(function) or []
         arguments = [] if call.args is None else call.args.exprs
         declared = [
@@ -156,7 +162,7 @@ class Expansion:
         ]
         result = function.decl.type.type
         is_void = _is_void(result)
-        renamed = tuple(_renamed(item, new) for item in normalized(body))
+        renamed = tuple(_renamed(item, new) for item in body)
         items, value = without_exits(renamed, None if is_void else result, self.names)
         if value is None and not is_void and items and isinstance(items[-1], c_ast.Return):
             value = self.names.fresh("returned")
@@ -193,10 +199,16 @@ def _is_tied(node: c_ast.FuncDef, visible: frozenset[str]) -> bool:
     for inner in walk(node.body):
         if isinstance(inner, c_ast.Goto | c_ast.Label | c_ast.Typedef | c_ast.Pragma):
             return True
-        if isinstance(inner, c_ast.Decl) and (inner.storage or isinstance(inner.type, c_ast.Struct)):
+        if isinstance(inner, c_ast.Decl) and (
+            inner.storage or isinstance(inner.type, c_ast.Struct)
+        ):
             return True
     free = {inner.name for inner in _names(node.body)} - _locals(node)
     return bool(free & visible)
+
+
+def _is_named(node: c_ast.Node) -> bool:
+    return isinstance(node, c_ast.Decl) and bool(node.name)
 
 
 def _parameters(function: c_ast.FuncDef) -> list[c_ast.Decl] | None:
@@ -253,9 +265,7 @@ def _renamed(node: c_ast.Node, new: Mapping[str, str]) -> c_ast.Node:
     return result
 
 
-def _initialized(
-    parameter: c_ast.Node, argument: c_ast.Node, call: c_ast.Node
-) -> c_ast.Decl:
+def _initialized(parameter: c_ast.Node, argument: c_ast.Node, call: c_ast.Node) -> c_ast.Decl:
     """Declare a parameter as a variable; an array parameter is a pointer."""
     type_ = parameter.type
     if isinstance(type_, c_ast.ArrayDecl):

@@ -59,7 +59,9 @@ def _siblings(
         other
         for accesses in by_array.values()
         for other in accesses
-        if group is not None and other.binding.group == group and other.is_certain
+        if group is not None
+        and other.binding.group == group
+        and other.is_certain
         and not is_data_dependent(other.subscripts)
     ]
 

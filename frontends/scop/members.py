@@ -247,7 +247,7 @@ class Members:
         if base.is_local:
             name = self._local(base, member)
         else:
-            if member.is_pointer and (is_indexed and base.dims or subscripts):
+            if member.is_pointer and ((is_indexed and base.dims) or subscripts):
                 return None
             name = self._outside(base, member)
         result: c_ast.Node = StandIn(name, node)

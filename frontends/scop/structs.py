@@ -28,9 +28,9 @@ def without_structs(parsed: ParsedSource, region: Region, typedefs: Typedefs) ->
     used = {name for item in region.items for name in names_in(item)}
     inside = [node for item in region.items for node in walk(item) if isinstance(node, c_ast.Decl)]
     layouts = Layouts(parsed, typedefs)
-    if not any(isinstance(n, c_ast.StructRef) for i in region.items for n in walk(i)):
-        return region
-    taken = frozenset(used | {node.name for node in inside if node.name} | _declared(parsed, region))
+    taken = frozenset(
+        used | {node.name for node in inside if node.name} | _declared(parsed, region)
+    )
     indexed: set[str] = set()
     while True:
         members = Members(layouts, Names(taken), set(indexed))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 import contextlib
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -162,7 +162,9 @@ def _without_calls(parsed: ParsedSource, region: Region) -> Region:
     }
     visible = frozenset(_local_names(region))
     taken = {name for item in region.items for name in names_in(item)} | visible
-    names = Names(frozenset(taken | {node.name for node in parsed.tree.ext if hasattr(node, "name")}))
+    names = Names(
+        frozenset(taken | {node.name for node in parsed.tree.ext if hasattr(node, "name")})
+    )
     functions = inlinable(parsed.tree, others, visible)
     expansion = Expansion(functions, names, visible, parsed.source_map)
     items = expansion.items(region.items)

@@ -15,8 +15,8 @@ from polysched.frontends.scop.choices import Choice
 from polysched.frontends.scop.functions import BUILTIN, FUNCTIONS, KNOWN
 from polysched.frontends.scop.literals import literal
 from polysched.frontends.scop.scope import ArrayBinding, Scope
-from polysched.frontends.scop.source_map import SourceMap
 from polysched.frontends.scop.sizeof import bytes_of
+from polysched.frontends.scop.source_map import SourceMap
 from polysched.frontends.scop.subscripts import element_of
 from polysched.frontends.scop.types import c_name, common_type, declared_type, promoted
 from polysched.ir.expr.dtypes import DType, NumberKind, boolean, i32, i64, u64

@@ -386,15 +386,17 @@ def _bind_array(
             handle = (
                 build.inout(names.fresh(name), dtype, extents, strides=strides)
                 if is_written
-                else build.input(
-                    names.fresh(name), dtype, extents, values=values, strides=strides
-                )
+                else build.input(names.fresh(name), dtype, extents, values=values, strides=strides)
             )
     except KernelError as error:
         raise scope.error(variable.node, str(error)) from None
     is_object = variable.origin is not Origin.PARAMETER and not variable.type.is_pointer
     binding = ArrayBinding(
-        handle, is_flat, variable.type.is_const, is_draft=is_draft, is_object=is_object,
+        handle,
+        is_flat,
+        variable.type.is_const,
+        is_draft=is_draft,
+        is_object=is_object,
         group=place.base if place is not None and place.is_indexed else None,
     )
     scope.bind(name, binding)

@@ -208,7 +208,8 @@ def _meanings(builder: ir.IRBuilder, function: CFunction, defined: ir.Function) 
             builder.store(value, slot)
             found[argument.meaning] = slot
     pointers = {
-        argument.name: value for argument, value in zip(function.arguments, defined.args, strict=True)
+        argument.name: value
+        for argument, value in zip(function.arguments, defined.args, strict=True)
     }
     for member in function.members:
         address = builder.gep(pointers[member.argument], [INDEX(member.offset)], source_etype=_BYTE)
@@ -218,9 +219,7 @@ def _meanings(builder: ir.IRBuilder, function: CFunction, defined: ir.Function) 
         found[address_of(member.meaning)] = address
         loaded = _loaded(builder, pointers[member.argument], address, member)
         is_number = member.is_size
-        found[member.meaning] = (
-            _widened(builder, loaded, member.dtype) if is_number else loaded
-        )
+        found[member.meaning] = _widened(builder, loaded, member.dtype) if is_number else loaded
     return found
 
 

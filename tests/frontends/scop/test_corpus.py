@@ -74,7 +74,11 @@ def test_nearly_all_have_an_object_of_their_own(
 @needs_gcc
 @pytest.mark.parametrize("name", FILES)
 def test_rewritten_functions_leave_the_bytes_of_gcc(name: str, tmp_path: Path) -> None:
-    source, rewritten, objects = FOLDER / f"{name}.c", tmp_path / f"{name}.c", tmp_path / "kernels.o"
+    source, rewritten, objects = (
+        FOLDER / f"{name}.c",
+        tmp_path / f"{name}.c",
+        tmp_path / "kernels.o",
+    )
     arguments = [str(source), "-o", str(rewritten), "--object", str(objects)]
     result = CliRunner().invoke(main, ["rewrite", *arguments])
     assert result.exit_code == 0, result.output

@@ -135,7 +135,11 @@ for (int i = 0; i < n; i++) x[i] = (T)x[i] * 0.1;
 
 @pytest.mark.parametrize(
     "body",
-    ["if (x[i] < 0) x[i & 6] = 0;", "if (x[i]) x[i ^ 1] = 0;", "for (int j = 0; j < (i | 1); j++) x[i] = 2;"],
+    [
+        "if (x[i] < 0) x[i & 6] = 0;",
+        "if (x[i]) x[i ^ 1] = 0;",
+        "for (int j = 0; j < (i | 1); j++) x[i] = 2;",
+    ],
 )
 def test_bits_are_named_as_the_reason(body: str) -> None:
     with pytest.raises(FrontendError, match="is a bitwise operation"):
