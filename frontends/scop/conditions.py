@@ -85,13 +85,14 @@ def size_text(expression: Expression) -> str:
             operator=Operator.FLOOR_DIVIDE | Operator.MODULO as operator,
             operands=(left, Constant(value=divisor)),
         ):
-            value = size_text(left)
+            dividend = size_text(left)
             floor = (
-                f"({value} >= 0 ? {value} / {divisor} : -(({divisor - 1} - {value}) / {divisor}))"
+                f"({dividend} >= 0 ? {dividend} / {divisor} "
+                f": -(({divisor - 1} - {dividend}) / {divisor}))"
             )
             if operator is Operator.FLOOR_DIVIDE:
                 return floor
-            return f"({value} - {floor} * {divisor})"
+            return f"({dividend} - {floor} * {divisor})"
         case Operation(operator=operator, operands=(left, right)) if operator in _INFIX:
             return f"({size_text(left)} {_INFIX[operator]} {size_text(right)})"
         case Operation(operator=Operator.MINIMUM | Operator.MAXIMUM as operator):

@@ -99,7 +99,7 @@ class Expansion:
     def _value(
         self, node: c_ast.Node, inside: tuple[str, ...]
     ) -> tuple[list[c_ast.Node], c_ast.Node]:
-        """Replace the calls that an expression always evaluates; return the statements before it."""
+        """Replace the calls that an expression always evaluates; return the statements before."""
         before: list[c_ast.Node] = []
 
         def replaced(inner: c_ast.Node) -> c_ast.Node:
@@ -231,7 +231,7 @@ def _locals(function: c_ast.FuncDef) -> set[str]:
 
 
 def _names(node: c_ast.Node) -> Iterator[c_ast.ID]:
-    """Yield the variables that a node uses; the names of members and of called functions are none."""
+    """Yield the variables that a node uses, without names of members and called functions."""
     if isinstance(node, c_ast.ID):
         yield node
     for slot, child in node.children():

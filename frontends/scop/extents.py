@@ -17,9 +17,9 @@ import islpy as isl
 
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.computed_subscripts import UNKNOWN_EXTENT
+from polysched.frontends.scop.declarations import no_extent
 from polysched.frontends.scop.linearized import Monomial, Polynomial, divided, polynomial_of
 from polysched.frontends.scop.scope import LoggedAccess, Scope
-from polysched.frontends.scop.variables import no_extent
 from polysched.ir.core.data_dependent import is_data_dependent
 from polysched.ir.core.limits import limited
 from polysched.ir.expr.affine import from_pw_aff, instance_space, to_pw_aff, weighted_sum

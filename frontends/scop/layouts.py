@@ -117,7 +117,7 @@ class Layouts:
         return Layout(tuple(members), -(-end // alignment) * alignment, alignment)
 
     def _named(self, type_: c_ast.Node) -> c_ast.Node | None:
-        """Return the array, pointer or enumeration that a typedef names; None for any other type."""
+        """Return the array, pointer or enumeration that a typedef names; None for others."""
         match type_:
             case c_ast.TypeDecl(type=c_ast.IdentifierType(names=[name])) if name in self._typedefs:
                 meaning = self._typedefs[name].type

@@ -12,14 +12,27 @@ its own; :class:`MemberPlace` says where its elements lie.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pycparser import c_ast
 
 from polysched.frontends.scop.counting import names_in, walk
-from polysched.frontends.scop.layouts import Layout, Layouts, Member
+from polysched.frontends.scop.layouts import Layouts, Member
 from polysched.frontends.scop.names import Names
+from polysched.frontends.scop.struct_places import (
+    Base,
+    Chain,
+    MemberPlace,
+    MemberVariable,
+    array_type,
+    element_count,
+    element_places,
+    literal_node,
+    members_under,
+    renamed_pointer,
+    sum_node,
+)
 from polysched.frontends.scop.trees import StandIn, mapped
 from polysched.frontends.scop.usage import base_name, changed_by
 
@@ -27,85 +40,7 @@ MOST_ELEMENTS = 64
 """Largest number of elements that the copy of a struct is written out to."""
 
 
-@dataclass(frozen=True)
-class MemberPlace:
-    """Place of a member in a struct that is declared outside the region.
-
-    Attributes:
-        base: the variable: a pointer to structs, a struct, or an array of structs.
-        text: the member in C: an element, or the pointer.
-        member: its place in the struct.
-        size: the size of the struct in bytes.
-        is_pointer: whether the base is a pointer.
-        is_restrict: whether it is a restrict pointer.
-        is_indexed: whether the variable leads to several structs, so that the first dimension of
-            the member's array counts them.
-    """
-
-    base: str
-    text: str
-    member: Member
-    size: int
-    is_pointer: bool
-    is_restrict: bool
-    is_indexed: bool
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        """The distances between consecutive elements of each dimension, in elements."""
-        steps = (*((self.size,) if self.is_indexed else ()), *self.member.steps)
-        dtype = self.member.type.dtype
-        assert dtype is not None
-        return tuple(step // dtype.bytes for step in steps)
-
-
-@dataclass(frozen=True)
-class MemberVariable:
-    """Variable that stands for a member, with its declaration."""
-
-    declaration: c_ast.Decl
-    place: MemberPlace
-
-
-@dataclass(frozen=True)
-class Base:
-    """Variable of struct type.
-
-    Attributes:
-        node: its declaration.
-        layout: of the struct.
-        dims: the extents of an array of structs.
-        is_pointer: whether it is a pointer to structs.
-        is_local: whether the region declares it.
-        qualifiers: ``const`` and ``restrict``, if they apply.
-    """
-
-    node: c_ast.Decl
-    layout: Layout
-    dims: tuple[c_ast.Node | None, ...]
-    is_pointer: bool
-    is_local: bool
-    qualifiers: frozenset[str]
-
-    @property
-    def name(self) -> str:
-        """The name in C."""
-        name: str = self.node.name
-        return name
-
-
-@dataclass(frozen=True)
-class _Chain:
-    """Expression that leads into a struct: its variable, subscripts and members so far."""
-
-    base: Base
-    subscripts: tuple[c_ast.Node, ...] = ()
-    path: tuple[str, ...] = ()
-    missing: int = 0
-    is_address: bool = False
-
-
-_Environment = Mapping[str, Base | _Chain]
+_Environment = Mapping[str, Base | Chain]
 
 
 @dataclass
@@ -146,7 +81,8 @@ class Members:
         """Return the variable that a declaration of struct type declares, or None."""
         if not isinstance(node, c_ast.Decl) or node.name is None:
             return None
-        type_, dims, is_pointer = node.type, [], False
+        type_, is_pointer = node.type, False
+        dims: list[c_ast.Node | None] = []
         qualifiers: set[str] = set()
         while isinstance(type_, c_ast.ArrayDecl | c_ast.PtrDecl):
             if isinstance(type_, c_ast.PtrDecl):
@@ -194,7 +130,7 @@ class Members:
             if member.is_pointer:
                 return None
             name = self._local(base, member)
-            type_ = _array_type(member.node, name, [*base.dims, *map(_literal, member.dims)])
+            type_ = array_type(member.node, name, [*base.dims, *map(literal_node, member.dims)])
             nodes.append(c_ast.Decl(name, [], [], [], [], type_, None, None, node.coord))
         if node.init is not None:
             target = c_ast.ID(node.name, node.coord)
@@ -236,7 +172,7 @@ class Members:
         return self._reference(chain, member, node, environment)
 
     def _reference(
-        self, chain: _Chain, member: Member, node: c_ast.Node, environment: _Environment
+        self, chain: Chain, member: Member, node: c_ast.Node, environment: _Environment
     ) -> c_ast.Node | None:
         """Return the variable of a member with the subscripts of a chain."""
         base = chain.base
@@ -265,10 +201,10 @@ class Members:
         outer = [] if is_single else list(base.dims)
         type_ = member.node
         if member.is_pointer:
-            type_ = _renamed(type_, name)
+            type_ = renamed_pointer(type_, name)
         else:
             quals = ["const"] if "const" in base.qualifiers else []
-            type_ = _array_type(type_, name, [*outer, *map(_literal, member.dims)], quals)
+            type_ = array_type(type_, name, [*outer, *map(literal_node, member.dims)], quals)
         if is_single:
             text = f"{base.name}->{'.'.join(member.path)}"
         else:
@@ -286,13 +222,13 @@ class Members:
         self.variables[name] = MemberVariable(declaration, place)
         return name
 
-    def _chain(self, node: c_ast.Node, environment: _Environment) -> _Chain | None:
+    def _chain(self, node: c_ast.Node, environment: _Environment) -> Chain | None:
         """Resolve an expression that leads into a struct; None for any other."""
         match node:
             case c_ast.ID(name=name):
                 known = environment.get(name)
                 if isinstance(known, Base):
-                    return _Chain(known, missing=len(known.dims))
+                    return Chain(known, missing=len(known.dims))
                 return known
             case c_ast.ArrayRef(name=inner, subscript=by):
                 chain = self._chain(inner, environment)
@@ -323,11 +259,11 @@ class Members:
                 return replace(chain, path=path, missing=shared and self._missing(chain, under[0]))
         return None
 
-    def _missing(self, chain: _Chain, member: Member) -> int:
+    def _missing(self, chain: Chain, member: Member) -> int:
         """Return the number of subscripts between a chain and a number in the member."""
         return len(chain.base.dims) + len(member.dims) - len(chain.subscripts)
 
-    def _subscripted(self, chain: _Chain, by: c_ast.Node | None) -> _Chain | None:
+    def _subscripted(self, chain: Chain, by: c_ast.Node | None) -> Chain | None:
         """Apply a subscript, or ``*`` for None, to an array of structs or to an address."""
         if chain.is_address:
             if by is None:
@@ -336,7 +272,7 @@ class Members:
             if last is None or chain.path:
                 return None
             self._is_indexed(chain.base)
-            added = _plus(last, by)
+            added = sum_node(last, by)
             return replace(chain, subscripts=(*before, added), is_address=False)
         if not chain.missing:
             return None
@@ -363,37 +299,26 @@ class Members:
         own = self._chain(target, environment)
         if own is None or own.missing or own.is_address:
             return None
-        members = _under(own)
-        count = sum(_count(member) for member in members)
+        members = members_under(own)
+        count = sum(element_count(member) for member in members)
         if not members or any(one.path == own.path for one in members) or count > MOST_ELEMENTS:
             return None
         if isinstance(value, c_ast.CompoundLiteral):
             value = value.init
         if isinstance(value, c_ast.InitList):
-            values = list(value.exprs)
-            if len(values) != len(members) or any(one.dims for one in members):
-                return None
-            if any(isinstance(one, c_ast.InitList) for one in values):
-                return None
-            named = [one for one in values if isinstance(one, c_ast.NamedInitializer)]
-            if named:
-                by_name = {one.name[0].name: one.expr for one in named if len(one.name) == 1}
-                keys = [member.path[len(own.path)] for member in members]
-                if len(named) < len(values) or set(keys) != set(by_name):
-                    return None
-                values = [by_name[key] for key in keys]
-            return self._stores(own, members, values, environment, node)
+            values = _initializers(value, members, own)
+            return None if values is None else self._stores(own, members, values, environment, node)
         other = self._chain(value, environment)
         if other is None or other.missing or other.is_address:
             return None
-        theirs = _under(other)
+        theirs = members_under(other)
         if [one.path[len(other.path) :] for one in theirs] != [
             one.path[len(own.path) :] for one in members
         ] or any(one.is_pointer for one in members):
             return None
         result: list[c_ast.Node] = []
         for mine, source in zip(members, theirs, strict=True):
-            for place in _places(mine.dims):
+            for place in element_places(mine.dims):
                 pair = [
                     self._reference(
                         replace(chain, path=one.path, subscripts=(*chain.subscripts, *place)),
@@ -408,7 +333,7 @@ class Members:
 
     def _stores(
         self,
-        own: _Chain,
+        own: Chain,
         members: list[Member],
         values: list[c_ast.Node],
         environment: _Environment,
@@ -428,51 +353,19 @@ class Members:
         ]
 
 
-def _under(chain: _Chain) -> list[Member]:
-    depth = len(chain.path)
-    return [one for one in chain.base.layout.members if one.path[:depth] == chain.path]
-
-
-def _count(member: Member) -> int:
-    count = 1
-    for extent in member.dims:
-        count *= extent
-    return count
-
-
-def _places(dims: tuple[int, ...]) -> Iterator[tuple[c_ast.Node, ...]]:
-    if not dims:
-        yield ()
-        return
-    for number in range(dims[0]):
-        for rest in _places(dims[1:]):
-            yield (_literal(number), *rest)
-
-
-def _literal(number: int) -> c_ast.Constant:
-    return c_ast.Constant("int", str(number))
-
-
-def _plus(left: c_ast.Node, right: c_ast.Node) -> c_ast.Node:
-    if isinstance(left, c_ast.Constant) and left.value == "0":
-        return right
-    return c_ast.BinaryOp("+", left, right, right.coord)
-
-
-def _array_type(
-    element: c_ast.Node,
-    name: str,
-    dims: Sequence[c_ast.Node | None],
-    quals: Sequence[str] = (),
-) -> c_ast.Node:
-    """Return the type of an array of numbers, for a declaration."""
-    result: c_ast.Node = c_ast.TypeDecl(name, list(quals), None, element.type, None)
-    for dim in reversed(dims):
-        result = c_ast.ArrayDecl(result, dim, [])
-    return result
-
-
-def _renamed(pointer: c_ast.Node, name: str) -> c_ast.Node:
-    if isinstance(pointer, c_ast.TypeDecl):
-        return c_ast.TypeDecl(name, pointer.quals, None, pointer.type, None)
-    return mapped(pointer, lambda child: _renamed(child, name))
+def _initializers(
+    value: c_ast.InitList, members: list[Member], own: Chain
+) -> list[c_ast.Node] | None:
+    """Return the value of each member in an initializer; None if it has another form."""
+    values = list(value.exprs)
+    if len(values) != len(members) or any(one.dims for one in members):
+        return None
+    if any(isinstance(one, c_ast.InitList) for one in values):
+        return None
+    named = [one for one in values if isinstance(one, c_ast.NamedInitializer)]
+    if not named:
+        return values
+    by_name = {one.name[0].name: one.expr for one in named if len(one.name) == 1}
+    keys = [member.path[len(own.path)] for member in members]
+    is_complete = len(named) == len(values) and set(keys) == set(by_name)
+    return [by_name[key] for key in keys] if is_complete else None

@@ -9,8 +9,8 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError, suggestion
 from polysched.frontends.scop.derived import DerivedSize
-from polysched.frontends.scop.members import MemberVariable
 from polysched.frontends.scop.parse import ParsedSource
+from polysched.frontends.scop.struct_places import MemberVariable
 from polysched.frontends.scop.usage import usage_of
 
 

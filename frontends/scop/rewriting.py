@@ -178,7 +178,8 @@ class _Call:
         name, place, dtype = variable.name, variable.place, variable.type.dtype
         if variable.derived is not None:
             return f" const long {name} = {variable.derived.text};"
-        assert place is not None and dtype is not None
+        assert place is not None
+        assert dtype is not None
         if variable in self.program.outside.sizes or place.member.is_pointer:
             # There may be no struct: the program as written need not read the member.
             value = f"{place.base} ? {place.text} : 0" if place.is_pointer else place.text

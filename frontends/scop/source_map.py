@@ -104,13 +104,12 @@ class _Finder:
 
     def right(self, node: c_ast.Node) -> int:
         match node:
-            case StandIn(source=source):
-                return self.right(source)
             case (
                 c_ast.BinaryOp(right=last)
                 | c_ast.TernaryOp(iffalse=last)
                 | c_ast.Assignment(rvalue=last)
                 | c_ast.Cast(expr=last)
+                | StandIn(source=last)
                 | c_ast.StructRef(field=last)
                 | c_ast.ExprList(exprs=[*_, last])
                 | c_ast.ArrayDecl(dim=c_ast.Node() as last)

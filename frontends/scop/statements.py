@@ -10,13 +10,14 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.limits import MOST_STATEMENTS, TOO_MANY_STATEMENTS
-from polysched.frontends.scop.affine import affine, in_type
+from polysched.frontends.scop.affine import affine
 from polysched.frontends.scop.branches import without_continue
 from polysched.frontends.scop.cases import MOST_CASES, next_case
 from polysched.frontends.scop.computed_subscripts import with_index_variables
 from polysched.frontends.scop.enumerators import bind_enumerators
 from polysched.frontends.scop.fills import as_loops, is_fill
 from polysched.frontends.scop.initial_values import completed, initial_values, is_zero
+from polysched.frontends.scop.integer_types import in_type
 from polysched.frontends.scop.linearized import polynomial_value
 from polysched.frontends.scop.loops import loop_header, loop_start
 from polysched.frontends.scop.pragmas import REASSOCIATE, pragma_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError
-from polysched.frontends.scop.affine import affine, require_signed
+from polysched.frontends.scop.affine import affine
+from polysched.frontends.scop.integer_types import require_signed
 from polysched.frontends.scop.integers import plus
 from polysched.frontends.scop.linearized import NO_OFFSET, polynomial_value, split_subscript
 from polysched.frontends.scop.rows import RowBinding

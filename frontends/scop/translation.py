@@ -14,6 +14,7 @@ from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.assumptions import Assumption, inferred_assumptions
 from polysched.frontends.scop.choices import choices_of
 from polysched.frontends.scop.counting import names_in, walk, with_countdowns
+from polysched.frontends.scop.declarations import declare_outside, no_extent, undeclared_extents
 from polysched.frontends.scop.derived import DerivedSizes, sizes_of
 from polysched.frontends.scop.enumerators import bind_enumerators
 from polysched.frontends.scop.exits import without_exits
@@ -34,12 +35,9 @@ from polysched.frontends.scop.usage import Usage, usage_of
 from polysched.frontends.scop.variables import (
     Outside,
     Variable,
-    declare_outside,
     is_table,
-    no_extent,
     own_functions,
     typedefs_of,
-    undeclared_extents,
     variables_of,
 )
 from polysched.frontends.scop.walks import local_pointers, moves_in, without_walks

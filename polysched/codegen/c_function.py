@@ -134,8 +134,8 @@ def emit_c_function(
     meanings = _meanings(builder, function, defined)
     lowering = Lowering(program, machine)
     for name, value in function.computed.items():
-        given = {name: meanings[name] for name in program.parameters if name in meanings}
-        values = Evaluator(builder, given, {}, {})
+        known = {name: meanings[name] for name in program.parameters if name in meanings}
+        values = Evaluator(builder, known, {}, {})
         meanings[name] = values.value(lowering.value(value, None), None).ir
     place = None
     if function.result is not None and result is not None:

@@ -248,7 +248,8 @@ class FunctionWriter:
         if dice.chance(0.4):
             body = f"for (int i = 0; i < k; i++) p[i] = p[i] {sign} v;"
         else:
-            body = f"{leaves}{ctype} i = v; for (int j = 0; j < k; ++j) {{ p[j] = i; i = i {sign} 1; }}"
+            loop = f"for (int j = 0; j < k; ++j) {{ p[j] = i; i = i {sign} 1; }}"
+            body = f"{leaves}{ctype} i = v; {loop}"
         writer.before.append(f"static void {name}({ctype} *p, int k, {ctype} v) {{ {body} }}")
         place = f"&{array}" + "".join(f"[{one}]" for one in subscripts)
         return S((f"{name}({place}, {count}, ", writer.value(scope, its, 1), ")"))

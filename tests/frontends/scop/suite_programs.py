@@ -105,11 +105,14 @@ KERNELS = {
     "lower_upper_solve": ("macro", "FOR(i, 0, n) { t = x[i]; FOR(j, 0, i) t -= A[i][j] * y[j]; "
                           "y[i] = t; } for (i = n - 1; i >= 0; i--) { t = y[i]; "
                           "FOR(j, i + 1, n) t -= A[i][j] * z[j]; z[i] = t / A[i][i]; }"),
-    "toeplitz": ("pointers", "y[0] = -x[0]; t = -x[0]; FOR(k, 1, n) { DATA_TYPE s = 0; FOR(i, 0, k) "
+    "toeplitz": ("pointers", "y[0] = -x[0]; t = -x[0]; FOR(k, 1, n) { DATA_TYPE s = 0; "
+                 "FOR(i, 0, k) "
                  "s += x[k - i - 1] * y[i]; t = -(x[k] + s) / (1.5 + t * t); "
-                 "FOR(i, 0, k) z[i] = y[i] + t * y[k - i - 1]; FOR(i, 0, k) y[i] = z[i]; y[k] = t; }"),
+                 "FOR(i, 0, k) z[i] = y[i] + t * y[k - i - 1]; "
+                 "FOR(i, 0, k) y[i] = z[i]; y[k] = t; }"),
     "orthogonal": ("macro", "FOR(k, 0, n) { t = 0; FOR(i, 0, n) t += A[i][k] * A[i][k]; "
-                   "C[k][k] = SQRT(t); FOR(i, 0, n) B[i][k] = A[i][k] / C[k][k]; FOR(j, k + 1, n) { "
+                   "C[k][k] = SQRT(t); FOR(i, 0, n) B[i][k] = A[i][k] / C[k][k]; "
+                   "FOR(j, k + 1, n) { "
                    "C[k][j] = 0; FOR(i, 0, n) C[k][j] += B[i][k] * A[i][j]; "
                    "FOR(i, 0, n) A[i][j] -= B[i][k] * C[k][j]; } }"),
     "in_place_product": ("sized", "FOR(i, 0, n) { FOR(j, 0, n) { z[j] = 0; FOR(k, 0, n) "
@@ -119,9 +122,11 @@ KERNELS = {
     "five_points": ("macro", "FOR(k, 0, 3) { FOR(i, 1, n - 1) FOR(j, 1, n - 1) B[i][j] = 0.2 * "
                     "(A[i][j] + A[i][j - 1] + A[i][1 + j] + A[1 + i][j] + A[i - 1][j]); "
                     "FOR(i, 1, n - 1) FOR(j, 1, n - 1) A[i][j] = B[i][j]; }"),
-    "nine_points": ("sized", "FOR(k, 0, 3) for (i = 1; i <= n - 2; i++) for (j = 1; j <= n - 2; j++) "
+    "nine_points": ("sized", "FOR(k, 0, 3) for (i = 1; i <= n - 2; i++) "
+                    "for (j = 1; j <= n - 2; j++) "
                     "A[i][j] = (A[i - 1][j - 1] + A[i - 1][j] + A[i - 1][j + 1] + A[i][j - 1] + "
-                    "A[i][j] + A[i][j + 1] + A[i + 1][j - 1] + A[i + 1][j] + A[i + 1][j + 1]) / 9;"),
+                    "A[i][j] + A[i][j + 1] + A[i + 1][j - 1] + A[i + 1][j] + "
+                    "A[i + 1][j + 1]) / 9;"),
     "fields": ("macro", "FOR(k, 0, 4) { FOR(j, 0, n) B[0][j] = x[k]; FOR(i, 1, n) FOR(j, 0, n) "
                "B[i][j] -= 0.5 * (C[i][j] - C[i - 1][j]); FOR(i, 0, n) FOR(j, 1, n) "
                "A[i][j] -= 0.5 * (C[i][j] - C[i][j - 1]); FOR(i, 0, n - 1) FOR(j, 0, n - 1) "

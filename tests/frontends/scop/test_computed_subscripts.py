@@ -21,7 +21,7 @@ BODIES = [
     "for (int i = 0; i < n; i++) y[k[k[i]]] = y[k[i]] + t[k[i]];",
     "for (int i = 0; i < n; i++) { int c = i * i % 8; t[c] = t[7 - c] + k[i]; }",
     "for (int i = 0; i < n; i++) y[i * i % n] = i;",
-    "unsigned crc = 5; for (int i = 0; i < n; i++) crc = t[(crc ^ k[i]) & 7] ^ crc >> 3; y[0] = crc;",
+    "unsigned c = 5; for (int i = 0; i < n; i++) c = t[(c ^ k[i]) & 7] ^ c >> 3; y[0] = c;",
 ]
 
 
@@ -46,7 +46,8 @@ def test_an_array_of_unknown_extent_may_overlap_anything() -> None:
     program = parse_c(text)
     assert program.unlimited == ("x",)
     assert program.entry_condition == program.c_function().fallback.condition  # type: ignore[union-attr]
-    assert isinstance(program.entry_condition, Constant) and not program.entry_condition.value
+    assert isinstance(program.entry_condition, Constant)
+    assert not program.entry_condition.value
     assert any(note.startswith("runs as written at each call") for note in program.notes())
     assert parse_c(text, promises=Promises(no_alias=True)).unlimited == ()
 
