@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from polysched.codegen.c_function import CArgument, CFunction, CMember
-from polysched.codegen.fallback import Fallback
 from polysched.frontends.reductions import with_order
 from polysched.frontends.scop.choices import choices_of
 from polysched.frontends.scop.computed_subscripts import UNKNOWN_EXTENT
@@ -30,6 +28,8 @@ from polysched.ir.core.printing import format_expression
 from polysched.ir.expr.affine import from_set
 from polysched.ir.expr.dtypes import boolean
 from polysched.ir.expr.expressions import Constant, Expression
+from polysched.llvm.export.c_function import CArgument, CFunction, CMember
+from polysched.llvm.export.fallback import Fallback
 
 LONGEST_EXTENT = 40
 """Largest number of characters of an inferred extent that notes show."""

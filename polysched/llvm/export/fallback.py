@@ -1,0 +1,112 @@
+"""Choice at each call between a scheduled kernel and the program as written.
+
+A C function promises less than a kernel relies on: its arrays may overlap, and its sizes may lie
+outside the kernel's context. The exported function therefore checks both once, on entry, and runs
+the program as written if a check fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from llvmlite import ir
+
+from polysched.ir.core.kernel import Array, Kernel
+from polysched.ir.expr.expressions import Expression
+from polysched.llvm.emit.evaluation import Evaluator
+from polysched.llvm.values.expressions import INDEX
+from polysched.loops.ir.nodes import LoopProgram
+from polysched.machine.description import Machine
+from polysched.vector.lowering import Lowering
+
+_BYTE = ir.IntType(8)
+_BIT = ir.IntType(1)
+_WIDEST = 8
+"""Largest number of bytes of a parameter in memory."""
+
+
+@dataclass(frozen=True)
+class Fallback:
+    """Program that runs if the arguments of a call do not satisfy what the schedule relies on.
+
+    Attributes:
+        kernel: the unscheduled kernel, with the arrays and parameters of the scheduled one. It is
+            valid for overlapping arrays and for all sizes.
+        condition: what the sizes must satisfy for the scheduled kernel; None for no condition.
+        apart: pairs of arrays that must not overlap for the scheduled kernel. A parameter in a pair
+            is the memory that its value was read from.
+    """
+
+    kernel: Kernel
+    condition: Expression | None
+    apart: tuple[tuple[str, str], ...]
+
+
+def emit_is_valid(
+    builder: ir.IRBuilder,
+    program: LoopProgram,
+    machine: Machine,
+    fallback: Fallback,
+    meanings: Mapping[str, Any],
+) -> Any:
+    """Emit whether the scheduled kernel is valid for the arguments of a call (i1).
+
+    Args:
+        builder: positioned at the entry of the function.
+        program: the scheduled kernel.
+        machine: its instruction sets may be used.
+        fallback: the conditions.
+        meanings: the pointers of arrays and the 64-bit values of parameters, by name.
+    """
+    parameters = {name: meanings[name] for name in program.parameters}
+    lowering = Lowering(program, machine)
+    values = Evaluator(builder, parameters, {}, {})
+    checks = []
+    if fallback.condition is not None:
+        checks.append(values.value(lowering.value(fallback.condition, None), None).ir)
+    names = sorted({name for pair in fallback.apart for name in pair})
+    starts, ends = {}, {}
+    for name in names:
+        array = program.arrays.get(name)
+        if array is None:
+            starts[name] = meanings[address_of(name)]
+            ends[name] = builder.gep(starts[name], [INDEX(_WIDEST)], source_etype=_BYTE)
+            continue
+        starts[name] = meanings[name]
+        extents = [values.index(lowering.index(extent)) for extent in array.shape]
+        steps = None
+        if array.strides is not None:
+            steps = [values.index(lowering.index(stride)) for stride in array.strides]
+        ends[name] = _end(builder, array, extents, steps, meanings[name])
+    for first, second in fallback.apart:
+        before = builder.icmp_unsigned("<=", ends[first], starts[second])
+        after = builder.icmp_unsigned("<=", ends[second], starts[first])
+        checks.append(builder.or_(before, after))
+    return reduce(builder.and_, checks) if checks else _BIT(1)
+
+
+def address_of(name: str) -> str:
+    """Return the key of the address that the value of a parameter was read from."""
+    return f"&{name}"
+
+
+def _end(
+    builder: ir.IRBuilder, array: Array, extents: list[Any], steps: list[Any] | None, pointer: Any
+) -> Any:
+    """Return the address after the last element of an array; an extent below 0 counts as 0."""
+    size: Any = INDEX(array.dtype.bytes)
+    if steps is not None:
+        distance: Any = INDEX(1)
+        for number, step in zip(extents, steps, strict=True):
+            last = builder.sub(number, INDEX(1))
+            is_empty = builder.icmp_signed("<", last, INDEX(0))
+            last = builder.select(is_empty, INDEX(0), last)
+            distance = builder.add(distance, builder.mul(last, step))
+        return builder.gep(pointer, [builder.mul(distance, size)], source_etype=_BYTE)
+    for number in extents:
+        is_negative = builder.icmp_signed("<", number, INDEX(0))
+        size = builder.mul(size, builder.select(is_negative, INDEX(0), number))
+    return builder.gep(pointer, [size], source_etype=_BYTE)
