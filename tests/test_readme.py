@@ -99,7 +99,8 @@ def test_what_is_not_affine_is_underlined(tmp_path: Path, monkeypatch: pytest.Mo
         "void f(int n, float A[n][n], float x[n]) {",
         "  for (int i = 0; i < n; i++)",
         "    for (int j = 0; j < n; j++)",
-        "      A[i][j*j] = x[i];",
+        "      for (int k = 0; k < j*j; k++)",
+        "        A[i][j] += x[i];",
         "}",
     )
     Path("t.c").write_text("\n".join(lines), encoding="utf-8")

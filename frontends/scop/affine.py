@@ -8,13 +8,13 @@ within the range of its type. Division truncates as in C.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.choices import Choice
+from polysched.frontends.scop.integer_types import Integer, in_range, in_type, require_signed
 from polysched.frontends.scop.integers import (
     floor,
     minus,
@@ -24,11 +24,13 @@ from polysched.frontends.scop.integers import (
     quotient,
     remainder,
     selected,
+    wrapped_once,
 )
 from polysched.frontends.scop.literals import literal
 from polysched.frontends.scop.scope import ArrayBinding, Scope
-from polysched.frontends.scop.types import c_name, common_type, declared_type, promoted, type_range
-from polysched.ir.expr.dtypes import DType, boolean, i32, i64
+from polysched.frontends.scop.sizeof import bytes_of
+from polysched.frontends.scop.types import c_name, common_type, declared_type, promoted
+from polysched.ir.expr.dtypes import DType, boolean, i32, i64, u64
 from polysched.ir.expr.expressions import Constant, Expression, Index
 from polysched.ir.expr.functions import equal, maximum, minimum, not_equal, select
 from polysched.ir.expr.operators import Operator
@@ -67,21 +69,6 @@ _AFFINE_FORM = (
 )
 
 
-@dataclass(frozen=True)
-class Integer:
-    """Exact (unbounded) value of a C integer expression, with its C type."""
-
-    value: Expression
-    dtype: DType
-
-    @property
-    def number(self) -> int | None:
-        """The value, if it is a literal; otherwise None."""
-        if isinstance(self.value, Constant):
-            return int(self.value.value)
-        return None
-
-
 def affine(scope: Scope, node: c_ast.Node) -> Integer:
     """Translate an integer expression to an affine expression.
 
@@ -96,10 +83,8 @@ def affine(scope: Scope, node: c_ast.Node) -> Integer:
             return Integer(Constant(int(number.value)), number.type)
         case c_ast.ID():
             return _named(scope, node)
-        case c_ast.UnaryOp(op="+" | "-" as operator, expr=operand):
-            inner = affine(scope, operand)
-            value = inner.value if operator == "+" else negated(inner.value)
-            return in_range(scope, node, Integer(value, promoted(inner.dtype)))
+        case c_ast.UnaryOp(op="+" | "-" | "sizeof"):
+            return _unary(scope, node)
         case c_ast.BinaryOp(op=operator) if operator in _ARITHMETIC:
             return _binary(scope, node)
         case c_ast.Cast(to_type=type_, expr=operand):
@@ -177,75 +162,6 @@ def _comparison(scope: Scope, node: c_ast.BinaryOp) -> Expression:
     return result
 
 
-def in_range(scope: Scope, node: c_ast.Node, integer: Integer) -> Integer:
-    """Return `integer` unchanged if it provably fits its type; signed types are not checked.
-
-    Raises:
-        FrontendError: the type is unsigned and the value may wrap around.
-    """
-    if integer.dtype.is_signed:
-        return integer
-    least, greatest = type_range(integer.dtype)
-    number = integer.number
-    fits = (
-        least <= number <= greatest
-        if number is not None
-        else scope.proves(integer.value >= least)
-        and (integer.dtype.bits == 64 or scope.proves(integer.value <= greatest))
-    )
-    if not fits:
-        raise scope.error(
-            node,
-            f"'{scope.source_map.text(node)}' is {c_name(integer.dtype)} and may wrap around; use "
-            "signed types, write it without subtraction, or promise what holds with '#pragma "
-            "polysched assume ...'",
-        )
-    return integer
-
-
-def require_signed(scope: Scope, node: c_ast.Node, integer: Integer) -> Integer:
-    """Return `integer` unchanged if it fits a signed 64-bit integer, the index type of kernels.
-
-    Only literals are checked.
-
-    Raises:
-        FrontendError: the literal is too large, such as the value of ``size_t k = -1``.
-    """
-    number = integer.number
-    least, greatest = type_range(i64)
-    if number is not None and not least <= number <= greatest:
-        raise scope.error(
-            node,
-            f"'{scope.source_map.text(node)}' is {number}, of type {c_name(integer.dtype)}; "
-            f"subscripts, bounds and conditions take integers up to {greatest}: use a signed type",
-        )
-    return integer
-
-
-def in_type(scope: Scope, node: c_ast.Node, integer: Integer, dtype: DType) -> Integer:
-    """Convert an integer to a type: a literal is wrapped as in C, any other value must fit.
-
-    Raises:
-        FrontendError: the value is not a literal, and is not proved to fit the type.
-    """
-    least, greatest = type_range(dtype)
-    if integer.number is not None:
-        return Integer(Constant((integer.number - least) % (1 << dtype.bits) + least), dtype)
-    source = type_range(integer.dtype)
-    is_wider = source[0] >= least and source[1] <= greatest
-    fits = is_wider or (
-        scope.proves(integer.value >= least)
-        and (dtype.bits == 64 or scope.proves(integer.value <= greatest))
-    )
-    if not fits:
-        raise scope.error(
-            node,
-            f"'{scope.source_map.text(node)}' may not fit {c_name(dtype)}; declare it with type "
-            f"{c_name(dtype)}, or promise that it fits with '#pragma polysched assume ...'",
-        )
-    return Integer(integer.value, dtype)
-
-
 def _require_signed_literals(
     scope: Scope, node: c_ast.BinaryOp, left: Integer, right: Integer
 ) -> None:
@@ -272,6 +188,17 @@ def _named(scope: Scope, node: c_ast.ID) -> Integer:
     return Integer(binding.value, binding.dtype)
 
 
+def _unary(scope: Scope, node: c_ast.UnaryOp) -> Integer:
+    if node.op == "sizeof":
+        size = bytes_of(scope, node)
+        if size is None:
+            raise not_affine(scope, node, ": its value is not known")
+        return Integer(Constant(size), u64)
+    inner = affine(scope, node.expr)
+    value = inner.value if node.op == "+" else negated(inner.value)
+    return in_range(scope, node, Integer(value, promoted(inner.dtype)))
+
+
 def _binary(scope: Scope, node: c_ast.BinaryOp) -> Integer:
     left, right = affine(scope, node.left), affine(scope, node.right)
     _require_signed_literals(scope, node, left, right)
@@ -291,11 +218,7 @@ def _binary(scope: Scope, node: c_ast.BinaryOp) -> Integer:
                 raise not_affine(scope, node, f": it multiplies {_factors(left, right)}")
             result = product(left.value, right.value)
         case "/" | "%":
-            if number is None or number == 0:
-                why = ": its divisor is 0" if number == 0 else ": its divisor is not a literal"
-                raise not_affine(scope, node, why)
-            divide = quotient if node.op == "/" else remainder
-            result = divide(scope, left.value, number)
+            result = _divided(scope, node, left, right)
         case "&":
             result = _masked(scope, node, left, right)
         case _:
@@ -309,6 +232,20 @@ def _binary(scope: Scope, node: c_ast.BinaryOp) -> Integer:
                 else floor(left.value, factor)
             )
     return in_range(scope, node, Integer(result, dtype))
+
+
+def _divided(scope: Scope, node: c_ast.BinaryOp, left: Integer, right: Integer) -> Expression:
+    number = right.number
+    if number:
+        divide = quotient if node.op == "/" else remainder
+        return divide(scope, left.value, number)
+    wrapped = None
+    if number is None and node.op == "%":
+        wrapped = wrapped_once(scope, left.value, right.value)
+    if wrapped is None:
+        why = ": its divisor is 0" if number == 0 else ": its divisor is not a literal"
+        raise not_affine(scope, node, why)
+    return wrapped
 
 
 def _factors(left: Integer, right: Integer) -> str:

@@ -81,6 +81,18 @@ def size_text(expression: Expression) -> str:
             return f"{int(value)}L"
         case Parameter(name=name):
             return f"(long){name}"
+        case Operation(
+            operator=Operator.FLOOR_DIVIDE | Operator.MODULO as operator,
+            operands=(left, Constant(value=divisor)),
+        ):
+            dividend = size_text(left)
+            floor = (
+                f"({dividend} >= 0 ? {dividend} / {divisor} "
+                f": -(({divisor - 1} - {dividend}) / {divisor}))"
+            )
+            if operator is Operator.FLOOR_DIVIDE:
+                return floor
+            return f"({dividend} - {floor} * {divisor})"
         case Operation(operator=operator, operands=(left, right)) if operator in _INFIX:
             return f"({size_text(left)} {_INFIX[operator]} {size_text(right)})"
         case Operation(operator=Operator.MINIMUM | Operator.MAXIMUM as operator):

@@ -16,14 +16,16 @@ from math import gcd
 import islpy as isl
 
 from polysched.errors import FrontendError, KernelError
+from polysched.frontends.scop.computed_subscripts import UNKNOWN_EXTENT
+from polysched.frontends.scop.declarations import no_extent
 from polysched.frontends.scop.linearized import Monomial, Polynomial, divided, polynomial_of
 from polysched.frontends.scop.scope import LoggedAccess, Scope
-from polysched.frontends.scop.variables import no_extent
 from polysched.ir.core.data_dependent import is_data_dependent
 from polysched.ir.core.limits import limited
 from polysched.ir.expr.affine import from_pw_aff, instance_space, to_pw_aff, weighted_sum
 from polysched.ir.expr.expressions import Constant, Expression, Parameter
 from polysched.ir.expr.functions import maximum
+from polysched.ir.expr.traversal import loads
 
 Shapes = Mapping[str, tuple[Expression, ...]]
 """Inferred shapes by array name; the extents of one dimension for a linearized array."""
@@ -39,11 +41,37 @@ def inferred_shapes(scope: Scope) -> Shapes:
     for access in scope.accesses:
         if access.binding.is_draft:
             by_array.setdefault(access.binding.array.name, []).append(access)
-    return {name: _shape(scope, name, accesses) for name, accesses in by_array.items()}
+    return {
+        name: _shape(scope, name, accesses, _siblings(by_array, accesses[0]))
+        for name, accesses in by_array.items()
+    }
 
 
-def _shape(scope: Scope, name: str, accesses: list[LoggedAccess]) -> tuple[Expression, ...]:
+def _siblings(
+    by_array: Mapping[str, list[LoggedAccess]], access: LoggedAccess
+) -> list[LoggedAccess]:
+    """Return the certain accesses to all members of the same structs, if the array is a member.
+
+    An access to one member of a struct implies that the whole struct exists.
+    """
+    group = access.binding.group
+    return [
+        other
+        for accesses in by_array.values()
+        for other in accesses
+        if group is not None
+        and other.binding.group == group
+        and other.is_certain
+        and not is_data_dependent(other.subscripts)
+    ]
+
+
+def _shape(
+    scope: Scope, name: str, accesses: list[LoggedAccess], siblings: list[LoggedAccess]
+) -> tuple[Expression, ...]:
     inner: tuple[Expression, ...] = ()
+    if any(_is_computed(access) for access in accesses):
+        return (Constant(UNKNOWN_EXTENT), *accesses[0].binding.array.shape[1:])
     everything = accesses
     accesses = [access for access in accesses if not is_data_dependent(access.subscripts)]
     if not accesses:
@@ -56,6 +84,7 @@ def _shape(scope: Scope, name: str, accesses: list[LoggedAccess]) -> tuple[Expre
         inner = accesses[0].binding.array.shape[1:]
         rows = [(access, access.subscripts[0]) for access in accesses]
     certain = [(access, row) for access, row in rows if access.is_certain]
+    certain += [(access, access.subscripts[0]) for access in siblings]
     if not certain:
         raise scope.error(
             accesses[0].node,
@@ -73,6 +102,15 @@ def _shape(scope: Scope, name: str, accesses: list[LoggedAccess]) -> tuple[Expre
                 f"or put '#pragma polysched shape {name}[n]' before the loops",
             )
     return (outer, *inner)
+
+
+def _is_computed(access: LoggedAccess) -> bool:
+    """Whether the outermost subscript is an index variable, of which nothing is known."""
+    unknown = Constant(UNKNOWN_EXTENT)
+    return any(
+        load.values is not None and load.values[1] == unknown
+        for load in loads(access.subscripts[0])
+    )
 
 
 def _strides(

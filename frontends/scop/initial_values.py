@@ -58,6 +58,13 @@ def initial_values(
         yield target, value
 
 
+def is_zero(init: c_ast.Node) -> bool:
+    """Whether an initializer consists of literal zeros, so that all elements are 0."""
+    if isinstance(init, c_ast.InitList):
+        return all(map(is_zero, init.exprs))
+    return isinstance(init, c_ast.Constant) and init.value in ("0", "0.0", "0.f", "0.0f")
+
+
 def _list(scope: Scope, node: c_ast.Decl, init: c_ast.Node) -> c_ast.InitList:
     if not isinstance(init, c_ast.InitList):
         raise scope.error(node, f"'{node.name}' has initial values; expected {{1, 2, 3}}")

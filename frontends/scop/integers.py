@@ -75,6 +75,21 @@ def remainder(scope: Scope, value: Expression, divisor: int) -> Expression:
     return below if scope.proves(value <= 0) else select(value >= 0, value % divisor, below)
 
 
+def wrapped_once(scope: Scope, value: Expression, size: Expression) -> Expression | None:
+    """Remainder by a size of a value that provably lies in its first periods; otherwise None.
+
+    ``(i + 1) % n`` and ``(i - 1 + n) % n`` are subscripts of a periodic array.
+    """
+    if not scope.proves((value >= 0) & (size >= 1)):
+        return None
+    twice = size + size
+    if scope.proves(value < twice):
+        return select(value < size, value, value - size)
+    if scope.proves(value < twice + size):
+        return select(value < size, value, select(value < twice, value - size, value - twice))
+    return None
+
+
 def selected(holds: Expression, if_true: Expression, if_false: Expression) -> Expression:
     """Select between two integers; ``a < b ? a : b`` and its like become minimum or maximum."""
     if isinstance(holds, Constant):

@@ -7,13 +7,8 @@ from dataclasses import dataclass, replace
 from pycparser import c_ast
 
 from polysched.errors import FrontendError
-from polysched.frontends.scop.affine import (
-    Integer,
-    affine,
-    condition,
-    in_type,
-    require_signed,
-)
+from polysched.frontends.scop.affine import affine, condition
+from polysched.frontends.scop.integer_types import Integer, in_type, require_signed
 from polysched.frontends.scop.integers import floor, minus, plus, with_offset
 from polysched.frontends.scop.scope import EndedBinding, IntegerBinding, Scope
 from polysched.frontends.scop.stepping import with_step_apart

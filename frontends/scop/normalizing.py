@@ -111,10 +111,10 @@ def _without_break(
     """Return the statements of a case and whether they end it; None if it falls through."""
     if len(stmts) == 1 and isinstance(stmts[0], c_ast.Compound):
         inner = list(stmts[0].block_items or [])
-        if inner and isinstance(inner[-1], c_ast.Break):
+        if inner and isinstance(inner[-1], c_ast.Break | c_ast.Return):
             stmts = inner
-    ends = bool(stmts) and isinstance(stmts[-1], c_ast.Break)
-    body = stmts[:-1] if ends else stmts
+    ends = bool(stmts) and isinstance(stmts[-1], c_ast.Break | c_ast.Return)
+    body = stmts[:-1] if ends and isinstance(stmts[-1], c_ast.Break) else stmts
     if any(isinstance(inner, c_ast.Break) for item in body for inner in walk(item)):
         return None  # it leaves the switch early, or a loop
     if stmts and not ends and not is_last:

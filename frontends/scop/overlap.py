@@ -28,13 +28,14 @@ def may_overlap(
     """
     arrays = outside.arrays.values()
     written = {variable.name for variable in arrays if kernel.arrays[variable.name].is_written}
-    sizes = [size for size in outside.sizes if not size.type.is_const]
+    sizes = [size for size in outside.sizes if size.place or not size.type.is_const]
     pairs = combinations((*arrays, *sizes), 2)
     return tuple(
         (first.name, second.name)
         for first, second in pairs
         if {first.name, second.name} & written
-        and not (first.type.is_restrict or second.type.is_restrict)
+        and not (_is_restrict(first) or _is_restrict(second))
+        and not _is_same_struct(first, second)
         and (_is_pointer(first) or _is_pointer(second))
         and _is_reachable(first, addressed)
         and _is_reachable(second, addressed)
@@ -56,6 +57,8 @@ def _addressed(node: c_ast.Node) -> Iterator[str]:
 
 def _is_pointer(variable: Variable) -> bool:
     """Whether a variable leads to memory that other names may lead to."""
+    if variable.place is not None:
+        return variable.place.is_pointer or variable.place.member.is_pointer
     is_parameter = variable.origin is Origin.PARAMETER
     return bool(variable.type.dims) and (is_parameter or variable.type.is_pointer)
 
@@ -63,7 +66,24 @@ def _is_pointer(variable: Variable) -> bool:
 def _is_reachable(variable: Variable, addressed: Set[str]) -> bool:
     """Whether a pointer may lead to a variable."""
     is_scalar = not variable.type.dims
+    if variable.place is not None and variable.place.is_pointer:
+        return True
     return not is_scalar or variable.origin is Origin.FILE or variable.name in addressed
+
+
+def _is_restrict(variable: Variable) -> bool:
+    place = variable.place
+    if place is not None and not place.member.is_pointer:
+        return place.is_restrict
+    return variable.type.is_restrict
+
+
+def _is_same_struct(first: Variable, second: Variable) -> bool:
+    """Whether two variables are members inside the same structs, which never overlap."""
+    one, other = first.place, second.place
+    if one is None or other is None:
+        return False
+    return one.base == other.base and not (one.member.is_pointer or other.member.is_pointer)
 
 
 def _may_alias(first: Variable, second: Variable) -> bool:

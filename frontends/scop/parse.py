@@ -32,6 +32,9 @@ _PRELUDE = " ".join(
         "intptr_t": "long",
         "uintptr_t": "unsigned long",
         "bool": "_Bool",
+        "_Float16": "float",  # refused by name where it is used
+        "__fp16": "float",
+        "__bf16": "float",
         "FILE": "struct _file",
     }.items()
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from polysched.frontends.reductions import with_free_extrema, with_order
 from polysched.frontends.scop.choices import choices_of
+from polysched.frontends.scop.computed_subscripts import UNKNOWN_EXTENT
 from polysched.frontends.scop.inlining import formulas_of
 from polysched.frontends.scop.overlap import addressed_names, may_overlap
 from polysched.frontends.scop.parse import ParsedSource, parse
@@ -25,8 +26,9 @@ from polysched.frontends.scop.variables import Origin, Outside, Variable, typede
 from polysched.ir.core.kernel import Kernel, Order
 from polysched.ir.core.printing import format_expression
 from polysched.ir.expr.affine import from_set
-from polysched.ir.expr.expressions import Expression
-from polysched.llvm.export.c_function import CArgument, CFunction
+from polysched.ir.expr.dtypes import boolean
+from polysched.ir.expr.expressions import Constant, Expression
+from polysched.llvm.export.c_function import CArgument, CFunction, CMember
 from polysched.llvm.export.fallback import Fallback
 
 LONGEST_EXTENT = 40
@@ -90,8 +92,14 @@ class CProgram:
         sizes = {size.name for size in self.outside.sizes}
         arguments = []
         for variable in self.variables.values():
-            if variable.origin is Origin.PARAMETER:
+            if variable.origin is Origin.PARAMETER and variable.place is None:
                 name = variable.name
+                if variable.type.dtype is None and not variable.type.dims:
+                    raise source_map.error(
+                        variable.node,
+                        f"'{name}' is a struct that is passed by value, which its object cannot "
+                        "receive; pass a pointer to it, or use 'polysched rewrite'",
+                    )
                 is_used = name in sizes or name in self.outside.arrays
                 arguments.append(
                     CArgument(
@@ -102,7 +110,33 @@ class CProgram:
                         is_size=name in sizes,
                     )
                 )
-        return CFunction(self.region.name, tuple(arguments), self.result, self.fallback)
+        return CFunction(
+            self.region.name,
+            tuple(arguments),
+            self.result,
+            self.fallback,
+            self._members(),
+            {
+                size.name: size.derived.value
+                for size in self.outside.sizes
+                if size.derived is not None
+            },
+        )
+
+    def _members(self) -> tuple[CMember, ...]:
+        """Return the kernel's arrays and sizes that are members of structs."""
+        return tuple(
+            CMember(
+                variable.name,
+                variable.place.base,
+                variable.place.member.offset,
+                variable.type.dtype,
+                is_size=variable in self.outside.sizes,
+                is_pointer=variable.place.member.is_pointer,
+            )
+            for variable in self._used()
+            if variable.place is not None and variable.type.dtype is not None
+        )
 
     @property
     def fallback(self) -> Fallback | None:
@@ -128,19 +162,39 @@ class CProgram:
     @cached_property
     def entry_condition(self) -> Expression | None:
         """The condition on the sizes that the compiled function checks; None for no condition."""
+        if self.unlimited:
+            return Constant(False, boolean)
         if not self.translation.assumptions:
             return None
         condition = self.kernel.context.gist(self.as_written.kernel.context)
         return None if condition.plain_is_universe() else from_set(condition)
+
+    @cached_property
+    def unlimited(self) -> tuple[str, ...]:
+        """The arrays of unknown extent that other arrays may overlap, which cannot be checked."""
+        names = dict.fromkeys(name for pair in self.apart for name in pair)
+        arrays = self.kernel.arrays
+        return tuple(
+            name
+            for name in names
+            if name in arrays and arrays[name].shape[:1] == (Constant(UNKNOWN_EXTENT),)
+        )
 
     def notes(self) -> list[str]:
         """Return what the kernel relies on beyond the text of the file, one line each."""
         lines = [
             f"inferred: {name}{''.join(map(_extent_text, shape))}, from its subscripts"
             for name, shape in self.translation.shapes.items()
+            if shape[:1] != (Constant(UNKNOWN_EXTENT),)
         ]
         lines += map(str, self.translation.assumptions)
-        if self.apart:
+        if self.unlimited:
+            names = ", ".join(f"'{name}'" for name in self.unlimited)
+            lines.append(
+                f"runs as written at each call: the extent of {names} depends on data, so overlap "
+                "cannot be checked; 'restrict' or --assume-no-alias promises that there is none"
+            )
+        elif self.apart:
             pairs = ", ".join(f"'{first}' and '{second}'" for first, second in self.apart)
             lines.append(
                 f"checked at each call: {pairs} do not overlap, else the program runs as written; "

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, suggestion
+from polysched.frontends.scop.derived import DerivedSize
 from polysched.frontends.scop.parse import ParsedSource
+from polysched.frontends.scop.struct_places import MemberVariable
 from polysched.frontends.scop.usage import usage_of
 
 
@@ -24,6 +26,8 @@ class Region:
         is_function: whether the region is the whole function body.
         node: the start of the region, for messages.
         end: the pragma that ends the region; None for a whole function.
+        members: the variables that stand for members of structs outside the region, by name.
+        derived: the sizes that are computed from others at the entry, by name.
     """
 
     function: c_ast.FuncDef
@@ -32,6 +36,8 @@ class Region:
     is_function: bool
     node: c_ast.Node
     end: c_ast.Node | None = None
+    members: Mapping[str, MemberVariable] = field(default_factory=dict)
+    derived: Mapping[str, DerivedSize] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

@@ -25,7 +25,7 @@ from polysched.errors import FrontendError
 from polysched.frontends.scop.conditions import condition_text, size_text
 from polysched.frontends.scop.program import CProgram
 from polysched.frontends.scop.types import c_name
-from polysched.frontends.scop.variables import Origin
+from polysched.frontends.scop.variables import Origin, Variable
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.expr.dtypes import boolean, i8
 
@@ -82,7 +82,7 @@ def require_replaceable(program: CProgram) -> None:
                 use, f"'{name}' is declared in the region and used outside it; declare it before"
             )
     for variable in program.outside.arrays.values():
-        if "register" in (variable.node.storage or ()):
+        if variable.place is None and "register" in (variable.node.storage or ()):
             raise source_map.error(
                 variable.node, f"'{variable.name}' is a register variable; expected no 'register'"
             )
@@ -164,7 +164,30 @@ class _Call:
         """The declaration of the function, for the block of the call."""
         types = [_pointer(array) for array in self._arrays()]
         types += ["long"] * len(self.program.kernel.parameters)
-        return f"extern int {self.symbol}({', '.join(types) or 'void'});"
+        members = "".join(map(self._member, self._members()))
+        return f"extern int {self.symbol}({', '.join(types) or 'void'});{members}"
+
+    def _members(self) -> list[Variable]:
+        outside = self.program.outside
+        used = (*outside.sizes, *outside.arrays.values())
+        members = [variable for variable in used if variable.place is not None]
+        return [*members, *(variable for variable in outside.sizes if variable.derived is not None)]
+
+    def _member(self, variable: Variable) -> str:
+        """The declaration of a variable that stands for a member of a struct, or for a size."""
+        name, place, dtype = variable.name, variable.place, variable.type.dtype
+        if variable.derived is not None:
+            return f" const long {name} = {variable.derived.text};"
+        assert place is not None
+        assert dtype is not None
+        if variable in self.program.outside.sizes or place.member.is_pointer:
+            # There may be no struct: the program as written need not read the member.
+            value = f"{place.base} ? {place.text} : 0" if place.is_pointer else place.text
+            if place.member.is_pointer:
+                return f" {_element(self.program.kernel.arrays[name])} *{name} = (void *)({value});"
+            return f" const {c_name(dtype)} {name} = {value};"
+        array = self.program.kernel.arrays[name]
+        return f" {_element(array)} *{name} = (void *)&{place.text};"
 
     def succeeds(self) -> str:
         """The condition that holds if the function was called and has done the work."""
@@ -172,6 +195,8 @@ class _Call:
             f"({condition_text(assumption.sizes, cast='(long)')})"
             for assumption in self.program.translation.assumptions
         ]
+        if self.program.unlimited:
+            conditions.insert(0, "0")
         conditions += [self._apart(*pair) for pair in self.program.apart]
         arguments = [f"({_pointer(array)}){self._address(array.name)}" for array in self._arrays()]
         arguments += [f"(long){name}" for name in self.program.kernel.parameters]
@@ -184,7 +209,11 @@ class _Call:
     def _address(self, name: str) -> str:
         if name == self.program.result:
             return f"&{_RESULT}"
-        return name if self.program.variables[name].type.dims else f"&{name}"
+        variable = self.program.variables[name]
+        if variable.place is not None:
+            is_size = name not in self.program.kernel.arrays
+            return f"&{variable.place.text}" if is_size else name
+        return name if variable.type.dims else f"&{name}"
 
     def _apart(self, first: str, second: str) -> str:
         starts = {name: f"(unsigned long){self._address(name)}" for name in (first, second)}
@@ -196,6 +225,12 @@ class _Call:
         array = self.program.kernel.arrays.get(name)
         if array is None:
             return f"sizeof {name}"
+        if array.strides is not None:
+            lasts = [
+                f"({size_text(extent)} > 1 ? {size_text(extent)} - 1 : 0) * {size_text(stride)}"
+                for extent, stride in zip(array.shape, array.strides, strict=True)
+            ]
+            return f"{array.dtype.bytes}UL * (1 + {' + '.join(lasts)})"
         factors = [f"{array.dtype.bytes}UL"]
         for extent in array.shape:
             text = size_text(extent)

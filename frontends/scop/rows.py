@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from pycparser import c_ast
 
-from polysched.frontends.scop.affine import affine, require_signed
+from polysched.frontends.scop.affine import affine
+from polysched.frontends.scop.integer_types import require_signed
 from polysched.frontends.scop.integers import plus
 from polysched.frontends.scop.linearized import NO_OFFSET, polynomial_value
 from polysched.frontends.scop.scope import ArrayBinding, Scope

@@ -36,6 +36,8 @@ class ArrayBinding:
         is_const: whether the elements cannot be written.
         guards: number of data-dependent conditions around the declaration.
         is_draft: whether the shape is not known yet; see `polysched.frontends.scop.extents`.
+        is_object: whether the name is that of an array, and not of a pointer to its first element.
+        group: the variable that leads to the structs whose member the array is; None for others.
     """
 
     handle: ArrayHandle
@@ -43,6 +45,8 @@ class ArrayBinding:
     is_const: bool = False
     guards: int = 0
     is_draft: bool = False
+    is_object: bool = False
+    group: str | None = None
 
     @property
     def array(self) -> Array:

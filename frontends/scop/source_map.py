@@ -16,6 +16,7 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.scop.text import SourceText
+from polysched.frontends.scop.trees import StandIn
 from polysched.frontends.source_text import Span
 from polysched.ir.expr.source import SourceLocation
 
@@ -82,6 +83,8 @@ class _Finder:
 
     def left(self, node: c_ast.Node) -> int:
         match node:
+            case StandIn(source=source):
+                return self.left(source)
             case (
                 c_ast.BinaryOp(left=first)
                 | c_ast.TernaryOp(cond=first)
@@ -106,6 +109,7 @@ class _Finder:
                 | c_ast.TernaryOp(iffalse=last)
                 | c_ast.Assignment(rvalue=last)
                 | c_ast.Cast(expr=last)
+                | StandIn(source=last)
                 | c_ast.StructRef(field=last)
                 | c_ast.ExprList(exprs=[*_, last])
                 | c_ast.ArrayDecl(dim=c_ast.Node() as last)

@@ -10,12 +10,14 @@ from pycparser import c_ast
 
 from polysched.errors import FrontendError
 from polysched.frontends.limits import MOST_STATEMENTS, TOO_MANY_STATEMENTS
-from polysched.frontends.scop.affine import affine, in_type
+from polysched.frontends.scop.affine import affine
 from polysched.frontends.scop.branches import without_continue
 from polysched.frontends.scop.cases import MOST_CASES, next_case
+from polysched.frontends.scop.computed_subscripts import with_index_variables
 from polysched.frontends.scop.enumerators import bind_enumerators
-from polysched.frontends.scop.fills import as_loop, is_fill
-from polysched.frontends.scop.initial_values import completed, initial_values
+from polysched.frontends.scop.fills import as_loops, is_fill
+from polysched.frontends.scop.initial_values import completed, initial_values, is_zero
+from polysched.frontends.scop.integer_types import in_type
 from polysched.frontends.scop.linearized import polynomial_value
 from polysched.frontends.scop.loops import loop_header, loop_start
 from polysched.frontends.scop.pragmas import REASSOCIATE, pragma_of
@@ -26,10 +28,10 @@ from polysched.frontends.scop.stores import Store, stored
 from polysched.frontends.scop.subscripts import element_of, is_element, moved_pointer
 from polysched.frontends.scop.types import CType, declared_type
 from polysched.frontends.scop.usage import base_name
-from polysched.frontends.scop.values import Decisions, Values, c_type_of
+from polysched.frontends.scop.values import Decisions, Values, c_type_of, converted
 from polysched.frontends.scop.variables import is_table
 from polysched.ir.core.kernel import Order
-from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.dtypes import DType, i64
 from polysched.ir.expr.expressions import Expression, Index
 
 _REFUSED: Mapping[type[c_ast.Node], str] = {
@@ -97,7 +99,10 @@ class Statements(Branches):
                 for inner in nodes:
                     self._statement(inner, label, order)
             case c_ast.FuncCall() if is_fill(node):
-                self.declare_all((as_loop(self.scope, node),))
+                loops = as_loops(self.scope, node)
+                copies = [one.name for one in loops if isinstance(one, c_ast.Decl)]
+                usage = replace(self.usage, used=(*self.usage.used, *copies))
+                replace(self, usage=usage).declare_all(loops)
             # (void)x; keeps compilers quiet
             case c_ast.EmptyStatement() | c_ast.Cast(to_type=c_ast.Typename(), expr=c_ast.ID()):
                 pass
@@ -136,6 +141,11 @@ class Statements(Branches):
         if isinstance(value, c_ast.Assignment):  # a = b = c
             self._statement(value, None, Order.EXACT)
             value = value.lvalue
+        if not self.guards and self.scope.is_reached():
+            target, value = (
+                with_index_variables(self.scope, part, self._index_variable)
+                for part in (target, value)
+            )
         if not is_element(target):
             shown = self.scope.source_map.text(target)
             raise self.scope.error(target, f"'{shown}' cannot be assigned to; expected an element")
@@ -201,7 +211,8 @@ class Statements(Branches):
                 )
         ctype = declared_type(node.type, self.scope.typedefs, self.scope.source_map, node)
         if ctype.is_pointer and node.init is not None:
-            row = row_of(self.scope, node.init)
+            init = node.init.expr if isinstance(node.init, c_ast.Cast) else node.init
+            row = row_of(self.scope, init)
             if row is not None and row.dtype == ctype.dtype and row.rank == len(ctype.dims):
                 is_const = row.is_const or ctype.is_const
                 self.scope.bind(node.name, replace(row, is_const=is_const))
@@ -223,6 +234,19 @@ class Statements(Branches):
             if node.init is not None:
                 target = c_ast.ID(node.name, node.coord)
                 self._assignment(node, target, "=", node.init, None, Order.EXACT)
+
+    def _index_variable(self, node: c_ast.Node, extent: Expression) -> str:
+        """Declare a variable that holds a subscript below an extent; return its name in C."""
+        name = self.arrays.fresh("subscript", self.scope.indices)
+        while self.scope.find(name) is not None:
+            name = self.arrays.fresh(name, self.scope.indices)
+        with self.reported(node), self.build.located(self.scope.source_map.location(node)):
+            handle = self.build.temporary(name, i64, (), values=(0, extent))
+            value = converted(Values(self.scope).value(node), i64)
+            with self.build.statement(self.labels.fresh(name)):
+                handle[()] = value
+        self.scope.bind(name, ArrayBinding(handle, guards=len(self.guards)))
+        return name
 
     def _constant(self, node: c_ast.Decl, dtype: DType) -> bool:
         """Bind a local integer that never changes and is affine; return False for any other."""
@@ -257,7 +281,13 @@ class Statements(Branches):
             extents.append(affine(self.scope, dim).value)
         assert ctype.dtype is not None
         self._local(node, ctype.dtype, tuple(extents))
-        if node.init is not None:
+        if node.init is not None and is_zero(node.init):
+            size = c_ast.UnaryOp("sizeof", c_ast.ID(node.name, node.coord), node.coord)
+            zero = c_ast.Constant("int", "0", node.coord)
+            arguments = c_ast.ExprList([c_ast.ID(node.name, node.coord), zero, size])
+            call = c_ast.FuncCall(c_ast.ID("memset", node.coord), arguments, node.coord)
+            self.declare_all(as_loops(self.scope, call))
+        elif node.init is not None:
             for target, value in initial_values(self.scope, node, ctype):
                 self._assignment(target, target, "=", value, None, Order.EXACT)
         binding = self.scope.find(node.name)
@@ -270,5 +300,6 @@ class Statements(Branches):
         location = self.scope.source_map.location(node)
         with self.reported(node), self.build.located(location):
             handle = self.build.temporary(name, dtype, extents)
-        self.scope.bind(node.name, ArrayBinding(handle, guards=len(self.guards)))
+        binding = ArrayBinding(handle, guards=len(self.guards), is_object=True)
+        self.scope.bind(node.name, binding)
         return name

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pycparser import c_ast
 
 from polysched.errors import FrontendError, KernelError
-from polysched.frontends.scop.affine import affine, require_signed
+from polysched.frontends.scop.affine import affine
+from polysched.frontends.scop.integer_types import require_signed
 from polysched.frontends.scop.integers import plus
 from polysched.frontends.scop.linearized import NO_OFFSET, polynomial_value, split_subscript
 from polysched.frontends.scop.rows import RowBinding
@@ -85,7 +86,12 @@ def data_subscript(scope: Scope, node: c_ast.Node) -> Expression | None:
     integers.
     """
     match node:
-        case c_ast.ArrayRef():
+        case c_ast.ArrayRef() | c_ast.ID():
+            named = scope.find(node.name) if isinstance(node, c_ast.ID) else None
+            if isinstance(node, c_ast.ID) and not (
+                isinstance(named, ArrayBinding) and named.array.values is not None
+            ):
+                return None
             binding, subscripts = element_of(scope, node)
             if binding.array.values is None:
                 return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,8 +13,12 @@ from pycparser import c_ast
 from polysched.errors import FrontendError, KernelError
 from polysched.frontends.scop.assumptions import Assumption, inferred_assumptions
 from polysched.frontends.scop.choices import choices_of
-from polysched.frontends.scop.counting import with_countdowns
+from polysched.frontends.scop.counting import names_in, walk, with_countdowns
+from polysched.frontends.scop.declarations import declare_outside, no_extent, undeclared_extents
+from polysched.frontends.scop.derived import DerivedSizes, sizes_of
 from polysched.frontends.scop.enumerators import bind_enumerators
+from polysched.frontends.scop.exits import without_exits
+from polysched.frontends.scop.expansion import Expansion, inlinable
 from polysched.frontends.scop.extents import Shapes, inferred_shapes
 from polysched.frontends.scop.inlining import Inliner, formulas_of
 from polysched.frontends.scop.names import Names
@@ -24,22 +29,21 @@ from polysched.frontends.scop.region import Region
 from polysched.frontends.scop.roles import with_outputs
 from polysched.frontends.scop.scope import ArrayBinding, Scope
 from polysched.frontends.scop.statements import Statements
+from polysched.frontends.scop.structs import without_structs
 from polysched.frontends.scop.types import declared_type
 from polysched.frontends.scop.usage import Usage, usage_of
 from polysched.frontends.scop.variables import (
     Outside,
     Variable,
-    declare_outside,
     is_table,
-    no_extent,
     own_functions,
     typedefs_of,
-    undeclared_extents,
     variables_of,
 )
 from polysched.frontends.scop.walks import local_pointers, moves_in, without_walks
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import DType
 from polysched.ir.expr.source import SourceLocation
 
 _RETURN = "return"
@@ -88,7 +92,23 @@ def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tran
     Raises:
         FrontendError: the region has no translation to a kernel.
     """
-    numbers, pointers = _parameters(region.function)
+    region = without_structs(
+        parsed, _without_calls(parsed, region), typedefs_of(parsed.tree, region.before)
+    )
+    try:
+        return _without_walks(parsed, region, settings)
+    except FrontendError:
+        named = _with_derived_sizes(parsed, region)
+        if not named.derived:
+            raise
+        with contextlib.suppress(FrontendError):
+            return _without_walks(parsed, named, settings)
+        raise  # says what the file has
+
+
+def _without_walks(parsed: ParsedSource, region: Region, settings: Settings) -> Translation:
+    """Translate a region after rewriting the pointers that walk through arrays."""
+    numbers, pointers = _parameters(region)
     items = normalized(with_countdowns(region.items, numbers if region.is_function else {}))
     walked = without_walks(items, pointers)
     try:
@@ -113,14 +133,68 @@ def _translated(parsed: ParsedSource, region: Region, settings: Settings) -> Tra
         return _Translator(parsed, region, settings, shapes).translation()
 
 
-def _parameters(function: c_ast.FuncDef) -> tuple[dict[str, c_ast.Node], list[str]]:
+def _with_derived_sizes(parsed: ParsedSource, region: Region) -> Region:
+    """Name the functions of sizes that are not affine, or that are row lengths."""
+    typedefs = typedefs_of(parsed.tree, region.before)
+    numbers: dict[str, DType] = {}
+    for name, type_ in _parameters(region)[0].items():
+        with contextlib.suppress(FrontendError):
+            dtype = declared_type(type_, typedefs, parsed.source_map, region.function.decl).dtype
+            if dtype is not None:
+                numbers[name] = dtype
+    taken = {name for item in region.items for name in names_in(item)}
+    taken |= set(_local_names(region)) | set(region.members)
+    derived = DerivedSizes(sizes_of(numbers, region.items), Names(frozenset(taken)))
+    items = derived.items(region.items)
+    return replace(region, items=items, derived=derived.found) if derived.found else region
+
+
+def _without_calls(parsed: ParsedSource, region: Region) -> Region:
+    """Inline the statements of the file's own functions, and rewrite early exits."""
+    typedefs = typedefs_of(parsed.tree)
+    if typedefs_of(parsed.tree, region.before) != typedefs:
+        return region  # a local typedef may change the types that the functions name
+    others = {
+        *formulas_of(parsed.tree, typedefs, parsed.source_map),
+        *choices_of(parsed.tree, typedefs, parsed.source_map),
+    }
+    visible = frozenset(_local_names(region))
+    taken = {name for item in region.items for name in names_in(item)} | visible
+    names = Names(
+        frozenset(taken | {node.name for node in parsed.tree.ext if hasattr(node, "name")})
+    )
+    functions = inlinable(parsed.tree, others, visible)
+    expansion = Expansion(functions, names, visible, parsed.source_map)
+    items = expansion.items(region.items)
+    if not region.is_function:
+        return replace(region, items=items)
+    result = region.function.decl.type.type
+    is_void = isinstance(result, c_ast.TypeDecl) and getattr(result.type, "names", 0) == ["void"]
+    items, value = without_exits(normalized(items), None if is_void else result, names)
+    if value is not None:
+        items = (*items, c_ast.Return(c_ast.ID(value, items[-1].coord), items[-1].coord))
+    return replace(region, items=items)
+
+
+def _local_names(region: Region) -> Iterator[str]:
+    """Yield the names that a function declares in a region, around it, or as parameters."""
+    arguments = region.function.decl.type.args
+    parameters = () if arguments is None else arguments.params
+    for item in (*parameters, *region.before, *region.items):
+        for node in walk(item):
+            if isinstance(node, c_ast.Decl) and node.name:
+                yield node.name
+
+
+def _parameters(region: Region) -> tuple[dict[str, c_ast.Node], list[str]]:
     """Return the types of the parameters that are numbers, and the names of the pointers."""
-    arguments = function.decl.type.args
+    arguments = region.function.decl.type.args
     types = {
         node.name: node.type
         for node in ([] if arguments is None else arguments.params)
         if isinstance(node, c_ast.Decl)
     }
+    types |= {name: one.declaration.type for name, one in region.members.items()}
     pointers = c_ast.PtrDecl | c_ast.ArrayDecl
     return (
         {name: type_ for name, type_ in types.items() if isinstance(type_, c_ast.TypeDecl)},
@@ -176,7 +250,9 @@ class _Translator:
         typedefs = typedefs_of(parsed.tree, region.before)
         choices = choices_of(parsed.tree, typedefs, parsed.source_map)
         items, returned = _without_return(region)
-        self.usage = usage_of(items if returned is None else (*items, returned))
+        usage = usage_of(items if returned is None else (*items, returned))
+        leaves = [name for size in region.derived.values() for name in names_in(size.node)]
+        self.usage = replace(usage, used=tuple(dict.fromkeys((*usage.used, *leaves))))
         self.pragmas = pragmas_of(parsed, region.function)
         around = variables_of(parsed, region, typedefs, self.usage.used)
         tables = [variable.node for variable in around.values() if is_table(variable.node)]

@@ -8,6 +8,14 @@ from collections.abc import Callable, Mapping
 from pycparser import c_ast
 
 
+class StandIn(c_ast.ID):  # type: ignore[misc]  # pycparser is untyped
+    """Name of a new variable; messages show the source expression that it stands for."""
+
+    def __init__(self, name: str, source: c_ast.Node) -> None:
+        super().__init__(name, source.coord)
+        self.source = source
+
+
 def cast_to(type_: c_ast.Node, node: c_ast.Node) -> c_ast.Cast:
     """Return ``(type_)node``."""
     return c_ast.Cast(c_ast.Typename(None, [], None, type_), node, node.coord)

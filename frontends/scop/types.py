@@ -29,6 +29,11 @@ from polysched.ir.expr.dtypes import (
     u64,
 )
 
+_HALVES = frozenset({"_Float16", "__fp16", "__bf16"})
+_HALF = (
+    "type '{}' is not supported: C compilers differ in how they round its operations; expected "
+    "float or double"
+)
 Typedefs = Mapping[str, c_ast.Typedef]
 
 _SIGNED_TYPES: Mapping[tuple[int, int], DType] = MappingProxyType(
@@ -78,7 +83,7 @@ def declared_type(
                 )
             return _qualified(declared_type(inner, typedefs, source_map, at), quals)
         case c_ast.IdentifierType(names=[name]) if name in typedefs:
-            return declared_type(typedefs[name].type, typedefs, source_map, at)
+            return _of_typedef(name, typedefs, source_map, at)
         case c_ast.IdentifierType(names=names):
             return CType(_named(tuple(names), source_map, at))
         case c_ast.ArrayDecl(type=inner, dim=dim, dim_quals=quals):
@@ -108,6 +113,12 @@ def declared_type(
     raise source_map.error(
         at, "this type is not supported; expected a number or an array of numbers"
     )
+
+
+def _of_typedef(name: str, typedefs: Typedefs, source_map: SourceMap, at: c_ast.Node) -> CType:
+    if name in _HALVES:
+        raise source_map.error(at, _HALF.format(name))
+    return declared_type(typedefs[name].type, typedefs, source_map, at)
 
 
 def _qualified(ctype: CType, quals: list[str] | None) -> CType:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-FILLS = frozenset({"memset", "memcpy"})
+FILLS = frozenset({"memset", "memcpy", "memmove"})
 """Functions of string.h that write to their first argument."""
 _CHANGES = frozenset({"++", "--", "p++", "p--"})
 
@@ -102,11 +102,15 @@ def changed_by(node: c_ast.Node) -> c_ast.Node | None:
 
 
 def base_name(node: c_ast.Node) -> str:
-    """Return the name in ``A[i][j]``, ``*p`` or ``x``; empty for any other expression."""
+    """Return the name in ``A[i][j]``, ``*p``, ``p->m`` or ``x``; empty for any other expression."""
     match node:
         case c_ast.ID(name=str(name)):
             return name
-        case c_ast.ArrayRef(name=inner) | c_ast.UnaryOp(op="*", expr=inner):
+        case (
+            c_ast.ArrayRef(name=inner)
+            | c_ast.UnaryOp(op="*", expr=inner)
+            | c_ast.StructRef(name=inner)
+        ):
             return base_name(inner)
     return ""
 

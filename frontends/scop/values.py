@@ -15,6 +15,7 @@ from polysched.frontends.scop.choices import Choice
 from polysched.frontends.scop.functions import BUILTIN, FUNCTIONS, KNOWN
 from polysched.frontends.scop.literals import literal
 from polysched.frontends.scop.scope import ArrayBinding, Scope
+from polysched.frontends.scop.sizeof import bytes_of
 from polysched.frontends.scop.source_map import SourceMap
 from polysched.frontends.scop.subscripts import element_of
 from polysched.frontends.scop.types import c_name, common_type, declared_type, promoted
@@ -152,12 +153,14 @@ class Values:
             raise self.scope.error(node, reason)
 
     def _size(self, node: c_ast.UnaryOp) -> Expression:
-        if not isinstance(node.expr, c_ast.Typename):
-            raise self.scope.error(node, "sizeof of a value; expected sizeof(type)")
-        ctype = declared_type(node.expr.type, self.scope.typedefs, self.source_map, node)
-        if ctype.dtype is None or ctype.dims:
-            raise self.scope.error(node, "sizeof is supported for number types only")
-        return Constant(ctype.dtype.bytes, u64)
+        size = bytes_of(self.scope, node)
+        if size is None:
+            raise self.scope.error(
+                node,
+                "sizeof of this is not known; expected a number type, an element, or an array "
+                "whose extents are literals",
+            )
+        return Constant(size, u64)
 
     def _promoted(self, node: c_ast.Node) -> Expression:
         value = self.value(node)

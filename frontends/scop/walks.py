@@ -124,7 +124,7 @@ class _Walk:
                 return c_ast.Compound(list(changed), node.coord), after
             case c_ast.For():
                 return self.loop(node, offset, loops)
-            case c_ast.Assignment() | c_ast.UnaryOp():
+            case c_ast.Assignment() | c_ast.UnaryOp() | c_ast.Decl():
                 return self.moving(node, offset, loops)
         raise _NotUnderstoodError
 

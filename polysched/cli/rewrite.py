@@ -12,11 +12,10 @@ from polysched.cli.c_target import is_c_target
 from polysched.cli.options import WrittenFile, output_option
 from polysched.cli.schedule_file import Reading, auto_option, reading_options, with_floating_point
 from polysched.cli.terminal import output, print_error
-from polysched.errors import ExportError, LoweringError, TargetError
+from polysched.errors import ExportError, PolyschedError, TargetError
 from polysched.frontends.scop.regions import Refusal, Replacement, replacements_of
 from polysched.frontends.scop.rewriting import edited
 from polysched.ir.isl.budget import time_budget
-from polysched.legality.verdicts.verdict import RefusedScheduleError
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.loops.printers.c import print_c_functions
 from polysched.lower import proved
@@ -70,8 +69,8 @@ def rewrite_command(target: str, reading: Reading, file: Path, object_file: Path
     with time_budget(reading.seconds):
         replaced, refused = replacements_of(path, reading.function, reading.promises)
         _require_some(path, replaced, refused, reading)
-        replaced, programs = _proved(replaced, refused, reading, machine)
-        _require_some(path, replaced, refused, reading)
+    replaced, programs = _proved(replaced, refused, reading, machine)
+    _require_some(path, replaced, refused, reading)
     text = edited(_text(path), [edit for one in replaced for edit in one.edits])
     if object_file is None:
         text = f"{text.rstrip()}\n\n{print_c_functions(programs)}"
@@ -115,8 +114,9 @@ def _proved(
     replaced, programs = [], []
     for one in candidates:
         try:
-            programs.append(_scheduled(one, reading, machine))
-        except (RefusedScheduleError, LoweringError) as error:
+            with time_budget(reading.seconds):  # a region does not take the time of the next
+                programs.append(_scheduled(one, reading, machine))
+        except PolyschedError as error:
             if reading.schedule_file is not None:
                 raise
             location = one.program.parsed.source_map.span(one.program.region.node)

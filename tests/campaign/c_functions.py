@@ -36,14 +36,20 @@ _HEAD = """#include <math.h>
 #define LARGE 123456
 enum { SIX = 6, SEVEN };
 typedef double real;
+typedef struct { double d; float f, p[2]; int k; char c; unsigned u; } rec;
+typedef struct { float x; int n; } pair;
 """
 _GCC = ("gcc", "-std=c11", "-fwrapv", "-ffp-contract=off", "-shared", "-fPIC", "-w")
 _UNDEFINED = "-fsanitize=integer-divide-by-zero,float-cast-overflow,bounds,shift-exponent"
-_NUMPY = {
+_NUMPY: dict[str, Any] = {
     "int": "i4", "unsigned": "u4", "short": "i2", "unsigned short": "u2", "signed char": "i1",
     "uint8_t": "u1", "long": "i8", "unsigned long": "u8", "int64_t": "i8", "int16_t": "i2",
     "uint32_t": "u4", "long long": "i8", "char": "i1", "int8_t": "i1", "size_t": "u8",
     "float": "f4", "double": "f8", "real": "f8", "_Bool": "?",
+    "rec": np.dtype(
+        [("d", "f8"), ("f", "f4"), ("p", "f4", 2), ("k", "i4"), ("c", "i1"), ("u", "u4")],
+        align=True,
+    ),
 }  # fmt: skip
 _SIZES = (0, 1, 2, 3, 5, 7, 8, 9, 13, 16, 17, 19)
 _BYTES = 1 << 20
@@ -236,6 +242,11 @@ def _differs(
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     for name, values in one.items():
         left, right = np.asarray(values), np.asarray(other[name])
+        if left.dtype.names:
+            members = left.dtype.names
+            if not _same({m: left[m] for m in members}, {m: right[m] for m in members}):
+                return False
+            continue
         if left.dtype.kind == "f":
             left, right = (np.where(np.isnan(v), np.nan, v) for v in (left, right))
         if left.tobytes() != right.tobytes():
@@ -302,6 +313,12 @@ def _number(form: Affine, sizes: Mapping[str, int]) -> int:
 
 
 def _drawn(source: Any, dtype: Any, shape: tuple[int, ...]) -> Any:
+    if dtype.names:
+        drawn = np.zeros(shape, dtype)
+        for member in dtype.names:
+            kind, inner = dtype[member].base, dtype[member].shape
+            drawn[member] = _drawn(source, kind, (*shape, *inner))
+        return drawn
     if dtype.kind == "f":
         wide = source.integers(0, 3)
         if wide == 0:

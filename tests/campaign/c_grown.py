@@ -19,6 +19,8 @@ INTS = {
     "long": 2, "unsigned long": 1, "int64_t": 1, "int16_t": 1, "uint32_t": 1, "long long": 0.5,
     "char": 0.5, "int8_t": 1, "size_t": 0.4, "_Bool": 0.5,
 }  # fmt: skip
+MEMBERS = {"float": ("d", "f", "p[0]", "p[1]"), "int": ("k", "c", "u")}
+"""The members of `rec`, by kind."""
 FLOATS = {"float": 5, "double": 4, "real": 1}
 _UNARY_MATH = ("sqrt", "fabs", "floor", "ceil", "trunc", "rint")
 _LIBRARY = ("sin", "cos", "log", "atan", "cbrt", "tanh")
@@ -59,7 +61,11 @@ class Writer:
         self.ends: dict[str, list[list[Affine]]] = {}
         self.before: list[str] = []
         self.helpers: list[tuple[str, str, tuple[str, ...]]] = []
+        self.records: dict[str, list[Affine]] = {}
         self._count = 0
+        self.has_records = dice.chance(0.15)
+        self.computes = dice.chance(0.15)
+        self.has_breaks = dice.chance(0.2)
         base = dice.weighted({**INTS, **FLOATS})
         self.types = [base, base, *(dice.weighted({**INTS, **FLOATS}) for _ in range(2))]
 
@@ -122,6 +128,18 @@ class Writer:
             found.append(text)
         return found
 
+    def member(self, scope: Scope, wanted: str) -> str:
+        """A member of an element of an array of structs."""
+        dice = self.dice
+        if not self.records or (len(self.records) < 2 and dice.chance(0.3)):
+            self.records[self.fresh("b")] = []
+        name = dice.pick(list(self.records))
+        text, highest = self._subscript(scope, 0)
+        self.records[name].append(highest)
+        pointer = dice.chance(0.2) and text == "0"
+        field = dice.pick(MEMBERS[wanted])
+        return f"{name}->{field}" if pointer else f"{name}[{text}].{field}"
+
     def element(self, scope: Scope, name: str) -> str:
         subscripts = self.subscripts(scope, name)
         if self.arrays[name].flat and len(subscripts) == 2:
@@ -137,6 +155,13 @@ class Writer:
 
     def _atom(self, scope: Scope, wanted: str) -> X:
         dice = self.dice
+        if not scope.is_bare and self.has_records and dice.chance(0.2):
+            return X(wanted, (self.member(scope, wanted),))
+        if not scope.is_bare and scope.ranges and self.computes and dice.chance(0.08):
+            name = self.array(wanted, written=False)
+            if len(self.ends[name]) == 1 and not self.arrays[name].flat:
+                self.ends[name][0].append(constant(3))
+                return X(wanted, (f"{name}[", self._int(scope, 1), " & 3]"))
         if not scope.is_bare and (dice.chance(0.62) or (wanted == "float" and dice.chance(0.5))):
             return X(wanted, (self.element(scope, self.array(wanted, written=False)),))
         numbers = [name for name, its in scope.numbers + scope.written if its == wanted]

@@ -43,6 +43,12 @@ class FunctionWriter:
                 S((f"{result} r = ", writer.value(replace(scope, is_bare=True), kind(result), 1)))
             )
             scope.written.append(("r", kind(result)))
+        if dice.chance(0.08):
+            condition = dice.pick((f"{writer.sizes[0]} < {dice.pick('2358')}", None))
+            bare = replace(scope, is_bare=True)
+            value = ("return ", writer.value(bare, kind(result), 1)) if result else ("return",)
+            holds = condition or writer.condition(bare, 1)
+            body.append(S(("if (", holds, ") ", *value)))
         body += self.nest(scope, dice.weighted({1: 4, 2: 4, 3: 2}), ())
         if result:
             body.append(S(("return r",)))
@@ -51,6 +57,9 @@ class FunctionWriter:
             for one in writer.sizes
         ]
         arrays = [self._finished(one) for one in writer.arrays.values()]
+        for name, ends in writer.records.items():
+            hull = plus(upper_hull(ends), constant(1))
+            arrays.append(Argument(name, "rec", "inout", ({**hull, "": max(hull[""], 1)},)))
         widths = tuple(
             (width_of(one.name), one.extents[1])
             for one in arrays
@@ -101,7 +110,8 @@ class FunctionWriter:
                 found += self._branch(scope, here, names)
             elif depth and dice.chance(0.12):
                 found += self._accumulated(scope, names)
-            elif depth < 3 and dice.chance(0.08):
+            # A store that a condition on data skips keeps the value before: a local array has none.
+            elif depth < 3 and not self.writer.has_breaks and dice.chance(0.08):
                 found += self._through_local(scope, names)
             elif depth == 3:
                 found += self.leaf(scope)
@@ -113,6 +123,9 @@ class FunctionWriter:
     def _loop(self, scope: Scope, budget: int, names: tuple[str, ...]) -> S:
         head, inner, name = self._head(scope, names)
         body = self.nest(inner, budget, (*names, name))
+        if self.writer.has_breaks and self.dice.chance(0.2):
+            leave = S(("if (", self.writer.condition(inner, 1), ") break"))
+            body.insert(self.dice.between(0, len(body)), leave)
         if self.dice.chance(0.08):
             body.insert(0, S(("if (", self.writer.condition(inner, 1), ") continue")))
         return S((head,), tuple(body))
@@ -196,12 +209,50 @@ class FunctionWriter:
         if scope.written and dice.chance(0.3):
             name, its = dice.pick(scope.written)
             return [*before, self._assigned(scope, name, its)]
+        if writer.has_records and dice.chance(0.4):
+            its = dice.pick(("float", "int"))
+            return [*before, *self._local_struct(scope), self._assigned(
+                scope, writer.member(scope, its), its
+            )]  # fmt: skip
         array = writer.array(None, written=True)
         its = kind(writer.arrays[array].type)
+        if dice.chance(0.08) and not writer.arrays[array].flat:
+            return [*before, self._helped(scope, array, its)]
         if len(writer.ends[array]) == 2 and dice.chance(0.3):
             row, target = self._row(scope, array)
             return [*before, row, self._assigned(scope, target, its)]
         return [*before, self._assigned(scope, writer.element(scope, array), its)]
+
+    def _local_struct(self, scope: Scope) -> list[S]:
+        """A struct of the statement's own; its members are numbers from here on."""
+        dice, writer = self.dice, self.writer
+        if not dice.chance(0.4):
+            return []
+        name = writer.fresh("q")
+        values: tuple[str | X, ...] = (
+            writer.value(scope, "float", 1), ", ", writer.value(scope, "int", 1)
+        )  # fmt: skip
+        scope.numbers += [(f"{name}.x", "float"), (f"{name}.n", "int")]
+        return [S((f"pair {name} = {{", *values, "}"))]
+
+    def _helped(self, scope: Scope, array: str, its: str) -> S:
+        """A call of a function without a result, which stores elements of an array."""
+        dice, writer = self.dice, self.writer
+        ctype, count = writer.arrays[array].type, dice.between(1, 4)
+        name = f"{writer.name}_{writer.fresh('g')}"
+        last = writer.ends[array][-1]
+        subscripts = writer.subscripts(scope, array)
+        last.append(plus(last[-1], constant(count - 1)))
+        sign = dice.pick("+-")
+        leaves = "if (k == 2) return; " if dice.chance(0.3) else ""
+        if dice.chance(0.4):
+            body = f"for (int i = 0; i < k; i++) p[i] = p[i] {sign} v;"
+        else:
+            loop = f"for (int j = 0; j < k; ++j) {{ p[j] = i; i = i {sign} 1; }}"
+            body = f"{leaves}{ctype} i = v; {loop}"
+        writer.before.append(f"static void {name}({ctype} *p, int k, {ctype} v) {{ {body} }}")
+        place = f"&{array}" + "".join(f"[{one}]" for one in subscripts)
+        return S((f"{name}({place}, {count}, ", writer.value(scope, its, 1), ")"))
 
     def _row(self, scope: Scope, array: str) -> tuple[S, str]:
         """A row of an array, by a pointer or by its first position, and an element of it."""

@@ -94,7 +94,7 @@ MUTANTS = (
     Mutant(
         "c-narrowing-unchecked",
         "what is converted to a narrower type is taken to fit it",
-        "polysched.frontends.scop.affine",
+        "polysched.frontends.scop.integer_types",
         "in_type",
         """
             (
@@ -119,7 +119,7 @@ MUTANTS = (
     Mutant(
         "c-literal-not-converted",
         "a literal is not converted to the type of a constant",
-        "polysched.frontends.scop.affine",
+        "polysched.frontends.scop.integer_types",
         "in_type",
         "(integer.number - least) % (1 << dtype.bits) + least",
         "integer.number",
@@ -128,7 +128,7 @@ MUTANTS = (
     Mutant(
         "c-unsigned-may-wrap",
         "affine arithmetic of unsigned integers is taken to be exact",
-        "polysched.frontends.scop.affine",
+        "polysched.frontends.scop.integer_types",
         "in_range",
         """
             if integer.dtype.is_signed:
@@ -354,8 +354,8 @@ MUTANTS = (
         "arrays are apart if the first one begins before the second one",
         "polysched.llvm.export.fallback",
         "emit_is_valid",
-        'builder.icmp_unsigned("<=", ends[first], meanings[second])',
-        'builder.icmp_unsigned("<=", meanings[first], meanings[second])',
+        'builder.icmp_unsigned("<=", ends[first], starts[second])',
+        'builder.icmp_unsigned("<=", starts[first], starts[second])',
         WHOLE,
     ),
     Mutant(

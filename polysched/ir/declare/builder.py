@@ -142,13 +142,23 @@ class KernelBuilder:
         return self._declare(name, dtype, shape, Role.INOUT, dimensions, rows=rows, strides=strides)
 
     def temporary(
-        self, name: str, dtype: DType | str, shape: Any, *, dimensions: str | None = None
+        self,
+        name: str,
+        dtype: DType | str,
+        shape: Any,
+        *,
+        dimensions: str | None = None,
+        values: tuple[Operand, Operand] | None = None,
     ) -> ArrayHandle:
         """Declare an array local to the kernel, undefined at the start of each call.
 
+        ``values=(lower, upper)`` promises that every element v of an integer array that occurs in
+        a subscript satisfies ``lower <= v < upper``. Unlike those of inputs, these values are not
+        checked.
+
         Integers of odd width are not packed there: each takes 1, 2 or 4 bytes.
         """
-        return self._declare(name, dtype, shape, Role.TEMPORARY, dimensions)
+        return self._declare(name, dtype, shape, Role.TEMPORARY, dimensions, values)
 
     @contextmanager
     def loops(self, **bounds: Bound) -> Iterator[Any]:

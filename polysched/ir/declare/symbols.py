@@ -185,17 +185,19 @@ class Symbols:
         return array
 
     def require_index_array(self, load: Load) -> None:
-        """Check that a load in a subscript reads an input of this kernel.
+        """Check that a load in a subscript reads an input, or a temporary of promised values.
 
         Raises:
-            KernelError: the array is undeclared, or the kernel writes it.
+            KernelError: the array is undeclared, or the kernel writes it and nothing is known of
+                its values.
         """
         array = self.arrays.get(load.array)
         if array is None:
             raise KernelError(
                 f"'{load}' reads an array that kernel '{self.kernel}' does not declare"
             )
-        if array.role is not Role.INPUT:
+        is_promised = array.role is Role.TEMPORARY and array.values is not None
+        if array.role is not Role.INPUT and not is_promised:
             raise KernelError(
                 f"'{load}' reads {array.role.value} '{array.name}', which the kernel writes, so "
                 "nothing is known of its values; expected elements of an input, declared with "

@@ -9,7 +9,8 @@ a processor without an instruction set): it writes a line to the error output an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from llvmlite import ir
@@ -17,18 +18,22 @@ from llvmlite import ir
 from polysched.errors import ExportError
 from polysched.ir.core.kernel import Role
 from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Expression
 from polysched.llvm.builder.functions import compile_for, new_function
 from polysched.llvm.builder.intrinsics import declared
+from polysched.llvm.emit.evaluation import Evaluator
 from polysched.llvm.emit.module import CALLED, add_function_as_written
 from polysched.llvm.export.c_interface import build_exported_module
-from polysched.llvm.export.fallback import Fallback, emit_is_valid
+from polysched.llvm.export.fallback import Fallback, address_of, emit_is_valid
 from polysched.llvm.export.processor_check import BASELINE
 from polysched.llvm.values.expressions import INDEX, memory_type, stack_slot
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
+from polysched.vector.lowering import Lowering
 
 _INT32 = ir.IntType(32)
 _POINTER = ir.PointerType()
+_BYTE = ir.IntType(8)
 _ERROR_OUTPUT = 2
 
 
@@ -52,6 +57,27 @@ class CArgument:
 
 
 @dataclass(frozen=True)
+class CMember:
+    """Member of a struct that a parameter of a C function leads to.
+
+    Attributes:
+        meaning: the array or parameter of the kernel that it is.
+        argument: the pointer to the struct, or to the first of several.
+        offset: its distance from the start of the struct, in bytes.
+        dtype: of the number, or of what the member leads to.
+        is_size: whether it is a parameter of the kernel.
+        is_pointer: whether it is a pointer to the array.
+    """
+
+    meaning: str
+    argument: str
+    offset: int
+    dtype: DType
+    is_size: bool = False
+    is_pointer: bool = False
+
+
+@dataclass(frozen=True)
 class CFunction:
     """Signature of a C function.
 
@@ -61,12 +87,16 @@ class CFunction:
         result: the array of the kernel whose only element it returns; None for a void function.
         fallback: the program as written, for arguments that the schedule is not valid for; None if
             the schedule is valid for all arguments.
+        members: the members of structs that the kernel uses.
+        computed: the parameters of the kernel that are computed from others, with their values.
     """
 
     name: str
     arguments: tuple[CArgument, ...]
     result: str | None = None
     fallback: Fallback | None = None
+    members: tuple[CMember, ...] = ()
+    computed: Mapping[str, Expression] = field(default_factory=dict)
 
 
 def emit_c_function(
@@ -102,6 +132,11 @@ def emit_c_function(
     defined, builder = new_function(module, function.name, ir.FunctionType(returned, types))
     compile_for(defined, *BASELINE)
     meanings = _meanings(builder, function, defined)
+    lowering = Lowering(program, machine)
+    for name, value in function.computed.items():
+        known = {name: meanings[name] for name in program.parameters if name in meanings}
+        values = Evaluator(builder, known, {}, {})
+        meanings[name] = values.value(lowering.value(value, None), None).ir
     place = None
     if function.result is not None and result is not None:
         place = meanings[function.result] = stack_slot(builder, memory_type(result))
@@ -172,7 +207,30 @@ def _meanings(builder: ir.IRBuilder, function: CFunction, defined: ir.Function) 
             slot = stack_slot(builder, value.type)
             builder.store(value, slot)
             found[argument.meaning] = slot
+    pointers = {
+        argument.name: value
+        for argument, value in zip(function.arguments, defined.args, strict=True)
+    }
+    for member in function.members:
+        address = builder.gep(pointers[member.argument], [INDEX(member.offset)], source_etype=_BYTE)
+        if not (member.is_size or member.is_pointer):
+            found[member.meaning] = address
+            continue
+        found[address_of(member.meaning)] = address
+        loaded = _loaded(builder, pointers[member.argument], address, member)
+        is_number = member.is_size
+        found[member.meaning] = _widened(builder, loaded, member.dtype) if is_number else loaded
     return found
+
+
+def _loaded(builder: ir.IRBuilder, struct: Any, address: Any, member: CMember) -> Any:
+    """Load a member; 0 if there is no struct, because the program as written may not read it."""
+    type_ = _POINTER if member.is_pointer else memory_type(member.dtype)
+    slot = stack_slot(builder, type_)
+    builder.store(ir.Constant(type_, None if member.is_pointer else 0), slot)
+    with builder.if_then(builder.icmp_unsigned("!=", struct, ir.Constant(_POINTER, None))):
+        builder.store(builder.load(address, typ=type_), slot)
+    return builder.load(slot, typ=type_)
 
 
 def _widened(builder: ir.IRBuilder, value: Any, dtype: DType) -> Any:

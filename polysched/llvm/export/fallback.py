@@ -24,6 +24,8 @@ from polysched.vector.lowering import Lowering
 
 _BYTE = ir.IntType(8)
 _BIT = ir.IntType(1)
+_WIDEST = 8
+"""Largest number of bytes of a parameter in memory."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class Fallback:
         kernel: the unscheduled kernel, with the arrays and parameters of the scheduled one. It is
             valid for overlapping arrays and for all sizes.
         condition: what the sizes must satisfy for the scheduled kernel; None for no condition.
-        apart: pairs of arrays that must not overlap for the scheduled kernel.
+        apart: pairs of arrays that must not overlap for the scheduled kernel. A parameter in a pair
+            is the memory that its value was read from.
     """
 
     kernel: Kernel
@@ -65,21 +68,44 @@ def emit_is_valid(
     if fallback.condition is not None:
         checks.append(values.value(lowering.value(fallback.condition, None), None).ir)
     names = sorted({name for pair in fallback.apart for name in pair})
-    ends = {}
+    starts, ends = {}, {}
     for name in names:
-        array = program.arrays[name]
+        array = program.arrays.get(name)
+        if array is None:
+            starts[name] = meanings[address_of(name)]
+            ends[name] = builder.gep(starts[name], [INDEX(_WIDEST)], source_etype=_BYTE)
+            continue
+        starts[name] = meanings[name]
         extents = [values.index(lowering.index(extent)) for extent in array.shape]
-        ends[name] = _end(builder, array, extents, meanings[name])
+        steps = None
+        if array.strides is not None:
+            steps = [values.index(lowering.index(stride)) for stride in array.strides]
+        ends[name] = _end(builder, array, extents, steps, meanings[name])
     for first, second in fallback.apart:
-        before = builder.icmp_unsigned("<=", ends[first], meanings[second])
-        after = builder.icmp_unsigned("<=", ends[second], meanings[first])
+        before = builder.icmp_unsigned("<=", ends[first], starts[second])
+        after = builder.icmp_unsigned("<=", ends[second], starts[first])
         checks.append(builder.or_(before, after))
     return reduce(builder.and_, checks) if checks else _BIT(1)
 
 
-def _end(builder: ir.IRBuilder, array: Array, extents: list[Any], pointer: Any) -> Any:
+def address_of(name: str) -> str:
+    """Return the key of the address that the value of a parameter was read from."""
+    return f"&{name}"
+
+
+def _end(
+    builder: ir.IRBuilder, array: Array, extents: list[Any], steps: list[Any] | None, pointer: Any
+) -> Any:
     """Return the address after the last element of an array; an extent below 0 counts as 0."""
     size: Any = INDEX(array.dtype.bytes)
+    if steps is not None:
+        distance: Any = INDEX(1)
+        for number, step in zip(extents, steps, strict=True):
+            last = builder.sub(number, INDEX(1))
+            is_empty = builder.icmp_signed("<", last, INDEX(0))
+            last = builder.select(is_empty, INDEX(0), last)
+            distance = builder.add(distance, builder.mul(last, step))
+        return builder.gep(pointer, [builder.mul(distance, size)], source_etype=_BYTE)
     for number in extents:
         is_negative = builder.icmp_signed("<", number, INDEX(0))
         size = builder.mul(size, builder.select(is_negative, INDEX(0), number))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polysched.frontends.scop import CProgram
+from polysched.frontends.scop import CProgram, load_c
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.semantics.memory import AnyArray, concrete_shape
@@ -147,3 +147,46 @@ def assert_same_bits(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> None
             numbers = ~np.isnan(value)
             signs = np.signbit(value) == np.signbit(theirs[name])
             assert np.all(signs | ~numbers), name
+
+
+def assert_as_gcc(text: str, name: str, folder: Path, *calls: tuple[Any, ...]) -> CProgram:
+    """Call a function as gcc and as polysched compile it, on copies of the same bytes.
+
+    Args:
+        text: the C file.
+        name: the function.
+        folder: for the files.
+        calls: the arguments of each call: arrays, of structs too, and numbers of ctypes.
+
+    Returns:
+        What was read.
+    """
+    source = folder / f"{name}.c"
+    source.write_text(text)
+    program = load_c(source, name)
+    function = program.c_function()
+    mine = compiled_by_polysched(Schedule(program.kernel), function, folder)
+    theirs = compiled_by_gcc(source, folder)
+    for arguments in calls:
+        found = []
+        for library in (mine, theirs):
+            copies = _copied({str(at): value for at, value in enumerate(arguments)})
+            passed = [
+                ctypes.c_void_p(value.ctypes.data) if isinstance(value, np.ndarray) else value
+                for value in (
+                    copy if isinstance(given, np.ndarray) else given
+                    for given, copy in zip(arguments, copies.values(), strict=True)
+                )
+            ]
+            call = library[name]
+            result = None
+            if function.result is not None:
+                call.restype = c_type(program.kernel.arrays[function.result].dtype)
+                result = call(*passed)
+            else:
+                call.restype = None
+                call(*passed)
+            arrays = [value for value in copies.values() if isinstance(value, np.ndarray)]
+            found.append((result, [value.tobytes() for value in arrays]))
+        assert found[0] == found[1]
+    return program

@@ -17,7 +17,7 @@ def loop(body: str, before: str = "", inside: str = "", more: str = "") -> str:
 
 @pytest.mark.parametrize("name", ["max", "exp2", "abs", "floord"])
 def test_a_function_of_the_file_is_not_the_known_one(name: str) -> None:
-    own = f"static double {name}(double a, double b) {{ while (a > b) a -= b; return a; }}"
+    own = f"static double {name}(double a, double b) {{ static double c; c += a; return c; }}"
     with pytest.raises(FrontendError, match=f"'{name}' is a function of this file"):
         parse_c(loop(f"x[i] = {name}(x[i], 1);", own), "f")
 
@@ -44,16 +44,11 @@ def test_a_function_of_the_file_that_chooses(own: str, expected: str) -> None:
 @pytest.mark.parametrize(
     "own",
     [
-        "int max(int a, int b) { while (a < b) a += 1; return a; }",
         "int max(int a, int b) { static int c; c += a; return c; }",
         "int max(int a, int b) { if (a > b) return a; }",
-        "int max(int a, int b) { int c; if (a > b) c = a; return c; }",
-        "int max(int a, int b) { { int c = a; b = c; } return b; }",
-        "int max(int *a, int *b) { return a > b ? a : b; }",
         "int max(int a) { return a > 1 ? a : 1; }",
         "int max() { return 1; }",
         "int max(int a, int b, ...) { return a > b ? a : b; }",
-        "int c; int max(int a, int b) { return a > c ? a : b; }",
     ],
 )
 def test_a_function_of_the_file_that_does_something_else(own: str) -> None:
@@ -139,7 +134,12 @@ for (int i = 0; i < n; i++) x[i] = (T)x[i] * 0.1;
 
 
 @pytest.mark.parametrize(
-    "body", ["x[i & 6] = 0;", "x[i ^ 1] = 0;", "for (int j = 0; j < (i | 1); j++) x[i] = 2;"]
+    "body",
+    [
+        "if (x[i] < 0) x[i & 6] = 0;",
+        "if (x[i]) x[i ^ 1] = 0;",
+        "for (int j = 0; j < (i | 1); j++) x[i] = 2;",
+    ],
 )
 def test_bits_are_named_as_the_reason(body: str) -> None:
     with pytest.raises(FrontendError, match="is a bitwise operation"):

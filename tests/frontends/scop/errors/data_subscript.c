@@ -1,4 +1,5 @@
 void f(int n, double x[n], int k[n]) {
   for (int i = 0; i < n; i++)
-    x[k[i]] = 0;
+    if (x[i] < 0)
+      x[k[i]] = 0;
 }

@@ -1,5 +1,6 @@
 #define AT(i) x[(i) * (i)]
 void f(int n, double x[n]) {
   for (int i = 0; i < n; i++)
-    AT(i) = 0;
+    if (x[i] < 0)
+      AT(i) = 0;
 }

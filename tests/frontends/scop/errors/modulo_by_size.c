@@ -1,4 +1,5 @@
 void f(int n, double x[n]) {
   for (int i = 0; i < n; i++)
-    x[i % n] = 0;
+    if (x[i] < 0)
+      x[i * 5 % n] = 0;
 }

@@ -1,3 +1,4 @@
 void f(long n, double x[n]) {
-  x[(char)n] = 0;
+  if (x[0] < 0)
+    x[(char)n] = 0;
 }

@@ -1,4 +1,5 @@
 void f(int n, double x[n]) {
-  for (int i = 0; i < n * n; i++)
-    x[0] = i;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < i * i; j++)
+      x[0] = i;
 }

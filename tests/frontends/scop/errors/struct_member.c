@@ -1,4 +1,4 @@
-struct point { double x, y; };
-void f(int n, struct point p[n]) {
+union bits { double x; long y; };
+void f(int n, union bits p[n]) {
   p[0].x = 1;
 }

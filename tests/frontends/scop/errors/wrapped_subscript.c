@@ -1,5 +1,6 @@
 void f(int n, float A[n]) {
   size_t k = -5;
   for (size_t i = 0; i < n; i++)
-    A[i + k] = 0;
+    if (A[i] < 0)
+      A[i + k] = 0;
 }

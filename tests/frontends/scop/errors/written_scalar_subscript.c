@@ -1,7 +1,8 @@
 void f(int n, double x[n]) {
   int k = 0;
   for (int i = 0; i < n; i++) {
-    x[k] = 0;
+    if (x[i] < 0)
+      x[k] = 0;
     k += 2;
   }
 }

@@ -1,0 +1,97 @@
+"""C functions as they are found in programs: how many are read, and that gcc's compute the same.
+
+The files in ``corpus`` are rewritten as they are. ``corpus/calls`` calls every function on random
+arguments, overlapping ones too, and prints a hash of the bytes that it leaves.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from polysched.cli.main import main
+from polysched.errors import FrontendError
+from polysched.frontends.scop import NO_PROMISES, CProgram
+from polysched.frontends.scop.regions import replacements_of
+from tests.frontends.scop.calling import needs_gcc
+
+FOLDER = Path(__file__).parent / "corpus"
+FILES = sorted(path.stem for path in FOLDER.glob("*.c"))
+FLAGS = ("-w", "-O2", "-ffp-contract=off", "-fwrapv")
+
+REFUSED = {
+    # how much the arrays hold is promised only for the elements that are certainly reached
+    "find_first": "the extent of 'x' is not declared",
+    "memory_equal": "the extent of 'a' is not declared",
+    "cholesky": "the extent of 'a' is not declared",
+    "zero_crossings": "the extent of 'x' is not declared",
+    # the number of iterations, or whether an element is accessed, depends on data
+    "spmv_csr": "'ptr[i]' is data",
+    "knapsack": "'weight[i]' is data",
+    "daxpy": "'iy' is data",
+    # each row lies wherever its pointer leads
+    "matmul_rows": "a pointer to pointers",
+    "counting_sort": "'start[in[i]]++' is not affine",
+}
+"""The functions that are not read, each with the reason."""
+ONLY_REWRITTEN = {"base64_groups": "a variable of the file"}
+
+
+@pytest.fixture(scope="module")
+def corpus() -> tuple[list[CProgram], dict[str, FrontendError]]:
+    """The functions that are read, and the errors of the others."""
+    found = [replacements_of(FOLDER / f"{name}.c", None, NO_PROMISES) for name in FILES]
+    read = [one.program for replaced, _ in found for one in replaced]
+    return read, {one.function: one.error for _, left in found for one in left}
+
+
+def test_nine_in_ten_are_read(corpus: tuple[list[CProgram], dict[str, FrontendError]]) -> None:
+    read, refused = corpus
+    assert set(refused) == set(REFUSED)
+    for name, reason in REFUSED.items():
+        assert reason in str(refused[name])
+        assert "^" in str(refused[name])
+    assert len(read) >= 78
+    assert len(read) / (len(read) + len(refused)) > 0.89
+
+
+def test_nearly_all_have_an_object_of_their_own(
+    corpus: tuple[list[CProgram], dict[str, FrontendError]],
+) -> None:
+    for program in corpus[0]:
+        reason = ONLY_REWRITTEN.get(program.region.name)
+        if reason is None:
+            assert program.c_function().name == program.region.name
+        else:
+            with pytest.raises(FrontendError, match=reason):
+                program.c_function()
+
+
+@needs_gcc
+@pytest.mark.parametrize("name", FILES)
+def test_rewritten_functions_leave_the_bytes_of_gcc(name: str, tmp_path: Path) -> None:
+    source, rewritten, objects = (
+        FOLDER / f"{name}.c",
+        tmp_path / f"{name}.c",
+        tmp_path / "kernels.o",
+    )
+    arguments = [str(source), "-o", str(rewritten), "--object", str(objects)]
+    result = CliRunner().invoke(main, ["rewrite", *arguments])
+    assert result.exit_code == 0, result.output
+    for seed in ("1u", "2u"):
+        expected = _printed(source, [], seed, tmp_path / "gcc")
+        found = _printed(rewritten, [objects], seed, tmp_path / "polysched")
+        assert found == expected
+        assert expected.count("\n") >= 10
+
+
+def _printed(source: Path, objects: list[Path], seed: str, program: Path) -> str:
+    """What the calls of the functions in a file print."""
+    macros = [f'-DSOURCE="{source}"', f"-DSEED={seed}"]
+    calls = FOLDER / "calls" / f"{source.stem}.c"
+    command = ["gcc", *FLAGS, *macros, str(calls), *map(str, objects), "-o", str(program), "-lm"]
+    subprocess.run(command, check=True)
+    return subprocess.run([program], check=True, capture_output=True, text=True).stdout

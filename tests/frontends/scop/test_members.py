@@ -1,0 +1,103 @@
+"""Members of structs: compiled functions leave the bytes that gcc's do."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polysched.errors import FrontendError
+from polysched.frontends.scop import parse_c
+from polysched.ir.expr.expressions import Constant
+from polysched.ir.semantics.memory import AnyArray
+from tests.frontends.scop.calling import assert_as_gcc, needs_gcc
+
+BODY = np.dtype([("x", "f8"), ("k", "i4"), ("p", "f4", 3), ("c", "i1")], align=True)
+STRUCT = "typedef struct { double x; int k; float p[3]; char c; } body;\n"
+IMAGE = np.dtype([("w", "i4"), ("h", "i4"), ("data", "u8"), ("gain", "f4")], align=True)
+
+
+def bodies(count: int) -> AnyArray:
+    """The bytes of some structs; numpy does not copy what lies between their members."""
+    generator = np.random.default_rng(count)
+    result = np.zeros(count, BODY)
+    result["x"], result["k"] = generator.random(count), generator.integers(-9, 9, count)
+    result["p"], result["c"] = generator.random((count, 3)), generator.integers(-9, 9, count)
+    return np.frombuffer(result.tobytes(), np.uint8).copy()
+
+
+@needs_gcc
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for (int i = 0; i < n; i++) { b[i].x += b[i].k; b[i].p[i % 3] = b[i].c; }",
+        "for (int i = 1; i < n; i++) b[i] = b[i - 1];",
+        "for (int i = 0; i < n; i++) { body t = b[i]; t.x *= 2; t.c = 1; b[i] = t; }",
+        "for (int i = 0; i + 1 < n; i++) { body *q = &b[i]; q->x = q[1].x; (*q).k++; }",
+        "for (int i = 0; i + 1 < n; i++) { body *q = b + i; (q + 1)->p[1] -= q->p[0]; }",
+        "for (int i = 0; i < n; i++) for (int k = 0; k < 3; k++) b[i].x += b[i].p[k];",
+        "for (int i = 0; i < n; i++) if (b[i].c > 0) b[i].k = -b[i].k; else b[i].x = 0;",
+        "double s[2] = {0}; for (int i = 0; i < n; i++) s[i % 2] += b[i].x; b->x = s[0] - s[1];",
+    ],
+)
+def test_arrays_of_structs(body: str, tmp_path: Path) -> None:
+    text = f"{STRUCT}void f(int n, body *b)\n{{ {body} }}"
+    calls = [(ctypes.c_int(n), bodies(max(n, 1))) for n in (0, 1, 2, 17)]
+    assert_as_gcc(text, "f", tmp_path, *calls[("b->x" in body) :])
+
+
+@needs_gcc
+def test_two_pointers_to_structs_may_overlap(tmp_path: Path) -> None:
+    text = f"""{STRUCT}void f(int n, body *a, const body *b)
+    {{ for (int i = 0; i < n; i++) {{ a[i].x = b[i].x + 1; a[i].k = b[i].c; }} }}"""
+    memory, size = bodies(20), BODY.itemsize
+    calls = [
+        (ctypes.c_int(9), memory[: 9 * size], memory[9 * size : 18 * size]),
+        (ctypes.c_int(9), memory[size : 10 * size], memory[: 9 * size]),
+        (ctypes.c_int(9), memory[: 9 * size], memory[: 9 * size]),
+    ]
+    program = assert_as_gcc(text, "f", tmp_path, *calls)
+    assert ("a_x", "b_x") in program.apart
+    assert ("a_x", "a_k") not in program.apart
+
+
+@needs_gcc
+def test_a_struct_with_sizes_and_a_pointer(tmp_path: Path) -> None:
+    text = """typedef struct { int w, h; unsigned char *data; float gain; } image;
+    void f(image *im) { for (int y = 0; y < im->h; y++) for (int x = 0; x < im->w; x++)
+        im->data[y * im->w + x] = im->gain * im->data[y * im->w + x]; im->gain += 1; }"""
+    pixels = np.arange(60, dtype=np.uint8)
+    images = [(10, 6, pixels.ctypes.data, 1.5), (10, 0, 0, 1.5)]
+    calls = [(np.frombuffer(np.array([one], IMAGE).tobytes(), np.uint8),) for one in images]
+    program = assert_as_gcc(text, "f", tmp_path, *calls)
+    assert {("im_data", "im_w"), ("im_data", "im_h")} <= {
+        tuple(sorted(pair)) for pair in program.apart
+    }
+
+
+def test_members_are_arrays_with_strides() -> None:
+    text = f"{STRUCT}void f(int n, body *b) {{ for (int i = 0; i < n; i++) b[i].p[1] = b[i].k; }}"
+    arrays = parse_c(text).kernel.arrays
+    assert arrays["b_p"].strides == (Constant(8), Constant(1))
+    assert arrays["b_k"].strides == (Constant(8),)
+
+
+def test_a_struct_by_value_is_rewritten_only() -> None:
+    text = "struct v { float x; }; void f(struct v a, float y[1]) { y[0] = a.x; }"
+    program = parse_c(text)
+    with pytest.raises(FrontendError, match="'a' is a struct that is passed by value"):
+        program.c_function()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for (int i = 0; i < n; i++) { body *q = &b[i]; i++; q->x = 1; i--; }",
+        "body *q = b; for (int i = 0; i < n; i++) { q->x = 1; q++; }",
+    ],
+)
+def test_pointers_that_move_are_refused(body: str) -> None:
+    with pytest.raises(FrontendError):
+        parse_c(f"{STRUCT}void f(int n, body *b) {{ {body} }}")

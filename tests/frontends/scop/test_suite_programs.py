@@ -1,0 +1,44 @@
+"""Thirty whole programs, rewritten with automatic schedules, print what gcc's programs print."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from polysched.cli.main import main
+from tests.frontends.scop.calling import needs_gcc
+from tests.frontends.scop.suite_programs import KERNELS, program_text
+
+FLAGS = ("-w", "-O1", "-ffp-contract=off")
+GROUPS = 3
+
+
+def test_there_are_thirty() -> None:
+    assert len(KERNELS) == 30
+
+
+@needs_gcc
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_programs_print_the_same(group: int, tmp_path: Path) -> None:
+    names = list(KERNELS)[group::GROUPS]
+    source, rewritten, code = (tmp_path / name for name in ("a.c", "rewritten.c", "kernels.o"))
+    source.write_text(program_text(names, has_regions=group != 1))
+    # Many seconds: a busy machine must not decide whether a kernel is scheduled.
+    options = ["--auto", "--seconds", "600", "--object", str(code)]
+    arguments = [str(source), "-o", str(rewritten), *options]
+    result = CliRunner().invoke(main, ["rewrite", *arguments])
+    assert result.exit_code == 0, result.output
+    for name in names:
+        assert f"kernel_{name} calls polysched_a_kernel_{name}" in result.output
+    expected = _printed([source], tmp_path / "gcc")
+    assert _printed([rewritten, code], tmp_path / "polysched") == expected
+    assert expected.count("\n") == 6 * len(names)
+
+
+def _printed(files: list[Path], program: Path) -> str:
+    command = ["gcc", *FLAGS, *map(str, files), "-o", str(program), "-lm"]
+    subprocess.run(command, check=True)
+    return subprocess.run([program], check=True, capture_output=True, text=True).stdout
