@@ -30,6 +30,7 @@ from polysched.frontends.python.chosen_schedule import chosen_schedule
 from polysched.frontends.python.decorator import read_kernel
 from polysched.frontends.python.inferred_bounds import with_inferred_bounds
 from polysched.frontends.python.reading import Given
+from polysched.frontends.python.repeated_calls import RepeatedCalls
 from polysched.frontends.python.signatures import (
     LARGEST_LITERAL,
     CallTypes,
@@ -78,6 +79,9 @@ class JitFunction:
         self._source: FunctionSource = function_source(function)
         self._names = names_in(self._source)
         self._signature = inspect.signature(function)
+        self._positional = function.__code__.co_varnames[: function.__code__.co_argcount]
+        self._defaults = function.__defaults__ or ()
+        self._repeated = RepeatedCalls()
         self._made: dict[CallTypes, Specialization] = {}
         self._with_literals: set[CallTypes] = set()
         self._latest: Specialization | None = None
@@ -91,10 +95,25 @@ class JitFunction:
             FrontendError: the function cannot be compiled for these arguments.
             CallError: an argument cannot be passed.
         """
+        if named:
+            names, passed = tuple(named), (*arguments, *named.values())
+        else:  # with the defaults of arguments by position
+            missing = len(self._positional) - len(arguments)
+            names, passed = (), arguments
+            if 0 < missing <= len(self._defaults):
+                passed = arguments = (*arguments, *self._defaults[-missing:])
+        result = self._repeated.run(names, *passed)
+        if result is not NotImplemented:
+            return result
         given = bound(self._signature, self.python.__name__, arguments, named)
         values = {name: self._value(name, value) for name, value in given.items()}
         specialization = self.specialized(values)
-        return specialization.call.run(values, self.threads, given)
+        result, plan = specialization.call.run(values, self.threads, given)
+        if plan is not None:
+            order = (*self._positional[: len(arguments)], *names)
+            call = specialization.call.repeated(plan, order, self.threads)
+            self._repeated.add(names, passed, call)
+        return result
 
     def specialized(self, values: Mapping[str, Any]) -> Specialization:
         """The compiled code for the types of some arguments; the first call with them compiles it.

@@ -26,7 +26,6 @@ from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.dtypes import DType, as_dtype, boolean, f64
 from polysched.ir.expr.expressions import Constant, Expression, Parameter
 
-
 LARGEST_LITERAL = 16
 """The greatest extent or integer argument that becomes a literal of the kernel."""
 

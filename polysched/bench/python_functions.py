@@ -5,7 +5,7 @@ with loops, for numba, of a function that numba cannot compile or compiles to sl
 """
 
 # mypy: disable-error-code="no-untyped-def"
-# ruff: noqa: ANN001, ANN201, D103
+# ruff: noqa: D103
 
 from __future__ import annotations
 
@@ -184,7 +184,9 @@ def conv_bias(image, weights, bias):
                     for dx in range(size):
                         for c in range(channels):
                             for o in range(outputs):
-                                out[b, y, x, o] += image[b, y + dy, x + dx, c] * weights[dy, dx, c, o]
+                                out[b, y, x, o] += (
+                                    image[b, y + dy, x + dx, c] * weights[dy, dx, c, o]
+                                )
     return out
 
 

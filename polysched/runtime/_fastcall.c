@@ -1,7 +1,8 @@
 /* Repeated calls of compiled kernels.
 
    A CallTable finds the planned call for the layouts of the arrays that it is given, checks what
-   layouts cannot tell (alignment, overlap), and calls the machine code. Everything else is left to
+   layouts cannot tell (alignment, overlap), and calls the machine code. Python floats and booleans
+   are passed by address, as arrays without dimensions are. Everything else is left to
    a Python function: calls that the table does not know, calls that it cannot run, all errors.
 
    The module uses the limited API of Python 3.11 and no header of numpy. The layout and the address
@@ -20,7 +21,7 @@ enum { MAX_ARGUMENTS = 16, MAX_NUMBERS = 256, MAX_SIZE = 1 << 16 };
 _Static_assert(sizeof(void *) == sizeof(int64_t), "kernels take 64-bit addresses");
 
 typedef struct {
-    PyTypeObject *ndarray;
+    PyTypeObject *ndarray, *generic;
     PyObject *dtype; /* the attribute's name */
 } ModuleState;
 
@@ -31,11 +32,13 @@ typedef struct {
     int64_t numbers[MAX_NUMBERS];
 } Layouts;
 
-/* The arguments of a call. The view of an array keeps the array, `view.obj`, and its memory alive;
-   that of an integer or None has only `obj`, which is NULL. */
+/* The arguments of a call. The view of an array or a numpy scalar keeps it, `view.obj`, and its
+   memory alive. That of another object has an `obj` of NULL, and as `buf` the address of the value
+   of a float or boolean, else NULL. */
 typedef struct {
     Py_ssize_t held; /* the number of views: of the arguments, then of new outputs */
     Py_buffer views[MAX_ARGUMENTS];
+    union { double real; char truth; } values[MAX_ARGUMENTS];
     Layouts layouts;
 } Arguments;
 
@@ -51,6 +54,8 @@ typedef struct {
     void *function;
     PyObject *runner;      /* runs the function on these addresses; None to call it directly */
     PyObject *allocations; /* a tuple of functions, one for each output that is left out */
+    PyObject *check;       /* called before the function with the tuple of arguments; or None */
+    PyObject *finish;      /* makes the result from the tuple of arguments and outputs; or None */
     const int64_t *sources, *parameters, *results; /* positions among the views; numbers */
     const Overlap *pairs;                          /* of positions among the sources */
     Py_ssize_t source_count, parameter_count, result_count, pair_count;
@@ -68,11 +73,12 @@ typedef struct {
 
 /* Reading arguments */
 
-/* Get a view of an aligned array. Returns 0, with no exception, for anything else. */
+/* Get a view of an aligned array or numpy scalar. Returns 0, with no exception, for anything else.
+ */
 static int
 get_view(const ModuleState *module, PyObject *object, Py_buffer *view)
 {
-    if (Py_TYPE(object) != module->ndarray) {
+    if (Py_TYPE(object) != module->ndarray && !PyObject_TypeCheck(object, module->generic)) {
         return 0;
     }
     if (PyObject_GetBuffer(object, view, PyBUF_STRIDES) < 0) {
@@ -96,7 +102,7 @@ release_arguments(Arguments *given)
     }
 }
 
-/* Read arguments. Returns 0, with no exception, if one is no aligned array, integer or None. */
+/* Read arguments. Returns 0, with no exception, if one is no aligned array, number or None. */
 static int
 read_arguments(const ModuleState *module, PyObject *const *objects, Py_ssize_t count,
                Arguments *given)
@@ -111,11 +117,26 @@ read_arguments(const ModuleState *module, PyObject *const *objects, Py_ssize_t c
         }
         if (object == Py_None || PyLong_CheckExact(object)) {
             view->obj = NULL;
+            view->buf = NULL;
             *number++ = object == Py_None ? -1 : -2;
             *number++ = object == Py_None ? 0 : PyLong_AsLongLongAndOverflow(object, &overflow);
             if (overflow) {
                 return 0;
             }
+            continue;
+        }
+        if (PyFloat_CheckExact(object) || PyBool_Check(object)) {
+            int is_truth = PyBool_Check(object);
+            view->obj = NULL;
+            view->buf = &given->values[given->held];
+            if (is_truth) {
+                given->values[given->held].truth = object == Py_True;
+            }
+            else {
+                given->values[given->held].real = PyFloat_AsDouble(object);
+            }
+            *number++ = is_truth ? -3 : -4;
+            *number++ = 0;
             continue;
         }
         if (!get_view(module, object, view)) {
@@ -287,10 +308,40 @@ allocate_outputs(const CallTable *self, const Call *call, Arguments *given)
     return 1;
 }
 
-/* The result of a call: None, an array, or a tuple of arrays. */
+/* Call a function with the tuple of the arguments and outputs; numbers and None are None in it. */
+static PyObject *
+call_with_arguments(PyObject *function, const Arguments *given)
+{
+    PyObject *tuple = PyTuple_New(given->held);
+    for (Py_ssize_t i = 0; tuple != NULL && i < given->held; i++) {
+        PyObject *object = given->views[i].obj;
+        PyTuple_SetItem(tuple, i, Py_NewRef(object == NULL ? Py_None : object));
+    }
+    PyObject *result =
+        tuple == NULL ? NULL : PyObject_CallFunctionObjArgs(function, tuple, NULL);
+    Py_XDECREF(tuple);
+    return result;
+}
+
+/* Check the values of arguments: 1, or -1 with an exception. */
+static int
+check_values(const Call *call, const Arguments *given)
+{
+    if (call->check == Py_None) {
+        return 1;
+    }
+    PyObject *result = call_with_arguments(call->check, given);
+    Py_XDECREF(result);
+    return result == NULL ? -1 : 1;
+}
+
+/* The result of a call: None, an array, a tuple of arrays, or what `finish` makes of them. */
 static PyObject *
 result_of(const Call *call, const Arguments *given)
 {
+    if (call->finish != Py_None) {
+        return call_with_arguments(call->finish, given);
+    }
     if (call->result_count == 1) {
         return Py_NewRef(given->views[call->results[0]].obj);
     }
@@ -328,6 +379,9 @@ table_run(CallTable *self, PyObject *const *objects, Py_ssize_t count)
         done = find_call(self, objects[0], &given, &call);
     }
     if (done > 0) {
+        done = check_values(call, &given);
+    }
+    if (done > 0) {
         done = allocate_outputs(self, call, &given);
     }
     if (done > 0) {
@@ -343,13 +397,19 @@ table_run(CallTable *self, PyObject *const *objects, Py_ssize_t count)
 
 /* Adding calls */
 
-/* Whether there is an array at each of these positions, once the outputs are allocated. */
+/* Whether there is an object at each of these positions, once the outputs are allocated: with an
+   address, or an array or numpy scalar. */
 static int
-are_arrays(const int64_t *positions, Py_ssize_t count, const Arguments *given, Py_ssize_t passed)
+are_held(const int64_t *positions, Py_ssize_t count, const Arguments *given, Py_ssize_t passed,
+         int is_object)
 {
     for (Py_ssize_t i = 0; i < count; i++) {
         int64_t at = positions[i];
-        if (at < 0 || at >= passed || (at < given->held && given->views[at].obj == NULL)) {
+        if (at < 0 || at >= passed) {
+            return 0;
+        }
+        if (at < given->held && given->views[at].obj == NULL &&
+            (is_object || given->views[at].buf == NULL)) {
             return 0;
         }
     }
@@ -361,8 +421,8 @@ is_runnable(const Call *call, const Arguments *given, unsigned long long written
 {
     Py_ssize_t passed = given->held + PyTuple_Size(call->allocations), count = call->source_count;
     if (passed > MAX_ARGUMENTS || count + call->parameter_count > MAX_ARGUMENTS ||
-        !are_arrays(call->sources, count, given, passed) ||
-        !are_arrays(call->results, call->result_count, given, passed)) {
+        !are_held(call->sources, count, given, passed, 0) ||
+        !are_held(call->results, call->result_count, given, passed, 1)) {
         return 0;
     }
     for (Py_ssize_t i = 0; i < call->pair_count; i++) {
@@ -390,10 +450,10 @@ fill_call(Call *call, const ModuleState *module, PyObject *options, const Argume
         return -1;
     }
     const char *sources, *parameters, *results, *pairs; /* the bytes of 64-bit integers */
-    if (!PyArg_ParseTuple(call->planned, "KOOy#y#y#y#KO!", &address, &owner, &call->runner,
+    if (!PyArg_ParseTuple(call->planned, "KOOy#y#y#y#KO!OO", &address, &owner, &call->runner,
                           &sources, &call->source_count, &parameters, &call->parameter_count,
                           &results, &call->result_count, &pairs, &call->pair_count, &written,
-                          &PyTuple_Type, &call->allocations) ||
+                          &PyTuple_Type, &call->allocations, &call->check, &call->finish) ||
         (call->kind = PyTuple_New(given->held + 1)) == NULL) {
         return -1;
     }
@@ -572,10 +632,11 @@ module_exec(PyObject *module)
         return -1;
     }
     state->ndarray = (PyTypeObject *)PyObject_GetAttrString(numpy, "ndarray");
+    state->generic = (PyTypeObject *)PyObject_GetAttrString(numpy, "generic");
     Py_DECREF(numpy);
     state->dtype = PyUnicode_InternFromString("dtype");
     PyObject *type = PyType_FromModuleAndSpec(module, &table_spec, NULL);
-    if (state->ndarray == NULL || state->dtype == NULL || type == NULL) {
+    if (state->ndarray == NULL || state->generic == NULL || state->dtype == NULL || type == NULL) {
         Py_XDECREF(type);
         return -1;
     }
@@ -589,6 +650,7 @@ module_traverse(PyObject *module, visitproc visit, void *arg)
 {
     ModuleState *state = PyModule_GetState(module);
     Py_VISIT(state->ndarray);
+    Py_VISIT(state->generic);
     return 0;
 }
 
@@ -597,6 +659,7 @@ module_clear(PyObject *module)
 {
     ModuleState *state = PyModule_GetState(module);
     Py_CLEAR(state->ndarray);
+    Py_CLEAR(state->generic);
     Py_CLEAR(state->dtype);
     return 0;
 }

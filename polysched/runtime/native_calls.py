@@ -61,6 +61,10 @@ class PlannedCall(NamedTuple):
         overlaps: the pairs of arrays of the kernel that must not overlap, as ``OverlapCheck``.
         written: bit ``i`` is set if the kernel writes passed array ``i``.
         allocations: functions that allocate the outputs that are left out.
+        check: checks the arguments' values before the function runs. It takes the tuple of the
+            passed objects, with None for numbers, and raises an error; None if there is no check.
+        finish: makes the result from the same tuple and the allocated outputs; None to return the
+            ``results``.
     """
 
     address: int
@@ -72,6 +76,8 @@ class PlannedCall(NamedTuple):
     overlaps: bytes
     written: int
     allocations: tuple[Callable[[], NumpyArray], ...]
+    check: Callable[[tuple[Any, ...]], None] | None = None
+    finish: Callable[[tuple[Any, ...]], Any] | None = None
 
 
 def planned_call(
