@@ -4,7 +4,7 @@ Each function runs in Python, under ``ps.jit`` and under ``numba.njit``. ``*_loo
 with loops, for numba, of a function that numba cannot compile or compiles to slower code.
 """
 
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
 # ruff: noqa: D103
 
 from __future__ import annotations
