@@ -123,8 +123,8 @@ def keyword_of_no_meaning(x: "f64[n]"):
     x[0] = np.sum(x, where=x > 0)
 
 
-def transposed_twice(x: "f64[n, m]"):
-    x[:] = np.transpose(x, axes=(0, 1))
+def transposed_by_one_dimension(x: "f64[n, m]"):
+    x[:] = np.transpose(x, axes=(0, 0))
 
 
 def array_given_to_a_name_of_another(x: "f64[n, n]"):
@@ -545,7 +545,7 @@ def call_as_a_statement(x: "f32[n]"):
 
 
 def several_targets(x: "f32[n]"):
-    x[0] = x[1] = 3
+    x[0] = x[1] = x[0] + 3
 
 
 async def asynchronous(x: "f32[n]"):
