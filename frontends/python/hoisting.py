@@ -123,7 +123,7 @@ class Hoister:
             array = reader.array(func.value)
         else:
             function = reader.outer(func)
-            user = original(function)
+            user = original(function, reader.source.outer.get("__name__"))
             if user is not None:
                 return self._inline(node, user, statement)
             if any(function is maker for maker in MAKERS) and is_literal(node):
@@ -277,10 +277,16 @@ def _extent(node: ast.expr) -> tuple[int | None, ...]:
     return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
 
 
-def original(function: Any) -> FunctionType | None:
-    """The user's function behind a callable; None for a function of a library."""
+def original(function: Any, module: str | None = None) -> FunctionType | None:
+    """The user's function behind a callable; None for a function of a library.
+
+    Args:
+        module: the name of the module that calls it, whose functions are the user's.
+    """
     function = getattr(function, "python", function)
-    is_user = isinstance(function, FunctionType) and not _is_library(function)
+    is_user = isinstance(function, FunctionType) and (
+        function.__module__ == module or not _is_library(function)
+    )
     return function if is_user else None
 
 

@@ -17,6 +17,7 @@ from polysched.cli.bench_gallery import gallery
 from polysched.cli.bench_legality import legality
 from polysched.cli.bench_matmul import matmul
 from polysched.cli.bench_pack_bits import pack_bits
+from polysched.cli.bench_python import python
 from polysched.cli.bench_transpose import transpose
 from polysched.cli.commands import Invocation
 from polysched.cli.options import racing_machine_option
@@ -79,7 +80,17 @@ class _Benches(click.Group):
 @click.group(
     "bench",
     cls=_Benches,
-    commands=[calls, compile_command, conv, gallery, legality, matmul, pack_bits, transpose],
+    commands=[
+        calls,
+        compile_command,
+        conv,
+        gallery,
+        legality,
+        matmul,
+        pack_bits,
+        python,
+        transpose,
+    ],
 )
 @click.pass_context
 def bench(context: click.Context) -> None:
