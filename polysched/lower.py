@@ -10,11 +10,11 @@ properties loop tree + dependences -> legal loop kinds     :mod:`polysched.legal
 (check)    loop tree + dependences -> verdict              :mod:`polysched.legality`
 loops      loop tree -> imperative loops, by isl's AST     :mod:`polysched.loops`
 c          loops -> C99 text                               :mod:`polysched.loops.printers.c`
-narrow ... loops -> loops, one stage for each pass         :mod:`polysched.codegen.passes`
+narrow ... loops -> loops, one stage for each pass         :mod:`polysched.vector.pass_list`
 vectorize  loops -> explicit vectors, masks and accesses   :mod:`polysched.vector`
-windows .. vectors -> vectors, one stage for each pass     :mod:`polysched.codegen.passes`
+windows .. vectors -> vectors, one stage for each pass     :mod:`polysched.vector.pass_list`
 vector     vectors after all passes                        :mod:`polysched.vector`
-llvm       vectors -> LLVM IR text                         :mod:`polysched.codegen`
+llvm       vectors -> LLVM IR text                         :mod:`polysched.llvm`
 asm        LLVM IR -> assembly                             :mod:`polysched.runtime`
 ========== =============================================== ========================================
 
@@ -33,9 +33,6 @@ from pathlib import Path
 from types import MappingProxyType
 from weakref import WeakKeyDictionary
 
-from polysched.codegen.c_function import CFunction
-from polysched.codegen.module import emit_module
-from polysched.codegen.passes import PASSES, run_passes
 from polysched.dependence.printing import format_dependences
 from polysched.errors import PolyschedError, suggestion
 from polysched.ir.core.kernel import Kernel
@@ -46,6 +43,8 @@ from polysched.legality.check import check
 from polysched.legality.condition import Condition, legality_condition
 from polysched.legality.reports.loop_properties import explain_loops
 from polysched.legality.reports.loop_reports import format_loop_reports
+from polysched.llvm.emit.module import emit_module
+from polysched.llvm.export.c_function import CFunction
 from polysched.loops.analysis.parallel import parallel_loops
 from polysched.loops.analysis.size_limits import with_limited_sizes
 from polysched.loops.generate import generate_loops
@@ -62,6 +61,7 @@ from polysched.runtime.kernel import CompiledKernel, compile_kernel
 from polysched.schedule.core.program import Program
 from polysched.schedule.notation.printing import format_schedule
 from polysched.schedule.schedule import Schedule, as_schedule
+from polysched.vector.pass_list import PASSES, run_passes
 from polysched.vector.printing import print_vectors
 
 DEBUG_VARIABLE = "POLYSCHED_DEBUG"

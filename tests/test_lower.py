@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import polysched as ps
-from polysched.codegen.passes import PASSES
 from polysched.errors import ExportError, PolyschedError
 from polysched.legality.check import check
 from polysched.legality.verdicts.verdict import IllegalScheduleError, UnknownLegalityError, Verdict
 from polysched.lower import STAGES, compile, lower, show
 from polysched.runtime.cache import ObjectCache
 from polysched.schedule.schedule import Schedule
+from polysched.vector.pass_list import PASSES
 from tests.support import kernels
 from tests.support.differential import NO_CACHE, assert_agrees, spread
 

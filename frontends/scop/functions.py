@@ -49,7 +49,7 @@ FUNCTIONS: Mapping[str, MathFunction] = MappingProxyType(
         "llabs": MathFunction(Operator.ABSOLUTE, 1, i64),
     }
 )
-"""Supported functions by name. ``exp`` is vectorized (`polysched/codegen/math`) and differs from
+"""Supported functions by name. ``exp`` is vectorized (`polysched/llvm/math`) and differs from
 the C library by at most 1 ulp. All other functions equal the C library bit for bit, unless
 ``--fast-math`` or ``FP_CONTRACT`` is on: then most of them are vectorized too.
 """

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from polysched.codegen.c_function import CArgument, CFunction
-from polysched.codegen.fallback import Fallback
 from polysched.frontends.reductions import with_order
 from polysched.frontends.scop.choices import choices_of
 from polysched.frontends.scop.inlining import formulas_of
@@ -28,6 +26,8 @@ from polysched.ir.core.kernel import Kernel, Order
 from polysched.ir.core.printing import format_expression
 from polysched.ir.expr.affine import from_set
 from polysched.ir.expr.expressions import Expression
+from polysched.llvm.export.c_function import CArgument, CFunction
+from polysched.llvm.export.fallback import Fallback
 
 LONGEST_EXTENT = 40
 """Largest number of characters of an inferred extent that notes show."""

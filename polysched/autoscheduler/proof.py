@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from polysched.autoscheduler.candidate import Candidate, Decision
 from polysched.autoscheduler.cost import program_costs
 from polysched.autoscheduler.legal import applied
-from polysched.codegen.passes import vector_program
 from polysched.errors import LoweringError
 from polysched.legality.check import check
 from polysched.legality.verdicts.verdict import Verdict
@@ -16,6 +15,7 @@ from polysched.loops.analysis.size_limits import with_limited_sizes
 from polysched.lower import lower
 from polysched.machine.description import Machine
 from polysched.schedule.schedule import Schedule
+from polysched.vector.pass_list import vector_program
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,9 +26,9 @@ from polysched.bench.gallery_code import (
 from polysched.bench.gallery_works import Make, uniform
 from polysched.bench.peers import PeerKernels
 from polysched.bench.race import Result
-from polysched.codegen.c_function import CFunction
 from polysched.ir.core.kernel import Array, Role
 from polysched.ir.semantics.memory import concrete_shape
+from polysched.llvm.export.c_function import CFunction
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
 from polysched.runtime.memory import aligned_zeros

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from polysched.bench.contestant import UnavailableError
 from polysched.bench.peers import PeerKernels, peer_kernels
-from polysched.codegen.c_function import CFunction
 from polysched.ir.core.kernel import Kernel
+from polysched.llvm.export.c_function import CFunction
 from polysched.lower import export
 from polysched.machine.description import Machine
 from polysched.runtime.linker import link_shared

@@ -14,16 +14,16 @@ import numpy.typing as npt
 from polysched.bench.contestant import Contestant, Runner, warm
 from polysched.bench.peer_libraries import numpy_kernels
 from polysched.bench.peers import PeerKernels
-from polysched.codegen.subbyte.contributions import contributions
-from polysched.codegen.subbyte.conversion import Conversion, Direction
-from polysched.codegen.subbyte.probe import probe_module
-from polysched.codegen.subbyte.strategies import applicable
 from polysched.errors import BenchError
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import DType, as_dtype
 from polysched.ir.expr.functions import cast
 from polysched.ir.semantics.bit_packing import pack_bits
+from polysched.llvm.subbyte.contributions import contributions
+from polysched.llvm.subbyte.conversion import Conversion, Direction
+from polysched.llvm.subbyte.probe import probe_module
+from polysched.llvm.subbyte.strategies import applicable
 from polysched.lower import compile
 from polysched.machine.description import Machine
 from polysched.machine.load import load_machine
@@ -194,7 +194,7 @@ def _compiled(work: BitcastWork, machine: Machine) -> CompiledKernel:
 
 
 def prepare_strategy(data: PackingData, name: str, machine: Machine) -> Runner:
-    """One strategy of :mod:`polysched.codegen.subbyte` in a bare loop; ``native`` is LLVM's own."""
+    """One strategy of :mod:`polysched.llvm.subbyte` in a bare loop; ``native`` is LLVM's own."""
     work, out = data.work, _output(data)
     text = probe_module("probe", work.direction, name, work.conversion, machine)
     entry = Entry("probe", 2, 1)

@@ -16,9 +16,9 @@ from polysched.cli.bandwidth import end_race, print_bandwidths
 from polysched.cli.options import Racing, race_options
 from polysched.cli.peers import print_peers
 from polysched.cli.terminal import progress
-from polysched.codegen.subbyte.conversion import Direction
 from polysched.errors import KernelError
 from polysched.ir.expr.dtypes import DType, as_dtype
+from polysched.llvm.subbyte.conversion import Direction
 from polysched.machine.load import load_machine
 
 

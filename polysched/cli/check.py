@@ -12,7 +12,7 @@ from polysched.cli.failures import VERDICT_CODES
 from polysched.cli.options import WrittenFile
 from polysched.cli.schedule_file import Reading, auto_option, load_scheduled_target, reading_options
 from polysched.cli.terminal import output, print_answer, print_json
-from polysched.codegen.fit import fit
+from polysched.inspect.fit import fit
 from polysched.ir.isl.budget import time_budget
 from polysched.legality.check import DEFAULT_QUOTA
 from polysched.legality.reports.answer import Answer, answer

@@ -6,9 +6,9 @@ import click
 
 from polysched.cli.schedule_file import Reading, auto_option, load_scheduled_target, reading_options
 from polysched.cli.terminal import print_code
-from polysched.codegen.assembly import hot_loop, parse
 from polysched.dependence.graph import format_components, format_dot, statement_graph
 from polysched.errors import PolyschedError
+from polysched.inspect.assembly import hot_loop, parse
 from polysched.ir.isl.budget import time_budget
 from polysched.lower import STAGES, show, show_dependences
 from polysched.schedule.schedule import Schedule

@@ -176,6 +176,11 @@ class Instruction:
             found[name] = total
         return found
 
+    def lane_width(self, operand: str) -> int:
+        """The number of elements of an operand that belong to one lane; they are consecutive."""
+        (load,) = (load for load in self.loads if load.array == operand)
+        return self.strides(load)[self.lane_dimensions[-1]] or 0
+
     def _require_nest(self) -> None:
         kernel = self.kernel
         if len(kernel.statements) != 1:

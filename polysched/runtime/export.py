@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from polysched.codegen.c_function import CFunction, emit_c_function
-from polysched.codegen.exported import emit_exported_module
 from polysched.errors import ExportError, MachineError
+from polysched.llvm.export.c_function import CFunction, emit_c_function
+from polysched.llvm.export.c_interface import emit_exported_module
 from polysched.loops.analysis.parallel import parallel_loops
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.loops.printers.c import C_LINKAGE, function_name, print_c
@@ -94,7 +94,7 @@ def write_export(
     All files are generated before the first one is replaced, and each is replaced atomically.
 
     The function is ``int NAME(arrays..., int64_t parameter...)``; see
-    :mod:`polysched.codegen.exported`. With `c_function` it is that function instead, and
+    :mod:`polysched.llvm.export.c_interface`. With `c_function` it is that function instead, and
     `as_written` are the loops of its fallback.
 
     Raises:

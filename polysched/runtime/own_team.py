@@ -39,7 +39,7 @@ TEAMS = 16
 """Number of callers that can have workers at the same time."""
 
 PARALLEL = "polysched_parallel"
-"""The team's function, as :mod:`polysched.codegen.regions` describes it."""
+"""The team's function, as :mod:`polysched.llvm.emit.regions` describes it."""
 
 
 def team_module(architecture: str) -> str:

@@ -1,6 +1,6 @@
 """Thread teams of parallel loops: polysched's own, else an OpenMP runtime, else Python's threads.
 
-:mod:`polysched.codegen.regions` describes the function of a team and how compiled kernels call it.
+:mod:`polysched.llvm.emit.regions` describes the function of a team and how kernels call it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from polysched.codegen.regions import TEAM
 from polysched.errors import CallError
 from polysched.integers import as_integer
+from polysched.llvm.emit.regions import TEAM
 from polysched.machine.detect import detect_host
 from polysched.runtime.jit import Entry, architecture, emit_object, load_object
 from polysched.runtime.own_team import PARALLEL as OWN_PARALLEL

@@ -1,8 +1,8 @@
 """The classification of lanes and accesses: which lanes run, how an access moves between lanes.
 
 Every pass asks these functions: register promotion and register transposition for the steps of an
-access in each dimension, dot products and :mod:`polysched.vector.vectorize` for its distance in
-memory, all of them for the lanes of a vector loop.
+access in each dimension, dot products and :mod:`polysched.vector.passes.vectorize` for its
+distance in memory, all of them for the lanes of a vector loop.
 """
 
 from __future__ import annotations

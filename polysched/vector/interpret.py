@@ -254,7 +254,7 @@ class _Machine:
             return name, lambda variables, lane, at: literal(variables, lane)
         form, array = node.instruction, operand.access.address.array
         (load,) = (load for load in form.loads if load.array == name)
-        strides, width = form.strides(load), ir.lane_width(form, name)
+        strides, width = form.strides(load), form.lane_width(name)
         step = 0 if operand.access.movement is vector.Uniform.BROADCAST else width
         start = self._distance(operand.access, node.lanes.count * width)
 

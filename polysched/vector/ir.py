@@ -1,7 +1,7 @@
 """The vector IR: a program in which every decision about vectors is data.
 
-The pass :mod:`polysched.vector.vectorize` makes it from loops, later passes rewrite it, and
-:mod:`polysched.codegen.emit` prints it as LLVM IR node by node::
+The pass :mod:`polysched.vector.passes.vectorize` makes it from loops, later passes rewrite it, and
+:mod:`polysched.llvm.emit.nodes` prints it as LLVM IR node by node::
 
     program   = VectorProgram(name, parameters, arrays, layouts, frame, body)
     node      = Sequence(nodes)
@@ -233,12 +233,6 @@ class VectorProgram:
     layouts: Mapping[str, Layout]
     frame: Frame
     body: Node
-
-
-def lane_width(instruction: Instruction, operand: str) -> int:
-    """The number of elements of an operand that belong to one lane; they are consecutive."""
-    (load,) = (load for load in instruction.loads if load.array == operand)
-    return instruction.strides(load)[instruction.lane_dimensions[-1]] or 0
 
 
 def children(node: Node) -> tuple[Node, ...]:

@@ -11,10 +11,10 @@ from polysched.bench.pack_bits import (
     random_data,
     suite,
 )
-from polysched.codegen.subbyte.conversion import Direction
 from polysched.errors import BenchError
 from polysched.ir.expr.dtypes import as_dtype
 from polysched.ir.semantics.bit_packing import unpack_bits
+from polysched.llvm.subbyte.conversion import Direction
 from polysched.machine.load import load_machine
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from polysched.bench import gallery as races
-from polysched.codegen.c_function import CFunction
+from polysched.llvm.export.c_function import CFunction
 from polysched.machine.description import Machine
 from polysched.schedule.schedule import Schedule
 from tests.cli.conftest import Polysched

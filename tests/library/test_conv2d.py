@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from polysched.bench.convolution_kernel import conv2d_relu
-from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import KernelError, ScheduleError
+from polysched.inspect.assembly import hot_loop, parse
 from polysched.ir.expr.dtypes import DType, f32, f64
 from polysched.ir.semantics.memory import AnyArray
 from polysched.legality.check import check

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import ScheduleError
+from polysched.inspect.assembly import hot_loop, parse
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import f32

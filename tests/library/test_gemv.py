@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import KernelError, ScheduleError
+from polysched.inspect.assembly import hot_loop, parse
 from polysched.ir.expr.dtypes import DType, f32, f64
 from polysched.legality.check import check
 from polysched.library.gemv import gemv_kernel, gemv_schedule

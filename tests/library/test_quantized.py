@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import KernelError, ScheduleError
+from polysched.inspect.assembly import hot_loop, parse
 from polysched.ir.expr.dtypes import as_dtype
 from polysched.ir.semantics.bit_packing import pack_bits
 from polysched.library.gemv import gemv_kernel

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import KernelError, ScheduleError
+from polysched.inspect.assembly import hot_loop, parse
 from polysched.ir.expr.dtypes import DType, f32, f64, i32
 from polysched.ir.semantics.memory import AnyArray
 from polysched.legality.check import check

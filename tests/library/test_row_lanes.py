@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from polysched.codegen.assembly import parse
+from polysched.inspect.assembly import parse
 from polysched.library.row_lanes import rows_as_lanes
 from polysched.user import Schedule
 from tests.library.test_folding import sums

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from llvmlite import binding
 
-from polysched.codegen.assembly import hot_loop, parse
-from polysched.codegen.instruction_counts import InstructionCounts
 from polysched.errors import MachineError
+from polysched.inspect.assembly import hot_loop, parse
+from polysched.inspect.instruction_counts import InstructionCounts
 from polysched.machine.detect import detect_host
 from polysched.machine.peak import (
     PeakMeter,

@@ -1,7 +1,7 @@
 import pytest
 from llvmlite import binding
 
-from polysched.codegen.assembly import hot_loop, parse
+from polysched.inspect.assembly import hot_loop, parse
 from polysched.machine.description import Machine
 from polysched.machine.peak import peak_kernel
 from polysched.machine.presets import ALIASES, PRESETS

@@ -2,20 +2,20 @@
 
 from tests.mutants.mutant import Mutant
 
-PACKED = "polysched.codegen.subbyte.accesses"
-SINGLE = "polysched.codegen.subbyte.single"
-LAYOUT = "polysched.codegen.subbyte.layout"
-COLUMNS = "polysched.codegen.subbyte.columns"
-DOUBLING = "polysched.codegen.subbyte.doubling"
-MULTIPLY_ADD = "polysched.codegen.subbyte.multiply_add"
-MULTISHIFT = "polysched.codegen.subbyte.multishift"
-CONVERSION = "polysched.codegen.subbyte.conversion"
+PACKED = "polysched.llvm.subbyte.accesses"
+SINGLE = "polysched.llvm.subbyte.single"
+LAYOUT = "polysched.llvm.memory.packed_layout"
+COLUMNS = "polysched.llvm.subbyte.columns"
+DOUBLING = "polysched.llvm.subbyte.doubling"
+MULTIPLY_ADD = "polysched.llvm.subbyte.multiply_add"
+MULTISHIFT = "polysched.llvm.subbyte.multishift"
+CONVERSION = "polysched.llvm.subbyte.conversion"
 SHARED = "polysched.legality.checks.shared_bytes"
 BYTES = "polysched.legality.checks.bit_layout"
 CHECK = "polysched.legality.check"
-STRATEGIES = ("tests/codegen/subbyte/test_strategies.py",)
-KERNELS = ("tests/codegen/subbyte/test_accesses.py",)
-PAGES = ("tests/codegen/test_memory.py",)
+STRATEGIES = ("tests/llvm/subbyte/test_strategies.py",)
+KERNELS = ("tests/llvm/subbyte/test_accesses.py",)
+PAGES = ("tests/llvm/memory/test_arrays.py",)
 THREADS = ("tests/legality/checks/test_shared_bytes.py",)
 
 MUTANTS = (
@@ -80,7 +80,7 @@ MUTANTS = (
         "bit_strides",
         "-(-row // 8) * 8",
         "row",
-        ("tests/codegen/subbyte/test_layout.py", *KERNELS),
+        ("tests/llvm/memory/test_packed_layout.py", *KERNELS),
     ),
     Mutant(
         "bits-phase-of-rows",
@@ -89,7 +89,7 @@ MUTANTS = (
         "Lowering._packed_address",
         "offset.scaled and array.rows is not Rows.PADDED",
         "False",
-        ("tests/vector/test_vectorize.py", *KERNELS),
+        ("tests/vector/passes/test_vectorize.py", *KERNELS),
     ),
     Mutant(
         "bits-columns-unmasked",

@@ -2,16 +2,16 @@
 
 from tests.mutants.mutant import Mutant
 
-SLOTS = "polysched.codegen.slots"
-CLEARANCE = "polysched.codegen.clearance"
-NEIGHBORS = "polysched.vector.neighbors"
+SLOTS = "polysched.vector.passes.slots"
+CLEARANCE = "polysched.vector.passes.clearance"
+NEIGHBORS = "polysched.vector.passes.neighbors"
 PLACES = (
-    "tests/codegen/test_slots.py",
-    "tests/codegen/test_registers.py",
+    "tests/vector/passes/test_slots.py",
+    "tests/vector/passes/test_promote.py",
     "tests/schedule/primitives/test_promote.py",
 )
-CLEAR = ("tests/codegen/test_clearance.py",)
-OVERLAPS = ("tests/vector/test_neighbors.py",)
+CLEAR = ("tests/vector/passes/test_clearance.py",)
+OVERLAPS = ("tests/vector/passes/test_neighbors.py",)
 
 MUTANTS = (
     Mutant(

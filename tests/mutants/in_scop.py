@@ -352,7 +352,7 @@ MUTANTS = (
     Mutant(
         "c-overlap-in-one-direction",
         "arrays are apart if the first one begins before the second one",
-        "polysched.codegen.fallback",
+        "polysched.llvm.export.fallback",
         "emit_is_valid",
         'builder.icmp_unsigned("<=", ends[first], meanings[second])',
         'builder.icmp_unsigned("<=", meanings[first], meanings[second])',
@@ -361,7 +361,7 @@ MUTANTS = (
     Mutant(
         "c-as-written-is-apart",
         "the program as written takes its arrays for apart",
-        "polysched.codegen.module",
+        "polysched.llvm.emit.module",
         "add_function_as_written",
         "_emit_function(module, vectorize(program, machine), machine, is_apart=False)",
         "_emit_function(module, vectorize(program, machine), machine)",

@@ -6,7 +6,7 @@ STRIDES = "polysched.ir.core.strides"
 VIEWS = "polysched.library.matmul.views"
 PROVED = ("tests/ir/core/test_strides.py",)
 CALLED = ("tests/runtime/test_strided.py",)
-CODE = ("tests/codegen/test_strided.py",)
+CODE = ("tests/llvm/emit/test_strided.py",)
 MULTIPLIED = ("tests/library/matmul/test_views.py",)
 
 MUTANTS = (
@@ -76,7 +76,7 @@ MUTANTS = (
     Mutant(
         "strides-forgotten-by-code",
         "machine code takes every argument to be contiguous",
-        "polysched.codegen.placement",
+        "polysched.llvm.emit.placement",
         "Placement.argument",
         "layout.strides is None",
         "True",
@@ -85,7 +85,7 @@ MUTANTS = (
     Mutant(
         "lanes-along-the-last-dimension",
         "accumulators are stored along the last dimension, whatever the lanes are",
-        "polysched.codegen.registers",
+        "polysched.vector.passes.promote",
         "_transfer",
         "place[array.lane_dimension]",
         "place[-1]",

@@ -75,11 +75,11 @@ MUTANTS = (
     Mutant(
         "threads-lose-the-rest",
         "the iterations that do not divide among the chunks of a parallel loop are lost",
-        "polysched.codegen.regions",
+        "polysched.llvm.emit.regions",
         "Regions._work",
         'builder.zext(builder.icmp_signed("<", chunk, longer), INDEX)',
         "INDEX(0)",
-        ("tests/schedule/primitives/test_parallel.py", "tests/codegen"),
+        ("tests/schedule/primitives/test_parallel.py", "tests/llvm"),
     ),
     Mutant(
         "overlap-of-two-outputs-only",

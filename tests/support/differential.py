@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from polysched.codegen.passes import loops_after, vector_program
 from polysched.fuzz.placement import placed
 from polysched.ir.core.kernel import Array, Kernel, Role
 from polysched.ir.core.packing import byte_shape
@@ -30,6 +29,7 @@ from polysched.machine.load import load_machine
 from polysched.runtime.cache import ObjectCache
 from polysched.schedule.schedule import Schedule
 from polysched.vector.interpret import interpreter as vector_interpreter
+from polysched.vector.pass_list import loops_after, vector_program
 from polysched.vector.verify import verify
 
 NO_CACHE = ObjectCache(None)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polysched.codegen.passes import vector_program
 from polysched.ir.core.kernel import Role
 from polysched.ir.expr.dtypes import DType, i32
 from polysched.ir.expr.expressions import Index, Load, Operand
 from polysched.loops.ir.nodes import For, LoopNode, LoopProgram
 from polysched.machine.load import load_machine
 from polysched.vector.ir import Assign, VectorProgram, walk
-from polysched.vector.vectorize import vectorize
+from polysched.vector.pass_list import vector_program
+from polysched.vector.passes.vectorize import vectorize
 from polysched.vector.verify import verify
 from tests.loops.programs import array, load, program, vector
 

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from polysched.codegen.module import emit_module
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import f32
+from polysched.llvm.emit.module import emit_module
 from polysched.lower import lower
 from polysched.machine.load import as_machine
 from polysched.schedule.schedule import Schedule

@@ -8,7 +8,7 @@ from polysched.errors import LoweringError
 from polysched.ir.core.kernel import Role
 from polysched.ir.expr.expressions import Index
 from polysched.loops.ir.nodes import For, LoopNode, LoopProgram
-from polysched.vector.vectorize import vectorize
+from polysched.vector.passes.vectorize import vectorize
 from tests.loops.programs import array, assign, load, loop, program, vector
 from tests.vector.programs import AVX512
 

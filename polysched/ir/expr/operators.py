@@ -94,7 +94,7 @@ LIBRARY_UNARY = frozenset(
 )
 """Functions of one operand that the C library has; the value is the C name.
 
-Most are computed inline by vector code (`polysched/codegen/math`); the others call the library.
+Most are computed inline by vector code (`polysched/llvm/math`); the others call the library.
 """
 FLOAT_ONLY = (
     frozenset(

@@ -193,7 +193,7 @@ class LoopProgram:
     only ``Array.stored_shape`` takes memory, and its accesses have subscripts for these dimensions
     only. ``ranges`` holds the literal bounds that ``context`` puts on each parameter.
     ``fp_contract`` is the kernel's: whether ``a * b + c`` may round once. ``registers`` names the
-    arrays that :mod:`polysched.codegen.passes` keep in registers; none before these passes.
+    arrays that :mod:`polysched.vector.pass_list` keep in registers; none before these passes.
     ``instructions`` holds the forms of each instruction that a loop is marked with.
     """
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polysched.codegen.c_function import CFunction
 from polysched.frontends.scop import CProgram
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.dtypes import DType
 from polysched.ir.semantics.memory import AnyArray, concrete_shape
+from polysched.llvm.export.c_function import CFunction
 from polysched.lower import export
 from polysched.schedule.schedule import Schedule
 

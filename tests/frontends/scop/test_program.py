@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from polysched.codegen.c_function import CArgument
 from polysched.errors import FrontendError
 from polysched.frontends.scop import Promises, load_c, parse_c
 from polysched.ir.core.kernel import Order, Role
 from polysched.ir.expr.dtypes import f32, f64, i32, u64
 from polysched.legality.check import check
+from polysched.llvm.export.c_function import CArgument
 from polysched.schedule.schedule import Schedule
 from tests.frontends.scop.calling import needs_gcc
 from tests.support.differential import assert_agrees

@@ -3,8 +3,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import ScheduleError
+from polysched.inspect.assembly import hot_loop, parse
 from polysched.ir.core.tree import path
 from polysched.ir.expr.dtypes import DType, f32, f64, i8
 from polysched.library.matmul.config import Config

@@ -6,8 +6,8 @@ import islpy as isl
 import numpy as np
 import pytest
 
-from polysched.codegen.assembly import hot_loop, parse
 from polysched.errors import ScheduleError
+from polysched.inspect.assembly import hot_loop, parse
 from polysched.ir.core.kernel import Statement
 from polysched.ir.core.tree import path
 from polysched.ir.declare.builder import KernelBuilder

@@ -7,7 +7,7 @@ from itertools import product as combinations
 import numpy as np
 import pytest
 
-from polysched.codegen.assembly import hot_loop, parse
+from polysched.inspect.assembly import hot_loop, parse
 from polysched.ir.expr.dtypes import DType, f32, i8, i16, i32, u8
 from polysched.library.matmul.call import matmul
 from polysched.library.matmul.compiled import product_kernel

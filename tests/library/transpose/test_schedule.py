@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from polysched.codegen.assembly import parse
+from polysched.inspect.assembly import parse
 from polysched.ir.core.tree import TransposeStrategy
 from polysched.ir.expr.dtypes import DType, u8, u16, u32, u64
 from polysched.library.transpose.kernel import transpose_kernel

@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from polysched.codegen.assembly import parse
 from polysched.errors import KernelError
+from polysched.inspect.assembly import parse
 from polysched.ir.expr.dtypes import DType, u8, u16, u32, u64
 from polysched.library.transpose.axes import Movement
 from polysched.library.transpose.thin import (

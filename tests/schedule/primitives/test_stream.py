@@ -3,8 +3,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from polysched.codegen.assembly import parse
 from polysched.errors import LoweringError, ScheduleError
+from polysched.inspect.assembly import parse
 from polysched.ir.declare.builder import KernelBuilder
 from polysched.ir.expr.dtypes import f32, i32
 from polysched.lower import compile, show

@@ -1,0 +1,1 @@
+"""Builder of LLVM instructions: quicker than llvmlite's, intrinsics, functions, C library calls."""

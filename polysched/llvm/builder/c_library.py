@@ -1,0 +1,34 @@
+"""Calls of the C library's mathematical functions, lane by lane."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from polysched.llvm.builder.intrinsics import declared
+
+_LANE = ir.IntType(32)
+
+
+def library_call(builder: ir.IRBuilder, name: str, operands: list[Any]) -> Any:
+    """The result of a function of math.h on floats or doubles, or on each lane of vectors of them.
+
+    Args:
+        name: of the function on doubles; that on floats has an ``f`` behind.
+        operands: all of one type.
+    """
+    type_ = operands[0].type
+    if not isinstance(type_, ir.VectorType):
+        return builder.call(_function(builder.module, name, type_, len(operands)), operands)
+    function = _function(builder.module, name, type_.element, len(operands))
+    result = ir.Constant(type_, ir.Undefined)
+    for lane in range(type_.count):
+        given = [builder.extract_element(operand, _LANE(lane)) for operand in operands]
+        result = builder.insert_element(result, builder.call(function, given), _LANE(lane))
+    return result
+
+
+def _function(module: ir.Module, name: str, type_: Any, operands: int) -> ir.Function:
+    suffix = "f" if isinstance(type_, ir.FloatType) else ""
+    return declared(module, name + suffix, ir.FunctionType(type_, [type_] * operands))

@@ -1,0 +1,37 @@
+"""Functions of a module, with the attributes that all emitted code has."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from llvmlite.ir.values import FunctionAttributes
+
+from polysched.llvm.builder.function_builder import FunctionBuilder
+
+
+class _Attributes(FunctionAttributes):  # type: ignore[misc]  # llvmlite is untyped
+    """``no-builtins`` keeps LLVM from calling memcpy and memset for the loops of small tiles."""
+
+    _known = FunctionAttributes._known | {'"no-builtins"'}
+
+    def add_pair(self, key: str, value: str) -> None:
+        """Add an attribute of LLVM that is a pair of texts."""
+        set.add(self, f'"{key}"="{value}"')
+
+
+def new_function(
+    module: ir.Module, name: str, signature: ir.FunctionType, *, internal: bool = False
+) -> tuple[ir.Function, ir.IRBuilder]:
+    """A function, and a builder at the start of its entry block."""
+    function = ir.Function(module, signature, name)
+    function.attributes = _Attributes()
+    function.attributes.add("nounwind")
+    function.attributes.add('"no-builtins"')
+    if internal:
+        function.linkage = "internal"
+    return function, FunctionBuilder(function.append_basic_block("entry"))
+
+
+def compile_for(function: ir.Function, cpu: str, features: str) -> None:
+    """Have a function of `new_function` compiled for a processor, whatever the module is for."""
+    function.attributes.add_pair("target-cpu", cpu)
+    function.attributes.add_pair("target-features", features)

@@ -1,0 +1,1 @@
+"""Emission of vector IR nodes, functions and modules."""

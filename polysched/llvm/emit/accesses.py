@@ -1,0 +1,253 @@
+"""Emits loads and stores of array elements: scalars, whole vectors, gathers and scatters, masked.
+
+The forms of LLVM's masked intrinsics are those of its language reference, "Masked Vector Load and
+Store Intrinsics" and "Masked Vector Gather and Scatter Intrinsics".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+
+from llvmlite import ir
+
+from polysched.ir.expr.dtypes import DType, NumberKind
+from polysched.llvm.builder.intrinsics import (
+    aligned,
+    declared,
+    integers,
+    mangled,
+    vector_type,
+    zeros,
+)
+from polysched.llvm.emit.windows import load_window, store_single, store_window
+from polysched.llvm.memory.arrays import BYTE, Addresses, Storage
+from polysched.llvm.memory.loaded import Loaded
+from polysched.llvm.memory.streaming import stream
+from polysched.llvm.subbyte.accesses import PackedAccesses
+from polysched.llvm.values.expressions import (
+    INDEX,
+    Value,
+    element_type,
+    memory_type,
+    splat,
+    vector_of,
+    widened,
+)
+from polysched.llvm.values.masks import Mask, ValueOf, lane_offsets, reverse
+from polysched.vector.values import Access, Address, Gather, Offsets, Uniform, Window
+from polysched.vector.values import Load as VectorLoad
+
+
+class Accesses:
+    """Emits loads and stores of arrays in memory."""
+
+    def __init__(
+        self,
+        builder: ir.IRBuilder,
+        addresses: Addresses,
+        storages: Mapping[str, Storage],
+        value_of: ValueOf,
+        features: Set[str] = frozenset(),
+    ) -> None:
+        self.builder = builder
+        self.addresses = addresses
+        self.storages = storages
+        self.value_of = value_of
+        self.packed = PackedAccesses(builder, addresses, value_of, features)
+        self.loaded = Loaded()
+
+    def load(self, access: Access, dtype: DType, lanes: Mask | None) -> Value:
+        """One element for each lane; a scalar if all lanes read the same."""
+        loaded, count = self._load(access, dtype, lanes)
+        return Value(from_memory(self.builder, loaded, dtype), dtype, count)
+
+    def _load(
+        self, access: Access, dtype: DType, lanes: Mask | None
+    ) -> tuple[ir.Value, int | None]:
+        element = memory_type(dtype)
+        if lanes is None or access.movement is Uniform.BROADCAST:
+            loaded = self.builder.load(self._address(access.address), typ=element)
+            loaded.align = access.alignment
+            return loaded, None
+        match access.movement:
+            case Uniform.CONTIGUOUS:
+                return self._load_vector(access, element, lanes), lanes.count
+            case Uniform.REVERSED:
+                ahead = self._load_vector(access, element, lanes.reversed(self.builder))
+                return reverse(self.builder, ahead), lanes.count
+            case Window(distances=distances):
+                return load_window(self, access.address, element, distances), lanes.count
+        pointers = self._lane_pointers(access, lanes)
+        type_ = vector_type(element, lanes.count)
+        mask = lanes.all_bits
+        signature = ir.FunctionType(type_, [pointers.type, mask.type, type_])
+        name = f"llvm.masked.gather.{mangled(type_)}.v{lanes.count}p0"
+        function = declared(self.builder.module, name, signature)
+        call = self.builder.call(function, [pointers, mask, zeros(type_)])
+        return aligned(call, 0, access.alignment), lanes.count
+
+    def load_terms(self, factor: VectorLoad, lanes: Mask, terms: int) -> ir.Value:
+        """For each lane ``terms`` consecutive elements, as one long vector."""
+        builder, access, dtype = self.builder, factor.access, factor.dtype
+        type_ = vector_type(memory_type(dtype), terms * lanes.count)
+        is_broadcast = access.movement is Uniform.BROADCAST
+        is_literal = is_broadcast or lanes.bits is None or lanes.lanes is not None
+        is_kept = is_literal and not access.address.is_data_dependent
+        key = (access, type_.count, terms, None if is_broadcast else lanes.lanes)
+        found = self.loaded.of(builder.block).get(key) if is_kept else None
+        if found is not None:
+            return found
+        whole = ir.IntType(terms * dtype.bits)
+        if is_broadcast:
+            group = builder.load(self._address(access.address), typ=whole)
+            group.align = dtype.bytes
+            groups = splat(builder, group, lanes.count)
+        else:
+            groups = self._load_vector(access, whole, lanes)
+        loaded = builder.bitcast(groups, type_)
+        if is_kept:
+            self.loaded.of(builder.block)[key] = loaded
+        return loaded
+
+    def unpack(self, access: Access, dtype: DType, lanes: Mask | None) -> Value:
+        """One element of a packed array for each lane, as integers of ``dtype``."""
+        storage = self.storages[access.address.array]
+        loaded, count = self.packed.load(storage, access, lanes, dtype.bits)
+        return Value(loaded, dtype, count)
+
+    def store(
+        self, access: Access, value: Value, lanes: Mask | None, *, streamed: bool = False
+    ) -> None:
+        """Write one element for each lane."""
+        self.loaded.forget()
+        storage = self.storages[access.address.array]
+        dtype = storage.array.dtype
+        if storage.array.is_packed:
+            element = widened(self.builder, value, lanes.count if lanes else None)
+            self.packed.store(storage, access, element, lanes)
+            return
+        scalar = to_memory(self.builder, value.ir, dtype)
+        if lanes is None:
+            pointer = self._address(access.address)
+            self.builder.store(scalar, pointer).align = access.alignment
+            return
+        stored = widened(self.builder, Value(scalar, dtype, value.lanes), lanes.count)
+        match access.movement:
+            case Uniform.CONTIGUOUS if streamed:
+                stream(self.builder, stored, self._address(access.address), access.alignment)
+            case Uniform.CONTIGUOUS:
+                self._store_vector(access, stored, lanes)
+            case Uniform.REVERSED:
+                backwards = lanes.reversed(self.builder)
+                self._store_vector(access, reverse(self.builder, stored), backwards)
+            case Window(distances=distances):
+                store_window(self, access.address, distances, stored)
+            case _:
+                self._scatter(access, stored, lanes)
+
+    def vector(self, address: Address, start: int, element: ir.Type, lanes: Mask) -> ir.Value:
+        """The elements from ``start`` behind an address, as known no better than their size."""
+        size = self.storages[address.array].array.dtype.bytes
+        access = Access(address, Uniform.CONTIGUOUS, size)
+        return self._load_vector(access, element, lanes, start)
+
+    def store_part(self, address: Address, start: int, stored: ir.Value, lanes: Mask) -> None:
+        """Write elements from ``start`` behind an address."""
+        size = self.storages[address.array].array.dtype.bytes
+        access = Access(address, Uniform.CONTIGUOUS, size)
+        self._store_vector(access, stored, lanes, start)
+
+    def _address(self, address: Address, displacement: int = 0) -> ir.Value:
+        return self.addresses.address(self.storages[address.array], address, displacement)
+
+    def _load_vector(
+        self, access: Access, element: ir.Type, lanes: Mask, displacement: int = 0
+    ) -> ir.Value:
+        """Consecutive elements of any type."""
+        pointer = self._address(access.address, displacement)
+        type_ = vector_type(element, lanes.count)
+        if lanes.bits is None or access.is_private:
+            loaded = self.builder.load(pointer, typ=type_)
+            loaded.align = access.alignment
+            if lanes.bits is None:
+                return loaded
+            return self.builder.select(lanes.bits, loaded, zeros(type_))
+        signature = ir.FunctionType(type_, [pointer.type, lanes.bits.type, type_])
+        function = declared(self.builder.module, f"llvm.masked.load.{mangled(type_)}.p0", signature)
+        call = self.builder.call(function, [pointer, lanes.bits, zeros(type_)])
+        return aligned(call, 0, access.alignment)
+
+    def _store_vector(
+        self, access: Access, stored: ir.Value, lanes: Mask, displacement: int = 0
+    ) -> None:
+        pointer = self._address(access.address, displacement)
+        if lanes.bits is None:
+            self.builder.store(stored, pointer).align = access.alignment
+            return
+        if access.is_private:
+            # LLVM makes registers of memory that is read and written whole only.
+            before = self.builder.load(pointer, typ=stored.type)
+            before.align = access.alignment
+            mixed = self.builder.select(lanes.bits, stored, before)
+            self.builder.store(mixed, pointer).align = access.alignment
+            return
+        if lanes.lanes is not None and len(lanes.lanes) == 1:
+            (lane,) = lanes.lanes
+            size = self.storages[access.address.array].array.dtype.bytes
+            store_single(self.builder, stored, lane, pointer, lane, size)
+            return
+        signature = ir.FunctionType(ir.VoidType(), [stored.type, pointer.type, lanes.bits.type])
+        name = f"llvm.masked.store.{mangled(stored.type)}.p0"
+        function = declared(self.builder.module, name, signature)
+        call = self.builder.call(function, [stored, pointer, lanes.bits])
+        aligned(call, 1, access.alignment)
+
+    def _scatter(self, access: Access, stored: ir.Value, lanes: Mask) -> None:
+        pointers = self._lane_pointers(access, lanes)
+        mask = lanes.all_bits
+        signature = ir.FunctionType(ir.VoidType(), [stored.type, pointers.type, mask.type])
+        name = f"llvm.masked.scatter.{mangled(stored.type)}.v{lanes.count}p0"
+        function = declared(self.builder.module, name, signature)
+        aligned(self.builder.call(function, [stored, pointers, mask]), 1, access.alignment)
+
+    def _lane_pointers(self, access: Access, lanes: Mask) -> ir.Value:
+        """A vector of addresses, one for each lane."""
+        builder, count = self.builder, lanes.count
+        storage = self.storages[access.address.array]
+        size = storage.array.dtype.bytes
+        match access.movement:
+            case Offsets(distances=distances):
+                base = self.addresses.address(storage, access.address, is_accessed=False)
+                distance = integers(64, tuple([size * one for one in distances]))
+            case Gather(subscripts=subscripts):
+                base = storage.base
+                elements = lane_offsets(builder, subscripts, storage.strides, lanes, self.value_of)
+                distance = builder.mul(elements, splat(builder, INDEX(size), count))
+        pointers = builder.gep(base, [distance], source_etype=BYTE)
+        # llvmlite takes the type of the base for that of the result
+        pointers.type = ir.VectorType(ir.PointerType(), count)
+        for lane in range(count):  # without such an instruction each lane is an access by itself
+            self.addresses.pace.touch(pointers, lane)
+        return pointers
+
+
+def from_memory(builder: ir.IRBuilder, loaded: ir.Value, dtype: DType) -> ir.Value:
+    """A loaded element as a value: the bit of a boolean's byte, an odd integer of its container."""
+    if dtype.is_odd_width:
+        count = loaded.type.count if isinstance(loaded.type, ir.VectorType) else None
+        return builder.trunc(loaded, vector_of(element_type(dtype), count))
+    if dtype.kind is not NumberKind.BOOLEAN:
+        return loaded
+    zero = ir.Constant(loaded.type, None if isinstance(loaded.type, ir.VectorType) else 0)
+    return builder.icmp_unsigned("!=", loaded, zero)
+
+
+def to_memory(builder: ir.IRBuilder, value: ir.Value, dtype: DType) -> ir.Value:
+    """A value as it is stored: the byte of a boolean's bit, the container of an odd integer."""
+    if dtype.kind is not NumberKind.BOOLEAN and not dtype.is_odd_width:
+        return value
+    count = value.type.count if isinstance(value.type, ir.VectorType) else None
+    if dtype.is_odd_width:
+        extend = builder.sext if dtype.is_signed else builder.zext
+        return extend(value, vector_of(memory_type(dtype), count))
+    return builder.zext(value, vector_of(BYTE, count))

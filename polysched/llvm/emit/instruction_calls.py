@@ -1,0 +1,53 @@
+"""Emit the LLVM intrinsic of an instruction call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from llvmlite import ir
+
+from polysched.instructions.declaration import Instruction
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Constant
+from polysched.ir.expr.operators import Operator
+from polysched.llvm.builder.intrinsics import constant, declared, vector_type
+from polysched.llvm.values.expressions import element_type, emit_operator
+
+
+def emit_call(
+    builder: ir.IRBuilder,
+    instruction: Instruction,
+    before: Any | None,
+    operands: Mapping[str, tuple[Any, DType] | Constant],
+) -> Any:
+    """Emit the intrinsic and return the vector of its results.
+
+    Args:
+        builder: where the code is emitted.
+        instruction: the instruction.
+        before: the vector that the target holds before; None if the instruction does not read it.
+        operands: for each input array, a vector of all its elements in memory order and their type,
+            or a constant.
+    """
+    arrays, target = instruction.kernel.arrays, instruction.statement.target.array
+    given: dict[str, Any] = {target: before}
+    for name, operand in operands.items():
+        dtype = arrays[name].dtype
+        count = instruction.lanes * instruction.lane_width(name)
+        type_ = vector_type(element_type(dtype), count)
+        if isinstance(operand, Constant):
+            given[name] = constant(type_, operand.value)
+            continue
+        vector, own = operand
+        if own != dtype:
+            vector = (builder.sext if own.is_signed else builder.zext)(vector, type_)
+        given[name] = vector
+    result = vector_type(element_type(arrays[target].dtype), instruction.lanes)
+    passed = [given[name] for name in instruction.operands]
+    signature = ir.FunctionType(result, [vector.type for vector in passed])
+    function = declared(builder.module, instruction.intrinsic, signature)
+    called = builder.call(function, passed)
+    if before is None or target in instruction.operands:
+        return called
+    return emit_operator(builder, Operator.ADD, arrays[target].dtype, [before, called])

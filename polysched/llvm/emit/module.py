@@ -1,0 +1,139 @@
+"""The whole of code generation: a loop program becomes the text of an LLVM module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from polysched.errors import LoweringError
+from polysched.ir.expr.operators import LIBRARY_BINARY, LIBRARY_UNARY
+from polysched.llvm.builder.functions import new_function
+from polysched.llvm.builder.intrinsics import declared
+from polysched.llvm.emit.evaluation import Evaluator
+from polysched.llvm.emit.nodes import Emitter
+from polysched.llvm.emit.placement import PAGE, Placement
+from polysched.llvm.emit.regions import Regions, Team, private_bytes
+from polysched.llvm.memory.arrays import Storage
+from polysched.llvm.memory.streaming import emit_fence
+from polysched.llvm.values.expressions import INDEX
+from polysched.loops.ir.nodes import LoopProgram
+from polysched.machine.description import Machine
+from polysched.vector.ir import Loop, VectorProgram, walk
+from polysched.vector.pass_list import vector_program
+from polysched.vector.passes.vectorize import vectorize
+
+_LIBRARY = [operator.value for operator in LIBRARY_UNARY | LIBRARY_BINARY]
+
+CALLED = frozenset(
+    """
+    aligned_alloc free memcpy memmove memset exp expf fma fmaf ceil ceilf floor floorf rint rintf
+    round roundf trunc truncf
+    """.split()
+) | {name + suffix for name in _LIBRARY for suffix in ("", "f")}
+"""Functions of the C library that the machine code may call: a kernel must not take their place."""
+
+INT32 = ir.IntType(32)
+_POINTER = ir.PointerType()
+_NOWHERE = ir.Constant(_POINTER, None)
+
+
+def emit_module(program: LoopProgram, machine: Machine) -> str:
+    """The LLVM IR of a program for a machine, as text.
+
+    Raises:
+        LoweringError: the program says something that has no machine code, nests loops too deep,
+            or has the name of a function that its own code may call.
+    """
+    return str(build_module(program, machine))
+
+
+def build_module(program: LoopProgram, machine: Machine) -> ir.Module:
+    """The module of `emit_module`, to which functions may be added. Raises the same errors."""
+    if program.name in CALLED:
+        raise LoweringError(
+            f"a kernel cannot be named '{program.name}': its code may call the C library's "
+            "function of that name; choose another name"
+        )
+    vectors = vector_program(program, machine)
+    module = ir.Module(name=program.name)
+    module.triple = machine.triple
+    _emit_function(module, vectors, machine)
+    return module
+
+
+def add_function_as_written(module: ir.Module, program: LoopProgram, machine: Machine) -> None:
+    """Add the function of an unscheduled program whose arrays may overlap.
+
+    Every access goes to memory in the program's order: no pass keeps elements in registers, and the
+    pointers are not ``noalias``.
+
+    Args:
+        module: the module to add to.
+        program: loops without vector, parallel or unrolled loops.
+        machine: its instruction sets may be used.
+
+    Raises:
+        LoweringError: the program has no machine code.
+    """
+    _emit_function(module, vectorize(program, machine), machine, is_apart=False)
+
+
+def _emit_function(
+    module: ir.Module, program: VectorProgram, machine: Machine, *, is_apart: bool = True
+) -> None:
+    frame, arguments = program.frame, program.frame.outside
+    regions = [node.region for node in walk(program.body) if isinstance(node, Loop) and node.region]
+    is_threaded = bool(regions)
+    types = [_POINTER] * (len(arguments) + is_threaded)
+    types += [INDEX] * (len(program.parameters) + is_threaded)
+    function, builder = new_function(module, program.name, ir.FunctionType(INT32, types))
+    pointers, rest = function.args[: len(arguments)], function.args[len(arguments) :]
+    team, *numbers = rest if is_threaded else (None, *rest)
+    parameters = dict(zip(program.parameters, numbers, strict=False))
+    for name, value in parameters.items():
+        value.name = name
+    place = Placement(builder, parameters, program)
+    storages: dict[str, Storage] = {}
+    for name, pointer in zip(arguments, pointers, strict=True):
+        pointer.name = name
+        if is_apart:
+            pointer.add_attribute("noalias")
+        storages[name] = place.argument(name, pointer)
+    registers = place.registers(frame)
+    storages |= place.on_stack(frame)
+    heap = place.on_heap(frame)
+    threads = place.larger(numbers[-1], 1) if is_threaded else 1
+    shared, private = place.total(heap), private_bytes(place, regions)
+    workspace = None
+    if not isinstance(shared, int) or not isinstance(private, int):
+        workspace = _allocated(place, place.sum(shared, place.product(threads, private)))
+        storages |= place.carved(heap, workspace)
+    features = machine.enabled_features
+    values = Evaluator(builder, parameters, storages, registers, features=features)
+    threaded = None
+    if is_threaded:
+        first = _NOWHERE if workspace is None else place.behind(workspace, shared)
+        threaded = Regions(program, Team(team, threads, first, place.sum(private, 0)), module)
+    Emitter(values, threaded).node(program.body)
+    if any(storage.array.streamed for storage in storages.values()):
+        emit_fence(builder)
+    if workspace is not None:
+        free = declared(module, "free", ir.FunctionType(ir.VoidType(), [_POINTER]))
+        builder.call(free, [workspace])
+    builder.ret(INT32(0))
+    values.slots.drop_needless()
+
+
+def _allocated(place: Placement, size: Any) -> Any:
+    """Memory for the whole call; the function returns 1 where there is none."""
+    builder = place.builder
+    # aligned_alloc of nothing may return null, which would look like a failure
+    total = place.sum(size, PAGE)
+    signature = ir.FunctionType(_POINTER, [INDEX, INDEX])
+    allocate = declared(builder.module, "aligned_alloc", signature)
+    workspace = builder.call(allocate, [INDEX(PAGE), total])
+    failed = builder.icmp_unsigned("==", workspace, _NOWHERE)
+    with builder.if_then(failed, likely=False):
+        builder.ret(INT32(1))
+    return workspace

@@ -1,0 +1,184 @@
+"""Emit the nodes of the vector IR as LLVM IR, one by one.
+
+The function that comes out is ``i32 NAME(ptr array..., i64 parameter...)``: argument arrays in the
+order of declaration, then the parameters (with parallel loops ``i32 NAME(ptr array..., ptr team,
+i64 parameter..., i64 threads)``, see :mod:`polysched.llvm.emit.regions`). It returns 0, or 1 if the
+workspace could not be allocated (nothing has been written then). Arguments are ``noalias``: the
+caller checks that written arrays overlap no other.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Protocol
+
+from llvmlite import ir
+
+from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.expressions import Constant
+from polysched.llvm.builder.intrinsics import emit_prefetch
+from polysched.llvm.emit.evaluation import Evaluator, lanes_of
+from polysched.llvm.emit.instruction_calls import emit_call
+from polysched.llvm.values.expressions import INDEX, Value, widened
+from polysched.llvm.values.masks import Mask, emit_mask
+from polysched.llvm.values.transposition import emit_transposition
+from polysched.vector.ir import (
+    Assign,
+    Branch,
+    Call,
+    Keep,
+    Loop,
+    Node,
+    Prefetch,
+    Sequence,
+    Store,
+    Stream,
+    Transpose,
+)
+
+
+class RunsParallel(Protocol):
+    """Emits parallel loops; without one they are emitted as loops of one thread."""
+
+    def run(self, emitter: Emitter, node: Loop, lower: ir.Value, upper: ir.Value) -> None:
+        """Emit a loop that runs at least once where the emitter stands."""
+
+
+class Emitter:
+    """Emits the body of one function.
+
+    Args:
+        values: at the function's first block, after the storage is set up.
+        regions: emits parallel loops whose iterations threads share; None inside such a loop.
+    """
+
+    def __init__(self, values: Evaluator, regions: RunsParallel | None = None) -> None:
+        self.values = values
+        self.builder = values.builder
+        self.regions = regions
+
+    # -- control flow ----------------------------------------------------------------------------
+
+    def node(self, node: Node) -> None:
+        """Emit a node and all below."""
+        match node:
+            case Assign() | Call():
+                self._statement(node)
+            case Sequence(nodes=nodes):
+                for child in nodes:
+                    self.node(child)
+            case Loop():
+                self._loop(node)
+            case Branch():
+                self._branch(node)
+            case Transpose():
+                self._transpose(node)
+            case Prefetch(address=address, level=level):
+                storage = self.values.storages[address.array]
+                pointer = self.values.addresses.address(storage, address)
+                emit_prefetch(self.builder, pointer, level)
+
+    def _branch(self, node: Branch) -> None:
+        holds = self.values.value(node.condition, None).ir
+        if node.otherwise is None:
+            with self.builder.if_then(holds), self.values.scope():
+                self.node(node.then)
+            return
+        with self.builder.if_else(holds) as (if_true, if_false):
+            with if_true, self.values.scope():
+                self.node(node.then)
+            with if_false, self.values.scope():
+                self.node(node.otherwise)
+
+    def _loop(self, node: Loop) -> None:
+        lower, upper = self.values.index(node.lower), self.values.index(node.upper)
+        run = self.counted
+        if node.region is not None and self.regions is not None:
+            run = functools.partial(self.regions.run, self)
+        if node.runs:
+            run(node, lower, upper)
+            return
+        is_entered = self.builder.icmp_signed("<", lower, upper)
+        with self.builder.if_then(is_entered), self.values.scope():
+            run(node, lower, upper)
+
+    def counted(self, node: Loop, lower: ir.Value, upper: ir.Value) -> None:
+        """A loop that runs at least once, tested at its end."""
+        builder = self.builder
+        before = builder.block
+        body = builder.append_basic_block(f"{node.name}.body")
+        after = builder.append_basic_block(f"{node.name}.end")
+        builder.branch(body)
+        builder.position_at_end(body)
+        variable = builder.phi(INDEX, name=node.variable)
+        variable.add_incoming(lower, before)
+        with self.values.inside(node.variable, variable):
+            self.node(node.body)
+        following = builder.add(variable, INDEX(node.step), flags=("nsw",))
+        variable.add_incoming(following, builder.block)
+        builder.cbranch(builder.icmp_signed("<", following, upper), body, after)
+        builder.position_at_end(after)
+
+    # -- statements ------------------------------------------------------------------------------
+
+    def _statement(self, node: Assign | Call) -> None:
+        """All active lanes at once; a vector statement is skipped if no lane is active."""
+        if node.lanes is None:
+            self._run(node, None)
+            return
+        lanes = emit_mask(self.builder, node.lanes, self.values.value)
+        if node.lanes.some:
+            self._run(node, lanes)
+            return
+        bits = self.builder.bitcast(lanes.bits, ir.IntType(lanes.count))
+        some = self.builder.icmp_unsigned("!=", bits, ir.IntType(lanes.count)(0))
+        with self.builder.if_then(some), self.values.scope():
+            self._run(node, lanes)
+
+    def _run(self, node: Assign | Call, lanes: Mask | None) -> None:
+        values = self.values
+        if isinstance(node, Assign):
+            value = values.value(node.value, lanes)
+        else:
+            assert lanes is not None
+            value = self._call(node, lanes)
+        match node.target:
+            case Keep():
+                self._keep(node.target, value, lanes)
+            case Store(access=access):
+                values.accesses.store(access, value, lanes)
+            case Stream(access=access):
+                values.accesses.store(access, value, lanes, streamed=True)
+        values.addresses.pace.rest()
+
+    def _call(self, node: Call, lanes: Mask) -> Value:
+        """The results of one machine instruction."""
+        values, called = self.values, node.instruction
+        operands: dict[str, tuple[ir.Value, DType] | Constant] = {}
+        for name, operand in node.operands:
+            if isinstance(operand, Constant):
+                operands[name] = operand
+                continue
+            terms = values.accesses.load_terms(operand, lanes, called.lane_width(name))
+            operands[name] = terms, operand.dtype
+        before = None
+        if node.before is not None:
+            before = widened(self.builder, values.value(node.before, lanes), lanes.count)
+        result = emit_call(self.builder, called, before, operands)
+        dtype = called.kernel.arrays[called.statement.target.array].dtype
+        return Value(result, dtype, lanes.count)
+
+    def _transpose(self, node: Transpose) -> None:
+        values, slots = self.values, self.values.slots
+        vectors = [slots.load(slot) for slot in values.registers[node.rows]]
+        transposed = emit_transposition(self.builder, vectors, node, values.features)
+        for vector, slot in zip(transposed, values.registers[node.columns], strict=True):
+            slots.store(vector, slot)
+
+    def _keep(self, target: Keep, value: Value, lanes: Mask | None) -> None:
+        slot = self.values.slot(target.register)
+        width = lanes_of(slot)
+        new = widened(self.builder, value, width)
+        if target.masked and lanes is not None and lanes.bits is not None and width is not None:
+            new = self.builder.select(lanes.bits, new, self.values.slots.load(slot))
+        self.values.slots.store(new, slot)

@@ -1,0 +1,1 @@
+"""Modules for programs in other languages: plain C interfaces, checks of the processor."""

@@ -1,0 +1,200 @@
+"""Functions that take the place of a C function in its program: its name, its signature.
+
+The kernel's function and the check of the processor are the plain C interface of
+:mod:`polysched.llvm.export.c_interface`, under internal names. The function around it passes
+arrays on, widens integers, and stores numbers given by value where the kernel reads them. A C
+function without a status cannot report that the kernel cannot run (no memory for its workspace, or
+a processor without an instruction set): it writes a line to the error output and aborts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from llvmlite import ir
+
+from polysched.errors import ExportError
+from polysched.ir.core.kernel import Role
+from polysched.ir.expr.dtypes import DType
+from polysched.llvm.builder.functions import compile_for, new_function
+from polysched.llvm.builder.intrinsics import declared
+from polysched.llvm.emit.module import CALLED, add_function_as_written
+from polysched.llvm.export.c_interface import build_exported_module
+from polysched.llvm.export.fallback import Fallback, emit_is_valid
+from polysched.llvm.export.processor_check import BASELINE
+from polysched.llvm.values.expressions import INDEX, memory_type, stack_slot
+from polysched.loops.ir.nodes import LoopProgram
+from polysched.machine.description import Machine
+
+_INT32 = ir.IntType(32)
+_POINTER = ir.PointerType()
+_ERROR_OUTPUT = 2
+
+
+@dataclass(frozen=True)
+class CArgument:
+    """A parameter of a C function.
+
+    Attributes:
+        name: in C.
+        dtype: of the number, or of what the pointer leads to; None: void.
+        is_pointer: whether it is passed as a pointer.
+        meaning: the array or parameter of the kernel that it is; None: it is not used.
+        is_size: whether that is a parameter.
+    """
+
+    name: str
+    dtype: DType | None
+    is_pointer: bool
+    meaning: str | None
+    is_size: bool = False
+
+
+@dataclass(frozen=True)
+class CFunction:
+    """Signature of a C function.
+
+    Attributes:
+        name: its name in C.
+        arguments: its parameters in order.
+        result: the array of the kernel whose only element it returns; None for a void function.
+        fallback: the program as written, for arguments that the schedule is not valid for; None if
+            the schedule is valid for all arguments.
+    """
+
+    name: str
+    arguments: tuple[CArgument, ...]
+    result: str | None = None
+    fallback: Fallback | None = None
+
+
+def emit_c_function(
+    program: LoopProgram,
+    machine: Machine,
+    function: CFunction,
+    as_written: LoopProgram | None = None,
+) -> str:
+    """The LLVM IR of a module that defines a C function, as text.
+
+    Args:
+        program: its arrays and parameters are those that the function's arguments mean.
+        machine: one of :func:`polysched.machine.cpuid.checkable`.
+        function: the signature.
+        as_written: the loops of the function's fallback; None if it has none.
+
+    Raises:
+        LoweringError: the program says something that has no machine code.
+        ExportError: the function has the name of one that its own code may call.
+    """
+    if function.name in CALLED:
+        raise ExportError(
+            f"function '{function.name}' has the name of one that its own code may call; choose "
+            "another name"
+        )
+    status_name = f"{function.name}.status"
+    module = build_exported_module(replace(program, name=status_name), machine)
+    for name in (status_name, f"{status_name}_supported"):
+        module.get_global(name).linkage = "internal"
+    types = [_passed(argument) for argument in function.arguments]
+    result = None if function.result is None else program.arrays[function.result].dtype
+    returned = ir.VoidType() if result is None else memory_type(result)
+    defined, builder = new_function(module, function.name, ir.FunctionType(returned, types))
+    compile_for(defined, *BASELINE)
+    meanings = _meanings(builder, function, defined)
+    place = None
+    if function.result is not None and result is not None:
+        place = meanings[function.result] = stack_slot(builder, memory_type(result))
+    arrays = [array.name for array in program.arrays.values() if array.role is not Role.TEMPORARY]
+    given = [meanings[name] for name in (*arrays, *program.parameters)]
+    scheduled = module.get_global(status_name)
+    if function.fallback is None or as_written is None:
+        status = builder.call(scheduled, given)
+    else:
+        plain = _as_written(
+            module, replace(as_written, name=f"{function.name}.as_written"), machine
+        )
+        is_valid = emit_is_valid(builder, program, machine, function.fallback, meanings)
+        status = _either(builder, is_valid, scheduled, plain, given)
+    _abort_unless_done(module, builder, status, function.name)
+    if place is None:
+        builder.ret_void()
+    else:
+        builder.ret(builder.load(place, typ=returned))
+    return str(module)
+
+
+def _as_written(module: ir.Module, program: LoopProgram, machine: Machine) -> ir.Function:
+    """Add the fallback; it runs on every processor, because no check precedes it."""
+    before = set(module.functions)
+    add_function_as_written(module, program, replace(machine, features=BASELINE[1]))
+    for function in module.functions:
+        if function not in before and not function.is_declaration:
+            compile_for(function, *BASELINE)
+    result = module.get_global(program.name)
+    result.linkage = "internal"
+    return result
+
+
+def _either(
+    builder: ir.IRBuilder, holds: Any, first: ir.Function, second: ir.Function, given: list[Any]
+) -> Any:
+    """Call one of two functions; return its status."""
+    with builder.if_else(holds, likely=True) as (if_true, if_false):
+        with if_true:
+            first_status, first_block = builder.call(first, given), builder.block
+        with if_false:
+            second_status, second_block = builder.call(second, given), builder.block
+    status = builder.phi(_INT32)
+    status.add_incoming(first_status, first_block)
+    status.add_incoming(second_status, second_block)
+    return status
+
+
+def _passed(argument: CArgument) -> Any:
+    if argument.is_pointer or argument.dtype is None:
+        return _POINTER
+    return memory_type(argument.dtype)
+
+
+def _meanings(builder: ir.IRBuilder, function: CFunction, defined: ir.Function) -> dict[str, Any]:
+    """What the kernel is given, by its own names."""
+    found: dict[str, Any] = {}
+    for argument, value in zip(function.arguments, defined.args, strict=True):
+        value.name = argument.name
+        if argument.meaning is None or argument.dtype is None:
+            continue
+        if argument.is_pointer:
+            found[argument.meaning] = value
+        elif argument.is_size:
+            found[argument.meaning] = _widened(builder, value, argument.dtype)
+        else:
+            slot = stack_slot(builder, value.type)
+            builder.store(value, slot)
+            found[argument.meaning] = slot
+    return found
+
+
+def _widened(builder: ir.IRBuilder, value: Any, dtype: DType) -> Any:
+    if dtype.bits == INDEX.width:
+        return value
+    return (builder.sext if dtype.is_signed else builder.zext)(value, INDEX)
+
+
+def _abort_unless_done(module: ir.Module, builder: ir.IRBuilder, status: Any, name: str) -> None:
+    text = (
+        f"{name}: no memory for its workspace, or a processor without the instructions that it is "
+        "compiled for\n"
+    ).encode()
+    array = ir.ArrayType(ir.IntType(8), len(text))
+    message = ir.GlobalVariable(module, array, f"{name}.message")
+    # llvmlite still types the pointers that global variables are; LLVM reads opaque ones only.
+    message.type = _POINTER
+    message.linkage = "internal"
+    message.global_constant = True
+    message.initializer = ir.Constant(array, bytearray(text))
+    write = declared(module, "write", ir.FunctionType(INDEX, [_INT32, _POINTER, INDEX]))
+    abort = declared(module, "abort", ir.FunctionType(ir.VoidType(), []))
+    with builder.if_then(builder.icmp_unsigned("!=", status, _INT32(0)), likely=False):
+        builder.call(write, [_INT32(_ERROR_OUTPUT), message, INDEX(len(text))])
+        builder.call(abort, [])

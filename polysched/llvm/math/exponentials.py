@@ -1,0 +1,156 @@
+"""The exponential functions, to the bases e and 2.
+
+``exp(x) = 2**n * exp(r)`` with ``n = round(x / ln 2)`` and ``r = x - n ln 2``, ``|r| <= ln 2 / 2``,
+after W. J. Cody and W. Waite, "Software Manual for the Elementary Functions" (1980), chapter 6:
+
+- ``ln 2`` is a high part with so few digits that ``n`` times it is exact, and a low part: those of
+  the Cephes library (float32) and of fdlibm (float64).
+- ``exp(r) = 1 + r + r**2 (1/2 + r q(r))``. The coefficients of ``q`` are a minimax fit of the
+  relative error of ``exp(r)`` (Remez' algorithm in 60 digits, then rounded): it is 2**-28.0
+  (float32) and 2**-57.4 (float64).
+- ``2**n`` is multiplied in two halves, so that denormal results are rounded once.
+
+``exp2(x) = 2**n * 2**r`` with ``n = round(x)``, where ``r`` is exact, and ``2**r = 1 + r p(r)``,
+the coefficients fitted in the same way: 2**-30.0 and 2**-55.5. Powers of integers are exact.
+
+``x`` is clamped first to where results are 0 and infinity. The error is below 1 ulp (measured: at
+most 0.89); 1.14 where the processor has no instructions that multiply and add with one rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from llvmlite import ir
+
+from polysched.llvm.math.numbers import (
+    FLOAT32,
+    FLOAT64,
+    Format,
+    Real,
+    scaled,
+)
+
+LOG2_E = 1.4426950408889634
+
+
+@dataclass(frozen=True)
+class _Constants:
+    """The constants of one floating-point type.
+
+    ``ends``: arguments with the results 0 and infinity, of exp and of exp2. ``q`` is that of exp,
+    ``p`` that of exp2, ``rest`` is as ``q``, fitted to the relative error of exp(r) - 1. Constant
+    coefficients come first.
+    """
+
+    ends: tuple[float, float]
+    ends_2: tuple[float, float]
+    ln2_high: float
+    ln2_low: float
+    q: Sequence[float]
+    p: Sequence[float]
+    rest: Sequence[float]
+
+
+_CONSTANTS: Mapping[Format, _Constants] = MappingProxyType(
+    {
+        FLOAT32: _Constants(
+            ends=(-105.0, 89.0),
+            ends_2=(-151.0, 129.0),
+            ln2_high=0.693359375,
+            ln2_low=-2.12194440e-4,
+            q=(0.16666535, 0.041667238, 0.00836751, 0.0013863757),
+            p=(
+                0.6931472,
+                0.2402265,
+                0.055504005,
+                0.009618057,
+                0.0013341951,
+                0.00015461369,
+                1.3359835e-05,
+            ),
+            rest=(0.16666666, 0.04166648, 0.008333419, 0.0013933253, 0.00019824106),
+        ),
+        FLOAT64: _Constants(
+            ends=(-746.0, 710.0),
+            ends_2=(-1076.0, 1025.0),
+            ln2_high=6.93147180369123816490e-01,
+            ln2_low=1.90821492927058770002e-10,
+            q=(
+                0.16666666666666433,
+                0.04166666666660375,
+                0.00833333333350058,
+                0.00138888889268915,
+                0.00019841269465308703,
+                2.4801508550630693e-05,
+                2.7557641378832717e-06,
+                2.7625243887817994e-07,
+                2.497832567092723e-08,
+            ),
+            p=(
+                0.6931471805599453,
+                0.24022650695910072,
+                0.055504108664821736,
+                0.009618129107628562,
+                0.0013333558146381742,
+                0.00015403530393171894,
+                1.5252733864842243e-05,
+                1.3215487003358782e-06,
+                1.0178047532298142e-07,
+                7.054814856109523e-09,
+                4.4572391478158053e-10,
+                2.5855209598016103e-11,
+            ),
+            rest=(
+                0.16666666666666677,
+                0.04166666666666658,
+                0.008333333333322158,
+                0.0013888888888942635,
+                0.00019841269884945064,
+                2.480158719827551e-05,
+                2.7557245291384468e-06,
+                2.75573870011849e-07,
+                2.510868752461299e-08,
+                2.0878924990556963e-09,
+            ),
+        ),
+    }
+)
+
+
+def exponential(builder: ir.IRBuilder, operand: Any) -> Any:
+    """The LLVM value of e to the power of an operand, a float or double or a vector of them."""
+    x = Real(builder, operand)
+    known = _CONSTANTS[x.form]
+    x = x.at_most(known.ends[1]).at_least(known.ends[0])
+    n, whole = x.rounded(LOG2_E)
+    r = n.times_plus(-known.ln2_low, n.times_plus(-known.ln2_high, x))
+    return scaled(r.polynomial((1.0, 1.0, 0.5, *known.q)), whole).ir
+
+
+def exponential_2(builder: ir.IRBuilder, operand: Any) -> Any:
+    """The LLVM value of 2 to the power of an operand, a float or double or a vector of them."""
+    x = Real(builder, operand)
+    known = _CONSTANTS[x.form]
+    x = x.at_most(known.ends_2[1]).at_least(known.ends_2[0])
+    n, whole = x.rounded(1.0)
+    return scaled((x - n).polynomial((1.0, *known.p)), whole).ir
+
+
+def exponential_parts(x: Real, halvings: int = 0) -> tuple[Real, Real, Real]:
+    """``s``, ``s r`` and ``t`` of ``exp(x) / 2**halvings = s + s r + s t``.
+
+    ``x`` is from 0 to where that is a number still. ``s`` is a power of two, and to ``t = r**2
+    (1/2 + r q(r))``, the smallest summand, what ``r`` has lost to rounding is added.
+    """
+    known = _CONSTANTS[x.form]
+    n, whole = x.rounded(LOG2_E)
+    start = n.times_plus(-known.ln2_high, x)
+    r = n.times_plus(-known.ln2_low, start)
+    lost = n.times_plus(-known.ln2_low, start - r)
+    tail = (r * r).times_plus(r.polynomial((0.5, *known.rest)), lost.times_plus(r, lost))
+    scale = (whole - halvings).power_of_two
+    return scale, scale * r, tail

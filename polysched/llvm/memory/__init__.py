@@ -1,0 +1,1 @@
+"""Arrays in memory: addresses, layouts of packed elements, streaming stores, stack slots."""

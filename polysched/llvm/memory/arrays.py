@@ -1,0 +1,102 @@
+"""Arrays in memory and the addresses of their elements.
+
+An address is split into a part that only loop variables and parameters decide, which is computed
+once and shared by all accesses that differ in constants, and a literal displacement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from llvmlite import ir
+
+from polysched.ir.core.kernel import Array
+from polysched.llvm.builder.pacing import Pace
+from polysched.llvm.values.expressions import INDEX
+from polysched.vector.values import Address, Unit, Value
+
+BYTE = ir.IntType(8)
+
+Evaluate: TypeAlias = Callable[[Value], ir.Value]
+"""The LLVM value (i64) of an integer over loop variables and parameters."""
+
+
+@dataclass(frozen=True, eq=False)
+class Storage:
+    """The memory of an array.
+
+    Attributes:
+        array: the array.
+        base: LLVM pointer to the first element.
+        strides: elements between consecutive indices of each dimension, each a literal or an i64;
+            bits if the array is packed (:mod:`polysched.llvm.memory.packed_layout`).
+    """
+
+    array: Array
+    base: ir.Value
+    strides: tuple[Any, ...]
+
+
+class Addresses:
+    """Emits addresses; remembers the variable parts computed in the scopes that are open."""
+
+    def __init__(self, builder: ir.IRBuilder, evaluate: Evaluate) -> None:
+        self.builder = builder
+        self.evaluate = evaluate
+        self.scopes: list[dict[Any, ir.Value]] = [{}]
+        self.pace = Pace(builder)
+
+    def enter(self) -> None:
+        """Open a scope: what is computed from here on is forgotten at :meth:`leave`."""
+        self.scopes.append({})
+
+    def leave(self) -> None:
+        """Close the innermost scope."""
+        self.scopes.pop()
+
+    def address(
+        self,
+        storage: Storage,
+        address: Address,
+        displacement: int = 0,
+        *,
+        is_accessed: bool = True,
+    ) -> ir.Value:
+        """The pointer to an element, or to the first byte of a packed element.
+
+        Args:
+            storage: of the array.
+            address: the element, not in bits.
+            displacement: further elements or bytes.
+            is_accessed: whether the next instruction accesses memory there.
+        """
+        size = storage.array.dtype.bytes if address.unit is Unit.ELEMENT else 1
+        key = (address.array, address.terms, address.scaled)
+        pointer = next((scope[key] for scope in self.scopes if key in scope), None)
+        if pointer is None:
+            pointer = self._variable_part(storage, address, size)
+            if not address.is_data_dependent:  # the element that it reads may be written meanwhile
+                self.scopes[-1][key] = pointer
+        distance = (address.constant + displacement) * size
+        if is_accessed:
+            self.pace.touch(pointer, distance)
+        return self._moved(pointer, INDEX(distance)) if distance else pointer
+
+    def _variable_part(self, storage: Storage, address: Address, size: int) -> ir.Value:
+        builder, pointer = self.builder, storage.base
+        for dimension, index in address.scaled:
+            stride = storage.strides[dimension]
+            if address.unit is Unit.BYTE:
+                stride = builder.ashr(stride, INDEX(3))
+            distance = builder.mul(self.evaluate(index), stride)
+            pointer = self._moved(pointer, builder.mul(distance, INDEX(size)))
+        for value, coefficient in address.terms:
+            distance = builder.mul(self.evaluate(value), INDEX(coefficient * size))
+            pointer = self._moved(pointer, distance)
+        return pointer
+
+    def _moved(self, pointer: ir.Value, distance: ir.Value) -> ir.Value:
+        # Not ``inbounds``: lane 0 of a masked access may lie outside of the array.
+        return self.builder.gep(pointer, [distance], source_etype=BYTE)

@@ -1,0 +1,130 @@
+"""Fields merged, or spread, in lanes of twice the width at each step.
+
+Two neighboring elements of b bits, each in a lane of C bits, become 2 b bits in a lane of 2 C
+bits, and so on until the bits of a lane are whole bytes; one shuffle of bytes closes the gaps. The
+steps are those of the "sheep and goats" family (Warren, "Hacker's Delight", section 7-4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from llvmlite import ir
+
+from polysched.llvm.subbyte.conversion import (
+    BYTE,
+    Conversion,
+    extended,
+    masked,
+    numbers,
+    selected,
+)
+
+WIDEST_LANE = 64
+
+
+def group_width(conversion: Conversion) -> int | None:
+    """The bits of the lanes in which the elements fill whole bytes; None if there are none such."""
+    width = conversion.container
+    while width <= WIDEST_LANE:
+        group = width // conversion.container
+        if group * conversion.bits % 8 == 0:
+            return width if conversion.lanes % group == 0 else None
+        width *= 2
+    return None
+
+
+def can_double(conversion: Conversion) -> bool:
+    """Whether the elements come in groups that fill bytes."""
+    return group_width(conversion) is not None
+
+
+Merge: TypeAlias = Callable[[ir.IRBuilder, Any, int], Any]
+"""Pairs of lanes merged, the upper field shifted down to the lower one: the lowest ``field`` bits
+of every lane hold something, the others are 0."""
+
+
+def pack_doubling(builder: ir.IRBuilder, unpacked: Any, conversion: Conversion) -> Any:
+    """Neighbors moved together, step by step."""
+    return pack_pairwise(builder, unpacked, conversion, merge_shifted)
+
+
+def pack_pairwise(
+    builder: ir.IRBuilder, unpacked: Any, conversion: Conversion, merge: Merge
+) -> Any:
+    """Neighbors moved together, step by step, in the way that ``merge`` does it."""
+    widest = _group_width(conversion)
+    value = masked(builder, unpacked, conversion)
+    field = conversion.bits
+    while value.type.element.width < widest:
+        value = merge(builder, value, field)
+        field *= 2
+    return without_gaps(builder, value, field // 8)
+
+
+def merge_shifted(builder: ir.IRBuilder, value: Any, field: int) -> Any:
+    """By a shift, two masks and an or."""
+    width, count = 2 * value.type.element.width, value.type.count // 2
+    value = builder.bitcast(value, ir.VectorType(ir.IntType(width), count))
+    low = numbers(width, [(1 << field) - 1] * count)
+    moved = builder.lshr(value, numbers(width, [width // 2 - field] * count))
+    high = numbers(width, [((1 << field) - 1) << field] * count)
+    return builder.or_(builder.and_(value, low), builder.and_(moved, high))
+
+
+def unpack_doubling(builder: ir.IRBuilder, packed: Any, conversion: Conversion) -> Any:
+    """Groups of elements moved apart, step by step."""
+    width = _group_width(conversion)
+    field = width // conversion.container * conversion.bits
+    value = with_gaps(builder, packed, field // 8, width // 8)
+    while width > conversion.container:
+        value = builder.bitcast(value, _lanes(conversion, width))
+        low = _every(conversion, width, (1 << (field // 2)) - 1)
+        moved = builder.shl(value, _every(conversion, width, (width - field) // 2))
+        high = _every(conversion, width, ((1 << (field // 2)) - 1) << (width // 2))
+        value = builder.or_(builder.and_(value, low), builder.and_(moved, high))
+        width, field = width // 2, field // 2
+    value = builder.bitcast(value, conversion.unpacked_type)
+    return extended(builder, value, conversion)
+
+
+def without_gaps(builder: ir.IRBuilder, value: Any, kept: int) -> Any:
+    """The lowest ``kept`` bytes of every lane, one after the other."""
+    size = value.type.element.width // 8
+    count = value.type.count
+    if value.type.element.width == 8 * kept:
+        return builder.bitcast(value, ir.VectorType(BYTE, count * size))
+    in_bytes = builder.bitcast(value, ir.VectorType(BYTE, count * size))
+    return selected(
+        builder, in_bytes, [lane * size + byte for lane in range(count) for byte in range(kept)]
+    )
+
+
+def with_gaps(builder: ir.IRBuilder, packed: Any, kept: int, size: int) -> Any:
+    """Lanes of ``size`` bytes, each with the next ``kept`` bytes, the rest of them 0."""
+    count = packed.type.count // kept
+    return selected(
+        builder,
+        packed,
+        [
+            lane * kept + byte if byte < kept else None
+            for lane in range(count)
+            for byte in range(size)
+        ],
+    )
+
+
+def _group_width(conversion: Conversion) -> int:
+    width = group_width(conversion)
+    assert width is not None
+    return width
+
+
+def _lanes(conversion: Conversion, width: int) -> Any:
+    """The vector of the unpacked size, in lanes of ``width`` bits."""
+    return ir.VectorType(ir.IntType(width), conversion.lanes * conversion.container // width)
+
+
+def _every(conversion: Conversion, width: int, value: int) -> Any:
+    return numbers(width, [value] * (conversion.lanes * conversion.container // width))

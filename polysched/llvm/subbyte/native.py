@@ -1,0 +1,31 @@
+"""The rewrite left to LLVM: ``bitcast`` between vectors of odd widths, as is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from polysched.llvm.subbyte.conversion import Conversion
+
+
+def fills_bytes(conversion: Conversion) -> bool:
+    """Whether the elements are whole bytes, as a bitcast needs them."""
+    return conversion.lanes * conversion.bits % 8 == 0
+
+
+def pack_native(builder: ir.IRBuilder, unpacked: Any, conversion: Conversion) -> Any:
+    """``bitcast(trunc(x))``."""
+    narrow = builder.trunc(unpacked, _narrow(conversion))
+    return builder.bitcast(narrow, conversion.packed_type)
+
+
+def unpack_native(builder: ir.IRBuilder, packed: Any, conversion: Conversion) -> Any:
+    """``ext(bitcast(x))``."""
+    narrow = builder.bitcast(packed, _narrow(conversion))
+    extend = builder.sext if conversion.is_signed else builder.zext
+    return extend(narrow, conversion.unpacked_type)
+
+
+def _narrow(conversion: Conversion) -> Any:
+    return ir.VectorType(ir.IntType(conversion.bits), conversion.lanes)

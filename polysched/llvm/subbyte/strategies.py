@@ -1,0 +1,99 @@
+"""The strategies of packing and unpacking by name, and which one is taken where.
+
+==================== ============================================================== ==============
+name                 how                                                            where
+==================== ============================================================== ==============
+``columns``          MLIR's plain form: shuffle, and, shifts, or for every column    everywhere
+``doubling``         fields merged or spread in lanes of twice the width             groups of lanes
+``multiply_add``     packing: the merging done by ``vpmaddubsw`` and ``vpmaddwd``    AVX-512 BW
+``multishift``       unpacking: ``vpermb`` and ``vpmultishiftqb``                    AVX-512 VBMI
+``native``           LLVM's own lowering of the bitcast                              whole bytes
+==================== ============================================================== ==============
+
+All of them give the same bits; the tests prove it on every pattern of an element in every lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from polysched.errors import LoweringError, suggestion
+from polysched.llvm.subbyte import multiply_add, multishift
+from polysched.llvm.subbyte.columns import pack_columns, unpack_columns
+from polysched.llvm.subbyte.conversion import Conversion, Direction, Rewrite
+from polysched.llvm.subbyte.doubling import can_double, pack_doubling, unpack_doubling
+from polysched.llvm.subbyte.multiply_add import can_multiply_add, pack_multiply_add
+from polysched.llvm.subbyte.multishift import can_multishift, unpack_multishift
+from polysched.llvm.subbyte.native import fills_bytes, pack_native, unpack_native
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """One way of moving bits.
+
+    Attributes:
+        rewrite: emits it.
+        applies: whether it can do a conversion.
+        features: LLVM's names of what a machine needs for it.
+    """
+
+    rewrite: Rewrite
+    applies: Callable[[Conversion], bool]
+    features: frozenset[str] = frozenset()
+
+
+def _always(conversion: Conversion) -> bool:
+    return True
+
+
+STRATEGIES: Mapping[Direction, Mapping[str, Strategy]] = MappingProxyType(
+    {
+        Direction.PACK: MappingProxyType(
+            {
+                "columns": Strategy(pack_columns, _always),
+                "doubling": Strategy(pack_doubling, can_double),
+                "multiply_add": Strategy(
+                    pack_multiply_add, can_multiply_add, multiply_add.FEATURES
+                ),
+                "native": Strategy(pack_native, fills_bytes),
+            }
+        ),
+        Direction.UNPACK: MappingProxyType(
+            {
+                "columns": Strategy(unpack_columns, _always),
+                "doubling": Strategy(unpack_doubling, can_double),
+                "multishift": Strategy(unpack_multishift, can_multishift, multishift.FEATURES),
+                "native": Strategy(unpack_native, fills_bytes),
+            }
+        ),
+    }
+)
+"""Every strategy by direction and name."""
+
+
+def applicable(
+    direction: Direction, conversion: Conversion, features: Set[str]
+) -> Mapping[str, Strategy]:
+    """The strategies that can do a conversion on a machine with these features."""
+    return {
+        name: strategy
+        for name, strategy in STRATEGIES[direction].items()
+        if strategy.features <= features and strategy.applies(conversion)
+    }
+
+
+def strategy_named(direction: Direction, name: str) -> Strategy:
+    """The strategy of that name.
+
+    Raises:
+        LoweringError: there is none.
+    """
+    found = STRATEGIES[direction].get(name)
+    if found is None:
+        raise LoweringError(
+            f"no strategy to {direction.value} bits is named '{name}'"
+            f"{suggestion(name, STRATEGIES[direction])}"
+        )
+    return found

@@ -1,0 +1,1 @@
+"""LLVM values of expressions, masks and register transpositions."""

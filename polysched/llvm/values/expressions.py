@@ -1,0 +1,406 @@
+"""LLVM values of expressions: scalars that all lanes share, and vectors.
+
+To add an operation: give it a name in :class:`polysched.ir.expr.expressions.Operator` and one line
+in the tables here (and in the C printer and the scalar evaluator).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from llvmlite import ir
+
+from polysched.errors import LoweringError
+from polysched.ir.expr.dtypes import DType, NumberKind
+from polysched.ir.expr.operators import LIBRARY_BINARY, LIBRARY_UNARY, Operator
+from polysched.llvm.builder.c_library import library_call
+from polysched.llvm.builder.intrinsics import (
+    Splat,
+    constant,
+    free,
+    intrinsic,
+    shuffled,
+    vector_type,
+)
+from polysched.llvm.math.arc_tangent import arc_tangent
+from polysched.llvm.math.exponentials import exponential, exponential_2
+from polysched.llvm.math.extrema import maximum, minimum
+from polysched.llvm.math.hyperbolic import (
+    hyperbolic_cosine,
+    hyperbolic_sine,
+    hyperbolic_tangent,
+)
+from polysched.llvm.math.logarithms import logarithm, logarithm_2, logarithm_10
+from polysched.llvm.math.trigonometric import cosine, sine, tangent
+
+CONTRACT = ("contract",)
+"""The only freedom taken with floating point, unless the kernel forbids it: a * b + c may round
+once.
+"""
+
+INDEX = ir.IntType(64)
+BIT = ir.IntType(1)
+
+Emission: TypeAlias = Callable[[ir.IRBuilder, list[Any]], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """An LLVM value with its element type; ``lanes`` is None for a scalar shared by all lanes."""
+
+    ir: Any
+    dtype: DType
+    lanes: int | None = None
+
+
+def element_type(dtype: DType) -> Any:
+    """The LLVM type of a value of ``dtype`` (a boolean value is one bit; in memory it takes a
+    byte).
+    """
+    if dtype.is_float:
+        return ir.FloatType() if dtype.bits == 32 else ir.DoubleType()
+    return ir.IntType(dtype.bits)
+
+
+def memory_type(dtype: DType) -> Any:
+    """The LLVM type of an element of ``dtype`` in an array that is not packed."""
+    return ir.IntType(8) if dtype.kind is NumberKind.BOOLEAN else element_type(dtype.container)
+
+
+def vector_of(type_: Any, lanes: int | None) -> Any:
+    """The vector type, or the type itself for a scalar."""
+    return type_ if lanes is None else vector_type(type_, lanes)
+
+
+def splat(builder: ir.IRBuilder, scalar: Any, lanes: int) -> Any:
+    """A vector with a scalar in every lane."""
+    if isinstance(scalar, ir.Constant):
+        return Splat(scalar, lanes)
+    anything = free(vector_type(scalar.type, lanes))
+    one = builder.insert_element(anything, scalar, ir.IntType(32)(0))
+    return shuffled(builder, one, anything, [0] * lanes)
+
+
+def widened(builder: ir.IRBuilder, value: Value, lanes: int | None) -> Any:
+    """The LLVM value with ``lanes`` lanes."""
+    if lanes is None or value.lanes is not None:
+        return value.ir
+    return splat(builder, value.ir, lanes)
+
+
+def stack_slot(builder: ir.IRBuilder, type_: Any) -> Any:
+    """Memory on the stack; ``allocated_type`` of the result is its type."""
+    slot = builder.alloca(type_)
+    # llvmlite still types the pointers that alloca makes; LLVM reads opaque ones only.
+    slot.type = ir.PointerType()
+    return slot
+
+
+def _float_compare(predicate: str) -> Emission:
+    return lambda b, v: b.fcmp_ordered(predicate, v[0], v[1])
+
+
+def _number_minimum(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    """Of two zeros the right one, as in the C library of GNU on x86; C allows either."""
+    is_left = builder.fcmp_ordered("<", left, right)
+    return _unless_nan(builder, is_left, left, right)
+
+
+def _number_maximum(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    is_left = builder.fcmp_ordered(">", left, right)
+    return _unless_nan(builder, is_left, left, right)
+
+
+def _unless_nan(builder: ir.IRBuilder, is_left: Any, left: Any, right: Any) -> Any:
+    is_nan = builder.fcmp_unordered("uno", right, right)
+    return builder.select(builder.or_(is_left, is_nan), left, right)
+
+
+def _call(operator: Operator) -> Emission:
+    return lambda b, v: library_call(b, operator.value, v)
+
+
+def _own(function: Callable[[ir.IRBuilder, Any], Any]) -> Emission:
+    return lambda b, v: function(b, v[0])
+
+
+_OWN: Mapping[Operator, Callable[[ir.IRBuilder, Any], Any]] = MappingProxyType(
+    {
+        Operator.EXPONENTIAL: exponential,
+        Operator.EXPONENTIAL_2: exponential_2,
+        Operator.LOGARITHM: logarithm,
+        Operator.LOGARITHM_2: logarithm_2,
+        Operator.LOGARITHM_10: logarithm_10,
+        Operator.SINE: sine,
+        Operator.COSINE: cosine,
+        Operator.TANGENT: tangent,
+        Operator.ARC_TANGENT: arc_tangent,
+        Operator.HYPERBOLIC_SINE: hyperbolic_sine,
+        Operator.HYPERBOLIC_COSINE: hyperbolic_cosine,
+        Operator.HYPERBOLIC_TANGENT: hyperbolic_tangent,
+    }
+)
+"""Functions that are not called but computed, so that whole vectors are."""
+
+_FLOAT: Mapping[Operator, Emission] = MappingProxyType(
+    {
+        Operator.ADD: lambda b, v: b.fadd(v[0], v[1], flags=CONTRACT),
+        Operator.SUBTRACT: lambda b, v: b.fsub(v[0], v[1], flags=CONTRACT),
+        Operator.MULTIPLY: lambda b, v: b.fmul(v[0], v[1], flags=CONTRACT),
+        Operator.DIVIDE: lambda b, v: b.fdiv(v[0], v[1]),
+        Operator.NEGATE: lambda b, v: b.fneg(v[0]),
+        Operator.MINIMUM: lambda b, v: minimum(b, v[0], v[1]),
+        Operator.MAXIMUM: lambda b, v: maximum(b, v[0], v[1]),
+        Operator.FMA: lambda b, v: intrinsic(b, "fma", v),
+        Operator.ABSOLUTE: lambda b, v: intrinsic(b, "fabs", v),
+        Operator.SQUARE_ROOT: lambda b, v: intrinsic(b, "sqrt", v),
+        Operator.NUMBER_MINIMUM: lambda b, v: _number_minimum(b, v[0], v[1]),
+        Operator.NUMBER_MAXIMUM: lambda b, v: _number_maximum(b, v[0], v[1]),
+        Operator.FLOOR: lambda b, v: intrinsic(b, "floor", v),
+        Operator.CEILING: lambda b, v: intrinsic(b, "ceil", v),
+        Operator.TRUNCATE: lambda b, v: intrinsic(b, "trunc", v),
+        Operator.ROUND_TO_EVEN: lambda b, v: intrinsic(b, "rint", v),
+        Operator.ROUND_HALF_AWAY: lambda b, v: intrinsic(b, "round", v),
+        **{operator: _call(operator) for operator in LIBRARY_UNARY | LIBRARY_BINARY},
+        **{operator: _own(function) for operator, function in _OWN.items()},
+        Operator.LESS: _float_compare("<"),
+        Operator.LESS_EQUAL: _float_compare("<="),
+        Operator.EQUAL: _float_compare("=="),
+        Operator.NOT_EQUAL: lambda b, v: b.fcmp_unordered("!=", v[0], v[1]),
+    }
+)
+
+# Who asks for the bits of what is written has those of the C library's functions too.
+_UNCONTRACTED: Mapping[Operator, Emission] = MappingProxyType(
+    {
+        **_FLOAT,
+        **{operator: _call(operator) for operator in LIBRARY_UNARY},
+        Operator.ADD: lambda b, v: b.fadd(v[0], v[1]),
+        Operator.SUBTRACT: lambda b, v: b.fsub(v[0], v[1]),
+        Operator.MULTIPLY: lambda b, v: b.fmul(v[0], v[1]),
+    }
+)
+
+
+def _safe_divisor(builder: ir.IRBuilder, divisor: Any) -> tuple[Any, Any]:
+    """Whether a divisor is 0, and a divisor that never is: division by 0 traps, here it gives 0."""
+    is_zero = builder.icmp_unsigned("==", divisor, constant(divisor.type, 0))
+    return is_zero, builder.select(is_zero, constant(divisor.type, 1), divisor)
+
+
+def _floor_divide(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    literal = _positive_literal(right)
+    if literal is not None and literal.bit_count() == 1:
+        # LLVM does not find this shift in a division and what corrects it.
+        return builder.ashr(left, constant(left.type, literal.bit_length() - 1))
+    if literal is not None:
+        return _floor_quotient(builder, left, right)
+    zero = constant(left.type, 0)
+    is_zero, divisor = _safe_divisor(builder, right)
+    # The smallest integer divided by -1 traps as well; negating wraps around.
+    is_minus_one = builder.icmp_signed("==", divisor, constant(left.type, -1))
+    divisor = builder.select(is_minus_one, constant(left.type, 1), divisor)
+    quotient = _floor_quotient(builder, left, divisor)
+    quotient = builder.select(is_minus_one, builder.neg(left), quotient)
+    return builder.select(is_zero, zero, quotient)
+
+
+def _floor_quotient(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    quotient = builder.sdiv(left, right)
+    remainder = builder.sub(left, builder.mul(quotient, right))
+    inexact = builder.icmp_signed("!=", remainder, constant(left.type, 0))
+    opposite = builder.icmp_signed("<", builder.xor(remainder, right), constant(left.type, 0))
+    lower = builder.sub(quotient, constant(left.type, 1))
+    return builder.select(builder.and_(inexact, opposite), lower, quotient)
+
+
+def _positive_literal(value: Any) -> int | None:
+    """The number that a value is, or that each lane of a vector is, if it is a positive literal."""
+    lane = value.lane if isinstance(value, Splat) else value
+    number = lane.constant if isinstance(lane, ir.Constant) else None
+    return number if isinstance(number, int) and number > 0 else None
+
+
+def _modulo(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    rest = builder.sub(left, builder.mul(_floor_divide(builder, left, right), right))
+    if _positive_literal(right) is not None:
+        return rest
+    is_zero, _ = _safe_divisor(builder, right)
+    return builder.select(is_zero, constant(left.type, 0), rest)
+
+
+def _unsigned_divide(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    is_zero, divisor = _safe_divisor(builder, right)
+    return builder.select(is_zero, constant(left.type, 0), builder.udiv(left, divisor))
+
+
+def _unsigned_modulo(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    is_zero, divisor = _safe_divisor(builder, right)
+    return builder.select(is_zero, constant(left.type, 0), builder.urem(left, divisor))
+
+
+def _quotient(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    if _positive_literal(right) is not None:
+        return builder.sdiv(left, right)
+    is_zero, divisor = _safe_divisor(builder, right)
+    # The smallest integer divided by -1 traps as well; negating wraps around.
+    is_minus_one = builder.icmp_signed("==", divisor, constant(left.type, -1))
+    divisor = builder.select(is_minus_one, constant(left.type, 1), divisor)
+    quotient = builder.select(is_minus_one, builder.neg(left), builder.sdiv(left, divisor))
+    return builder.select(is_zero, constant(left.type, 0), quotient)
+
+
+def _remainder(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    rest = builder.sub(left, builder.mul(_quotient(builder, left, right), right))
+    if _positive_literal(right) is not None:
+        return rest
+    is_zero, _ = _safe_divisor(builder, right)
+    return builder.select(is_zero, constant(left.type, 0), rest)
+
+
+def _absolute(builder: ir.IRBuilder, operand: Any) -> Any:
+    negative = builder.icmp_signed("<", operand, constant(operand.type, 0))
+    return builder.select(negative, builder.neg(operand), operand)
+
+
+def _in_range(builder: ir.IRBuilder, amount: Any) -> Any:
+    """Whether an amount is one that a machine shifts by; negative ones are large without a sign."""
+    bits = getattr(amount.type, "element", amount.type).width
+    return builder.icmp_unsigned("<", amount, constant(amount.type, bits))
+
+
+def _shift_left(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    shifted = builder.shl(left, right)
+    return builder.select(_in_range(builder, right), shifted, constant(left.type, 0))
+
+
+def _signed_shift_right(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    bits = getattr(left.type, "element", left.type).width
+    last = constant(right.type, bits - 1)
+    return builder.ashr(left, builder.select(_in_range(builder, right), right, last))
+
+
+def _unsigned_shift_right(builder: ir.IRBuilder, left: Any, right: Any) -> Any:
+    shifted = builder.lshr(left, right)
+    return builder.select(_in_range(builder, right), shifted, constant(left.type, 0))
+
+
+_SHARED_INTEGER: Mapping[Operator, Emission] = MappingProxyType(
+    {
+        Operator.ADD: lambda b, v: b.add(v[0], v[1]),
+        Operator.SUBTRACT: lambda b, v: b.sub(v[0], v[1]),
+        Operator.MULTIPLY: lambda b, v: b.mul(v[0], v[1]),
+        Operator.NEGATE: lambda b, v: b.neg(v[0]),
+        Operator.EQUAL: lambda b, v: b.icmp_unsigned("==", v[0], v[1]),
+        Operator.NOT_EQUAL: lambda b, v: b.icmp_unsigned("!=", v[0], v[1]),
+        Operator.AND: lambda b, v: b.and_(v[0], v[1]),
+        Operator.OR: lambda b, v: b.or_(v[0], v[1]),
+        Operator.NOT: lambda b, v: b.not_(v[0]),
+        Operator.BIT_AND: lambda b, v: b.and_(v[0], v[1]),
+        Operator.BIT_OR: lambda b, v: b.or_(v[0], v[1]),
+        Operator.BIT_XOR: lambda b, v: b.xor(v[0], v[1]),
+        Operator.BIT_NOT: lambda b, v: b.not_(v[0]),
+        Operator.SHIFT_LEFT: lambda b, v: _shift_left(b, v[0], v[1]),
+    }
+)
+
+_SIGNED: Mapping[Operator, Emission] = MappingProxyType(
+    {
+        **_SHARED_INTEGER,
+        Operator.FLOOR_DIVIDE: lambda b, v: _floor_divide(b, v[0], v[1]),
+        Operator.MODULO: lambda b, v: _modulo(b, v[0], v[1]),
+        Operator.QUOTIENT: lambda b, v: _quotient(b, v[0], v[1]),
+        Operator.REMAINDER: lambda b, v: _remainder(b, v[0], v[1]),
+        Operator.SHIFT_RIGHT: lambda b, v: _signed_shift_right(b, v[0], v[1]),
+        Operator.MINIMUM: lambda b, v: intrinsic(b, "smin", v),
+        Operator.MAXIMUM: lambda b, v: intrinsic(b, "smax", v),
+        Operator.ABSOLUTE: lambda b, v: _absolute(b, v[0]),
+        Operator.LESS: lambda b, v: b.icmp_signed("<", v[0], v[1]),
+        Operator.LESS_EQUAL: lambda b, v: b.icmp_signed("<=", v[0], v[1]),
+    }
+)
+
+_UNSIGNED: Mapping[Operator, Emission] = MappingProxyType(
+    {
+        **_SHARED_INTEGER,
+        Operator.FLOOR_DIVIDE: lambda b, v: _unsigned_divide(b, v[0], v[1]),
+        Operator.MODULO: lambda b, v: _unsigned_modulo(b, v[0], v[1]),
+        Operator.QUOTIENT: lambda b, v: _unsigned_divide(b, v[0], v[1]),
+        Operator.REMAINDER: lambda b, v: _unsigned_modulo(b, v[0], v[1]),
+        Operator.SHIFT_RIGHT: lambda b, v: _unsigned_shift_right(b, v[0], v[1]),
+        Operator.MINIMUM: lambda b, v: intrinsic(b, "umin", v),
+        Operator.MAXIMUM: lambda b, v: intrinsic(b, "umax", v),
+        Operator.ABSOLUTE: lambda b, v: v[0],
+        Operator.LESS: lambda b, v: b.icmp_unsigned("<", v[0], v[1]),
+        Operator.LESS_EQUAL: lambda b, v: b.icmp_unsigned("<=", v[0], v[1]),
+    }
+)
+
+
+def emit_operator(
+    builder: ir.IRBuilder,
+    operator: Operator,
+    dtype: DType,
+    operands: list[Any],
+    *,
+    fp_contract: bool = True,
+) -> Any:
+    """The LLVM value of an operator on operands of element type ``dtype`` and one width.
+
+    Args:
+        fp_contract: whether a * b + c may round once.
+
+    Raises:
+        LoweringError: the operator has no code for that type.
+    """
+    if operator is Operator.SELECT:
+        return builder.select(*operands)
+    floats = _FLOAT if fp_contract else _UNCONTRACTED
+    table = floats if dtype.is_float else _SIGNED if dtype.is_signed else _UNSIGNED
+    if operator not in table:
+        raise LoweringError(f"'{operator.value}' has no machine code for values of type {dtype}")
+    return table[operator](builder, operands)
+
+
+def emit_cast(builder: ir.IRBuilder, value: Any, source: DType, target: DType) -> Any:
+    """Convert a value between element types."""
+    type_ = element_type(target)
+    if isinstance(value.type, ir.VectorType):
+        type_ = ir.VectorType(type_, value.type.count)
+    if target.kind is NumberKind.BOOLEAN:
+        return _is_nonzero(builder, value, source)
+    if source.is_float and target.is_float:
+        convert = builder.fpext if target.bits > source.bits else builder.fptrunc
+        return convert(value, type_)
+    if source.is_float:
+        return _truncated(builder, value, target, type_)
+    if target.is_float:
+        return (builder.sitofp if source.is_signed else builder.uitofp)(value, type_)
+    if target.bits == source.bits:
+        return value
+    if target.bits < source.bits:
+        return builder.trunc(value, type_)
+    return (builder.sext if source.is_signed else builder.zext)(value, type_)
+
+
+def _is_nonzero(builder: ir.IRBuilder, value: Any, source: DType) -> Any:
+    if source.is_float:
+        return builder.fcmp_unordered("!=", value, constant(value.type, 0.0))
+    return builder.icmp_unsigned("!=", value, constant(value.type, 0))
+
+
+def _truncated(builder: ir.IRBuilder, value: Any, target: DType, type_: Any) -> Any:
+    """Float to integer toward 0; what does not fit, NaN too, becomes the type's smallest value."""
+    lowest = -(1 << (target.bits - 1)) if target.is_signed else 0
+    beyond = lowest + (1 << target.bits)
+    whole = intrinsic(builder, "trunc", [value])
+    fits = builder.and_(
+        builder.fcmp_ordered(">=", whole, constant(value.type, float(lowest))),
+        builder.fcmp_ordered("<", whole, constant(value.type, float(beyond))),
+    )
+    safe = builder.select(fits, whole, constant(value.type, 0.0))
+    converted = (builder.fptosi if target.is_signed else builder.fptoui)(safe, type_)
+    return builder.select(fits, converted, constant(type_, lowest))

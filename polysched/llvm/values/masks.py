@@ -1,0 +1,116 @@
+"""The lanes of a vector statement in LLVM IR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from llvmlite import ir
+
+from polysched.llvm.builder.intrinsics import all_lanes, lane_numbers, mask_of, shuffled
+from polysched.llvm.values.expressions import INDEX, Value, splat, widened
+from polysched.vector import values as vector
+
+
+@dataclass(frozen=True, eq=False)
+class Mask:
+    """The lanes of a vector statement.
+
+    Attributes:
+        count: the number of lanes.
+        bits: LLVM's mask of the active lanes; None if all are active.
+        lanes: the active lanes, if they are literal and not all.
+    """
+
+    count: int
+    bits: ir.Value | None = None
+    lanes: tuple[int, ...] | None = None
+
+    @property
+    def all_bits(self) -> ir.Value:
+        """The mask, of ones if all lanes are active."""
+        return all_lanes(self.count) if self.bits is None else self.bits
+
+    def reversed(self, builder: ir.IRBuilder) -> Mask:
+        """The lanes in the opposite order."""
+        if self.lanes is not None:
+            return only_lanes(self.count, tuple(self.count - 1 - lane for lane in self.lanes[::-1]))
+        if self.bits is None:
+            return self
+        return replace(self, bits=reverse(builder, self.bits))
+
+
+ValueOf: TypeAlias = Callable[[vector.Value, Mask | None], Value]
+"""Emits a value in the lanes of a statement."""
+
+
+def emit_mask(builder: ir.IRBuilder, lanes: vector.Lanes, value_of: ValueOf) -> Mask:
+    """The mask of the lanes that run."""
+    count, active = lanes.count, lanes.active
+    if isinstance(active, vector.Predicate):
+        within = _mask(builder, count, active.within, value_of)
+        condition = value_of(active.condition, Mask(count))
+        holds = widened(builder, condition, count)
+        bits = holds if within.bits is None else builder.and_(within.bits, holds)
+        return Mask(count, bits)
+    return _mask(builder, count, active, value_of)
+
+
+def _mask(
+    builder: ir.IRBuilder,
+    count: int,
+    active: vector.All | vector.Only | vector.Range,
+    value_of: ValueOf,
+) -> Mask:
+    match active:
+        case vector.All():
+            return Mask(count)
+        case vector.Only(lanes=lanes):
+            return only_lanes(count, lanes)
+        case vector.Range():
+            return Mask(count, _range(builder, count, active, value_of))
+
+
+def only_lanes(count: int, lanes: tuple[int, ...]) -> Mask:
+    """The mask of literal lanes."""
+    return Mask(count, mask_of(lane in lanes for lane in range(count)), lanes)
+
+
+def _range(builder: ir.IRBuilder, count: int, active: vector.Range, value_of: ValueOf) -> ir.Value:
+    numbers = lane_numbers(count)
+    low = INDEX(0) if active.lower is None else value_of(active.lower, None).ir
+    lower = splat(builder, low, count)
+    upper = splat(builder, value_of(active.upper, None).ir, count)
+    mask = builder.icmp_signed("<", numbers, upper)
+    if active.lower is not None:
+        mask = builder.and_(mask, builder.icmp_signed(">=", numbers, lower))
+    if active.step != 1:
+        step = splat(builder, INDEX(active.step), count)
+        distance = builder.sub(numbers, lower)
+        rest = builder.srem(distance, step)
+        on_step = builder.icmp_signed("==", rest, splat(builder, INDEX(0), count))
+        mask = builder.and_(mask, on_step)
+    return mask
+
+
+def reverse(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+    """A vector with its lanes in the opposite order."""
+    return shuffled(builder, value, value, range(value.type.count - 1, -1, -1))
+
+
+def lane_offsets(
+    builder: ir.IRBuilder,
+    subscripts: Sequence[vector.Value],
+    strides: Sequence[ir.Value | int],
+    lanes: Mask,
+    value_of: ValueOf,
+) -> ir.Value:
+    """The distance of each lane's element from the start of its array, in the units of strides."""
+    count = lanes.count
+    offset = splat(builder, INDEX(0), count)
+    for subscript, stride in zip(subscripts, strides, strict=True):
+        value = widened(builder, value_of(subscript, lanes), count)
+        factor = INDEX(stride) if isinstance(stride, int) else stride
+        offset = builder.add(offset, builder.mul(value, splat(builder, factor, count)))
+    return offset

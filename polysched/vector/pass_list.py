@@ -1,0 +1,129 @@
+"""The passes between the loops and LLVM: each is a pure function from program to program.
+
+Passes rewrite a loop program until ``vectorize`` makes a vector program of it. ``polysched show
+--stage NAME`` prints the program after a pass; the tests run an interpreter after each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from polysched.loops.ir.nodes import LoopProgram
+from polysched.machine.description import Machine
+from polysched.vector.ir import VectorProgram
+from polysched.vector.passes.narrow import narrow_extrema
+from polysched.vector.passes.neighbors import form_neighbors
+from polysched.vector.passes.promote import promote_registers
+from polysched.vector.passes.tensorize import select_instructions
+from polysched.vector.passes.transpose_tiles import form_tiles
+from polysched.vector.passes.unmask import unmask_registers
+from polysched.vector.passes.unroll import unroll_loops
+from polysched.vector.passes.vectorize import vectorize
+from polysched.vector.passes.windows import form_windows
+
+AnyProgram: TypeAlias = LoopProgram | VectorProgram
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A rewrite of a whole program for a machine.
+
+    Attributes:
+        name: the stage that prints the program after this pass.
+        summary: what the pass does, as an imperative.
+        run: the rewrite. It raises a ``LoweringError`` if a directive of the schedule cannot be
+            applied.
+    """
+
+    name: str
+    summary: str
+    run: Callable[[Any, Machine], AnyProgram]
+
+
+# Narrowing does not depend on the loops, so it comes first, before unrolling copies statements.
+# Instructions are selected while the loops of a nest are there, so before unrolling. Register
+# promotion needs literal subscripts, so it follows unrolling. Masks of registers depend on all
+# accesses to a register, so `unmask` is the last pass.
+PASSES = (
+    Pass(
+        "narrow",
+        "compute minima and maxima of widened integers before they are widened",
+        lambda program, machine: narrow_extrema(program),
+    ),
+    Pass(
+        "tensorize",
+        "replace each tensorized nest by a call of its instruction",
+        select_instructions,
+    ),
+    Pass(
+        "unroll",
+        "replace each unrolled loop by copies of its body",
+        lambda program, machine: unroll_loops(program),
+    ),
+    Pass(
+        "promote",
+        "keep accumulators and small buffers in registers",
+        lambda program, machine: promote_registers(program, machine.vector_registers),
+    ),
+    Pass(
+        "transpose-tiles",
+        "replace strided accesses by transpositions in registers",
+        lambda program, machine: form_tiles(program, machine.vector_registers),
+    ),
+    Pass(
+        "vectorize",
+        "replace vector loops by vector statements, with classified accesses and masks",
+        vectorize,
+    ),
+    Pass(
+        "windows",
+        "load and store elements at literal distances as whole vectors and shuffles",
+        lambda program, machine: form_windows(program),
+    ),
+    Pass(
+        "neighbors",
+        "make overlapping vectors of one load, single elements and shuffles",
+        lambda program, machine: form_neighbors(program, machine.enabled_features),
+    ),
+    Pass(
+        "unmask",
+        "write registers without masks if their inactive lanes are dead",
+        lambda program, machine: unmask_registers(program),
+    ),
+)
+"""The passes in order."""
+
+
+def run_passes(program: LoopProgram, machine: Machine, *, last: str | None = None) -> AnyProgram:
+    """Apply the passes in order.
+
+    Args:
+        program: loops as :func:`polysched.loops.generate.generate_loops` makes them.
+        machine: its vector registers and instruction sets decide what the passes do.
+        last: the name of the last pass to apply; by default all are applied.
+
+    Raises:
+        LoweringError: a directive of the schedule cannot be applied.
+    """
+    current: AnyProgram = program
+    for one in PASSES:
+        current = one.run(current, machine)
+        if one.name == last:
+            break
+    return current
+
+
+def loops_after(program: LoopProgram, machine: Machine, last: str) -> LoopProgram:
+    """The loop program after a pass that precedes ``vectorize``. Raises as `run_passes`."""
+    loops = run_passes(program, machine, last=last)
+    assert isinstance(loops, LoopProgram), f"pass '{last}' makes no loop program"
+    return loops
+
+
+def vector_program(program: LoopProgram, machine: Machine) -> VectorProgram:
+    """The vector program after all passes. Raises as `run_passes`."""
+    vectors = run_passes(program, machine)
+    assert isinstance(vectors, VectorProgram)
+    return vectors

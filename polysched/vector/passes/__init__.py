@@ -1,0 +1,1 @@
+"""The passes: each is a pure function from program to program."""

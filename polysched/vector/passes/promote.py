@@ -1,0 +1,215 @@
+"""Accumulators in registers: array elements that a region keeps touching become register arrays.
+
+Each slot of a region (:mod:`polysched.vector.passes.slots`) becomes a register array of its own.
+The register of a sequential loop is read before the loop and written back after it; the register
+of a buffer needs neither.
+This pass decides which values stay in registers; LLVM allocates the registers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polysched.errors import LoweringError
+from polysched.ir.core.kernel import Access, Array, Role
+from polysched.ir.core.tree import LoopKind
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load
+from polysched.ir.expr.linear import Intervals
+from polysched.ir.expr.traversal import transform
+from polysched.loops.ir.nodes import (
+    Allocate,
+    Assign,
+    For,
+    If,
+    LoopNode,
+    LoopProgram,
+    block,
+    map_children,
+    variable_interval,
+)
+from polysched.loops.ir.nodes import walk as walk_nodes
+from polysched.vector.classify import surely_runs
+from polysched.vector.passes.slots import (
+    Region,
+    Slot,
+    find_slots,
+    slot_of,
+)
+
+
+def promote_registers(program: LoopProgram, budget: int) -> LoopProgram:
+    """Move the slots of every region, outermost first, into register arrays.
+
+    Args:
+        program: loops without unrolled ones.
+        budget: the machine's number of vector registers; a region with more slots of one array
+            keeps it in memory.
+    """
+    promoter = _Promoter(program, budget)
+    body = promoter.visit(program.body, program.ranges)
+    arrays = {**program.arrays, **promoter.registers}
+    return replace(program, arrays=arrays, body=body, registers=tuple(promoter.registers))
+
+
+class _Promoter:
+    """One walk over a program; collects the register arrays that it makes."""
+
+    def __init__(self, program: LoopProgram, budget: int) -> None:
+        self.arrays = program.arrays
+        self.budget = budget
+        self.registers: dict[str, Array] = {}
+
+    def visit(self, node: LoopNode, known: Intervals) -> LoopNode:
+        match node:
+            case Allocate(array=array, body=body):
+                region = Region(body, known)
+                slots = find_slots(array, region, self.budget, needs_memory=False)
+                if slots is not None:
+                    _require_not_prefetched(array, body)
+                    names = self._named(array, slots)
+                    renamed = _renamed(body, array, names, needs_memory=False)
+                    inner: LoopNode = self.visit(renamed, known)
+                    for name in names.values():
+                        inner = Allocate(name, inner)
+                    return inner
+                return replace(node, body=self.visit(body, known))
+            case For(kind=LoopKind.SEQUENTIAL):
+                return self._loop(node, known)
+            case _:
+                return map_children(node, lambda child: self.visit(child, known))
+
+    def _loop(self, node: For, known: Intervals) -> LoopNode:
+        inner = {**known, node.variable: variable_interval(node.lower, node.upper, known)}
+        region = Region(node, known)
+        before: list[LoopNode] = []
+        after: list[LoopNode] = []
+        names_of: dict[str, Array] = {}
+        for array in region.written:
+            if array in self.registers or array in region.born or array not in region.read:
+                continue
+            along = self.arrays[array].lane_dimension
+            slots = find_slots(array, region, self.budget, needs_memory=True, along=along)
+            if slots is None:
+                continue
+            names = self._named(array, slots)
+            for slot, name in names.items():
+                before.append(_transfer(slot, name, self.arrays[array], load=True))
+                after.append(_transfer(slot, name, self.arrays[array], load=False))
+                names_of[name] = self.registers[name]
+            renamed = _renamed(node, array, names, needs_memory=True, along=along)
+            assert isinstance(renamed, For)
+            node = renamed
+        node = replace(node, body=self.visit(node.body, inner))
+        if not names_of:
+            return node
+        whole: LoopNode = block([*before, node, *after])
+        if not surely_runs(node, known):
+            whole = If(node.lower < node.upper, whole)
+        for name in names_of:
+            whole = Allocate(name, whole)
+        return whole
+
+    def _named(self, array: str, slots: list[Slot]) -> dict[Slot, str]:
+        names = {}
+        for slot in slots:
+            name = f"{array}.r{len(self.registers)}"
+            lanes = slot.vector.count if slot.vector else None
+            shape = () if lanes is None else (Constant(lanes),)
+            dimensions = () if lanes is None else ("lane",)
+            self.registers[name] = Array(
+                name, self.arrays[array].dtype, shape, Role.TEMPORARY, dimensions
+            )
+            names[slot] = name
+        return names
+
+
+def _require_not_prefetched(array: str, body: LoopNode) -> None:
+    for node in walk_nodes(body):
+        if isinstance(node, For) and any(one.array == array for one in node.prefetches):
+            raise LoweringError(
+                f"loop '{node.loop}' prefetches array '{array}', which is kept in registers; leave "
+                "the prefetch away"
+            )
+
+
+def _renamed(
+    node: LoopNode,
+    array: str,
+    names: dict[Slot, str],
+    *,
+    needs_memory: bool,
+    along: int = -1,
+    vector: For | None = None,
+) -> LoopNode:
+    """The node with accesses to an array replaced by accesses to its slots' registers."""
+    match node:
+        case For(kind=LoopKind.VECTOR):
+            body = _renamed(
+                node.body, array, names, needs_memory=needs_memory, along=along, vector=node
+            )
+            return node if body is node.body else replace(node, body=body)
+        case Assign() if array not in node.arrays:
+            return node
+        case Assign(target=target, value=value):
+
+            def register(access: Access) -> Access:
+                slot = slot_of(access, vector, needs_memory=needs_memory, along=along)
+                if slot is None or slot not in names:
+                    assert needs_memory
+                    return access  # it moves, clear of all slots
+                lane: tuple[Expression, ...] = ()
+                if slot.vector is not None:
+                    assert vector is not None
+                    lane = (Index(vector.variable),)
+                return Access(names[slot], lane, access.location)
+
+            def rule(expression: Expression) -> Expression | None:
+                if isinstance(expression, Load) and expression.array == array:
+                    access = register(Access(array, expression.subscripts))
+                    return replace(expression, array=access.array, subscripts=access.subscripts)
+                return None
+
+            place = tuple(transform(subscript, rule) for subscript in target.subscripts)
+            return replace(
+                node,
+                target=register(target)
+                if target.array == array
+                else replace(target, subscripts=place),
+                value=transform(value, rule),
+            )
+        case _:
+            return map_children(
+                node,
+                lambda child: _renamed(
+                    child, array, names, needs_memory=needs_memory, along=along, vector=vector
+                ),
+            )
+
+
+def _transfer(slot: Slot, name: str, array: Array, *, load: bool) -> LoopNode:
+    """Read a slot into its register array, or write it back."""
+    place = [form.expression() for form in slot.place]
+    lane: tuple[Expression, ...] = ()
+    variable = f"{name}.lane"  # no identifier, so no loop of the program has that name
+    if slot.vector is not None:
+        index = Index(variable)
+        lane = (index,)
+        place[array.lane_dimension] += index
+    if load:
+        assign = Assign("load", (), Access(name, lane), Load(array.name, tuple(place), array.dtype))
+    else:
+        target = Access(array.name, tuple(place))
+        assign = Assign("store", (), target, Load(name, lane, array.dtype))
+    if slot.vector is None:
+        return assign
+    lanes = slot.vector
+    return For(
+        variable,
+        variable,
+        lanes.lower,
+        lanes.upper,
+        lanes.step,
+        LoopKind.VECTOR,
+        assign,
+        lanes.count,
+    )

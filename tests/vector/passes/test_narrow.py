@@ -1,0 +1,69 @@
+"""Minima and maxima of widened integers, taken of the integers that were widened."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import polysched as ps
+from polysched.ir.expr.expressions import Cast, Constant, Expression, Load, Operation
+from polysched.ir.expr.operators import Operator
+from polysched.vector.passes.narrow import narrowed
+
+
+def _load(dtype: ps.DType) -> Load:
+    return Load("x", (), dtype)
+
+
+def _minimum(left: Expression, right: Expression, dtype: ps.DType) -> Operation:
+    return Operation(Operator.MINIMUM, (left, right), dtype)
+
+
+def test_an_extremum_comes_before_what_widens() -> None:
+    byte = _load(ps.u8)
+    found = narrowed(_minimum(Cast(byte, ps.i32), Cast(byte, ps.i32), ps.i32))
+    assert found == Cast(Operation(Operator.MINIMUM, (byte, byte), ps.u8), ps.i32)
+    found = narrowed(_minimum(Constant(200, ps.i32), Cast(byte, ps.i32), ps.i32))
+    assert found == Cast(Operation(Operator.MINIMUM, (Constant(200, ps.u8), byte), ps.u8), ps.i32)
+
+
+def test_extrema_of_extrema() -> None:
+    byte = _load(ps.u8)
+    wide = Cast(byte, ps.i32)
+    found = narrowed(_minimum(_minimum(wide, Constant(7, ps.i32), ps.i32), wide, ps.i32))
+    inner = _minimum(byte, Constant(7, ps.u8), ps.u8)
+    assert found == Cast(_minimum(inner, byte, ps.u8), ps.i32)
+    assert narrowed(_minimum(_minimum(wide, wide, ps.i32), _load(ps.i32), ps.i32)) is None
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "dtype"),
+    [
+        (Cast(_load(ps.u8), ps.i32), Cast(_load(ps.i8), ps.i32), ps.i32),
+        (Cast(_load(ps.u8), ps.i32), Constant(256, ps.i32), ps.i32),
+        (Cast(_load(ps.u8), ps.i32), Constant(-1, ps.i32), ps.i32),
+        (Cast(_load(ps.u8), ps.i32), _load(ps.i32), ps.i32),
+        (Cast(_load(ps.i8), ps.u32), Cast(_load(ps.i8), ps.u32), ps.u32),
+        (Cast(_load(ps.i32), ps.u8), Cast(_load(ps.i32), ps.u8), ps.u8),
+        (Cast(_load(ps.u8), ps.f32), Cast(_load(ps.u8), ps.f32), ps.f32),
+        (Constant(1, ps.i32), Constant(2, ps.i32), ps.i32),
+    ],
+)
+def test_values_that_widening_changes_stay(
+    left: Expression, right: Expression, dtype: ps.DType
+) -> None:
+    assert narrowed(_minimum(left, right, dtype)) is None
+
+
+@pytest.mark.parametrize("dtype", [ps.u8, ps.i8, ps.u16, ps.i16])
+def test_values(dtype: ps.DType) -> None:
+    build = ps.KernelBuilder("clamp")
+    a, b = build.input("a", dtype, (300,)), build.input("b", dtype, (300,))
+    out = build.output("out", dtype, (300,))
+    with build.loops(i=300) as i:
+        low = ps.minimum(ps.cast(a[i], ps.i32), ps.cast(b[i], ps.i32))
+        out[i] = ps.cast(ps.maximum(low, 7), dtype)
+    schedule = ps.Schedule(build.kernel()).vectorize("i", 64)
+    limits = np.iinfo(dtype.numpy())
+    x, y = np.random.default_rng(0).integers(limits.min, limits.max + 1, (2, 300), dtype.numpy())
+    np.testing.assert_array_equal(schedule.compile()(x, y), np.maximum(np.minimum(x, y), 7))

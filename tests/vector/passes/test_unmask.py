@@ -1,0 +1,102 @@
+"""Which registers need no masks, and that the others keep their lanes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from polysched.inspect.assembly import hot_loop, parse
+from polysched.ir.core.kernel import Kernel, Role
+from polysched.ir.declare.builder import KernelBuilder
+from polysched.ir.expr.dtypes import f32
+from polysched.ir.expr.expressions import Expression, Index, Operand, Parameter
+from polysched.loops.ir.nodes import If, LoopNode
+from polysched.lower import compile
+from polysched.user import Schedule
+from polysched.vector.ir import Assign, Keep, walk
+from polysched.vector.passes.unmask import unmask_registers
+from polysched.vector.passes.vectorize import vectorize
+from tests.loops.programs import array, assign, load, program, vector
+from tests.support.differential import NO_CACHE
+from tests.vector.programs import AVX512
+
+LANE, N = Index("v"), Parameter("n")
+
+
+def add_one(upper: Operand, *, lower: int = 0, guard: Expression | None = None) -> LoopNode:
+    """``r[v] = r[v] + 1`` for lanes from lower to upper."""
+    body: LoopNode = assign("r", (LANE,), load("r", LANE) + 1)
+    return replace(vector("v", lower, upper, body if guard is None else If(guard, body)), lanes=16)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "is_dead"),
+    [
+        ([add_one(13), add_one(13)], True),
+        ([add_one(13), add_one(16)], False),
+        ([add_one(13), add_one(13, lower=1)], False),
+        ([add_one(13, guard=LANE < N)], False),
+        ([add_one(13, guard=LANE < 5), add_one(5)], True),
+        ([add_one(N)], False),
+        ([add_one(13), If(load("r", 0) < 1, add_one(13))], False),
+        ([If(N < 1, add_one(13))], True),
+    ],
+)
+def test_all_accesses_run_the_same_literal_lanes(nodes: list[LoopNode], is_dead: bool) -> None:
+    r = array("r", (16,), Role.TEMPORARY)
+    made = replace(program([r], *nodes), registers=("r",))
+    rewritten = unmask_registers(vectorize(made, AVX512))
+    targets = [node.target for node in walk(rewritten.body) if isinstance(node, Assign)]
+    assert {target.masked for target in targets if isinstance(target, Keep)} == {not is_dead}
+
+
+def row_sums(columns: int) -> Kernel:
+    """``y[j] = sum over k of x[k, j]``."""
+    build = KernelBuilder("sums")
+    x = build.input("x", f32, (40, columns))
+    y = build.output("y", f32, (columns,))
+    with build.loops(j=columns) as j, build.statement("clear"):
+        y[j] = 0.0
+    with build.loops(k=40, i=columns) as (k, i), build.statement("add"):
+        y[i] = y[i] + x[k, i]
+    return build.kernel()
+
+
+def test_accumulators_of_some_lanes_are_not_masked() -> None:
+    schedule = Schedule(row_sums(13)).vectorize("j", 16).vectorize("i", 16)
+    loop = hot_loop(parse(schedule.show("asm", "skylake-avx512"))[0])
+    assert loop is not None
+    assert loop.counts.vector_moves == 0
+    x = np.random.default_rng(1).random((40, 13), np.float32)
+    expected = np.zeros(13, np.float32)
+    for row in x:
+        expected += row
+    assert np.array_equal(compile(schedule, cache=NO_CACHE)(x), expected)
+
+
+def partial_sums() -> Kernel:
+    """All 16 sums take the rows, those from 13 on only at the beginning."""
+    build = KernelBuilder("partial")
+    x = build.input("x", f32, (40, 16))
+    y = build.output("y", f32, (16,))
+    t = build.temporary("t", f32, (16,))
+    with build.loops(j=16) as j, build.statement("clear"):
+        t[j] = x[0, j]
+    with build.loops(k=40, i=13) as (k, i), build.statement("add"):
+        t[i] = t[i] + x[k, i]
+    with build.loops(o=16) as o, build.statement("copy"):
+        y[o] = t[o]
+    return build.kernel()
+
+
+def test_lanes_that_others_read_are_kept() -> None:
+    schedule = Schedule(partial_sums())
+    for loop in "jio":
+        schedule = schedule.vectorize(loop, 16)
+    x = np.random.default_rng(1).random((40, 16), np.float32)
+    expected = x[0].copy()
+    for row in x:
+        expected[:13] += row[:13]
+    assert np.array_equal(compile(schedule, cache=NO_CACHE)(x), expected)

@@ -1,0 +1,101 @@
+"""The list of passes: what each leaves, and that no pass changes what a program computes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import polysched as ps
+from polysched.ir.core.tree import LoopKind
+from polysched.loops.interpret.interpreter import interpret
+from polysched.loops.ir.nodes import For, LoopProgram, walk
+from polysched.lower import STAGES, lower
+from polysched.machine.presets import PRESETS
+from polysched.vector.interpret import interpreter
+from polysched.vector.pass_list import PASSES, AnyProgram, loops_after, run_passes, vector_program
+from polysched.vector.verify import verify
+from tests.support.differential import assert_equal
+
+VNNI = PRESETS["sapphirerapids"]
+N = 16
+
+
+@pytest.fixture(scope="module")
+def loops() -> LoopProgram:
+    """A kernel in which every pass has work: an accumulator, groups of terms, a transposition."""
+    build = ps.KernelBuilder("all_passes")
+    x, y = build.input("x", ps.u8, (N, 4)), build.input("y", ps.i8, (N, N, 4))
+    given, turned = build.input("given", ps.i32, (N, N)), build.output("turned", ps.i32, (N, N))
+    total = build.inout("total", ps.i32, (N,))
+    with build.loops(q=N, i=N, t=4) as (q, i, t), build.statement("sum", order="any"):
+        total[i] += ps.cast(x[q, t], ps.i32) * ps.cast(y[q, i, t], ps.i32)
+    with build.loops(r=N, c=N) as (r, c), build.statement("turn"):
+        turned[r, c] = given[c, r]
+    line, small = build.input("line", ps.f64, (40,)), build.input("small", ps.u8, (N,))
+    sums, least = build.output("sums", ps.f64, (13,)), build.output("least", ps.u8, (N,))
+    with build.loops(s=13) as s, build.statement("neighbors"):
+        sums[s] = line[s] + line[s + 1] + line[2 * s]
+    with build.loops(b=N) as b, build.statement("least"):
+        wide = ps.cast(small[b], ps.i32)
+        least[b] = ps.cast(ps.minimum(wide, 9), ps.u8)
+    rows, columns = build.input("rows", ps.f32, (40, 13)), build.inout("columns", ps.f32, (13,))
+    with build.loops(k=40, j=13) as (k, j), build.statement("rows", order="any"):
+        columns[j] += rows[k, j]
+    schedule = ps.Schedule(build.kernel()).vectorize("i", N).unroll("t")
+    schedule = schedule.tensorize("iv", "vpdpbusd").vectorize("s", 8).vectorize("j", 16)
+    schedule = schedule.vectorize("b", N).vectorize("c", N).unroll("r")
+    return lower(schedule.transpose("cv", "r"))
+
+
+def given() -> dict[str, np.ndarray]:
+    random = np.random.default_rng(3)
+    return {
+        "x": random.integers(0, 256, (N, 4), np.uint8),
+        "y": random.integers(-128, 128, (N, N, 4), np.int8),
+        "given": random.integers(-9, 9, (N, N), np.int32),
+        "total": random.integers(-9, 9, N, np.int32),
+        "line": random.integers(-9, 9, 40).astype(np.float64),
+        "small": random.integers(0, 99, N, np.uint8),
+        "rows": random.integers(-9, 9, (40, 13)).astype(np.float32),
+        "columns": random.integers(-9, 9, 13).astype(np.float32),
+    }
+
+
+def results(program: AnyProgram) -> dict[str, np.ndarray]:
+    if isinstance(program, LoopProgram):
+        return interpret(program, given(), {})
+    verify(program)
+    return interpreter(program)(given(), {})
+
+
+@pytest.mark.parametrize("name", [one.name for one in PASSES])
+def test_a_pass_changes_the_program_and_not_its_result(name: str, loops: LoopProgram) -> None:
+    names = [one.name for one in PASSES]
+    before: AnyProgram = loops
+    if name != names[0]:
+        before = run_passes(loops, VNNI, last=names[names.index(name) - 1])
+    after = run_passes(loops, VNNI, last=name)
+    assert after.body != before.body
+    assert_equal(results(after), results(loops), name)
+
+
+def test_no_unrolled_loop_is_left(loops: LoopProgram) -> None:
+    unrolled = loops_after(loops, VNNI, "unroll")
+    kinds = [node.kind for node in walk(unrolled.body) if isinstance(node, For)]
+    assert kinds
+    assert LoopKind.UNROLLED not in kinds
+
+
+def test_the_arrays_in_registers_are_named(loops: LoopProgram) -> None:
+    assert loops.registers == ()
+    promoted = loops_after(loops, VNNI, "promote").registers
+    tiled = loops_after(loops, VNNI, "transpose-tiles")
+    assert set(promoted) < set(tiled.registers) < set(tiled.arrays)
+    assert set(vector_program(loops, VNNI).frame.registers) == set(tiled.registers)
+
+
+def test_every_pass_is_a_stage_between_the_loops_and_llvm() -> None:
+    stages, names = list(STAGES), [one.name for one in PASSES]
+    start = stages.index(names[0])
+    assert stages[start : start + len(names)] == names
+    assert stages.index("loops") < start < stages.index("llvm")
