@@ -12,7 +12,9 @@
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 
+#include <pthread.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Calls with more arguments, or with layouts of more numbers, are left to Python. */
@@ -534,6 +536,76 @@ table_add(CallTable *self, PyObject *args)
     return done < 0 ? NULL : PyBool_FromLong(done);
 }
 
+/* Workspaces of kernels
+
+   A kernel allocates its workspace at the start of a call and frees it at the end. The system takes
+   back the pages of large blocks, and the next call pays for a page fault for every 4 KiB. So each
+   thread keeps one block. */
+
+enum { KEPT_MOST = 64 << 20 };
+
+typedef struct {
+    void *memory;
+    size_t alignment, size;
+    int is_used;
+} Workspace;
+
+static pthread_key_t workspace_key;
+static int has_workspace_key;
+
+static void
+drop_workspace(void *workspace)
+{
+    free(((Workspace *)workspace)->memory);
+    free(workspace);
+}
+
+/* As aligned_alloc; the memory is the thread's block if that is free. */
+static void *
+take_workspace(size_t alignment, size_t size)
+{
+    Workspace *kept = pthread_getspecific(workspace_key);
+    if (kept == NULL && (kept = calloc(1, sizeof(Workspace))) != NULL &&
+        pthread_setspecific(workspace_key, kept)) {
+        free(kept);
+        kept = NULL;
+    }
+    if (kept == NULL || kept->is_used || size > KEPT_MOST) {
+        return aligned_alloc(alignment, size);
+    }
+    if (kept->size < size || kept->alignment < alignment) {
+        free(kept->memory);
+        kept->memory = aligned_alloc(alignment, size);
+        kept->alignment = alignment;
+        kept->size = kept->memory == NULL ? 0 : size;
+    }
+    kept->is_used = kept->memory != NULL;
+    return kept->memory;
+}
+
+/* As free, for memory of take_workspace. */
+static void
+give_workspace(void *memory)
+{
+    Workspace *kept = pthread_getspecific(workspace_key);
+    if (kept != NULL && memory != NULL && memory == kept->memory) {
+        kept->is_used = 0;
+        return;
+    }
+    free(memory);
+}
+
+/* The addresses of both functions; None if threads cannot keep a block. */
+static PyObject *
+workspace_functions(PyObject *module, PyObject *unused)
+{
+    if (!has_workspace_key) {
+        return Py_NewRef(Py_None);
+    }
+    return Py_BuildValue("KK", (unsigned long long)(uintptr_t)take_workspace,
+                         (unsigned long long)(uintptr_t)give_workspace);
+}
+
 /* The type and the module */
 
 static PyObject *
@@ -627,6 +699,9 @@ static int
 module_exec(PyObject *module)
 {
     ModuleState *state = PyModule_GetState(module);
+    if (!has_workspace_key) {
+        has_workspace_key = pthread_key_create(&workspace_key, drop_workspace) == 0;
+    }
     PyObject *numpy = PyImport_ImportModule("numpy");
     if (numpy == NULL) {
         return -1;
@@ -672,11 +747,17 @@ module_free(void *module)
 
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, module_exec}, {0, NULL}};
 
+static PyMethodDef module_methods[] = {
+    {"workspace_functions", workspace_functions, METH_NOARGS, NULL},
+    {NULL},
+};
+
 static PyModuleDef module_definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "polysched.runtime._fastcall",
     .m_doc = "Repeated calls of compiled kernels.",
     .m_size = sizeof(ModuleState),
+    .m_methods = module_methods,
     .m_slots = module_slots,
     .m_traverse = module_traverse,
     .m_clear = module_clear,
