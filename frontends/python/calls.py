@@ -87,7 +87,9 @@ class CompiledCall:
             view[...] = contiguous
         made = zip((one.name for one in plan.allocations), outputs, strict=True)
         objects = {**(arguments if given is None else given), **dict(made)}
-        return returned_values(self.returned, objects), None if is_copied else plan
+        sizes = dict(zip(kernel.signature.parameters, plan.parameters, strict=True))
+        result = returned_values(self.returned, objects, sizes, self.axes)
+        return result, None if is_copied else plan
 
     def repeated(
         self, plan: Plan, names: Iterable[str], threads: int | None = None
@@ -101,7 +103,7 @@ class CompiledCall:
         """
         passed = (*names, *(one.name for one in plan.allocations))
         positions = {name: position for position, name in enumerate(passed)}
-        return RepeatedCall(self.compiled, plan, self.returned, positions, threads)
+        return RepeatedCall(self.compiled, plan, self.returned, positions, threads, self.axes)
 
     def _view(self, array: Array, value: Any) -> AnyArray:
         subject = f"function '{self.compiled.name}': argument '{array.name}'"

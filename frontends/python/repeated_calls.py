@@ -12,6 +12,7 @@ from polysched.ir.expr.dtypes import f64
 from polysched.runtime.kernel import CompiledKernel, allocated
 from polysched.runtime.native_calls import CALL_TABLE, PlannedCall, on_team, planned_call
 from polysched.runtime.plan import Plan
+from polysched.runtime.views import as_array
 
 if TYPE_CHECKING:
     from polysched.runtime._fastcall import CallTable
@@ -58,6 +59,7 @@ class RepeatedCall:
         returned: the values that the function returns.
         positions: the positions of arguments and outputs among the passed objects.
         threads: the number of threads; None for all.
+        axes: as for `returned_values`.
     """
 
     kernel: CompiledKernel
@@ -65,6 +67,7 @@ class RepeatedCall:
     returned: Returned
     positions: Mapping[str, int]
     threads: int | None
+    axes: Mapping[str, tuple[int, ...]]
 
     def planned(self) -> PlannedCall:
         """The description of the call for the extension."""
@@ -97,18 +100,40 @@ class RepeatedCall:
         """The result of a call, from the passed objects and the outputs."""
         results = self.returned.results
         objects = {one.name: passed[self.positions[one.name]] for one in results}
-        return returned_values(self.returned, objects)
+        parameters = zip(self.kernel.signature.parameters, self.plan.parameters, strict=True)
+        return returned_values(self.returned, objects, dict(parameters), self.axes)
 
 
-def returned_values(returned: Returned, objects: Mapping[str, Any]) -> Any:
-    """What a function returns, from the arguments and the outputs that hold the results."""
+def returned_values(
+    returned: Returned,
+    objects: Mapping[str, Any],
+    sizes: Mapping[str, int],
+    axes: Mapping[str, tuple[int, ...]],
+) -> Any:
+    """What a function returns.
+
+    Args:
+        returned: the values.
+        objects: the arguments and the outputs that hold them.
+        sizes: the parameters of the call.
+        axes: the order in memory of the dimensions of arrays that are not row-major.
+    """
     if not returned.results:
         return None
-    values = [_converted(one, objects[one.name]) for one in returned.results]
+    values = [_converted(one, objects[one.name], sizes, axes) for one in returned.results]
     return tuple(values) if returned.is_tuple else values[0]
 
 
-def _converted(result: Result, value: Any) -> Any:
+def _converted(
+    result: Result,
+    value: Any,
+    sizes: Mapping[str, int],
+    axes: Mapping[str, tuple[int, ...]],
+) -> Any:
+    if result.view is not None:
+        array = as_array(value, f"argument '{result.name}'")
+        order = axes.get(result.name)
+        return result.view.of(array if order is None else array.transpose(order), sizes)
     match result.kind:
         case ResultKind.PYTHON_NUMBER:
             return value.item()
