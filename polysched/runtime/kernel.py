@@ -15,16 +15,11 @@ import numpy as np
 from polysched.errors import CallError, OutOfMemoryError
 from polysched.ir.semantics.value_range import require_values
 from polysched.machine.description import Machine
+from polysched.runtime import memory
 from polysched.runtime.bound_call import BoundCall, no_workspace
 from polysched.runtime.cache import ObjectCache, default_cache
 from polysched.runtime.jit import Entry, NativeFunction, compile_once, emit_assembly
-from polysched.runtime.memory import (
-    address,
-    aligned_empty,
-    aligned_zeros,
-    share_memory,
-    simple_addresses,
-)
+from polysched.runtime.memory import address, aligned_zeros, share_memory, simple_addresses
 from polysched.runtime.native_calls import CALL_TABLE, PlannedCall, on_team, planned_call
 from polysched.runtime.numpy_memory import Layout, layout_of
 from polysched.runtime.pipeline import CompileOptions
@@ -147,10 +142,9 @@ class CompiledKernel:
         """
         if self._repeated_calls is None or plan.ranges:
             return
-        # The extension compares integers by value, but arrays and numpy scalars by layout.
         objects = sum(isinstance(value, np.ndarray | np.generic) for value in given)
         if objects != len(views) - len(plan.allocations):
-            return
+            return  # a parameter is an array: arrays are compared by layout, not by value
         for array, source in zip(self.signature.arrays, plan.sources, strict=True):
             # Buffers of numpy do not tell the strides of dimensions with one element.
             if array.strides is not None and min(views[source].shape, default=2) < 2:
@@ -374,7 +368,7 @@ def allocated(kernel: str, output: Allocation, *, is_zeroed: bool = True) -> Num
     try:
         if is_zeroed:
             return aligned_zeros(output.shape, output.dtype, strides=output.strides)
-        return aligned_empty(output.shape, output.dtype)
+        return memory.aligned_empty(output.shape, output.dtype)
     except (MemoryError, ValueError) as error:
         raise OutOfMemoryError(
             f"kernel '{kernel}': output '{output.name}' of shape {output.shape} does not "
