@@ -9,6 +9,7 @@ import pytest
 import polysched as ps
 from polysched.errors import CallError, FrontendError
 from tests.frontends.python.programs import box_blur, histogram, programs, softmax
+from tests.frontends.python.same_results import require_same_results
 
 
 def scaled(x, factor, y):
@@ -256,3 +257,22 @@ def test_a_subscript_that_only_a_literal_makes_affine() -> None:
         "step = 3",
         "step = 5",
     ]
+
+
+class prange:  # noqa: N801
+    """numba's, for tests without numba."""
+
+    __module__ = "numba.misc.special"
+
+    def __new__(cls, *ends: int) -> range:  # type: ignore[misc]
+        return range(*ends)
+
+
+def test_the_prange_of_numba_counts_as_range_does() -> None:
+    @ps.jit
+    def doubled(x):
+        for i in prange(1, len(x)):
+            x[i] *= 2
+        return x
+
+    require_same_results(doubled, doubled.python, np.arange(5.0))
