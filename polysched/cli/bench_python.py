@@ -46,8 +46,9 @@ def python(
 
     Both compile the same source; of a function that has a form with loops too, numba's faster form
     counts. The functions run in turn, on fresh copies of their arguments. The command prints
-    medians: of numba's time divided by polysched's in the same round, and of both times. The first
-    call of ps.jit compiles without cached code. Results must agree.
+    medians: of numba's time divided by polysched's in the same round, and of both times. Times are
+    the thread's processor time, so that other processes count less. The first call of ps.jit
+    compiles without cached code. Results must agree.
 
     \b
     polysched bench python

@@ -259,7 +259,7 @@ def test_a_subscript_that_only_a_literal_makes_affine() -> None:
     ]
 
 
-class prange:  # noqa: N801
+class prange:
     """numba's, for tests without numba."""
 
     __module__ = "numba.misc.special"
