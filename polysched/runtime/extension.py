@@ -14,9 +14,11 @@ def _loaded() -> Any:
     if os.environ.get(NO_EXTENSION):
         return None
     try:
-        return importlib.import_module("polysched.runtime._fastcall")
+        extension = importlib.import_module("polysched.runtime._fastcall")
     except ImportError:  # it has not been built
         return None
+    # One that was built from an older source takes other descriptions of calls.
+    return extension if hasattr(extension, "workspace_functions") else None
 
 
 EXTENSION = _loaded()
