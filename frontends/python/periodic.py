@@ -94,9 +94,10 @@ def _end(
             return form.expression()
         expression = Constant(form.constant)
         for atom, coefficient in form.terms:
-            is_index = isinstance(atom, Index) and atom.name in indices
-            if not is_index and not isinstance(atom, Parameter):
+            part: Expression = atom
+            if isinstance(atom, Index) and atom.name in indices:
+                part = indices[atom.name][(coefficient > 0) == is_last]
+            elif not isinstance(atom, Parameter):
                 return None
-            part = indices[atom.name][(coefficient > 0) == is_last] if is_index else atom
             expression = expression + coefficient * part
     return None
