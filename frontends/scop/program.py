@@ -197,8 +197,8 @@ class CProgram:
             and (variable.place.member.is_pointer or variable in self.outside.sizes)
         }
         lines += [
-            f"assumed: '{name}' is NULL or points to a struct at each call, also if no iteration uses "
-            "it, because the call reads its sizes and pointers first"
+            f"assumed: '{name}' is NULL or points to a struct at each call, also if no iteration "
+            "uses it, because the call reads its sizes and pointers first"
             for name in loaded
         ]
         unsigned = [size for size in self.translation.limited if size.type.dtype == u64]

@@ -259,7 +259,7 @@ def _widened(builder: ir.IRBuilder, value: Any, dtype: DType) -> Any:
 
 def _size_types(function: CFunction) -> dict[str, DType]:
     """Return the types in C of the kernel's parameters that are given, not computed."""
-    given = [*function.arguments, *function.members]
+    given: tuple[CArgument | CMember, ...] = (*function.arguments, *function.members)
     return {
         size.meaning: size.dtype
         for size in given
