@@ -142,8 +142,8 @@ class CProgram:
     def fallback(self) -> Fallback | None:
         """The program as written, for the calls that the kernel is not valid for; None if none."""
         has_long = any(size.type.dtype == i64 for size in self.translation.limited)
-        if self.entry_condition is None and not self.apart and not has_long:
-            return None
+        if self.entry_condition is None and not self.apart:
+            return Fallback(self.kernel, None, ()) if has_long else None
         kernel = replace(self.as_written.kernel, fp_contract=self.kernel.fp_contract)
         return Fallback(kernel, self.entry_condition, self.apart)
 
