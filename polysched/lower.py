@@ -163,7 +163,9 @@ def export(
     with time_budget(seconds):
         loops = proved(schedule, target, guard=guard)
         fallback = None if c_function is None else c_function.fallback
-        as_written = None if fallback is None else lower(Schedule(fallback.kernel))
+        as_written = (
+            None if fallback is None else with_limited_sizes(lower(Schedule(fallback.kernel)))
+        )
     write_export(loops, target, files, c_function, as_written)
 
 

@@ -24,7 +24,7 @@ from polysched.frontends.scop.types import type_range
 from polysched.frontends.scop.usage import Usage
 from polysched.frontends.scop.variables import Origin, Outside, Variable
 from polysched.ir.declare.builder import KernelBuilder
-from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.dtypes import DType, u64
 from polysched.ir.expr.expressions import Constant, Expression, Parameter
 from polysched.ir.expr.functions import equal
 
@@ -42,6 +42,7 @@ def declare_outside(
     usage: Usage,
     pragmas: Pragmas,
     shapes: Mapping[str, tuple[Expression, ...] | None],
+    compared: Collection[str] = (),
 ) -> Outside:
     """Declare the outside variables that a region uses; written arrays become inout.
 
@@ -53,6 +54,7 @@ def declare_outside(
         usage: the uses of each name.
         pragmas: the pragmas of the function.
         shapes: the inferred shapes of arrays without declared extents; None for a draft.
+        compared: the names that conditions use, and no bound or subscript.
 
     Raises:
         FrontendError: an array has no shape, or an extent is not affine in the sizes.
@@ -63,6 +65,7 @@ def declare_outside(
     used = set(usage.used)
     extents = _extent_names(variables, used, pragmas)
     assumed = {name for node, _ in pragmas.assumptions for name in _identifiers(node)}
+    as_data = {*compared} - extents - assumed
     sizes: list[Variable] = []
     bound: set[str] = set()
     for name, variable in variables.items():
@@ -77,6 +80,9 @@ def declare_outside(
             bound.add(name)
             if number is not None:
                 scope.bind(name, IntegerBinding(Constant(number), dtype))
+                continue
+            if dtype == u64 and name in as_data:
+                bound.remove(name)
                 continue
             names.fresh(name)
             _declare_size(scope, build, variable, dtype, is_extent=name in extents)

@@ -26,7 +26,7 @@ from polysched.frontends.scop.variables import Origin, Outside, Variable, typede
 from polysched.ir.core.kernel import Kernel, Order
 from polysched.ir.core.printing import format_expression
 from polysched.ir.expr.affine import from_set
-from polysched.ir.expr.dtypes import boolean
+from polysched.ir.expr.dtypes import boolean, i64, u64
 from polysched.ir.expr.expressions import Constant, Expression
 from polysched.llvm.export.c_function import CArgument, CFunction, CMember
 from polysched.llvm.export.fallback import Fallback
@@ -141,8 +141,9 @@ class CProgram:
     @property
     def fallback(self) -> Fallback | None:
         """The program as written, for the calls that the kernel is not valid for; None if none."""
+        has_long = any(size.type.dtype == i64 for size in self.translation.limited)
         if self.entry_condition is None and not self.apart:
-            return None
+            return Fallback(self.kernel, None, ()) if has_long else None
         kernel = replace(self.as_written.kernel, fp_contract=self.kernel.fp_contract)
         return Fallback(kernel, self.entry_condition, self.apart)
 
@@ -188,6 +189,25 @@ class CProgram:
             if shape[:1] != (Constant(UNKNOWN_EXTENT),)
         ]
         lines += map(str, self.translation.assumptions)
+        loaded = {
+            variable.place.base: None
+            for variable in self._used()
+            if variable.place is not None
+            and variable.place.is_pointer
+            and (variable.place.member.is_pointer or variable in self.outside.sizes)
+        }
+        lines += [
+            f"assumed: '{name}' is NULL or points to a struct at each call, also if no iteration "
+            "uses it, because the call reads its sizes and pointers first"
+            for name in loaded
+        ]
+        unsigned = [size for size in self.translation.limited if size.type.dtype == u64]
+        if unsigned:
+            names = ", ".join(f"'{size.name}'" for size in unsigned)
+            lines.append(
+                f"checked at each call: {names} can be computed with as signed 64-bit integers, "
+                "else the compiled function aborts, and the rewritten program runs as written"
+            )
         if self.unlimited:
             names = ", ".join(f"'{name}'" for name in self.unlimited)
             lines.append(

@@ -27,9 +27,13 @@ from polysched.frontends.scop.program import CProgram
 from polysched.frontends.scop.types import c_name
 from polysched.frontends.scop.variables import Origin, Variable
 from polysched.ir.core.kernel import Array, Role
-from polysched.ir.expr.dtypes import boolean, i8
+from polysched.ir.expr.dtypes import boolean, i8, i64
 
 _RESULT = "polysched_result"
+LARGEST_SIZE = 2**48
+"""Largest size that a generated function is called with: all its bounds and subscripts then fit
+signed 64-bit integers if none grows more than 2**13 times as fast as the sizes. No array is larger.
+"""
 
 
 @dataclass(frozen=True)
@@ -195,6 +199,10 @@ class _Call:
             f"({condition_text(assumption.sizes, cast='(long)')})"
             for assumption in self.program.translation.assumptions
         ]
+        for size in self.program.translation.limited:
+            conditions.append(f"{size.name} <= {LARGEST_SIZE}L")
+            if size.type.dtype == i64:
+                conditions.append(f"{size.name} >= -{LARGEST_SIZE}L")
         if self.program.unlimited:
             conditions.insert(0, "0")
         conditions += [self._apart(*pair) for pair in self.program.apart]

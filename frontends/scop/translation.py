@@ -21,6 +21,7 @@ from polysched.frontends.scop.exits import without_exits
 from polysched.frontends.scop.expansion import Expansion, inlinable
 from polysched.frontends.scop.extents import Shapes, inferred_shapes
 from polysched.frontends.scop.inlining import Inliner, formulas_of
+from polysched.frontends.scop.integer_uses import integer_uses
 from polysched.frontends.scop.names import Names
 from polysched.frontends.scop.normalizing import normalized
 from polysched.frontends.scop.parse import ParsedSource
@@ -43,7 +44,7 @@ from polysched.frontends.scop.variables import (
 from polysched.frontends.scop.walks import local_pointers, moves_in, without_walks
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.declare.builder import KernelBuilder
-from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.dtypes import DType, i64, u64
 from polysched.ir.expr.source import SourceLocation
 
 _RETURN = "return"
@@ -75,6 +76,7 @@ class Translation:
         result: the array that holds the return value; None if the function returns none.
         assumptions: the inferred conditions on the sizes.
         shapes: the inferred shapes of arrays.
+        limited: the 64-bit sizes that are computed with, and not only stored.
     """
 
     kernel: Kernel
@@ -84,6 +86,7 @@ class Translation:
     result: str | None
     assumptions: tuple[Assumption, ...]
     shapes: Shapes
+    limited: tuple[Variable, ...]
 
 
 def translated(parsed: ParsedSource, region: Region, settings: Settings) -> Translation:
@@ -252,6 +255,7 @@ class _Translator:
         items, returned = _without_return(region)
         usage = usage_of(items if returned is None else (*items, returned))
         leaves = [name for size in region.derived.values() for name in names_in(size.node)]
+        uses = integer_uses(items if returned is None else (*items, returned))
         self.usage = replace(usage, used=tuple(dict.fromkeys((*usage.used, *leaves))))
         self.pragmas = pragmas_of(parsed, region.function)
         around = variables_of(parsed, region, typedefs, self.usage.used)
@@ -275,6 +279,14 @@ class _Translator:
             self.usage,
             self.pragmas,
             {**dict.fromkeys(self.undeclared), **shapes},
+            uses.only_compared,
+        )
+        self.limited = tuple(
+            variable
+            for variable in self.outside.sizes
+            if variable.name in uses.affine
+            and variable.derived is None
+            and variable.type.dtype in (i64, u64)
         )
         self.result = None
         if returned is not None:
@@ -305,6 +317,7 @@ class _Translator:
             self.result,
             assumptions,
             self.shapes,
+            self.limited,
         )
 
 

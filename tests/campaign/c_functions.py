@@ -98,7 +98,9 @@ def _judge(functions: list[Function], seed: int, folder: Path, outcome: Outcome,
 
 
 def _reference(text: str, folder: Path, level: str) -> ctypes.CDLL:
-    source, library = folder / "reference.c", folder / f"reference{level}.so"
+    # The loader knows a library by its path: a new text needs a new one.
+    name = f"reference{abs(hash(text))}"
+    source, library = folder / f"{name}.c", folder / f"{name}{level}.so"
     source.write_text(_HEAD + text)
     _tool(*_GCC, level, "-o", str(library), str(source), "-lm")
     return ctypes.CDLL(str(library))

@@ -3,8 +3,9 @@
 The kernel's function and the check of the processor are the plain C interface of
 :mod:`polysched.llvm.export.c_interface`, under internal names. The function around it passes
 arrays on, widens integers, and stores numbers given by value where the kernel reads them. A C
-function without a status cannot report that the kernel cannot run (no memory for its workspace, or
-a processor without an instruction set): it writes a line to the error output and aborts.
+function without a status cannot report that the kernel cannot run (no memory for its workspace, a
+processor without an instruction set, or an unsigned size that no signed integer holds): it writes
+a line to the error output and aborts.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from llvmlite import ir
 
 from polysched.errors import ExportError
 from polysched.ir.core.kernel import Role
-from polysched.ir.expr.dtypes import DType
+from polysched.ir.expr.dtypes import DType, i64, u64
 from polysched.ir.expr.expressions import Expression
 from polysched.llvm.builder.functions import compile_for, new_function
 from polysched.llvm.builder.intrinsics import declared
@@ -26,6 +27,7 @@ from polysched.llvm.emit.module import CALLED, add_function_as_written
 from polysched.llvm.export.c_interface import build_exported_module
 from polysched.llvm.export.fallback import Fallback, address_of, emit_is_valid
 from polysched.llvm.export.processor_check import BASELINE
+from polysched.llvm.export.size_checks import emit_exceeds
 from polysched.llvm.values.expressions import INDEX, memory_type, stack_slot
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
@@ -35,6 +37,13 @@ _INT32 = ir.IntType(32)
 _POINTER = ir.PointerType()
 _BYTE = ir.IntType(8)
 _ERROR_OUTPUT = 2
+_CANNOT_RUN = (
+    "no memory for its workspace, or a processor without the instructions that it is compiled for"
+)
+_TOO_LARGE = (
+    "an unsigned size is too large for its bounds and conditions, which are computed with signed "
+    "64-bit integers"
+)
 
 
 @dataclass(frozen=True)
@@ -126,10 +135,10 @@ def emit_c_function(
     module = build_exported_module(replace(program, name=status_name), machine)
     for name in (status_name, f"{status_name}_supported"):
         module.get_global(name).linkage = "internal"
-    types = [_passed(argument) for argument in function.arguments]
+    passed = [_passed(argument) for argument in function.arguments]
     result = None if function.result is None else program.arrays[function.result].dtype
     returned = ir.VoidType() if result is None else memory_type(result)
-    defined, builder = new_function(module, function.name, ir.FunctionType(returned, types))
+    defined, builder = new_function(module, function.name, ir.FunctionType(returned, passed))
     compile_for(defined, *BASELINE)
     meanings = _meanings(builder, function, defined)
     lowering = Lowering(program, machine)
@@ -143,6 +152,11 @@ def emit_c_function(
     arrays = [array.name for array in program.arrays.values() if array.role is not Role.TEMPORARY]
     given = [meanings[name] for name in (*arrays, *program.parameters)]
     scheduled = module.get_global(status_name)
+    programs = [program] if as_written is None else [program, as_written]
+    types = _size_types(function)
+    is_large = emit_exceeds(builder, programs, types, meanings, u64)
+    if is_large is not None:
+        _abort_if(module, builder, is_large, f"{function.name}.size", _TOO_LARGE)
     if function.fallback is None or as_written is None:
         status = builder.call(scheduled, given)
     else:
@@ -150,8 +164,12 @@ def emit_c_function(
             module, replace(as_written, name=f"{function.name}.as_written"), machine
         )
         is_valid = emit_is_valid(builder, program, machine, function.fallback, meanings)
+        is_large = emit_exceeds(builder, [program], types, meanings, i64)
+        if is_large is not None:
+            is_valid = builder.and_(is_valid, builder.not_(is_large))
         status = _either(builder, is_valid, scheduled, plain, given)
-    _abort_unless_done(module, builder, status, function.name)
+    has_failed = builder.icmp_unsigned("!=", status, _INT32(0))
+    _abort_if(module, builder, has_failed, f"{function.name}.message", _CANNOT_RUN)
     if place is None:
         builder.ret_void()
     else:
@@ -239,13 +257,21 @@ def _widened(builder: ir.IRBuilder, value: Any, dtype: DType) -> Any:
     return (builder.sext if dtype.is_signed else builder.zext)(value, INDEX)
 
 
-def _abort_unless_done(module: ir.Module, builder: ir.IRBuilder, status: Any, name: str) -> None:
-    text = (
-        f"{name}: no memory for its workspace, or a processor without the instructions that it is "
-        "compiled for\n"
-    ).encode()
+def _size_types(function: CFunction) -> dict[str, DType]:
+    """Return the types in C of the kernel's parameters that are given, not computed."""
+    given: tuple[CArgument | CMember, ...] = (*function.arguments, *function.members)
+    return {
+        size.meaning: size.dtype
+        for size in given
+        if size.is_size and size.meaning is not None and size.dtype is not None
+    }
+
+
+def _abort_if(module: ir.Module, builder: ir.IRBuilder, holds: Any, symbol: str, why: str) -> None:
+    """Emit the end of the process, with a line on the error output, if a condition holds."""
+    text = f"{symbol.partition('.')[0]}: {why}\n".encode()
     array = ir.ArrayType(ir.IntType(8), len(text))
-    message = ir.GlobalVariable(module, array, f"{name}.message")
+    message = ir.GlobalVariable(module, array, symbol)
     # llvmlite still types the pointers that global variables are; LLVM reads opaque ones only.
     message.type = _POINTER
     message.linkage = "internal"
@@ -253,6 +279,6 @@ def _abort_unless_done(module: ir.Module, builder: ir.IRBuilder, status: Any, na
     message.initializer = ir.Constant(array, bytearray(text))
     write = declared(module, "write", ir.FunctionType(INDEX, [_INT32, _POINTER, INDEX]))
     abort = declared(module, "abort", ir.FunctionType(ir.VoidType(), []))
-    with builder.if_then(builder.icmp_unsigned("!=", status, _INT32(0)), likely=False):
+    with builder.if_then(holds, likely=False):
         builder.call(write, [_INT32(_ERROR_OUTPUT), message, INDEX(len(text))])
         builder.call(abort, [])

@@ -1,8 +1,9 @@
 """Choice at each call between a scheduled kernel and the program as written.
 
-A C function promises less than a kernel relies on: its arrays may overlap, and its sizes may lie
-outside the kernel's context. The exported function therefore checks both once, on entry, and runs
-the program as written if a check fails.
+A C function promises less than a kernel relies on: its arrays may overlap, its sizes may lie
+outside the kernel's context, and a size such as LONG_MAX may be too large for the arithmetic of the
+scheduled loops. The exported function therefore checks this once, on entry, and runs the program as
+written if a check fails.
 """
 
 from __future__ import annotations

@@ -199,5 +199,9 @@ def _moved(
         else isl.PwAff.from_aff(isl.Aff.var_on_domain(local, isl.dim_type.set, index))
         for index in range(len(statement.indices))
     ]
-    moved = reduce(isl.PwMultiAff.flat_range_product, map(isl.PwMultiAff.from_pw_aff, columns))
+    moved = reduce(
+        isl.PwMultiAff.flat_range_product,
+        map(isl.PwMultiAff.from_pw_aff, columns),
+        isl.PwMultiAff.from_multi_aff(_no_numbers(space)),
+    )
     return moved.set_tuple_id(isl.dim_type.out, statement.domain.get_tuple_id())

@@ -101,3 +101,14 @@ def test_a_struct_by_value_is_rewritten_only() -> None:
 def test_pointers_that_move_are_refused(body: str) -> None:
     with pytest.raises(FrontendError):
         parse_c(f"{STRUCT}void f(int n, body *b) {{ {body} }}")
+
+
+def test_the_report_says_which_structs_are_read_at_the_entry() -> None:
+    text = "typedef struct { int n; float v[4]; } s; void f(s *a, s *b) { LOOP }"
+    loop = "for (int i = 0; i < a->n && i < 4; i++) a->v[i] = b->v[i];"
+    notes = parse_c(text.replace("LOOP", loop)).notes()
+    assert notes[0] == (
+        "assumed: 'a' is NULL or points to a struct at each call, also if no iteration uses it, "
+        "because the call reads its sizes and pointers first"
+    )
+    assert not any("'b' is NULL" in note for note in notes)

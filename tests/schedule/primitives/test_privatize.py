@@ -299,3 +299,17 @@ def test_unknown_loop() -> None:
 def test_array_that_is_not_used_there() -> None:
     with pytest.raises(ScheduleError, match="below loop 'zero.i' accesses array"):
         Schedule(kernels.reductions()).distribute("i", after="zero").privatize("largest", "zero.i")
+
+
+def test_a_loop_around_a_statement_without_indices() -> None:
+    build = KernelBuilder("table")
+    y = build.output("y", i32, (2,))
+    t = build.temporary("t", i32, (2,))
+    for position in range(2):
+        with build.statement(f"P{position}"):
+            t[position] = position + 3
+    with build.loops(i=2) as i, build.statement("C"):
+        y[i] = t[i]
+    schedule = Schedule(build.kernel()).pack("t", "i").compute_at("P0", "t_packed.d0")
+    with pytest.raises(ScheduleError, match=r"share values of array 't'.*P1\[\] writes outside"):
+        schedule.privatize("t", "P0.d0")
