@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from polysched.autoscheduler.candidate import Candidate, Decision
 from polysched.autoscheduler.column_form import column_formed
+from polysched.autoscheduler.memory import shared_results
 from polysched.autoscheduler.normalize import normalized
 from polysched.autoscheduler.owner_tiles import owner_tiled
 from polysched.autoscheduler.proof import Proved, proved
@@ -23,6 +24,7 @@ from polysched.ir.isl.budget import time_budget, time_left
 from polysched.legality.check import check
 from polysched.legality.verdicts.verdict import Verdict
 from polysched.machine.description import Machine
+from polysched.runtime.collection import collection_paused
 from polysched.schedule.schedule import Schedule
 
 DEFAULT_SECONDS = 120.0
@@ -83,7 +85,8 @@ def optimize_schedule(
     verdict = check(schedule)
     verdict.raise_if_refused()
     written = start(schedule, context)
-    with time_budget(DEFAULT_SECONDS if seconds is None else seconds):
+    limit = time_budget(DEFAULT_SECONDS if seconds is None else seconds)
+    with collection_paused(), limit, shared_results():
         long_context = replace(context, sizes=model_sizes(schedule.kernel, sizes, LONG_SIZES))
         candidates = _candidates(written, context, long_context, seconds, tell)
         tell("proving")
