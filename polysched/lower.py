@@ -38,7 +38,7 @@ from polysched.errors import PolyschedError, suggestion
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.core.printing import format_kernel
 from polysched.ir.core.tree import executed
-from polysched.ir.isl.budget import DEFAULT_SECONDS, time_budget
+from polysched.ir.isl.budget import SAFETY_SECONDS, time_budget
 from polysched.legality.check import check
 from polysched.legality.condition import Condition, legality_condition
 from polysched.legality.reports.loop_properties import explain_loops
@@ -93,7 +93,7 @@ def compile(
     *,
     guard: bool = False,
     cache: ObjectCache | None = None,
-    seconds: float = DEFAULT_SECONDS,
+    seconds: float = SAFETY_SECONDS,
 ) -> CompiledKernel:
     """Prove a schedule legal, compile it and return the callable kernel.
 
@@ -128,7 +128,7 @@ def export(
     machine: Machine | str | None = None,
     guard: bool = False,
     c_function: CFunction | None = None,
-    seconds: float = DEFAULT_SECONDS,
+    seconds: float = SAFETY_SECONDS,
 ) -> None:
     """Prove a schedule legal and export it as an object file, library, IR, assembly or C text.
 
@@ -240,7 +240,7 @@ STAGES: Mapping[str, Callable[[Schedule, Machine], str]] = MappingProxyType(
 """Printers of the stages, in pipeline order."""
 
 
-@time_budget()
+@time_budget(SAFETY_SECONDS)
 def show(schedule: Schedule, stage: str, machine: Machine | str | None = None) -> str:
     """Print one stage of the pipeline as text.
 

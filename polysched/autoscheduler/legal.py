@@ -56,13 +56,20 @@ def keeps_buffers(program: Program) -> bool:
         return False
 
 
-def keeps_order(program: Program, statements: Iterable[str]) -> bool:
-    """Whether a program keeps all dependences that have an end in one of some statements."""
+def keeps_order(
+    program: Program, statements: Iterable[str], without: frozenset[str] = frozenset()
+) -> bool:
+    """Whether a program keeps all dependences that have an end in one of some statements.
+
+    Args:
+        without: arrays whose dependences do not count.
+    """
     names = frozenset(statements)
     concerned = [
         dependence
         for dependence in demanded(program.dependences)
-        if dependence.source.statement in names or dependence.sink.statement in names
+        if (dependence.source.statement in names or dependence.sink.statement in names)
+        and dependence.array not in without
     ]
     try:
         with operation_quota(ORDER_QUOTA):

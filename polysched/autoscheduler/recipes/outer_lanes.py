@@ -36,7 +36,7 @@ def outer_lanes(situation: Situation) -> Iterator[Proposal]:
             program, nest.chain[0], f"{loop.name}o", f"{loop.name}i", f"{loop.name}v"
         )
         own: tuple[Step, ...] = ()
-        if any(True for _ in _temporaries(program, set(loop.statements))):
+        if any(True for _ in temporaries(program, set(loop.statements))):
             # Temporaries of one vector of iterations stay in registers.
             inside = nest.reference(inner)
             own = (*from_zero(situation, loop.name), Split(reference, lanes, (outer, inner)))
@@ -73,7 +73,8 @@ def from_zero(situation: Situation, loop: str) -> tuple[Step, ...]:
     return (Shift(nest.reference(loop), -start),) if start else ()
 
 
-def _temporaries(program: Program, below: set[str]) -> Iterator[str]:
+def temporaries(program: Program, below: set[str]) -> Iterator[str]:
+    """Yield the temporary arrays that some statements use."""
     for name, array in program.arrays.items():
         users = {use.statement for use in references_to(program, array)}
         if array.role is Role.TEMPORARY and users & below:
@@ -83,7 +84,7 @@ def _temporaries(program: Program, below: set[str]) -> Iterator[str]:
 def privatized(schedule: Schedule, loop: str, reference: str, below: set[str]) -> tuple[Step, ...]:
     """Return the steps that give each iteration of a loop its own temporaries, side by side."""
     steps: list[Step] = []
-    for name in tuple(_temporaries(schedule.program, below)):
+    for name in tuple(temporaries(schedule.program, below)):
         array = schedule.program.arrays[name]
         stored = array.dimensions[array.tile :]
         own = f"each_{loop}"
