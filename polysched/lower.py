@@ -73,6 +73,9 @@ Loop generation by isl takes longer than the rest of the pipeline. Printing a st
 second machine and checking a program against a machine all start from the same loops.
 """
 
+_LIMITED: WeakKeyDictionary[Program, LoopProgram] = WeakKeyDictionary()
+"""Cache of the loops that are compiled, for limited sizes."""
+
 
 def lower(schedule: Schedule) -> LoopProgram:
     """Generate the loops of a schedule without checking that it is legal.
@@ -85,6 +88,14 @@ def lower(schedule: Schedule) -> LoopProgram:
     if loops is None:
         loops = _LOOPS[program] = generate_loops(program)
     return loops
+
+
+def limited_loops(schedule: Schedule) -> LoopProgram:
+    """Generate the loops of a schedule for sizes whose numbers fit 64 bits. Raises as `lower`."""
+    limited = _LIMITED.get(schedule.program)
+    if limited is None:
+        limited = _LIMITED[schedule.program] = with_limited_sizes(lower(schedule))
+    return limited
 
 
 def compile(
@@ -181,7 +192,7 @@ def proved(schedule: Schedule, machine: Machine, *, guard: bool) -> LoopProgram:
     condition = legality_condition(schedule) if guard and not verdict.is_legal else None
     if condition is None:
         verdict.raise_if_refused()
-        return with_limited_sizes(lower(schedule))
+        return limited_loops(schedule)
     return with_limited_sizes(
         guarded(lower(condition.schedule), condition, lower(schedule.first(0)))
     )
