@@ -14,12 +14,12 @@ import islpy as isl
 from polysched.autoscheduler.candidate import Proposal, Situation
 from polysched.autoscheduler.cost import FARTHEST_INTERLEAVED
 from polysched.autoscheduler.facts import NEAR_ITERATIONS, StatementFacts, statement_facts
-from polysched.autoscheduler.legal import applied, keeps_order
+from polysched.autoscheduler.legal import applied
 from polysched.autoscheduler.nests import fresh_names
 from polysched.autoscheduler.recipes.outer_lanes import (
     from_zero,
+    lanes_are_legal,
     privatized,
-    temporaries,
     vector_lanes,
 )
 from polysched.ir.core.kernel import access_relation
@@ -159,7 +159,7 @@ def _steps(
         Split(nest.reference(loop), lanes, (block, lane)),
     ]
     schedule = applied(situation.schedule, steps)
-    if schedule is None or not _lanes_are_legal(schedule, nest.reference(lane), lanes, below):
+    if schedule is None or not lanes_are_legal(schedule, nest.reference(lane), lanes, below):
         return None
     for array, (along, row) in arrays.items():
         buffered = _buffered(schedule, nest.reference(block), array, along, row, native, below)
@@ -169,17 +169,6 @@ def _steps(
         steps += more
     steps += privatized(schedule, lane, nest.reference(lane), below)
     return (*steps, Vectorize(nest.reference(lane), lanes))
-
-
-def _lanes_are_legal(schedule: Schedule, loop: str, lanes: int, below: set[str]) -> bool:
-    """Whether lanes keep the order of dependences, except those of arrays that they may privatize.
-
-    Buffers do not remove dependences. Copying them takes much longer than this test.
-    """
-    changed = applied(schedule, (Vectorize(loop, lanes),))
-    return changed is not None and keeps_order(
-        changed.program, below, frozenset(temporaries(changed.program, below))
-    )
 
 
 def _buffered(

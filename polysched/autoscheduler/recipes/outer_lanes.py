@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from polysched.autoscheduler.candidate import Proposal, Situation
 from polysched.autoscheduler.facts import statement_facts
-from polysched.autoscheduler.legal import applied
+from polysched.autoscheduler.legal import applied, keeps_order
 from polysched.autoscheduler.nests import fresh_names
 from polysched.ir.core.kernel import Role
 from polysched.ir.core.tree import LoopKind, loops
@@ -41,6 +41,10 @@ def outer_lanes(situation: Situation) -> Iterator[Proposal]:
             inside = nest.reference(inner)
             own = (*from_zero(situation, loop.name), Split(reference, lanes, (outer, inner)))
             split = applied(situation.schedule, own)
+            if split is not None and not lanes_are_legal(
+                split, inside, lanes, set(loop.statements)
+            ):
+                continue
             if split is not None:
                 own = (*own, *privatized(split, inner, inside, set(loop.statements)))
                 reference, into = inside, f"{inner}v"
@@ -79,6 +83,18 @@ def temporaries(program: Program, below: set[str]) -> Iterator[str]:
         users = {use.statement for use in references_to(program, array)}
         if array.role is Role.TEMPORARY and users & below:
             yield name
+
+
+def lanes_are_legal(schedule: Schedule, loop: str, lanes: int, below: set[str]) -> bool:
+    """Whether lanes keep the order of dependences, except those of arrays that they may privatize.
+
+    Copies in buffers do not remove dependences either. Making them, and privatizing, takes much
+    longer than this test.
+    """
+    changed = applied(schedule, (Vectorize(loop, lanes),))
+    return changed is not None and keeps_order(
+        changed.program, below, frozenset(temporaries(changed.program, below))
+    )
 
 
 def privatized(schedule: Schedule, loop: str, reference: str, below: set[str]) -> tuple[Step, ...]:
