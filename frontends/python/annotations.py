@@ -70,10 +70,11 @@ class ArrayArgument:
 
 @dataclass(frozen=True)
 class SizeArgument:
-    """An integer argument: a parameter of the kernel."""
+    """An integer argument: a parameter of the kernel, or a literal."""
 
     name: str
     node: ast.arg
+    literal: int | None = None
 
 
 Argument = ArrayArgument | SizeArgument

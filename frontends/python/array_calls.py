@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -75,6 +75,8 @@ class ArrayCalls:
             return self._filled(function, node)
         table: Mapping[Any, Callable[..., Operand]] = {
             np.arange: self._arange,
+            np.array: self._copy,
+            np.asarray: self._asarray,
             np.clip: self._clip,
             np.copy: self._copy,
             np.diff: self._diff,
@@ -107,8 +109,10 @@ class ArrayCalls:
         match name, node.args:
             case "copy", []:
                 return copied(array)
-            case "transpose", []:
-                return transposed(array)
+            case "transpose", [ast.Tuple(elts=parts)]:
+                return self._permuted(array, parts, node)
+            case "transpose", parts:
+                return self._permuted(array, parts, node)
             case "astype", [dtype]:
                 target = self.dtype(dtype)
                 return self.elementwise(lambda value: Value(stored(value, target)), array)
@@ -193,7 +197,8 @@ class ArrayCalls:
         try:
             signature = inspect.signature(function)
             keywords = {str(keyword.arg): keyword.value for keyword in node.keywords}
-            return dict(signature.bind(*node.args, **keywords).arguments)
+            arguments = signature.bind(*node.args, **keywords).arguments
+            return {"a" if name == "object" else name: part for name, part in arguments.items()}
         except (TypeError, ValueError):
             raise self.source.error(
                 node, f"'{function.__name__}' does not take these arguments"
@@ -263,8 +268,29 @@ class ArrayCalls:
     def _copy(self, node: ast.Call, a: ast.expr) -> ArrayValue:
         return copied(self._array(a))
 
-    def _transpose(self, node: ast.Call, a: ast.expr) -> ArrayValue:
-        return transposed(self._array(a))
+    def _asarray(self, node: ast.Call, a: ast.expr) -> ArrayValue:
+        return self._array(a)
+
+    def _transpose(self, node: ast.Call, a: ast.expr, axes: ast.expr | None = None) -> ArrayValue:
+        parts = (
+            axes.elts if isinstance(axes, ast.Tuple | ast.List) else [] if axes is None else [axes]
+        )
+        return self._permuted(self._array(a), parts, node)
+
+    def _permuted(self, array: ArrayValue, parts: Sequence[ast.expr], node: ast.AST) -> ArrayValue:
+        """The array with its dimensions in the order of some literals; reversed without them."""
+        if not parts:
+            return transposed(array)
+        axes = [axis_number(self.read(part), array.rank) for part in parts]
+        if sorted(axis for axis in axes if axis is not None) != list(range(array.rank)):
+            raise self.source.error(node, f"expected the {array.rank} dimensions, as literals")
+        order = [axis for axis in axes if axis is not None]
+        shape = tuple(array.shape[axis] for axis in order)
+        return viewed(
+            array,
+            shape,
+            lambda indices: tuple(indices[order.index(at)] for at in range(len(order))),
+        )
 
     def _diff(self, node: ast.Call, a: ast.expr) -> Operand:
         array = self._array(a)

@@ -25,8 +25,9 @@ from polysched.frontends.python.array_values import (
     require_same,
     shape_text,
 )
-from polysched.frontends.python.expressions import Reader
+from polysched.frontends.python.expressions import BINARY, Reader
 from polysched.frontends.python.integer_ranges import Need
+from polysched.frontends.python.masks import MaskedStores
 from polysched.frontends.python.scope import (
     LocalNumber,
     NumberType,
@@ -41,7 +42,7 @@ from polysched.frontends.python.scope import (
 from polysched.frontends.python.values import Value, bare, chosen, stored
 from polysched.ir.core.kernel import Role
 from polysched.ir.declare.array_handle import ArrayHandle
-from polysched.ir.expr.dtypes import boolean, i64
+from polysched.ir.expr.dtypes import i64
 from polysched.ir.expr.expressions import Expression
 from polysched.ir.expr.operators import Operator
 from polysched.ir.expr.traversal import loads
@@ -66,6 +67,11 @@ class Assigner:
         """Translator of stores of whole arrays."""
         return ArrayStores(self.reader, self.put)
 
+    @property
+    def masked(self) -> MaskedStores:
+        """Translator of stores to the elements that a mask selects."""
+        return MaskedStores(self.reader, self.arrays)
+
     def assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> None:
         """Translate ``target = value``.
 
@@ -85,6 +91,8 @@ class Assigner:
                     self.set_name(node, name, Value(length, is_weak=True))
             case ast.Tuple(elts=targets), ast.Tuple(elts=values):
                 self._assign_several(node, target, targets, values)
+            case ast.Subscript(), _ if (mask := self.masked.mask(target)) is not None:
+                self.masked.assign(node, target, mask, value)
             case ((ast.Name() | ast.Subscript()), _):
                 self.set(node, target, self.reader.operand(value))
             case _:
@@ -168,6 +176,12 @@ class Assigner:
         source = self.reader.source
         if not isinstance(target, ast.Name | ast.Subscript):
             raise source.error(target, "expected a name or an element here")
+        mask = self.masked.mask(target)
+        if mask is not None and isinstance(target, ast.Subscript):
+            symbol = next(kind for kind, one in BINARY.items() if one is operator)
+            changed = ast.copy_location(ast.BinOp(target, symbol(), value), node)
+            self.masked.assign(node, target, mask, changed)
+            return
         read, operand = self.reader.operand(target), self.reader.operand(value)
         try:
             result = mapped(
@@ -260,9 +274,9 @@ class Assigner:
 
     def _set_part(self, node: ast.stmt, target: ast.Subscript, value: Operand) -> None:
         """Assign to an element or a part of an array, or to its elements where a mask holds."""
-        mask = self._mask(target)
+        mask = self.masked.mask(target)
         if mask is not None:
-            self._set_where(node, self.reader.array(target.value), mask, value)
+            self.masked.store(node, target, mask, value)
             return
         view = self.reader.view(target)
         if view.rank:
@@ -277,36 +291,6 @@ class Assigner:
                 target, "this is a result, not a part of an array; assign it to a name first"
             )
         self.put(node, view.base, view.place(()), value)
-
-    def _mask(self, target: ast.Subscript) -> ArrayValue | None:
-        """The condition in ``x[x < 0] = ...``; None for other subscripts."""
-        if isinstance(target.slice, ast.Slice | ast.Tuple | ast.Constant):
-            return None
-        operand = self.reader.operand(target.slice)
-        is_mask = isinstance(operand, ArrayValue) and operand.dtype == boolean
-        return operand if is_mask and isinstance(operand, ArrayValue) else None
-
-    def _set_where(
-        self, node: ast.stmt, array: ArrayValue, mask: ArrayValue, value: Operand
-    ) -> None:
-        source = self.reader.source
-        if not isinstance(value, Value):
-            raise source.error(node, "expected one number for the elements that a mask selects")
-        if array.rank != mask.rank:
-            raise source.error(
-                node,
-                f"a mask of shape {shape_text(mask.shape)} for an array of shape "
-                f"{shape_text(array.shape)}",
-            )
-
-        def element(condition: Value, kept: Value) -> Value:
-            new = Value(stored(value, array.dtype))
-            return chosen(condition, new, kept)
-
-        try:
-            self.arrays.store(node, array, mapped(self.reader.build, element, mask, array))
-        except KernelError as error:
-            raise source.error(node, str(error)) from None
 
     def _set_array(self, node: ast.stmt, target: ast.Name, value: ArrayValue) -> None:
         """Bind a name to a view, or to a new array that holds a result."""

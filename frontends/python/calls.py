@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from polysched.errors import CallError
-from polysched.frontends.python.returns import Result, ResultKind, Returned
-from polysched.ir.core.kernel import Array, Role
+from polysched.frontends.python.repeated_calls import RepeatedCall, returned_values
+from polysched.frontends.python.returns import Returned
+from polysched.ir.core.kernel import Array
 from polysched.ir.expr.dtypes import boolean
-from polysched.runtime.kernel import CompiledKernel
+from polysched.runtime.array_layout import layout_of
+from polysched.runtime.kernel import CompiledKernel, allocated
+from polysched.runtime.plan import Plan
 from polysched.runtime.views import as_array
 
 AnyArray: TypeAlias = np.ndarray[Any, Any]
@@ -40,8 +43,11 @@ class CompiledCall:
         arguments: Mapping[str, Any],
         threads: int | None = None,
         given: Mapping[str, Any] | None = None,
-    ) -> Any:
+    ) -> tuple[Any, Plan | None]:
         """Call the compiled function.
+
+        Returns:
+            the result, and the plan of the kernel's call; None if it took copies of arguments.
 
         Args:
             arguments: the arguments by name.
@@ -51,34 +57,53 @@ class CompiledCall:
         Raises:
             CallError: an argument has another type or shape than the function is compiled for.
         """
-        passed_arrays: list[AnyArray] = []
+        passed: list[AnyArray] = []
         copied: list[tuple[AnyArray, AnyArray]] = []
         views: dict[str, AnyArray] = {}
         is_copied = False
         for array in self.arrays:
             value = arguments[array.name]
             if not array.shape:
-                passed_arrays.append(self._number(array, value))
+                passed.append(self._number(array, value))
                 continue
             view = views[array.name] = self._view(array, value)
-            passed = np.ascontiguousarray(view)
-            if passed is not view and array.is_written:
-                copied.append((view, passed))
-            passed_arrays.append(passed)
-            is_copied = is_copied or passed is not view
+            contiguous = np.ascontiguousarray(view)
+            if contiguous is not view and array.is_written:
+                copied.append((view, contiguous))
+            passed.append(contiguous)
+            is_copied = is_copied or contiguous is not view
         if is_copied:
             self._require_apart(views)
+        names = tuple(array.name for array in self.arrays)
+        kernel = self.compiled
         parameters = {
-            name: arguments[name]
-            for name in self.compiled.signature.parameters
-            if name in arguments
+            name: arguments[name] for name in kernel.signature.parameters if name in arguments
         }
-        if threads is not None and self.compiled.is_threaded:
-            parameters["threads"] = threads
-        outputs = self.compiled(*passed_arrays, **parameters)
-        for view, passed in copied:
-            view[...] = passed
-        return self._result(arguments if given is None else given, outputs)
+        plan = kernel.plan(tuple(map(layout_of, passed)), names, parameters)
+        kernel.check_values(plan, passed)
+        outputs = [allocated(kernel.name, one, is_zeroed=False) for one in plan.allocations]
+        kernel.run_plan(plan, [*passed, *outputs], threads)
+        for view, contiguous in copied:
+            view[...] = contiguous
+        made = zip((one.name for one in plan.allocations), outputs, strict=True)
+        objects = {**(arguments if given is None else given), **dict(made)}
+        sizes = dict(zip(kernel.signature.parameters, plan.parameters, strict=True))
+        result = returned_values(self.returned, objects, sizes, self.axes)
+        return result, None if is_copied else plan
+
+    def repeated(
+        self, plan: Plan, names: Iterable[str], threads: int | None = None
+    ) -> RepeatedCall:
+        """The same call for `RepeatedCalls`.
+
+        Args:
+            plan: the plan of the call that has been run.
+            names: the names of the arguments in the order in which they were passed.
+            threads: as for `run`.
+        """
+        passed = (*names, *(one.name for one in plan.allocations))
+        positions = {name: position for position, name in enumerate(passed)}
+        return RepeatedCall(self.compiled, plan, self.returned, positions, threads, self.axes)
 
     def _view(self, array: Array, value: Any) -> AnyArray:
         subject = f"function '{self.compiled.name}': argument '{array.name}'"
@@ -120,29 +145,6 @@ class CompiledCall:
                         f"function '{self.compiled.name}': arguments '{first}' and '{second}' "
                         f"overlap in memory, and '{first}' is written; pass a copy of one of them"
                     )
-
-    def _result(self, arguments: Mapping[str, Any], outputs: Any) -> Any:
-        if not self.returned.results:
-            return None
-        names = [
-            array.name for array in self.compiled.signature.arrays if array.role is Role.OUTPUT
-        ]
-        made = outputs if isinstance(outputs, tuple) else (outputs,)
-        by_name = dict(zip(names, made, strict=True)) if names else {}
-        values = [self._converted(one, arguments, by_name) for one in self.returned.results]
-        return tuple(values) if self.returned.is_tuple else values[0]
-
-    def _converted(
-        self, result: Result, arguments: Mapping[str, Any], outputs: Mapping[str, AnyArray]
-    ) -> Any:
-        match result.kind:
-            case ResultKind.ARGUMENT:
-                return arguments[result.name]
-            case ResultKind.PYTHON_NUMBER:
-                return outputs[result.name].item()
-            case ResultKind.NUMPY_NUMBER:
-                return outputs[result.name][()]
-        return outputs[result.name]
 
 
 def bound(

@@ -47,6 +47,7 @@ from polysched.frontends.python.calls import CompiledCall, bound
 from polysched.frontends.python.chosen_schedule import chosen_schedule
 from polysched.frontends.python.inferred_bounds import with_inferred_bounds
 from polysched.frontends.python.reading import Given, read_function
+from polysched.frontends.python.repeated_calls import RepeatedCalls
 from polysched.frontends.python.returns import Returned
 from polysched.frontends.python.source import function_source
 from polysched.ir.core.kernel import Kernel, Order, Role
@@ -72,8 +73,16 @@ class PythonKernel(Kernel):
             CallError: an argument has another type or shape than the annotation says, or an access
                 would lie outside of its array.
         """
+        names, passed = tuple(named), (*arguments, *named.values())
+        result = self._repeated.run(names, *passed)
+        if result is not NotImplemented:
+            return result
         values = bound(self.signature, self.name, arguments, named)
-        return self._compiled.run(values)
+        result, plan = self._compiled.run(values)
+        if plan is not None:
+            order = (*list(self.signature.parameters)[: len(arguments)], *names)
+            self._repeated.add(names, passed, self._compiled.repeated(plan, order))
+        return result
 
     @property
     def python(self) -> Callable[..., Any]:
@@ -88,6 +97,10 @@ class PythonKernel(Kernel):
     @property
     def __signature__(self) -> inspect.Signature:
         return self.signature
+
+    @cached_property
+    def _repeated(self) -> RepeatedCalls:
+        return RepeatedCalls()
 
     @cached_property
     def _compiled(self) -> CompiledCall:

@@ -21,7 +21,7 @@ from polysched.frontends.python.intervals import EXACT_IN_FLOAT64
 from polysched.frontends.python.names import Names
 from polysched.frontends.python.numpy_operations import truth
 from polysched.frontends.python.operations import as_number, combine
-from polysched.frontends.python.periodic import affine_quotient
+from polysched.frontends.python.periodic import affine_quotient, assumed_remainders
 from polysched.frontends.python.scope import (
     LocalNumber,
 )
@@ -155,6 +155,10 @@ class Reader(Names):
         try:
             view.base.statements.subscripts(view.base.array, view.place(()))
         except KernelError as error:
+            base, place = view.base, view.place(())
+            known = assumed_remainders(self.build, place, self.scope.indices)
+            if known != place:
+                return replace(view, at=lambda _: Value(base[known]), place=lambda _: known)
             culprit, reason = self.not_affine(list(parts))
             raise self.source.error(culprit or node, reason or str(error)) from None
         return view

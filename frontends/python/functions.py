@@ -7,16 +7,18 @@ scalars, also for Python numbers; numpy's ``resolve_dtypes`` gives the type.
 from __future__ import annotations
 
 import math
+import operator as python
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from polysched.errors import KernelError
 from polysched.frontends.python.affinity import is_affine_number
-from polysched.frontends.python.numpy_operations import applied
+from polysched.frontends.python.floor_division import differ
+from polysched.frontends.python.numpy_operations import UFUNCS, applied, truth
 from polysched.frontends.python.operations import combine, combined
 from polysched.frontends.python.values import (
     Value,
@@ -30,10 +32,12 @@ from polysched.frontends.python.values import (
     united,
 )
 from polysched.ir.expr.dtypes import DType, as_dtype, boolean, f64, i64
-from polysched.ir.expr.expressions import Load, operation
+from polysched.ir.expr.expressions import Expression, Load, operation
 from polysched.ir.expr.functions import cast
 from polysched.ir.expr.numpy_functions import NUMPY_FUNCTIONS
 from polysched.ir.expr.operators import Operator
+
+FoundT = TypeVar("FoundT")
 
 _OF_MATH: Mapping[Callable[..., Any], Operator] = MappingProxyType(
     {
@@ -72,6 +76,17 @@ _BINARY = frozenset(
         Operator.POWER,
     }
 )
+_SWAPPED: Mapping[Any, np.ufunc] = MappingProxyType(
+    {np.greater: np.less, np.greater_equal: np.less_equal}
+)
+_LOGICAL: Mapping[Any, Callable[..., Expression]] = MappingProxyType(
+    {
+        np.logical_and: python.and_,
+        np.logical_not: python.invert,
+        np.logical_or: python.or_,
+        np.logical_xor: differ,
+    }
+)
 SUPPORTED = (
     "supported are min, max, abs, float, int, bool, np.where, numpy's number types, and functions "
     "of one number of math and numpy such as sqrt, exp, log, sin"
@@ -108,7 +123,20 @@ def call(function: Any, arguments: list[Value]) -> Value:
             require_one_meaning(argument, f64)
         operands = (converted(argument, f64) for argument in arguments)
         return Value(operation(in_math, *operands), is_weak=True)
-    if function not in (np.isnan, np.square) and _found(NUMPY_FUNCTIONS, function) is None:
+    return _of_numpy(function, arguments)
+
+
+def _of_numpy(function: Any, arguments: list[Value]) -> Value:
+    """The value of a numpy function of numbers."""
+    swapped, logical = _found(_SWAPPED, function), _found(_LOGICAL, function)
+    if swapped is not None:
+        _require_count(arguments, 2)
+        return applied(swapped, *reversed(arguments))
+    if logical is not None:
+        _require_count(arguments, function.nin)
+        return Value(logical(*map(truth, arguments)))
+    known = (np.isnan, np.square, *UFUNCS.values())
+    if function not in known and _found(NUMPY_FUNCTIONS, function) is None:
         raise KernelError(f"{_name(function)} cannot be called in a kernel; {SUPPORTED}")
     _require_count(arguments, function.nin)
     return combined(partial(applied, function), *arguments)
@@ -128,7 +156,7 @@ def _where(arguments: list[Value]) -> Value:
     return Value(operation(Operator.SELECT, condition.expression, *arrays))
 
 
-def _found(table: Mapping[Callable[..., Any], Operator], function: Any) -> Operator | None:
+def _found(table: Mapping[Any, FoundT], function: Any) -> FoundT | None:
     try:
         return table.get(function)
     except TypeError:  # not hashable, so not in the table

@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from polysched.errors import KernelError
+from polysched.frontends.python.array_literals import MAKERS, array_literal, is_literal
 from polysched.frontends.python.array_values import ArrayValue, Operand
 from polysched.frontends.python.assignments import Assigner
 from polysched.frontends.python.inlining import bound_arguments, inlined_body
@@ -122,9 +123,15 @@ class Hoister:
             array = reader.array(func.value)
         else:
             function = reader.outer(func)
-            user = original(function)
+            user = original(function, reader.source.outer.get("__name__"))
             if user is not None:
                 return self._inline(node, user, statement)
+            if any(function is maker for maker in MAKERS) and is_literal(node):
+                hint = self._hint(node, statement, "values")
+                return self._named(node, array_literal(self.assigner.arrays, node, hint))
+            split = split_output(function, node)
+            if split is not None:
+                return self._into(*split, statement)
             if not is_reduction(function):
                 return node
         reductions = self._reductions(node, statement)
@@ -136,12 +143,36 @@ class Hoister:
 
     def _reductions(self, node: ast.expr, statement: ast.stmt) -> Reductions:
         """The translator of reductions, which names arrays after the variable if there is one."""
-        hint = "total"
-        scope = self.assigner.reader.scope
+        hint = self._hint(node, statement, "total")
+        return Reductions(self.assigner.arrays, self.labeled, hint)
+
+    def _hint(self, node: ast.expr, statement: ast.stmt, default: str) -> str:
+        """A name for the array of a result."""
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)]) if self._is_whole(node, statement):
-                hint = hint if name in scope.names else name
-        return Reductions(self.assigner.arrays, self.labeled, hint)
+                return default if name in self.assigner.reader.scope.names else name
+        return default
+
+    def _into(self, node: ast.Call, out: ast.expr, statement: ast.stmt) -> ast.expr:
+        """Store the result of a call in an array that the caller gives: ``out=``."""
+        reader = self.assigner.reader
+        if not self._is_whole(node, statement):
+            raise reader.source.error(out, "call a function with out= in a statement of its own")
+        function, target = reader.outer(node.func), reader.array(out)
+        value = reader.operand(self._call(node, statement))
+        expected, found = target.dtype.numpy(), value.dtype.numpy()
+        if not np.can_cast(found, expected, "same_kind") or (
+            found != expected and not isinstance(function, np.ufunc)
+        ):
+            raise reader.source.error(
+                out, f"the result is {value.dtype}, and out= is an array of {target.dtype}"
+            )
+        self.assigner.arrays.store(node, target, value)
+        return (
+            ast.copy_location(ast.Tuple([], ast.Load()), node)
+            if isinstance(statement, ast.Expr)
+            else out
+        )
 
     def _in_place(self, node: ast.Call, func: ast.Attribute) -> ast.expr:
         """``x.fill(value)``, a statement."""
@@ -227,15 +258,35 @@ class Hoister:
             scope.names[name] = operand
 
 
+def split_output(function: Any, node: ast.Call) -> tuple[ast.Call, ast.expr] | None:
+    """A call without its ``out=``, and that argument; None if there is none."""
+    keywords = [keyword for keyword in node.keywords if keyword.arg == "out"]
+    is_last = isinstance(function, np.ufunc) and len(node.args) == function.nin + 1
+    if not keywords and not is_last:
+        return None
+    result = copy(node)
+    result.keywords = [keyword for keyword in node.keywords if keyword not in keywords]
+    if keywords:
+        return result, keywords[0].value
+    result.args = node.args[:-1]
+    return result, node.args[-1]
+
+
 def _extent(node: ast.expr) -> tuple[int | None, ...]:
     """Where a node begins and ends in the source."""
     return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
 
 
-def original(function: Any) -> FunctionType | None:
-    """The user's function behind a callable; None for a function of a library."""
+def original(function: Any, module: str | None = None) -> FunctionType | None:
+    """The user's function behind a callable; None for a function of a library.
+
+    Args:
+        module: the name of the module that calls it, whose functions are the user's.
+    """
     function = getattr(function, "python", function)
-    is_user = isinstance(function, FunctionType) and not _is_library(function)
+    is_user = isinstance(function, FunctionType) and (
+        function.__module__ == module or not _is_library(function)
+    )
     return function if is_user else None
 
 

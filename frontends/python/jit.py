@@ -30,7 +30,9 @@ from polysched.frontends.python.chosen_schedule import chosen_schedule
 from polysched.frontends.python.decorator import read_kernel
 from polysched.frontends.python.inferred_bounds import with_inferred_bounds
 from polysched.frontends.python.reading import Given
+from polysched.frontends.python.repeated_calls import RepeatedCalls
 from polysched.frontends.python.signatures import (
+    LARGEST_LITERAL,
     CallTypes,
     arguments_for,
     call_types,
@@ -77,7 +79,11 @@ class JitFunction:
         self._source: FunctionSource = function_source(function)
         self._names = names_in(self._source)
         self._signature = inspect.signature(function)
+        self._positional = function.__code__.co_varnames[: function.__code__.co_argcount]
+        self._defaults = function.__defaults__ or ()
+        self._repeated = RepeatedCalls()
         self._made: dict[CallTypes, Specialization] = {}
+        self._with_literals: set[CallTypes] = set()
         self._latest: Specialization | None = None
         self._lock = threading.Lock()
         functools.update_wrapper(self, function)
@@ -89,10 +95,25 @@ class JitFunction:
             FrontendError: the function cannot be compiled for these arguments.
             CallError: an argument cannot be passed.
         """
+        if named:
+            names, passed = tuple(named), (*arguments, *named.values())
+        else:  # with the defaults of arguments by position
+            missing = len(self._positional) - len(arguments)
+            names, passed = (), arguments
+            if 0 < missing <= len(self._defaults):
+                passed = arguments = (*arguments, *self._defaults[-missing:])
+        result = self._repeated.run(names, *passed)
+        if result is not NotImplemented:
+            return result
         given = bound(self._signature, self.python.__name__, arguments, named)
         values = {name: self._value(name, value) for name, value in given.items()}
         specialization = self.specialized(values)
-        return specialization.call.run(values, self.threads, given)
+        result, plan = specialization.call.run(values, self.threads, given)
+        if plan is not None:
+            order = (*self._positional[: len(arguments)], *names)
+            call = specialization.call.repeated(plan, order, self.threads)
+            self._repeated.add(names, passed, call)
+        return result
 
     def specialized(self, values: Mapping[str, Any]) -> Specialization:
         """The compiled code for the types of some arguments; the first call with them compiles it.
@@ -106,7 +127,7 @@ class JitFunction:
             with self._lock:
                 found = self._made.get(types)
                 if found is None:
-                    found = self._made[types] = self._compiled(types, values)
+                    found = self._made[types] = self._specialized(types, values)
         self._latest = found
         return found
 
@@ -118,7 +139,7 @@ class JitFunction:
     @property
     def signatures(self) -> tuple[str, ...]:
         """The kinds of arguments for which the function has been compiled."""
-        return tuple(str(types) for types in self._made)
+        return tuple(dict.fromkeys(str(one.types) for one in self._made.values()))
 
     def report(self) -> str:
         """Report of the latest call: its types, the schedule's loops, the conditions on sizes."""
@@ -133,7 +154,7 @@ class JitFunction:
 
     def inspect_llvm(self) -> dict[str, str]:
         """The LLVM IR of each kind of arguments for which the function has been compiled."""
-        return {str(types): made.call.compiled.llvm for types, made in self._made.items()}
+        return {str(one.types): one.call.compiled.llvm for one in self._made.values()}
 
     def __repr__(self) -> str:
         return f"<jit {self.python.__name__}{self._signature}>"
@@ -151,6 +172,21 @@ class JitFunction:
             return value
         return as_array(value, f"function '{self.python.__name__}': argument '{name}'")
 
+    def _specialized(self, types: CallTypes, values: Mapping[str, Any]) -> Specialization:
+        """Code for the first literals of a kind of call; for other literals, code for all sizes."""
+        general = call_types(self._source, self._names, values, literals=False)
+        if general == types:
+            return self._compiled(types, values)
+        if general not in self._with_literals:
+            self._with_literals.add(general)
+            return self._compiled(types, values)
+        if general not in self._made:
+            try:
+                self._made[general] = self._compiled(general, values)
+            except FrontendError:  # such as a subscript i*k, which only a literal k makes affine
+                return self._compiled(types, values)
+        return self._made[general]
+
     def _compiled(self, types: CallTypes, values: Mapping[str, Any]) -> Specialization:
         arguments = arguments_for(self._source, types)
         order = Order.ANY if self.fastmath else None
@@ -158,7 +194,10 @@ class JitFunction:
         sizes = sizes_of(kernel, arguments, values)
         restricted = with_inferred_bounds(kernel, self._source, sizes)
         restricted = replace(restricted, fp_contract=self.fastmath)
-        schedule = chosen_schedule(restricted, threads=self.threads)
+        is_typical = max(sizes.values(), default=0) > LARGEST_LITERAL  # else it may be a trial
+        schedule = chosen_schedule(
+            restricted, threads=self.threads, sizes=sizes if is_typical else None
+        )
         compiled = schedule.compile()
         arrays = tuple(
             array for array in compiled.signature.arrays if array.role is not Role.OUTPUT

@@ -64,7 +64,7 @@ def _bounds(reader: Reader, node: ast.For, count: int) -> list[list[ast.expr]]:
         raise reader.source.error(node.iter, _EXPECTED)
     function, arguments = reader.outer(node.iter.func), node.iter.args
     bounds: list[list[ast.expr]] = []
-    if function is range and count == 1 and 1 <= len(arguments) <= 3:
+    if _is_range(function) and count == 1 and 1 <= len(arguments) <= 3:
         bounds = [arguments]
     elif function is np.ndindex and len(arguments) == count:
         bounds = [[extent] for extent in arguments]
@@ -76,6 +76,12 @@ def _bounds(reader: Reader, node: ast.For, count: int) -> list[list[ast.expr]]:
     if len(bounds) != count:
         raise reader.source.error(node.iter, _EXPECTED)
     return bounds
+
+
+def _is_range(function: object) -> bool:
+    """Whether a callable is ``range``, or numba's ``prange``, which counts alike."""
+    module, name = (getattr(function, one, "") for one in ("__module__", "__name__"))
+    return function is range or (name == "prange" and str(module).partition(".")[0] == "numba")
 
 
 def _values(reader: Reader, bounds: list[ast.expr]) -> tuple[Expression, Expression, int]:

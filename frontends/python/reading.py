@@ -32,7 +32,7 @@ from polysched.frontends.python.scope import (
 )
 from polysched.frontends.python.source import FunctionSource
 from polysched.frontends.python.statements import Declarer
-from polysched.frontends.python.values import Value
+from polysched.frontends.python.values import Value, number
 from polysched.frontends.reductions import with_order
 from polysched.ir.core.kernel import Kernel, Order
 from polysched.ir.core.tree import restrict
@@ -176,8 +176,10 @@ def _declare_arguments(
             for extent in (*argument.shape, *(argument.values or ())):
                 sizes.update(dict.fromkeys(sizes_in(extent), 0))
                 scope.taken.update(sizes)
-        else:
+        elif argument.literal is None:
             sizes.setdefault(argument.name, None)
+        else:
+            scope.names[argument.name] = number(argument.literal)
     try:
         for name, minimum in sizes.items():
             parameter = build.parameter(name, minimum=minimum)

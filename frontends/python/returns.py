@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
+from typing import Any
+
+import numpy as np
 
 from polysched.frontends.python.array_calls import copied
 from polysched.frontends.python.array_values import ArrayValue, tidy, whole
@@ -16,6 +19,9 @@ from polysched.frontends.python.source import FunctionSource
 from polysched.frontends.python.values import Value
 from polysched.ir.core.kernel import Kernel, Role
 from polysched.ir.declare.array_handle import ArrayHandle
+from polysched.ir.expr.evaluate import evaluate
+from polysched.ir.expr.expressions import Constant, Expression, Index, Load
+from polysched.ir.expr.traversal import walk
 
 
 class ResultKind(Enum):
@@ -23,8 +29,36 @@ class ResultKind(Enum):
 
     ARRAY = "array"
     ARGUMENT = "argument"
+    VIEW = "view"
     NUMPY_NUMBER = "numpy number"
     PYTHON_NUMBER = "Python number"
+
+
+@dataclass(frozen=True)
+class View:
+    """A part of an argument, with its dimensions in any order.
+
+    Attributes:
+        shape: the extents, over sizes.
+        start: the subscripts of the first element, in the order in which dimensions lie in memory.
+        steps: for each dimension of the view, what its index adds to these subscripts.
+    """
+
+    shape: tuple[Expression, ...]
+    start: tuple[Expression, ...]
+    steps: tuple[tuple[int, ...], ...]
+
+    def of(self, array: np.ndarray[Any, Any], sizes: Mapping[str, int]) -> np.ndarray[Any, Any]:
+        """The view of an array whose dimensions have the order in which they lie in memory."""
+        shape = tuple(max(0, evaluate(extent, sizes)) for extent in self.shape)
+        strides = tuple(
+            sum(step * stride for step, stride in zip(steps, array.strides, strict=True))
+            for steps in self.steps
+        )
+        if 0 in shape:
+            return array[(slice(0),) * array.ndim].reshape(-1)[:0].reshape(shape)
+        first = tuple(slice(evaluate(one, sizes), None) for one in self.start)
+        return np.lib.stride_tricks.as_strided(array[first], shape, strides)
 
 
 @dataclass(frozen=True)
@@ -34,10 +68,12 @@ class Result:
     Attributes:
         name: the array of the kernel that holds it.
         kind: what it is in Python.
+        view: the part of an argument that a view shows.
     """
 
     name: str
     kind: ResultKind
+    view: View | None = None
 
 
 @dataclass(frozen=True)
@@ -165,6 +201,9 @@ def _array(assigner: Assigner, node: ast.Name, array: ArrayValue, *, arguments: 
         return Result(made.base.array.name, ResultKind.ARRAY)
     if arguments and name == declared.name:
         return Result(declared.name, ResultKind.ARGUMENT)
+    view = _view(array) if arguments else None
+    if view is not None:
+        return Result(declared.name, ResultKind.VIEW, view)
     if name != declared.name:
         raise source.error(
             node,
@@ -178,9 +217,36 @@ def _array(assigner: Assigner, node: ast.Name, array: ArrayValue, *, arguments: 
     )
 
 
+def _view(array: ArrayValue) -> View | None:
+    """How a view's elements lie in its base; None unless indices step by literals."""
+    assert array.place is not None
+    rank = array.rank
+    zeros = tuple(Constant(0) for _ in range(rank))
+    start = tuple(map(tidy, array.place(zeros)))
+    steps: list[tuple[int, ...]] = []
+    for axis in range(rank):
+        one = array.place((*zeros[:axis], Constant(1), *zeros[axis + 1 :]))
+        by = [tidy(moved - first) for moved, first in zip(one, start, strict=True)]
+        if not all(isinstance(part, Constant) for part in by):
+            return None
+        steps.append(tuple(int(part.value) for part in by if isinstance(part, Constant)))
+    indices = tuple(Index(f"view_{axis}") for axis in range(rank))
+    for number, place in enumerate(array.place(indices)):
+        expected: Expression = start[number]
+        for index, step in zip(indices, steps, strict=True):
+            expected = expected + step[number] * index
+        if tidy(place) != tidy(expected):
+            return None
+    parts = [node for one in (*start, *array.shape) for node in walk(one)]
+    if any(isinstance(node, Index | Load) for node in parts):
+        return None
+    return View(array.shape, start, tuple(steps))
+
+
 def with_results(kernel: Kernel, results: Iterable[Result]) -> Kernel:
     """Make the arrays that hold results the outputs of a kernel, in the order of the results."""
-    names = [result.name for result in results if result.kind is not ResultKind.ARGUMENT]
+    of_caller = (ResultKind.ARGUMENT, ResultKind.VIEW)
+    names = [result.name for result in results if result.kind not in of_caller]
     arrays = {}
     for array in kernel.arrays.values():
         role = array.role

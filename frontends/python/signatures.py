@@ -1,4 +1,9 @@
-"""The kind of a call's arguments: what a function is compiled for, and its sizes."""
+"""The kind of a call's arguments: what a function is compiled for, and its sizes.
+
+Sizes are parameters of the kernel, except small ones beside large arrays: the 3 of an array of
+shape (100000, 3), or the width of a filter. Such a size is a literal of the kernel, so that its
+loops can be unrolled. Code compiled for small arrays only has no literals.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +26,21 @@ from polysched.ir.core.kernel import Kernel
 from polysched.ir.expr.dtypes import DType, as_dtype, boolean, f64
 from polysched.ir.expr.expressions import Constant, Expression, Parameter
 
+LARGEST_LITERAL = 16
+"""The greatest extent or integer argument that becomes a literal of the kernel."""
+
+FEW = 64
+"""Sizes up to this number and larger ones are different kinds of arguments: a schedule that suits
+a loop of 20 iterations does not suit a loop of 2000."""
+
 
 @dataclass(frozen=True)
 class ArrayType:
     """The type of an array argument.
 
     Attributes:
-        extents: for each dimension the name of its size, or 1. Dimensions with equal extents share
-            a size.
+        extents: for each dimension the name of its size, or a literal. Dimensions with equal
+            extents share a size.
         axes: the dimensions in the order in which they lie in memory; None for row-major order.
     """
 
@@ -44,14 +56,21 @@ class ArrayType:
 
 @dataclass(frozen=True)
 class NumberType:
-    """The type of a number argument: a numpy scalar, or a Python number."""
+    """The type of a number argument: a numpy scalar, or a Python number.
+
+    Attributes:
+        literal: the value of an integer that is a literal of the kernel.
+    """
 
     name: str
     dtype: DType
     is_python: bool
     is_size: bool = False
+    literal: int | None = None
 
     def __str__(self) -> str:
+        if self.literal is not None:
+            return f"{self.name} = {self.literal}"
         if not self.is_python:
             return f"{self.name}: {self.dtype}"
         kind = "int" if self.is_size else "bool" if self.dtype == boolean else "float"
@@ -60,9 +79,14 @@ class NumberType:
 
 @dataclass(frozen=True)
 class CallTypes:
-    """The types of all arguments of a call."""
+    """The types of all arguments of a call.
+
+    Attributes:
+        few: the sizes up to `FEW`.
+    """
 
     arguments: tuple[ArrayType | NumberType, ...]
+    few: tuple[str, ...] = ()
 
     @property
     def arrays(self) -> tuple[ArrayType, ...]:
@@ -70,7 +94,8 @@ class CallTypes:
         return tuple(one for one in self.arguments if isinstance(one, ArrayType))
 
     def __str__(self) -> str:
-        return f"({', '.join(map(str, self.arguments))})"
+        few = f" for {', '.join(self.few)} <= {FEW}" if self.few else ""
+        return f"({', '.join(map(str, self.arguments))}){few}"
 
 
 @dataclass
@@ -78,12 +103,13 @@ class _Sizes:
     """The names of the sizes of one call, by extent."""
 
     taken: frozenset[str]
+    largest_literal: int
     names: dict[int, str] = field(default_factory=dict)
 
     def name(self, extent: int, wanted: str) -> str | int:
-        """The name of an extent's size; 1 itself, which broadcasts."""
-        if extent == 1:
-            return 1
+        """The name of an extent's size, or the literal itself; 1 broadcasts, so it is one."""
+        if 1 <= extent <= self.largest_literal:
+            return extent
         while wanted in self.taken:
             wanted += "_"
         return self.names.setdefault(extent, wanted)
@@ -100,7 +126,11 @@ def names_in(source: FunctionSource) -> frozenset[str]:
 
 
 def call_types(
-    source: FunctionSource, taken: frozenset[str], values: Mapping[str, Any]
+    source: FunctionSource,
+    taken: frozenset[str],
+    values: Mapping[str, Any],
+    *,
+    literals: bool = True,
 ) -> CallTypes:
     """The types of a call's arguments.
 
@@ -108,11 +138,16 @@ def call_types(
         source: the function, for errors.
         taken: its names: see `names_in`.
         values: the arguments by name.
+        literals: whether small sizes beside large arrays are literals.
 
     Raises:
         FrontendError: an argument is neither an array of real numbers nor a number.
     """
-    sizes = _Sizes(taken)
+    is_large = any(
+        isinstance(value, np.ndarray) and max(value.shape, default=0) > LARGEST_LITERAL
+        for value in values.values()
+    )
+    sizes = _Sizes(taken, LARGEST_LITERAL if literals and is_large else 1)
     types: list[ArrayType | NumberType] = []
     for name, value in values.items():
         try:
@@ -121,7 +156,14 @@ def call_types(
             arguments = ast.walk(source.node.args)
             node = next(one for one in arguments if isinstance(one, ast.arg) and one.arg == name)
             raise source.error(node, f"argument '{name}': {error}") from None
-    return CallTypes(tuple(types))
+    numbers = {
+        one.name: values[one.name]
+        for one in types
+        if isinstance(one, NumberType) and one.is_size and one.literal is None
+    }
+    extents = {name: extent for extent, name in sizes.names.items()} | numbers
+    few = tuple(name for name, size in extents.items() if size <= FEW) if is_large else ()
+    return CallTypes(tuple(types), few)
 
 
 def _type(name: str, value: Any, sizes: _Sizes) -> ArrayType | NumberType:
@@ -131,7 +173,8 @@ def _type(name: str, value: Any, sizes: _Sizes) -> ArrayType | NumberType:
     if isinstance(value, bool):
         return NumberType(name, boolean, is_python=True)
     if isinstance(value, int):
-        return NumberType(name, as_dtype("i64"), is_python=True, is_size=True)
+        literal = value if 1 < abs(value) <= sizes.largest_literal else None
+        return NumberType(name, as_dtype("i64"), is_python=True, is_size=True, literal=literal)
     if isinstance(value, float):
         return NumberType(name, f64, is_python=True)
     if isinstance(value, complex):
@@ -175,10 +218,11 @@ def arguments_for(source: FunctionSource, types: CallTypes) -> tuple[Argument, .
 def _argument(node: ast.arg, given: ArrayType | NumberType) -> Argument:
     if isinstance(given, NumberType):
         if given.is_size:
-            return SizeArgument(given.name, node)
+            return SizeArgument(given.name, node, given.literal)
         return ArrayArgument(given.name, given.dtype, (), node, is_weak=given.is_python)
     shape: tuple[Expression, ...] = tuple(
-        Constant(1) if isinstance(extent, int) else Parameter(extent) for extent in given.extents
+        Constant(extent) if isinstance(extent, int) else Parameter(extent)
+        for extent in given.extents
     )
     return ArrayArgument(given.name, given.dtype, shape, node, axes=given.axes)
 

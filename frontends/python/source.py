@@ -7,11 +7,12 @@ import builtins
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
 
 from polysched.errors import FrontendError
+from polysched.frontends.python.control_flow import structured
 from polysched.frontends.source_text import Span
 from polysched.ir.expr.expressions import DEEPEST
 from polysched.ir.expr.source import SourceLocation
@@ -100,7 +101,7 @@ def function_source(function: Callable[..., Any]) -> FunctionSource:
     path = inspect.getsourcefile(function) or "<unknown>"
     source = FunctionSource(node, path, first_line, lines, indent, _outer(function))
     _require_shallow(source)
-    return source
+    return replace(source, node=structured(node, source.error))
 
 
 def _outer(function: FunctionType) -> Mapping[str, Any]:

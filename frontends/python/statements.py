@@ -73,8 +73,9 @@ class Declarer:
             TypeLearnedError: the type of a number differs from its known type.
         """
         for node in body:
-            for part in as_range_loops(self.reader, node):
-                self._statement(part)
+            for one in _single_targets(node):
+                for part in as_range_loops(self.reader, one):
+                    self._statement(part)
 
     def returned(self, node: ast.stmt) -> Operand:
         """The value of an assignment, which is not stored."""
@@ -322,6 +323,23 @@ class Declarer:
         is_assertion = any(isinstance(item, ast.Assert) and item.test is node for item in body)
         if node not in body and not is_assertion:
             raise self.reader.source.error(node, f"{action} only outside of loops and branches")
+
+
+def _single_targets(node: ast.stmt) -> list[ast.stmt]:
+    """``a = b = value`` as ``a = value`` and ``b = a``; other statements as they are."""
+    if not isinstance(node, ast.Assign) or len(node.targets) == 1:
+        return [node]
+    first, *others = node.targets
+    same: ast.expr = node.value
+    if isinstance(first, ast.Name) and not isinstance(same, ast.Constant | ast.Name):
+        same = ast.copy_location(ast.Name(first.id, ast.Load()), first)
+    elif not isinstance(same, ast.Constant | ast.Name):
+        return [node]
+    values = [node.value, *[same] * len(others)]
+    return [
+        ast.copy_location(ast.Assign([target], value), node)
+        for target, value in zip(node.targets, values, strict=True)
+    ]
 
 
 def _inverse(condition: Value) -> Value:

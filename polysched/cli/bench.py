@@ -18,6 +18,7 @@ from polysched.cli.bench_legality import legality
 from polysched.cli.bench_matmul import matmul
 from polysched.cli.bench_pack_bits import pack_bits
 from polysched.cli.bench_programs import programs
+from polysched.cli.bench_python import python
 from polysched.cli.bench_transpose import transpose
 from polysched.cli.commands import Invocation
 from polysched.cli.options import racing_machine_option
@@ -89,6 +90,7 @@ class _Benches(click.Group):
         matmul,
         pack_bits,
         programs,
+        python,
         transpose,
     ],
 )

@@ -4,10 +4,13 @@
    they do not overlap, and calls the machine code. Everything else is left to a Python function:
    calls that the table does not know, calls that it cannot run, all errors.
 
+   The module also has the functions that allocate and free the workspaces of kernels.
+
    The module uses the limited API of Python 3.11 and the public API of numpy 2.0, so that a build
    runs on all later versions. */
 
 #include "planned_call.h"
+#include "workspace.h"
 
 enum { MAX_SIZE = 1 << 16 };
 
@@ -212,6 +215,22 @@ static PyType_Spec table_spec = {
     .slots = table_slots,
 };
 
+/* The addresses of the functions that allocate and free; None if threads cannot keep a block. */
+static PyObject *
+workspace_functions(PyObject *module, PyObject *unused)
+{
+    if (!can_keep_workspaces()) {
+        return Py_NewRef(Py_None);
+    }
+    return Py_BuildValue("KK", (unsigned long long)(uintptr_t)take_workspace,
+                         (unsigned long long)(uintptr_t)give_workspace);
+}
+
+static PyMethodDef module_methods[] = {
+    {"workspace_functions", workspace_functions, METH_NOARGS, NULL},
+    {NULL},
+};
+
 static int
 module_exec(PyObject *module)
 {
@@ -231,6 +250,7 @@ static PyModuleDef module_definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "polysched.runtime._call_table",
     .m_doc = "Repeated calls of compiled kernels.",
+    .m_methods = module_methods,
     .m_slots = module_slots,
 };
 

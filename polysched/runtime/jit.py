@@ -15,6 +15,7 @@ from polysched.machine.description import Machine
 from polysched.machine.detect import detect_host
 from polysched.machine.target import initialize_llvm, target_machine
 from polysched.runtime.cache import ObjectCache, cache_key
+from polysched.runtime.extension import WORKSPACE_FUNCTIONS
 from polysched.runtime.pipeline import CompileOptions, simplify
 from polysched.version import own_version
 
@@ -131,6 +132,8 @@ def load_object(code: bytes, entry: Entry, machine: Machine) -> NativeFunction:
     """
     library = binding.JITLibraryBuilder()
     library.add_object_img(code).add_current_process().export_symbol(entry.symbol)
+    for name, address in WORKSPACE_FUNCTIONS:
+        library.import_symbol(name, address)
     try:
         # JITLink places all sections within the reach of relative addresses.
         jit = binding.create_lljit_compiler(

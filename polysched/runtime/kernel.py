@@ -15,11 +15,17 @@ import numpy as np
 from polysched.errors import CallError, OutOfMemoryError
 from polysched.ir.semantics.value_range import require_values
 from polysched.machine.description import Machine
-from polysched.runtime.array_layout import layout_of
+from polysched.runtime.array_layout import Layout, layout_of
 from polysched.runtime.bound_call import BoundCall, no_workspace
 from polysched.runtime.cache import ObjectCache, default_cache
 from polysched.runtime.jit import Entry, NativeFunction, compile_once, emit_assembly
-from polysched.runtime.memory import address, aligned_zeros, share_memory, simple_addresses
+from polysched.runtime.memory import (
+    address,
+    aligned_empty,
+    aligned_zeros,
+    share_memory,
+    simple_addresses,
+)
 from polysched.runtime.native_calls import CALL_TABLE, PlannedCall, on_team, planned_call
 from polysched.runtime.pipeline import CompileOptions
 from polysched.runtime.plan import Allocation, Plan, bind_names, make_plan
@@ -144,8 +150,13 @@ class CompiledKernel:
 
         The values of index arrays are checked in Python, so calls with them are not added.
         """
-        if self._call_table is not None and not plan.ranges:
-            self._call_table.add(names, given, partial(self._planned_call, plan, threads, given))
+        if self._call_table is None or plan.ranges:
+            return
+        arrays = sum(isinstance(value, np.ndarray) for value in given)
+        numbers = any(isinstance(value, np.generic) for value in given)
+        if numbers or arrays != len(self.signature.arrays) - len(plan.allocations):
+            return  # a parameter is an array or a numpy scalar: their values are not compared
+        self._call_table.add(names, given, partial(self._planned_call, plan, threads, given))
 
     def _planned_call(self, plan: Plan, threads: int | None, given: tuple[Any, ...]) -> PlannedCall:
         # The plan counts the arrays, `given` has parameters and the number of threads among them.
@@ -153,7 +164,7 @@ class CompiledKernel:
         positions.extend(range(len(given), len(given) + len(plan.allocations)))
         moved = replace(plan, sources=tuple([positions[source] for source in plan.sources]))
         results = [moved.sources[output] for output in self.signature.outputs]
-        allocations = [partial(_allocated, self.name, output) for output in plan.allocations]
+        allocations = [partial(allocated, self.name, output) for output in plan.allocations]
         call = planned_call(self.native, self.signature, moved, results, allocations)
         return on_team(call, self.native, plan, threads) if self.is_threaded else call
 
@@ -178,7 +189,7 @@ class CompiledKernel:
             self.name,
             self.signature.result_of([passed[source] for source in plan.sources]),
             run,
-            partial(self._check_values, plan, views) if plan.ranges else None,
+            partial(self.check_values, plan, views) if plan.ranges else None,
             (passed, views),
         )
 
@@ -239,9 +250,9 @@ class CompiledKernel:
                 break
         plan = self._plan(tuple(map(layout_of, views)), names, parameters)
         if plan.ranges:
-            self._check_values(plan, views)
+            self.check_values(plan, views)
         if plan.allocations:
-            outputs = [_allocated(self.name, allocation) for allocation in plan.allocations]
+            outputs = [allocated(self.name, allocation) for allocation in plan.allocations]
             arrays, views = (*arrays, *outputs), (*views, *outputs)
         return plan, arrays, views, threads
 
@@ -277,6 +288,17 @@ class CompiledKernel:
             )
         return min(number_of_threads(f"kernel '{self.name}'", threads), LARGEST_TEAM)
 
+    def plan(
+        self, layouts: tuple[Layout, ...], names: tuple[str, ...], parameters: dict[str, Any]
+    ) -> Plan:
+        """The plan of a call with arrays of these layouts and names, and these parameters.
+
+        Raises:
+            CallError: an argument does not fit.
+        """
+        integers = [(name, _integer(self.signature, name, parameters[name])) for name in parameters]
+        return self._plan(layouts, names, tuple(integers))
+
     @cached_property
     def _plan(self) -> Callable[..., Plan]:
         # A plan follows from its arguments alone, so threads may share it.
@@ -289,7 +311,12 @@ class CompiledKernel:
             for value, name in zip(arrays, names, strict=True)
         )
 
-    def _check_values(self, plan: Plan, views: Sequence[NumpyArray]) -> None:
+    def check_values(self, plan: Plan, views: Sequence[NumpyArray]) -> None:
+        """Check the values of index arrays.
+
+        Raises:
+            CallError: a value is out of its range.
+        """
         for name, source, lower, upper, declared in plan.ranges:
             subject = f"kernel '{self.name}': array '{name}'"
             require_values(subject, views[source], lower, upper, declared)
@@ -331,9 +358,16 @@ def compile_kernel(
     return CompiledKernel(signature, llvm, machine, chosen, native, threaded)
 
 
-def _allocated(kernel: str, output: Allocation) -> NumpyArray:
+def allocated(kernel: str, output: Allocation, *, is_zeroed: bool = True) -> NumpyArray:
+    """Allocate an output.
+
+    Raises:
+        OutOfMemoryError: there is not that much memory.
+    """
     try:
-        return aligned_zeros(output.shape, output.dtype, strides=output.strides)
+        if is_zeroed:
+            return aligned_zeros(output.shape, output.dtype, strides=output.strides)
+        return aligned_empty(output.shape, output.dtype)
     except (MemoryError, ValueError) as error:
         raise OutOfMemoryError(
             f"kernel '{kernel}': output '{output.name}' of shape {output.shape} does not "

@@ -7,14 +7,13 @@ the same calls run in Python, some 3 microseconds slower each.
 from __future__ import annotations
 
 import ctypes
-import importlib
-import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polysched.runtime.extension import EXTENSION
 from polysched.runtime.jit import NativeFunction
 from polysched.runtime.plan import Plan
 from polysched.runtime.signature import Signature
@@ -25,22 +24,7 @@ if TYPE_CHECKING:
 
 NumpyArray = np.ndarray[Any, Any]
 
-NO_EXTENSION = "POLYSCHED_NO_EXTENSION"
-"""Environment variable; any value but the empty one keeps the extension from being used."""
-
-
-def _call_table_type() -> type[CallTable] | None:
-    if os.environ.get(NO_EXTENSION):
-        return None
-    try:
-        extension: Any = importlib.import_module("polysched.runtime._call_table")
-    except ImportError:  # it has not been built
-        return None
-    table: type[CallTable] = extension.CallTable
-    return table
-
-
-CALL_TABLE = _call_table_type()
+CALL_TABLE: type[CallTable] | None = None if EXTENSION is None else EXTENSION.CallTable
 """The extension's table of planned calls; None if calls run in Python."""
 
 
@@ -61,6 +45,10 @@ class PlannedCall(NamedTuple):
         overlaps: the pairs of arrays of the kernel that must not overlap, as ``OverlapCheck``.
         written: bit ``i`` is set if the kernel writes passed array ``i``.
         allocations: functions that allocate the outputs that are left out.
+        check: checks the arguments' values before the function runs. It takes the tuple of the
+            arguments and raises an error; None if there is no check.
+        finish: makes the result from the tuple of the passed objects; None to return the
+            ``results``.
     """
 
     address: int
@@ -72,6 +60,8 @@ class PlannedCall(NamedTuple):
     overlaps: bytes
     written: int
     allocations: tuple[Callable[[], NumpyArray], ...]
+    check: Callable[[tuple[Any, ...]], None] | None = None
+    finish: Callable[[tuple[Any, ...]], Any] | None = None
 
 
 def planned_call(

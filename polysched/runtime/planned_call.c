@@ -17,7 +17,33 @@ enum {
     FLAGS = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE | WARN_ON_WRITE,
 };
 
-/* Read arguments. Return 0, with no exception, if one is no array, integer or None. */
+/* Read a number that is passed by address. Return its kind, which is negative; 0 for others. */
+static int64_t
+read_number(PyObject *object, Number *value)
+{
+    if (PyFloat_CheckExact(object)) {
+        value->real = PyFloat_AsDouble(object);
+        return -3;
+    }
+    if (PyBool_Check(object)) {
+        value->truth = object == Py_True;
+        return -4;
+    }
+    if (!PyArray_IsScalar(object, Number) && !PyArray_IsScalar(object, Bool)) {
+        return 0;
+    }
+    PyArray_Descr *dtype = PyArray_DescrFromScalar(object);
+    int type = dtype == NULL ? NPY_NOTYPE : dtype->type_num;
+    Py_XDECREF(dtype);
+    if (!PyTypeNum_ISNUMBER(type) && !PyTypeNum_ISBOOL(type)) {
+        PyErr_Clear();
+        return 0;
+    }
+    PyArray_ScalarAsCtype(object, value);
+    return -5 - type;
+}
+
+/* Read arguments. Return 0, with no exception, if one is no array, number or None. */
 int
 read_arguments(PyObject *const *objects, Py_ssize_t count, Arguments *given)
 {
@@ -46,7 +72,8 @@ read_arguments(PyObject *const *objects, Py_ssize_t count, Arguments *given)
                 return 0;
             }
         }
-        else {
+        else if (end - number < 1 ||
+                 (*number++ = read_number(object, &given->values[given->held])) == 0) {
             return 0;
         }
         given->objects[given->held] = Py_NewRef(object);
@@ -93,14 +120,28 @@ fits(const Call *call, PyObject *options, const Arguments *given)
 
 /* Planning */
 
-/* Whether there is an array at each of these positions, once the outputs are allocated. */
+/* Whether these are positions of arguments or outputs. */
 static int
-are_arrays(const int64_t *positions, Py_ssize_t count, const Arguments *given, Py_ssize_t passed)
+are_passed(const int64_t *positions, Py_ssize_t count, Py_ssize_t passed)
 {
     for (Py_ssize_t i = 0; i < count; i++) {
-        int64_t at = positions[i];
-        if (at < 0 || at >= passed || (at < given->held && !PyArray_Check(given->objects[at]))) {
+        if (positions[i] < 0 || positions[i] >= passed) {
             return 0;
+        }
+    }
+    return 1;
+}
+
+/* Whether the arguments at these positions have addresses; outputs, which come later, have. */
+static int
+have_addresses(const int64_t *positions, Py_ssize_t count, const Arguments *given)
+{
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (positions[i] < given->held) {
+            PyObject *object = given->objects[positions[i]];
+            if (object == Py_None || PyLong_CheckExact(object)) {
+                return 0;
+            }
         }
     }
     return 1;
@@ -111,8 +152,9 @@ is_runnable(const Call *call, const Arguments *given, unsigned long long written
 {
     Py_ssize_t passed = given->held + PyTuple_Size(call->allocations), count = call->source_count;
     if (passed > MAX_ARGUMENTS || count + call->parameter_count > MAX_ARGUMENTS ||
-        !are_arrays(call->sources, count, given, passed) ||
-        !are_arrays(call->results, call->result_count, given, passed)) {
+        !are_passed(call->sources, count, passed) ||
+        !are_passed(call->results, call->result_count, passed) ||
+        !have_addresses(call->sources, count, given)) {
         return 0;
     }
     for (Py_ssize_t i = 0; i < call->pair_count; i++) {
@@ -144,10 +186,10 @@ fill_call(Call *call, PyObject *plan, PyObject *options, const Arguments *given)
         return -1;
     }
     const char *sources, *parameters, *results, *pairs; /* the bytes of 64-bit integers */
-    if (!PyArg_ParseTuple(call->planned, "KOOy#y#y#y#KO!", &address, &owner, &call->runner,
+    if (!PyArg_ParseTuple(call->planned, "KOOy#y#y#y#KO!OO", &address, &owner, &call->runner,
                           &sources, &call->source_count, &parameters, &call->parameter_count,
                           &results, &call->result_count, &pairs, &call->pair_count, &written,
-                          &PyTuple_Type, &call->allocations) ||
+                          &PyTuple_Type, &call->allocations, &call->check, &call->finish) ||
         (call->kind = PyTuple_New(given->held + 1)) == NULL) {
         return -1;
     }
@@ -259,9 +301,37 @@ allocate_outputs(const Call *call, Arguments *given)
     return 1;
 }
 
+/* Call a function with the tuple of the arguments and the outputs that have been allocated. */
+static PyObject *
+call_with_objects(PyObject *function, const Arguments *given)
+{
+    PyObject *tuple = PyTuple_New(given->held);
+    for (Py_ssize_t i = 0; tuple != NULL && i < given->held; i++) {
+        PyTuple_SetItem(tuple, i, Py_NewRef(given->objects[i]));
+    }
+    PyObject *result = tuple == NULL ? NULL : PyObject_CallFunctionObjArgs(function, tuple, NULL);
+    Py_XDECREF(tuple);
+    return result;
+}
+
+/* Check the values of the arguments: 1, or -1 with an exception. */
+static int
+check_values(const Call *call, const Arguments *given)
+{
+    if (call->check == Py_None) {
+        return 1;
+    }
+    PyObject *result = call_with_objects(call->check, given);
+    Py_XDECREF(result);
+    return result == NULL ? -1 : 1;
+}
+
 static PyObject *
 result_of(const Call *call, const Arguments *given)
 {
+    if (call->finish != Py_None) {
+        return call_with_objects(call->finish, given);
+    }
     if (call->result_count == 1) {
         return Py_NewRef(given->objects[call->results[0]]);
     }
@@ -275,17 +345,20 @@ result_of(const Call *call, const Arguments *given)
     return tuple;
 }
 
-/* Run a call. Return its result: None, an array or a tuple of arrays. Return NULL with no exception
-   if Python has to run the call; no argument has been written then. */
+/* Run a call and return its result. Return NULL with no exception if Python has to run the call; no
+   argument has been written then. */
 PyObject *
 run_call(const Call *call, Arguments *given)
 {
-    if (allocate_outputs(call, given) <= 0) {
+    if (check_values(call, given) < 0 || allocate_outputs(call, given) <= 0) {
         return NULL;
     }
     int64_t numbers[MAX_ARGUMENTS] = {0};
     for (Py_ssize_t i = 0; i < call->source_count; i++) {
-        numbers[i] = (int64_t)PyArray_DATA((PyArrayObject *)given->objects[call->sources[i]]);
+        int64_t at = call->sources[i];
+        PyObject *object = given->objects[at];
+        numbers[i] = PyArray_Check(object) ? (int64_t)PyArray_DATA((PyArrayObject *)object)
+                                           : (int64_t)&given->values[at];
     }
     for (Py_ssize_t i = 0; i < call->pair_count; i++) {
         const Overlap *pair = &call->pairs[i];

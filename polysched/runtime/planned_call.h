@@ -17,18 +17,27 @@
 /* Calls with more arguments, or with layouts of more numbers, are left to Python. */
 enum { MAX_ARGUMENTS = 16, MAX_NUMBERS = 256 };
 
-/* The layouts of a call's arguments, apart from element types that numpy does not number. */
+/* The layouts of a call's arguments, apart from element types that numpy does not number. Integers
+   stand with their values, other numbers without. */
 typedef struct {
     Py_ssize_t arguments, length;
     uint64_t hash;
     int64_t numbers[MAX_NUMBERS];
 } Layouts;
 
+/* The value of a float, a boolean or one of numpy's numbers. */
+typedef union {
+    double real;
+    npy_bool truth;
+    npy_clongdouble largest;
+} Number;
+
 /* The arguments of a call and then its new outputs. References keep the arrays' memory in place:
    numpy does not resize an array that others refer to. */
 typedef struct {
     Py_ssize_t held;
     PyObject *objects[MAX_ARGUMENTS];
+    Number values[MAX_ARGUMENTS];
     Layouts layouts;
 } Arguments;
 
@@ -44,6 +53,8 @@ typedef struct {
     void *function;
     PyObject *runner;      /* runs the function on these addresses; None to call it directly */
     PyObject *allocations; /* a tuple of functions, one for each output that is left out */
+    PyObject *check;       /* called with the tuple of arguments before the function; or None */
+    PyObject *finish;      /* makes the result of the tuple of arguments and outputs; or None */
     const int64_t *sources, *parameters, *results; /* positions among the arguments; numbers */
     const Overlap *pairs;                          /* of positions among the sources */
     Py_ssize_t source_count, parameter_count, result_count, pair_count;

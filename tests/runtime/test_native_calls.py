@@ -17,8 +17,9 @@ import pytest
 import polysched as ps
 from polysched.errors import CallError, OutOfMemoryError
 from polysched.runtime.cache import ObjectCache
+from polysched.runtime.extension import NO_EXTENSION
 from polysched.runtime.kernel import CompiledKernel, compile_kernel
-from polysched.runtime.native_calls import CALL_TABLE, NO_EXTENSION
+from polysched.runtime.native_calls import CALL_TABLE
 from tests.support.children import holds_in_child
 
 pytestmark = pytest.mark.skipif(CALL_TABLE is None, reason="the C extension is not used")
@@ -87,7 +88,9 @@ def test_other_parameters_and_sizes_are_other_calls(add: CompiledKernel) -> None
             add(numbers(), k=True)
         with pytest.raises(CallError):
             add(numbers(), k=2**70)
-        assert add(numbers(2), k=np.int8(1)).tolist() == [1, 2]
+        for number in (np.int8, np.array):
+            assert add(numbers(2), k=number(1)).tolist() == [1, 2]
+            assert add(k=number(2), y=numbers(2), x=numbers(2)).tolist() == [2, 3]
 
 
 def test_unpickled_element_types_are_the_same(add: CompiledKernel, in_python: list[object]) -> None:

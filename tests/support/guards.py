@@ -28,8 +28,9 @@ import pytest
 
 from polysched.ir.core.strides import elements_spanned
 from polysched.runtime import jit as jit_module
+from polysched.runtime.extension import NO_EXTENSION
 from polysched.runtime.kernel import CompiledKernel
-from polysched.runtime.native_calls import CALL_TABLE, NO_EXTENSION
+from polysched.runtime.native_calls import CALL_TABLE
 from polysched.runtime.plan import Plan
 from tests.library.transpose.fenced import PAGE, Fenced
 

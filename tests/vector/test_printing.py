@@ -31,7 +31,8 @@ def test_a_program() -> None:
     assert body == (
         "for i in 0..(n//16):\n"
         "  vector 16: contiguous(y[16*i]) = 2*contiguous(x[16*i])\n"
-        "vector 16 lanes 0..(n - 16*(n//16)) if any: "
+        "if n//16 < (n + 15)//16:\n"
+        "  vector 16 lanes 0..(n - 16*(n//16)) if any: "
         "contiguous(y[16*(n//16)]) = 2*contiguous(x[16*(n//16)])\n"
     )
 

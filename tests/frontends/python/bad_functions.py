@@ -123,8 +123,8 @@ def keyword_of_no_meaning(x: "f64[n]"):
     x[0] = np.sum(x, where=x > 0)
 
 
-def transposed_twice(x: "f64[n, m]"):
-    x[:] = np.transpose(x, axes=(0, 1))
+def transposed_by_one_dimension(x: "f64[n, m]"):
+    x[:] = np.transpose(x, axes=(0, 0))
 
 
 def array_given_to_a_name_of_another(x: "f64[n, n]"):
@@ -212,18 +212,34 @@ def while_that_skips(x: "f32[n]"):
             i += 1
 
 
-def break_in_loop(x: "f32[n]"):
+def break_in_while(x: "f32[n]"):
+    i = 0
+    while i < x.shape[0]:
+        if x[i] > 0:
+            break
+        i += 1
+
+
+def break_and_return(x: "f32[n]"):
     for i in range(x.shape[0]):
         if x[i] > 0:
             break
+        if x[i] < -1:
+            return
         x[i] = 1
 
 
-def else_of_loop(x: "f32[n]"):
+def returns_of_other_lengths(x: "f32[n]"):
     for i in range(x.shape[0]):
-        x[i] = 1
-    else:
-        x[0] = 1
+        if x[i] > 0:
+            return i, x[i]
+    return -1
+
+
+def path_without_return(x: "f32[n]"):
+    for i in range(x.shape[0]):
+        if x[i] > 0:
+            return i
 
 
 def loop_over_a_result(x: "f32[n]"):
@@ -445,12 +461,6 @@ def returns_what_is_not_made(x: "f32[n]"):
     return y
 
 
-def returns_early(x: "f32[n]"):
-    if x.shape[0] > 3:
-        return
-    x[0] = 1
-
-
 def asserts_data(x: "f32[n]"):
     assert x[0] > 0
     x[0] = 1
@@ -535,7 +545,7 @@ def call_as_a_statement(x: "f32[n]"):
 
 
 def several_targets(x: "f32[n]"):
-    x[0] = x[1] = 3
+    x[0] = x[1] = x[0] + 3
 
 
 async def asynchronous(x: "f32[n]"):

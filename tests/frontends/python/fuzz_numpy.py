@@ -16,6 +16,7 @@ import numpy as np
 
 import polysched as ps
 from polysched.errors import FrontendError, PolyschedError
+from polysched.frontends.python import jit
 from tests.frontends.python.fuzz import made
 from tests.frontends.python.numpy_text import TYPES, Writer
 from tests.support.random_sources import Findings, run, seconds_option, seed_option
@@ -97,11 +98,13 @@ def _outcome(function: Any, given: list[Any]) -> Any:
             returned = function(*arguments)
         except Exception as error:  # noqa: BLE001  (whatever it is, it is compared)
             return error
-    return [*arguments, returned]
+    return [*arguments, *(returned if isinstance(returned, tuple) else (returned,))]
 
 
 def different(expected: list[Any], found: list[Any]) -> str:
-    """How results differ: in type, shape or bits."""
+    """How results differ: in number, type, shape or bits."""
+    if len(expected) != len(found):
+        return f"{len(expected)} results, found {len(found)}"
     for position, (one, other) in enumerate(zip(expected, found, strict=True)):
         if type(one) is not type(other):
             return f"result {position}: {type(one)} {one}, found {type(other)} {other}"
@@ -115,8 +118,11 @@ def different(expected: list[Any], found: list[Any]) -> str:
 @click.command()
 @seconds_option
 @seed_option
-def main(seconds: float, seed: int) -> None:
+@click.option("--unscheduled", is_flag=True, help="Run the loops as written: many more functions.")
+def main(seconds: float, seed: int, unscheduled: bool) -> None:
     """Compare random functions with numpy; the exit code is 1 if any differs."""
+    if unscheduled:
+        jit.chosen_schedule = lambda kernel, **_: ps.Schedule(kernel)
     run(try_seeds, seconds, seed)
 
 

@@ -5,6 +5,8 @@ All sums have fewer than eight terms, which numpy adds in order, so that the bit
 
 import random
 
+from tests.frontends.python.control_text import control, results, stores
+
 TYPES = ["float64", "float32", "int32", "int64", "uint8", "int8", "int16", "uint32"]
 
 
@@ -23,6 +25,9 @@ class Writer:
         lines = ["n, m = a.shape"]
         for _ in range(self.random.randint(2, 5)):
             lines += self.statement(0)
+        if self.random.random() < 0.3:
+            lines += results(self)
+            return "def made(x, y, a, b):\n" + "".join(f"    {line}\n" for line in lines)
         returned = self.pick(
             [*self.numbers, "x.sum()", "np.max(a, axis=0)", "a[1:].copy()", "b.T + 0", "n - m"]
         )
@@ -52,10 +57,16 @@ class Writer:
                 "number",
                 "temp",
                 "flip",
+                "control",
+                "stores",
             ]
             + (["loop", "loop", "branch", "each", "rebind", "tuple"] if depth < 2 else [])
         )
         match r:
+            case "control":
+                return control(self)
+            case "stores":
+                return stores(self)
             case "slice":
                 low, high = self.window()
                 return [f"{self.pick(['x', 'y'])}{self.part(low, high)} = {self.vector(low, high)}"]

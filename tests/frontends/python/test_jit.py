@@ -9,6 +9,7 @@ import pytest
 import polysched as ps
 from polysched.errors import CallError, FrontendError
 from tests.frontends.python.programs import box_blur, histogram, programs, softmax
+from tests.frontends.python.same_results import require_same_results
 
 
 def scaled(x, factor, y):
@@ -191,3 +192,87 @@ def test_programs(position: int) -> None:
 
 def test_the_shape_of_a_program_s_result() -> None:
     assert ps.jit(box_blur)(np.ones((4, 5))).shape == (4, 5)
+
+
+def weighted_rows(x, weights, width, out):
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            out[i, j] = weights[width - 1] * x[i, j]
+
+
+def compile_for(function, rows: int, columns: int, width: int) -> None:
+    x, weights, out = np.ones((rows, columns)), np.arange(float(width)), np.zeros((rows, columns))
+    function(x, weights, width, out)
+    np.testing.assert_array_equal(out, np.full((rows, columns), weights[-1]))
+
+
+def test_small_sizes_beside_large_arrays_are_literals() -> None:
+    function = ps.jit(weighted_rows)
+    compile_for(function, 20, 3, 4)
+    (first,) = function.signatures
+    assert first.startswith("(x: f64[x_n0, 3], weights: f64[4], width = 4,")
+    assert first.endswith("for x_n0 <= 64")
+    compile_for(function, 30, 3, 4)
+    assert function.signatures == (first,)
+
+
+def test_other_literals_get_code_for_all_sizes() -> None:
+    function = ps.jit(weighted_rows)
+    compile_for(function, 100, 3, 4)
+    compile_for(function, 100, 5, 6)
+    assert "(x: f64[x_n0, x_n1], weights: f64[width_], width: int" in function.signatures[
+        1
+    ].replace("weights_n0", "width_")
+    for columns, width in ((5, 7), (2, 3), (3, 4)):
+        compile_for(function, 100, columns, width)
+    assert len(function.signatures) == 2
+
+
+def test_sizes_of_another_magnitude_get_code_of_their_own() -> None:
+    function = ps.jit(weighted_rows)
+    for rows in (20, 64, 65, 1000):
+        compile_for(function, rows, 3, 4)
+    assert len(function.signatures) == 2
+
+
+def test_small_arrays_alone_have_no_literals() -> None:
+    function = ps.jit(weighted_rows)
+    for rows in (2, 5, 16):
+        compile_for(function, rows, 3, 4)
+    assert len(function.signatures) == 1
+
+
+def test_a_subscript_that_only_a_literal_makes_affine() -> None:
+    @ps.jit
+    def strided(x, step):
+        for i in range(len(x) // 20):
+            x[i * step] += 1
+
+    for step in (2, 3, 5):
+        x = np.zeros(100)
+        strided(x, step)
+        assert x.nonzero()[0].tolist() == [i * step for i in range(5)]
+    assert [text.split(", ")[1][:8] for text in strided.signatures] == [
+        "step = 2",
+        "step = 3",
+        "step = 5",
+    ]
+
+
+class prange:
+    """numba's, for tests without numba."""
+
+    __module__ = "numba.misc.special"
+
+    def __new__(cls, *ends: int) -> range:  # type: ignore[misc]
+        return range(*ends)
+
+
+def test_the_prange_of_numba_counts_as_range_does() -> None:
+    @ps.jit
+    def doubled(x):
+        for i in prange(1, len(x)):
+            x[i] *= 2
+        return x
+
+    require_same_results(doubled, doubled.python, np.arange(5.0))

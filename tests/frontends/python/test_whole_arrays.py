@@ -1,0 +1,147 @@
+"""Masks, ``out=``, array literals and numpy's functions by name, compared with Python."""
+
+import numpy as np
+import pytest
+
+import polysched as ps
+from polysched.errors import FrontendError
+from tests.frontends.python.same_results import require_same_results
+
+X = np.arange(1.0, 6.0)
+Y = X[::-1].copy()
+CUBE = np.arange(24.0).reshape(2, 3, 4)
+
+
+def operators(x, y):
+    return (
+        np.add(x, y) * np.subtract(x, 2)
+        + np.divide(x, y)
+        - np.power(x, 2)
+        + np.floor_divide(x, y)
+        + np.mod(x, y)
+    )
+
+
+def of_numbers(n):
+    return np.add(n, 3), np.multiply(n, 2.5), np.less(n, 3)
+
+
+def comparisons(x):
+    return np.greater(x, 2), np.logical_and(x > 1, x < 4), np.logical_not(x > 1), np.less(x, 3)
+
+
+def logic(x):
+    return np.logical_or(x, x > 3), np.logical_xor(x, x - 1), np.greater_equal(x, 2)
+
+
+def copies(x):
+    return np.array(x), np.asarray(x) + 1
+
+
+def same_mask(x, y):
+    m = (x > 2) & (y < 4)
+    x[m] = -y[m] * 2 + x[m] + 1
+    y[y > 3] -= 1
+
+
+def masked_numbers(x):
+    x[x > 2.0] = np.float32(7)
+    x[~(x < 1)] *= 3
+
+
+def literals(x):
+    w = np.array([1, 2, 3])
+    v = np.array([[1.5, x[0]], [2, 3]], dtype=np.float32)
+    return w, v, np.array((True, False)), np.asarray([[1], [2.5]])
+
+
+def literal_of_sizes(n):
+    return np.array([n, 2 * n])
+
+
+def weighted(x):
+    w = np.array([0.25, 0.5, 0.25])
+    out = np.zeros_like(x)
+    for i in range(1, len(x) - 1):
+        for k in range(3):
+            out[i] += w[k] * x[i + k - 1]
+    return out
+
+
+def into(x, y, out):
+    r = np.add(x, y, out=out)
+    np.maximum(out, 3, out=out)
+    np.sqrt(y, y)
+    return r.sum()
+
+
+def reduced_into(a, b, sums, product):
+    np.sum(a, axis=1, out=sums)
+    np.dot(a, b, out=product)
+
+
+def permuted(x):
+    return x.transpose(1, 2, 0) + 0, x.transpose((2, 0, 1)) * 2, np.transpose(x, [0, 2, 1]) + 1
+
+
+def several_targets(x):
+    a = b = x.sum()
+    c = d = x * 2
+    c[0] = 100
+    a += 1
+    return a, b, d + 0
+
+
+CASES = [
+    (operators, X, Y), (of_numbers, 5), (comparisons, X), (logic, X), (copies, X),
+    (same_mask, X, Y), (masked_numbers, X), (literals, X), (literal_of_sizes, 4), (weighted, X),
+    (into, X, Y, 0 * X), (reduced_into, CUBE[0], CUBE[1].T.copy(), np.zeros(3), np.zeros((3, 3))),
+    (permuted, CUBE), (several_targets, X),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "arguments"), [(one, rest) for one, *rest in CASES])
+def test_results_as_in_python(function, arguments) -> None:
+    require_same_results(ps.jit(function), function, *arguments)
+
+
+def selected(x):
+    return x[x > 2] * 2
+
+
+def other_mask(x, y):
+    x[x > 2] = y[y > 2]
+
+
+def mask_of_another_shape(x, y):
+    x[y[1:] > 2] = 0
+
+
+def narrower(x, out):
+    np.add(x, 1, out=out)
+
+
+def out_in_an_expression(x, out):
+    x[:] = 2 * np.add(x, 1, out=out)
+
+
+def ragged(x):
+    w = np.array([[1, 2], [3]])
+    return w * x[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "message"),
+    [
+        (selected, (X,), "this is an array of bool; expected integers"),
+        (other_mask, (X, Y), "this is an array of bool; expected integers"),
+        (mask_of_another_shape, (X, Y), "a mask of shape"),
+        (narrower, (X, np.zeros(5, np.int64)), "the result is f64, and out= is an array of i64"),
+        (out_in_an_expression, (X, Y), "with out= in a statement of its own"),
+        (ragged, (X,), "a list of lists of the same length"),
+    ],
+)
+def test_what_is_refused(function, arguments, message) -> None:
+    with pytest.raises(FrontendError, match=message) as raised:
+        ps.jit(function)(*arguments)
+    assert "^" in str(raised.value)
