@@ -38,7 +38,7 @@ from polysched.errors import PolyschedError, suggestion
 from polysched.ir.core.kernel import Kernel
 from polysched.ir.core.printing import format_kernel
 from polysched.ir.core.tree import executed
-from polysched.ir.isl.budget import DEFAULT_SECONDS, time_budget
+from polysched.ir.isl.budget import SAFETY_SECONDS, time_budget
 from polysched.legality.check import check
 from polysched.legality.condition import Condition, legality_condition
 from polysched.legality.reports.loop_properties import explain_loops
@@ -73,6 +73,9 @@ Loop generation by isl takes longer than the rest of the pipeline. Printing a st
 second machine and checking a program against a machine all start from the same loops.
 """
 
+_LIMITED: WeakKeyDictionary[Program, LoopProgram] = WeakKeyDictionary()
+"""Cache of the loops that are compiled, for limited sizes."""
+
 
 def lower(schedule: Schedule) -> LoopProgram:
     """Generate the loops of a schedule without checking that it is legal.
@@ -87,13 +90,21 @@ def lower(schedule: Schedule) -> LoopProgram:
     return loops
 
 
+def limited_loops(schedule: Schedule) -> LoopProgram:
+    """Generate the loops of a schedule for sizes whose numbers fit 64 bits. Raises as `lower`."""
+    limited = _LIMITED.get(schedule.program)
+    if limited is None:
+        limited = _LIMITED[schedule.program] = with_limited_sizes(lower(schedule))
+    return limited
+
+
 def compile(
     schedule: Schedule | Kernel,
     machine: Machine | str | None = None,
     *,
     guard: bool = False,
     cache: ObjectCache | None = None,
-    seconds: float = DEFAULT_SECONDS,
+    seconds: float = SAFETY_SECONDS,
 ) -> CompiledKernel:
     """Prove a schedule legal, compile it and return the callable kernel.
 
@@ -128,7 +139,7 @@ def export(
     machine: Machine | str | None = None,
     guard: bool = False,
     c_function: CFunction | None = None,
-    seconds: float = DEFAULT_SECONDS,
+    seconds: float = SAFETY_SECONDS,
 ) -> None:
     """Prove a schedule legal and export it as an object file, library, IR, assembly or C text.
 
@@ -183,7 +194,7 @@ def proved(schedule: Schedule, machine: Machine, *, guard: bool) -> LoopProgram:
     condition = legality_condition(schedule) if guard and not verdict.is_legal else None
     if condition is None:
         verdict.raise_if_refused()
-        return with_limited_sizes(lower(schedule))
+        return limited_loops(schedule)
     return with_limited_sizes(
         guarded(lower(condition.schedule), condition, lower(schedule.first(0)))
     )
@@ -242,7 +253,7 @@ STAGES: Mapping[str, Callable[[Schedule, Machine], str]] = MappingProxyType(
 """Printers of the stages, in pipeline order."""
 
 
-@time_budget()
+@time_budget(SAFETY_SECONDS)
 def show(schedule: Schedule, stage: str, machine: Machine | str | None = None) -> str:
     """Print one stage of the pipeline as text.
 

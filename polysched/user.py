@@ -16,7 +16,7 @@ from polysched.autoscheduler.report import Report, report_of
 from polysched.autoscheduler.sizes import model_sizes
 from polysched.errors import ScheduleError
 from polysched.ir.core.kernel import Kernel
-from polysched.ir.isl.budget import DEFAULT_SECONDS
+from polysched.ir.isl.budget import DEFAULT_SECONDS, SAFETY_SECONDS
 from polysched.legality import check as checker
 from polysched.legality import condition
 from polysched.legality.repairs import search as repairer
@@ -109,7 +109,7 @@ class Schedule(BareSchedule):
         *,
         guard: bool = False,
         cache: ObjectCache | None = None,
-        seconds: float = DEFAULT_SECONDS,
+        seconds: float = SAFETY_SECONDS,
     ) -> CompiledKernel:
         """Prove the schedule legal and compile it: see :func:`polysched.lower.compile`."""
         return lower.compile(self, machine, guard=guard, cache=cache, seconds=seconds)
@@ -141,7 +141,9 @@ def optimize(
         machine: the target: a description, a preset's name or a file; by default this machine.
         threads: the number of threads to use.
         sizes: values of parameters for which to predict costs; the schedule is legal for all.
-        seconds: limit on the wall time of the search; 0 returns the schedule as it is, proved.
+        seconds: limit on the wall time of the search, by default 120, which is far more than it
+            takes; 0 returns the schedule as it is, proved. The report says whether the limit has
+            ended the search.
 
     Raises:
         IllegalScheduleError, UnknownLegalityError: the given schedule is not proved legal; the

@@ -10,6 +10,7 @@ Stages, one file each; every stage is a pure function:
 :mod:`.operations`        the arithmetic of one statement instance
 :mod:`.facts`             one statement in numbers: trip counts, strides, operations
 :mod:`.cost`              facts, machine -> predicted cycles (the one cost model)
+:mod:`.memory`            results that one search asks for again, kept until it ends
 :mod:`.nests`             the loop nests of a program
 :mod:`.normalize`         privatize temporaries, distribute loops as far as legal
 :mod:`.recipes`           a nest -> proposals: steps, with the reason for them; one file a recipe

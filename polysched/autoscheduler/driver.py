@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from polysched.autoscheduler.candidate import Candidate, Decision
 from polysched.autoscheduler.column_form import column_formed
+from polysched.autoscheduler.memory import shared_results
 from polysched.autoscheduler.normalize import normalized
 from polysched.autoscheduler.owner_tiles import owner_tiled
 from polysched.autoscheduler.proof import Proved, proved
@@ -19,14 +21,12 @@ from polysched.autoscheduler.threads import with_threads
 from polysched.autoscheduler.time_tiles import time_tiled
 from polysched.errors import ScheduleError
 from polysched.integers import as_integer
-from polysched.ir.isl.budget import time_budget, time_left
+from polysched.ir.isl.budget import SAFETY_SECONDS, is_out_of_time, time_budget
 from polysched.legality.check import check
 from polysched.legality.verdicts.verdict import Verdict
 from polysched.machine.description import Machine
+from polysched.runtime.collection import collection_paused
 from polysched.schedule.schedule import Schedule
-
-DEFAULT_SECONDS = 120.0
-"""Wall time of the search; far more than it takes, so that the result does not depend on it."""
 
 REBUILT = (time_tiled, owner_tiled, column_formed, row_blocked, row_fused)
 """Stages that rebuild several nests at once; what they yield is searched like the start."""
@@ -45,6 +45,7 @@ class Optimized:
         before: the start with its predicted cost.
         after: the answer with its predicted cost.
         sizes: the values of the parameters for which costs are predicted.
+        stopped: the seconds after which the time limit ended the search; None if it was finished.
     """
 
     start: Schedule
@@ -56,6 +57,7 @@ class Optimized:
     after: Candidate
     machine: Machine
     sizes: Mapping[str, int]
+    stopped: float | None = None
 
 
 def optimize_schedule(
@@ -80,10 +82,12 @@ def optimize_schedule(
         raise ScheduleError(f"threads={threads!r}; expected a positive integer")
     chosen = model_sizes(schedule.kernel, sizes)
     context = Context(machine, chosen, threads, RECIPES)
-    verdict = check(schedule)
+    begin = time.monotonic()
+    verdict = check(schedule, seconds=SAFETY_SECONDS)
     verdict.raise_if_refused()
-    written = start(schedule, context)
-    with time_budget(DEFAULT_SECONDS if seconds is None else seconds):
+    limit = time_budget(SAFETY_SECONDS if seconds is None else seconds)
+    with collection_paused(), limit, shared_results():
+        written = start(schedule, context)
         long_context = replace(context, sizes=model_sizes(schedule.kernel, sizes, LONG_SIZES))
         candidates = _candidates(written, context, long_context, seconds, tell)
         tell("proving")
@@ -92,6 +96,7 @@ def optimize_schedule(
             found = Proved(written, verdict, ())
         best = with_threads(found.candidate, context)
         verdict = found.verdict if best is found.candidate else check(best.schedule)
+        stopped = time.monotonic() - begin if seconds == 0 or is_out_of_time() else None
     return Optimized(
         schedule,
         best.schedule,
@@ -102,6 +107,7 @@ def optimize_schedule(
         best,
         machine,
         chosen,
+        stopped,
     )
 
 
@@ -116,7 +122,7 @@ def _candidates(
 
     Candidates are compared at the sizes of the long context.
     """
-    if seconds == 0 or time_left() < 1e-6:
+    if seconds == 0 or is_out_of_time():
         return [written]
     tell("distributing loops")
     schedule, decisions = normalized(written.schedule, context.sizes)
@@ -134,6 +140,8 @@ def _candidates(
     ]
     found: list[Candidate] = []
     for number, begin in enumerate(starts, start=1):
+        if is_out_of_time():
+            break
         tell(f"searching start {number} of {len(starts)}")
         found.append(searched(begin, context))
     better = [one for one in found if one.cycles < LEAST_GAIN * written.cycles]

@@ -9,16 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import islpy as isl
 
+from polysched.autoscheduler.memory import remembered
 from polysched.autoscheduler.operations import Operations, count_operations, element_bits
 from polysched.autoscheduler.sizes import with_parameters
 from polysched.errors import PolyschedError
 from polysched.ir.core.kernel import Access, Array, Role, Statement, access_relation
 from polysched.ir.core.strides import concrete_strides
-from polysched.ir.core.tree import LoopKind, path
+from polysched.ir.core.tree import Loop, LoopKind, path
 from polysched.ir.expr.expressions import Index
 from polysched.ir.expr.linear import linear_form
 from polysched.ir.expr.traversal import walk
@@ -189,8 +190,22 @@ def statement_facts(program: Program, name: str, sizes: Mapping[str, int]) -> St
 
     A loop whose values isl cannot invert, and an access that is not affine, get strides of None.
     """
-    statement = program.statements[name]
     around = path(program.tree, name)
+    statement = program.statements[name]
+    arrays = (program.arrays[access.array] for access in statement.accesses)
+    values = (loop.values[name] for loop in around)
+    return remembered(
+        partial(_derived, program, name, around, sizes),
+        statement_facts,
+        (program.kernel, statement, sizes, *arrays, *values),
+        tuple((loop.name, loop.kind, loop.lanes) for loop in around),
+    )
+
+
+def _derived(
+    program: Program, name: str, around: tuple[Loop, ...], sizes: Mapping[str, int]
+) -> StatementFacts:
+    statement = program.statements[name]
     times = prefix_map(statement, around, [])
     trips = _trips(times, statement, sizes)
     reached = times.range()

@@ -7,10 +7,12 @@ finished schedule.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TypeVar
 
 import islpy as isl
 
+from polysched.autoscheduler.memory import remembered
 from polysched.errors import ScheduleError
 from polysched.ir.core.tree import executed
 from polysched.ir.isl.quota import QuotaExceededError, operation_quota
@@ -28,12 +30,19 @@ _Schedule = TypeVar("_Schedule", bound=Schedule)
 
 def applied(schedule: _Schedule, steps: Iterable[Step]) -> _Schedule | None:
     """Apply steps; None if a step does not fit the program."""
+    for step in steps:
+        changed = remembered(partial(_then, schedule, step), _then, (schedule,), step)
+        if changed is None:
+            return None
+        schedule = changed
+    return schedule
+
+
+def _then(schedule: _Schedule, step: Step) -> _Schedule | None:
     try:
-        for step in steps:
-            schedule = schedule.then(step)
+        return schedule.then(step)
     except ScheduleError:
         return None
-    return schedule
 
 
 def keeps_buffers(program: Program) -> bool:
@@ -47,13 +56,20 @@ def keeps_buffers(program: Program) -> bool:
         return False
 
 
-def keeps_order(program: Program, statements: Iterable[str]) -> bool:
-    """Whether a program keeps all dependences that have an end in one of some statements."""
+def keeps_order(
+    program: Program, statements: Iterable[str], without: frozenset[str] = frozenset()
+) -> bool:
+    """Whether a program keeps all dependences that have an end in one of some statements.
+
+    Args:
+        without: arrays whose dependences do not count.
+    """
     names = frozenset(statements)
     concerned = [
         dependence
         for dependence in demanded(program.dependences)
-        if dependence.source.statement in names or dependence.sink.statement in names
+        if (dependence.source.statement in names or dependence.sink.statement in names)
+        and dependence.array not in without
     ]
     try:
         with operation_quota(ORDER_QUOTA):

@@ -11,8 +11,7 @@ from polysched.autoscheduler.program_cost import program_costs
 from polysched.errors import LoweringError
 from polysched.legality.check import check
 from polysched.legality.verdicts.verdict import Verdict
-from polysched.loops.analysis.size_limits import with_limited_sizes
-from polysched.lower import lower
+from polysched.lower import limited_loops
 from polysched.machine.description import Machine
 from polysched.schedule.schedule import Schedule
 from polysched.vector.pass_list import vector_program
@@ -61,7 +60,7 @@ def _judged(schedule: Schedule, machine: Machine) -> tuple[Verdict, str]:
     if not verdict.is_legal:
         return verdict, verdict.reason or "illegal"
     try:
-        vector_program(with_limited_sizes(lower(schedule)), machine)
+        vector_program(limited_loops(schedule), machine)
     except LoweringError as error:
         return verdict, str(error)
     return verdict, ""

@@ -73,6 +73,7 @@ class Report:
         cycles: predicted cycles of the schedule.
         decisions: steps with the reason for them.
         dropped: steps that were left out since the checker did not prove them, with its reason.
+        stopped: the seconds after which the time limit ended the search; None if it was finished.
     """
 
     kernel: str
@@ -84,6 +85,7 @@ class Report:
     dropped: tuple[tuple[Decision, str], ...]
     loops: tuple[LoopEntry, ...]
     statements: tuple[StatementEntry, ...]
+    stopped: float | None = None
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
@@ -96,6 +98,7 @@ class Report:
             "sizes": dict(self.sizes),
             "written": self.written,
             "cycles": self.cycles,
+            "stopped": self.stopped,
             "decisions": [_decision_as_json(decision) for decision in self.decisions],
             "dropped": [
                 {**_decision_as_json(decision), "refused": reason}
@@ -129,8 +132,11 @@ def report_of(
     facts = {name: statement_facts(program, name, sizes) for name in program.tree.statements}
     costs = program_costs(program, facts, machine, sizes)
     trips = {(name, loop.name): loop.trip for name, one in facts.items() for loop in one.loops}
+    untried = "the time limit ended the search"
+    gainless = "not predicted to gain"
+    missing = untried if optimized is not None and optimized.stopped is not None else gainless
     entries = tuple(
-        _entry(properties, loop, trips[loop.statements[0], loop.name])
+        _entry(properties, loop, trips[loop.statements[0], loop.name], missing)
         for properties, loop in zip(explain_loops(schedule), loops(program.tree), strict=True)
     )
     return Report(
@@ -143,6 +149,7 @@ def report_of(
         () if optimized is None else optimized.dropped,
         entries,
         tuple(_statement_entry(name, cost) for name, cost in costs.items()),
+        None if optimized is None else optimized.stopped,
     )
 
 
@@ -150,19 +157,19 @@ def _statement_entry(name: str, cost: Cost) -> StatementEntry:
     return StatementEntry(name, cost.cycles, cost.bound, cost.compute, cost.memory, cost.registers)
 
 
-def _entry(properties: LoopReport, loop: Loop, trip: float) -> LoopEntry:
+def _entry(properties: LoopReport, loop: Loop, trip: float, missing: str) -> LoopEntry:
     return LoopEntry(
         properties.loop,
         properties.depth,
         loop.kind.value,
         trip,
         properties.statements,
-        _why_scalar(properties, loop),
-        _why_serial(properties),
+        _why_scalar(properties, loop, missing),
+        _why_serial(properties, missing),
     )
 
 
-def _why_scalar(properties: LoopReport, loop: Loop) -> str | None:
+def _why_scalar(properties: LoopReport, loop: Loop, missing: str) -> str | None:
     if properties.lanes is None:
         has_vectors = any(other.kind is LoopKind.VECTOR for other in loops(loop))
         return None if has_vectors or loop.kind is LoopKind.VECTOR else "it is written out"
@@ -173,10 +180,10 @@ def _why_scalar(properties: LoopReport, loop: Loop) -> str | None:
         rest = f" and {more} more" if more else ""
         up_to = f"at most {properties.lanes} lanes are legal: " if properties.lanes > 1 else ""
         return f"{up_to}{format_obstacle(properties.scalar[0])}{rest}"
-    return "lanes are legal, but no plan with them is predicted to gain"
+    return f"lanes are legal, but {missing}"
 
 
-def _why_serial(properties: LoopReport) -> str | None:
+def _why_serial(properties: LoopReport, missing: str) -> str | None:
     if properties.kind is not LoopKind.SEQUENTIAL:
         return None
     if properties.serial is None:
@@ -185,7 +192,7 @@ def _why_serial(properties: LoopReport) -> str | None:
         more = len(properties.serial) - 1
         rest = f" and {more} more" if more else ""
         return f"{format_obstacle(properties.serial[0])}{rest}"
-    return "threads are legal, but not requested or not predicted to gain"
+    return f"threads are legal, but not requested or {missing}"
 
 
 def _lines(report: Report) -> Iterator[str]:
@@ -199,12 +206,19 @@ def _lines(report: Report) -> Iterator[str]:
             f"predicted: {report.cycles:.3g} cycles, {gain:.1f} times as fast as "
             f"{report.written:.3g} cycles before"
         )
+    if report.stopped is not None:
+        yield (
+            f"stopped after {report.stopped:.1f} s: the time limit ended the search, and more time "
+            "may find more; give it more seconds"
+        )
     yield ""
     yield "decisions:"
     for decision in report.decisions:
         yield f"  {', '.join(decision.statements)}: {decision.reason}"
-    if not report.decisions:
+    if not report.decisions and report.stopped is None:
         yield "  none: no change is predicted to gain"
+    elif not report.decisions:
+        yield "  none found and proved in this time"
     for decision, reason in report.dropped:
         yield f"  left out for {', '.join(decision.statements)}: {reason.splitlines()[0]}"
     yield ""

@@ -8,6 +8,7 @@ reads count as one row if a row stays in the cache until the next one is compute
 from __future__ import annotations
 
 import math
+from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -98,13 +99,19 @@ class _Footprints:
         self.streams = streams
         self.loops = loops
         self.line = line
-        self.known: list[list[tuple[float, bool]]] = []
+        self.moves: list[list[tuple[int, float]]] = [[] for _ in streams]
+        self.known = [[_moved(one, (), line) for one in streams]]
 
     def inside(self, first: int) -> list[tuple[float, bool]]:
         """The footprint of each stream in all iterations of the loops from a position on."""
         while len(self.known) <= len(self.loops) - first:
-            loops = self.loops[len(self.loops) - len(self.known) :]
-            self.known.append([stream_footprint(one, loops, self.line) for one in self.streams])
+            loop = self.loops[len(self.loops) - len(self.known)]
+            self.known.append(list(self.known[-1]))
+            for at, stream in enumerate(self.streams):
+                move = _move(stream.access, loop, self.line)
+                if move is not None:
+                    insort(self.moves[at], move)
+                    self.known[-1][at] = _moved(stream, self.moves[at], self.line)
         return self.known[len(self.loops) - first]
 
     def traffic(self, cache_bytes: int, *, write_back: bool) -> float:
@@ -180,13 +187,21 @@ def stream_footprint(stream: Stream, loops: Sequence[LoopFacts], line: int) -> t
 
     The second value tells whether the lines lie one behind the other.
     """
-    access = stream.access
-    moves = sorted(
-        (abs(stride) if stride is not None else line, iterations(loop))
-        for loop in loops
-        if (stride := access.stride(loop.name)) != 0
-    )
-    return _lines(tuple(moves), stream.offsets, access.bytes, line)
+    moves = (_move(stream.access, loop, line) for loop in loops)
+    return _moved(stream, sorted(move for move in moves if move is not None), line)
+
+
+def _move(access: AccessFacts, loop: LoopFacts, line: int) -> tuple[int, float] | None:
+    """Return the stride and the iterations of a loop; None if the access does not move along it."""
+    stride = access.stride(loop.name)
+    if stride == 0:
+        return None
+    return line if stride is None else abs(stride), iterations(loop)
+
+
+def _moved(stream: Stream, moves: Sequence[tuple[int, float]], line: int) -> tuple[float, bool]:
+    """Return the footprint of a stream that moves so, the least strides first."""
+    return _lines(tuple(moves), stream.offsets, stream.access.bytes, line)
 
 
 @lru_cache(maxsize=2**14)  # plans of one statement have many of their inner loops in common

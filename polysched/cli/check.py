@@ -117,7 +117,7 @@ def check_command(
 
 def _answer(target: str, reading: Reading, quota: int) -> tuple[Answer, list[str]]:
     """The answer for a target, and what the kernel of a C file relies on."""
-    with time_budget(reading.seconds):
+    with time_budget(reading.time_limit()):
         loaded = load_scheduled_target(target, reading)
         notes = [] if loaded.program is None else loaded.program.notes()
         return answer(loaded.label, loaded.schedule, quota=quota), notes

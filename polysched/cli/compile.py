@@ -83,7 +83,7 @@ def compile_command(
     Exit codes: 0 success, 1 illegal, 2 bad input, 3 legality unknown.
     """
     export_files(file, header)
-    with time_budget(reading.seconds):
+    with time_budget(reading.time_limit()):
         loaded = load_scheduled_target(target, reading)
         seconds = time_left()
     schedule = loaded.schedule

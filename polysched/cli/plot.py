@@ -135,7 +135,7 @@ def plot_command(
         )
     picture_format(file)
     require_matplotlib()
-    with time_budget(reading.seconds):
+    with time_budget(reading.time_limit()):
         loaded = load_scheduled_target(target, reading)
         if reading.machine is not None and not loaded.for_machine:
             raise TargetError(

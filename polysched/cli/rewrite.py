@@ -66,7 +66,7 @@ def rewrite_command(target: str, reading: Reading, file: Path, object_file: Path
     if file.resolve() == path.resolve():
         raise ExportError(f"'{file}' is the file to rewrite; name another one")
     machine = reading.machine or load_machine()
-    with time_budget(reading.seconds):
+    with time_budget(reading.time_limit()):
         replaced, refused = replacements_of(path, reading.function, reading.promises)
         _require_some(path, replaced, refused, reading)
     replaced, programs = _proved(replaced, refused, reading, machine)
@@ -114,7 +114,7 @@ def _proved(
     replaced, programs = [], []
     for one in candidates:
         try:
-            with time_budget(reading.seconds):  # a region does not take the time of the next
+            with time_budget(reading.time_limit()):  # a region does not take the time of the next
                 programs.append(_scheduled(one, reading, machine))
         except PolyschedError as error:
             if reading.schedule_file is not None:

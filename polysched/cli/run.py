@@ -119,7 +119,7 @@ def run_command(
     \b
     Exit codes: 0 success, 1 illegal or wrong result, 2 bad input, 3 legality unknown.
     """
-    with time_budget(reading.seconds):
+    with time_budget(reading.time_limit()):
         schedule = load_scheduled_target(target, reading).schedule
         seconds_left = time_left()
     hint_at_auto(schedule, reading)

@@ -15,7 +15,7 @@ from polysched.cli.target import Target, load_target
 from polysched.cli.terminal import errors
 from polysched.errors import TargetError
 from polysched.frontends.scop import NO_PROMISES, CProgram, Promises
-from polysched.ir.isl.budget import DEFAULT_SECONDS
+from polysched.ir.isl.budget import DEFAULT_SECONDS, SAFETY_SECONDS
 from polysched.machine.description import Machine
 from polysched.machine.load import as_machine
 from polysched.schedule.notation.file import apply_file
@@ -41,7 +41,7 @@ class Reading:
         machine: the argument ``machine`` of TARGET's functions; None for this machine.
         auto: whether the autoscheduler continues the schedule.
         seconds: wall-time limit for reading one TARGET and for all of isl's work on it; 0 for no
-            limit.
+            limit, None for the default.
         fp_contract: ``"fast"`` or ``"off"`` for a C file; None for what the file says.
         promises: what the callers of a C file's function promise.
     """
@@ -50,10 +50,16 @@ class Reading:
     function: str | None = None
     fast_math: bool = False
     machine: Machine | None = None
-    seconds: float = DEFAULT_SECONDS
+    seconds: float | None = None
     auto: bool = False
     fp_contract: str | None = None
     promises: Promises = NO_PROMISES
+
+    def time_limit(self, *, searches: bool = False) -> float:
+        """The wall-time limit; by default longer for a command that searches for a schedule."""
+        if self.seconds is not None:
+            return self.seconds
+        return SAFETY_SECONDS if self.auto or searches else DEFAULT_SECONDS
 
 
 def auto_option(command: _Command) -> _Command:
@@ -105,10 +111,10 @@ def reading_options(command: _Command) -> Callable[..., Any]:
     seconds_option = click.option(
         "--seconds",
         type=click.FloatRange(min=0),
-        default=DEFAULT_SECONDS,
-        show_default=True,
+        default=None,
         help="Wall-time limit for reading TARGET and for isl's computations, without LLVM's time; "
-        "0 sets no limit.",
+        f"0 sets no limit.  [default: {DEFAULT_SECONDS:g}; {SAFETY_SECONDS:g} for 'optimize' and "
+        "--auto, whose results it must not decide]",
     )
     contract_option = click.option(
         "--fp-contract",

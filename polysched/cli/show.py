@@ -91,7 +91,7 @@ def show_command(
             raise click.UsageError(f"{name} {effect}: it needs --stage deps, not {stage}")
     if graph["dot"] and graph["relations"]:
         raise click.UsageError("--relations adds to the table, and --dot prints no table; use one")
-    with time_budget(reading.seconds):
+    with time_budget(reading.time_limit()):
         schedule = load_scheduled_target(target, reading).schedule
         if stage == "deps":
             click.echo(_dependences(schedule, **graph))

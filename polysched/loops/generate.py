@@ -13,7 +13,7 @@ from polysched.errors import KernelError, LoweringError
 from polysched.ir.core.limits import limited
 from polysched.ir.core.tree import executed
 from polysched.ir.expr.linear import Interval
-from polysched.ir.isl.budget import time_budget
+from polysched.ir.isl.budget import SAFETY_SECONDS, time_budget
 from polysched.ir.isl.extrema import greatest, least
 from polysched.ir.isl.quota import QuotaExceededError, in_proportion, operation_quota
 from polysched.loops.analysis.coverage import miscovered
@@ -48,7 +48,7 @@ class _Way(Enum):
     GUARDED = "loops over simple bounds, a condition at every assignment"
 
 
-@time_budget()
+@time_budget(SAFETY_SECONDS)
 def generate_loops(program: Program, *, quota: int = DEFAULT_QUOTA) -> LoopProgram:
     """Turn a scheduled program into loops with full and partial tiles apart.
 

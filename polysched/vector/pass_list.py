@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 from polysched.loops.ir.nodes import LoopProgram
 from polysched.machine.description import Machine
@@ -95,6 +96,12 @@ PASSES = (
 )
 """The passes in order."""
 
+_VECTORS: WeakKeyDictionary[LoopProgram, tuple[Machine, VectorProgram]] = WeakKeyDictionary()
+"""Cache of the vector program of each live loop program, for the machine of the last call.
+
+The autoscheduler demands machine code of a schedule before its caller compiles it.
+"""
+
 
 def run_passes(program: LoopProgram, machine: Machine, *, last: str | None = None) -> AnyProgram:
     """Apply the passes in order.
@@ -124,6 +131,10 @@ def loops_after(program: LoopProgram, machine: Machine, last: str) -> LoopProgra
 
 def vector_program(program: LoopProgram, machine: Machine) -> VectorProgram:
     """The vector program after all passes. Raises as `run_passes`."""
+    known = _VECTORS.get(program)
+    if known is not None and known[0] == machine:
+        return known[1]
     vectors = run_passes(program, machine)
     assert isinstance(vectors, VectorProgram)
+    _VECTORS[program] = machine, vectors
     return vectors

@@ -90,6 +90,21 @@ def test_without_time_the_schedule_stays_as_it_is() -> None:
     assert schedule.steps == ()
 
 
+def test_a_search_that_the_time_limit_ends_says_so() -> None:
+    schedule = ps.optimize(kernels.matmul(), AVX512, seconds=1e-6)
+    report = schedule.report()
+    assert schedule.steps == ()
+    assert report.stopped is not None
+    assert f"stopped after {report.stopped:.1f} s: the time limit ended the search" in str(report)
+    assert "predicted to gain" not in str(report)
+
+
+def test_a_finished_search_has_not_stopped() -> None:
+    report = ps.optimize(kernels.scale(), AVX512).report()
+    assert report.stopped is None
+    assert "stopped" not in str(report)
+
+
 def test_a_start_is_kept() -> None:
     start = ps.Schedule(kernels.grid(40, 40, dtype=f32)).split("i", 4)
     schedule = ps.optimize(start, AVX512)

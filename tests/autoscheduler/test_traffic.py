@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
 
 from polysched.autoscheduler.facts import AccessFacts, LoopFacts, StatementFacts, statement_facts
 from polysched.autoscheduler.operations import Operations
-from polysched.autoscheduler.traffic import Stream, footprint, memory_cycles
+from polysched.autoscheduler.traffic import Stream, memory_cycles, stream_footprint
 from polysched.frontends.scop import parse_c
 from polysched.ir.core.tree import LoopKind
 from polysched.machine.presets import PRESETS
@@ -26,33 +27,33 @@ def access(array: str, strides: dict[str, int], offset: int = 0) -> AccessFacts:
 
 
 def stream(strides: dict[str, int], *offsets: int) -> Stream:
-    return Stream(access("A", strides), offsets, 1)
+    return Stream(access("A", strides), offsets, 1, math.inf)
 
 
 def test_rows_apart_are_pieces_until_a_loop_joins_them() -> None:
     both = {"i": ROW, "j": 8}
     rows = stream(both, 0, ROW, 2 * ROW)
     columns = LoopFacts("j", 1000.0)
-    assert footprint(rows, [columns], 64) == (pytest.approx(3 * 125, rel=0.01), True)
-    inside = footprint(rows, [LoopFacts("i", 8.0), columns], 64)
+    assert stream_footprint(rows, [columns], 64) == (pytest.approx(3 * 125, rel=0.01), True)
+    inside = stream_footprint(rows, [LoopFacts("i", 8.0), columns], 64)
     assert inside[0] == pytest.approx(10 * 125, rel=0.01)
 
 
 def test_neighbors_in_a_row_share_their_lines() -> None:
     near = stream({"j": 8}, 0, 8, 16)
-    assert footprint(near, [LoopFacts("j", 1000.0)], 64)[0] == pytest.approx(125, rel=0.02)
+    assert stream_footprint(near, [LoopFacts("j", 1000.0)], 64)[0] == pytest.approx(125, rel=0.02)
 
 
 def test_the_time_loop_of_a_skewed_tile_widens_it() -> None:
     strides = {"t": -2 * ROW, "i": ROW, "j": 8}
     loops = [LoopFacts("t", 4.0), LoopFacts("i", 8.0), LoopFacts("j", 1000.0)]
-    assert footprint(stream(strides, 0), loops, 64)[0] == pytest.approx(14 * 125, rel=0.01)
+    assert stream_footprint(stream(strides, 0), loops, 64)[0] == pytest.approx(14 * 125, rel=0.01)
 
 
 def test_a_loop_that_leaps_over_the_tile_multiplies_it() -> None:
     strides = {"t": 100 * ROW, "i": ROW, "j": 8}
     loops = [LoopFacts("t", 4.0), LoopFacts("i", 8.0), LoopFacts("j", 1000.0)]
-    assert footprint(stream(strides, 0), loops, 64)[0] == pytest.approx(32 * 125, rel=0.01)
+    assert stream_footprint(stream(strides, 0), loops, 64)[0] == pytest.approx(32 * 125, rel=0.01)
 
 
 def test_jammed_rows_lower_the_traffic_into_the_first_cache() -> None:

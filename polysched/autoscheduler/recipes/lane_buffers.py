@@ -16,7 +16,12 @@ from polysched.autoscheduler.cost import FARTHEST_INTERLEAVED
 from polysched.autoscheduler.facts import NEAR_ITERATIONS, StatementFacts, statement_facts
 from polysched.autoscheduler.legal import applied
 from polysched.autoscheduler.nests import fresh_names
-from polysched.autoscheduler.recipes.outer_lanes import from_zero, privatized, vector_lanes
+from polysched.autoscheduler.recipes.outer_lanes import (
+    from_zero,
+    lanes_are_legal,
+    privatized,
+    vector_lanes,
+)
 from polysched.ir.core.kernel import access_relation
 from polysched.ir.core.tree import LoopKind, loops, path
 from polysched.schedule.core.program import Program, prefix_map
@@ -154,7 +159,7 @@ def _steps(
         Split(nest.reference(loop), lanes, (block, lane)),
     ]
     schedule = applied(situation.schedule, steps)
-    if schedule is None:
+    if schedule is None or not lanes_are_legal(schedule, nest.reference(lane), lanes, below):
         return None
     for array, (along, row) in arrays.items():
         buffered = _buffered(schedule, nest.reference(block), array, along, row, native, below)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from polysched.autoscheduler.candidate import Proposal, Situation
 from polysched.autoscheduler.facts import statement_facts
-from polysched.autoscheduler.legal import applied
+from polysched.autoscheduler.legal import applied, keeps_order
 from polysched.autoscheduler.nests import fresh_names
 from polysched.ir.core.kernel import Role
 from polysched.ir.core.tree import LoopKind, loops
@@ -36,11 +36,15 @@ def outer_lanes(situation: Situation) -> Iterator[Proposal]:
             program, nest.chain[0], f"{loop.name}o", f"{loop.name}i", f"{loop.name}v"
         )
         own: tuple[Step, ...] = ()
-        if any(True for _ in _temporaries(program, set(loop.statements))):
+        if any(True for _ in temporaries(program, set(loop.statements))):
             # Temporaries of one vector of iterations stay in registers.
             inside = nest.reference(inner)
             own = (*from_zero(situation, loop.name), Split(reference, lanes, (outer, inner)))
             split = applied(situation.schedule, own)
+            if split is not None and not lanes_are_legal(
+                split, inside, lanes, set(loop.statements)
+            ):
+                continue
             if split is not None:
                 own = (*own, *privatized(split, inner, inside, set(loop.statements)))
                 reference, into = inside, f"{inner}v"
@@ -73,17 +77,30 @@ def from_zero(situation: Situation, loop: str) -> tuple[Step, ...]:
     return (Shift(nest.reference(loop), -start),) if start else ()
 
 
-def _temporaries(program: Program, below: set[str]) -> Iterator[str]:
+def temporaries(program: Program, below: set[str]) -> Iterator[str]:
+    """Yield the temporary arrays that some statements use."""
     for name, array in program.arrays.items():
         users = {use.statement for use in references_to(program, array)}
         if array.role is Role.TEMPORARY and users & below:
             yield name
 
 
+def lanes_are_legal(schedule: Schedule, loop: str, lanes: int, below: set[str]) -> bool:
+    """Whether lanes keep the order of dependences, except those of arrays that they may privatize.
+
+    Copies in buffers do not remove dependences either. Making them, and privatizing, takes much
+    longer than this test.
+    """
+    changed = applied(schedule, (Vectorize(loop, lanes),))
+    return changed is not None and keeps_order(
+        changed.program, below, frozenset(temporaries(changed.program, below))
+    )
+
+
 def privatized(schedule: Schedule, loop: str, reference: str, below: set[str]) -> tuple[Step, ...]:
     """Return the steps that give each iteration of a loop its own temporaries, side by side."""
     steps: list[Step] = []
-    for name in tuple(_temporaries(schedule.program, below)):
+    for name in tuple(temporaries(schedule.program, below)):
         array = schedule.program.arrays[name]
         stored = array.dimensions[array.tile :]
         own = f"each_{loop}"

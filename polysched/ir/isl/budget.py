@@ -18,7 +18,14 @@ from numbers import Real
 from polysched.errors import ScheduleError
 
 DEFAULT_SECONDS = 10.0
-"""Default wall-time budget of a call."""
+"""Default wall-time budget of a question about a schedule, such as a proof."""
+
+SAFETY_SECONDS = 120.0
+"""Default wall-time budget of a search and of loop generation.
+
+Their results must not depend on the load of the machine: isl's operations limit them, and this
+time is far more than the operations take.
+"""
 
 _SMALLEST_LIMIT = 1e-9
 """Seconds that remain when the budget is spent; positive, because 0 means no limit."""
@@ -48,6 +55,11 @@ def time_budget(seconds: float = DEFAULT_SECONDS) -> Iterator[None]:
         yield
     finally:
         _END.reset(token)
+
+
+def is_out_of_time() -> bool:
+    """Whether the budget is spent: isl is stopped in each call."""
+    return time_left() <= _SMALLEST_LIMIT
 
 
 def time_left() -> float:

@@ -191,7 +191,7 @@ class Transposition:
 LoopNode: TypeAlias = For | If | Block | Allocate | Assign | InstructionCall | Transposition
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LoopProgram:
     """A whole program in loops.
 

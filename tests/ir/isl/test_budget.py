@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from polysched.errors import ScheduleError
-from polysched.ir.isl.budget import DEFAULT_SECONDS, time_budget, time_left
+from polysched.ir.isl.budget import DEFAULT_SECONDS, is_out_of_time, time_budget, time_left
 from polysched.ir.isl.quota import QuotaExceededError, operation_quota
 
 HARD = "{ [i, j, k] : 3 i < 5 j + k and 7 j > 2 i and k mod 5 = i mod 7 }"
@@ -83,3 +83,11 @@ def test_no_number_of_seconds(given: float) -> None:
     )
     with expected, time_budget(given):
         pass
+
+
+def test_a_spent_budget_is_out_of_time() -> None:
+    assert not is_out_of_time()
+    with time_budget(1e-9):
+        assert is_out_of_time()
+    with time_budget(0):
+        assert not is_out_of_time()
