@@ -200,6 +200,18 @@ class _Body:
         stride = self.along_lanes(access)
         return stride is not None and abs(stride) in (0, access.bytes)
 
+    def passes_through_memory(self, access: AccessFacts) -> bool:
+        """Whether each unrolled update stores its target and the next one loads it again.
+
+        Lanes that lie apart are stored by shuffles and masks, which LLVM does not forward.
+        """
+        stride = self.along_lanes(access)
+        return (
+            self.lanes > 1
+            and access.runs_with(self.facts.target)
+            and (stride is None or abs(stride) not in (0, access.bytes))
+        )
+
     def resources(self) -> dict[str, float]:
         """Cycles of each resource."""
         operations = self.facts.operations
@@ -209,7 +221,8 @@ class _Body:
         arithmetic += registers * (operations.slow * SLOW_CYCLES + operations.calls * CALL_CYCLES)
         loads = stores = 0.0
         for access in _unique(self.facts.accesses):
-            cycles = self.distinct(access) * self.cycles_of(access)
+            copies = self.copies if self.passes_through_memory(access) else self.distinct(access)
+            cycles = copies * self.cycles_of(access)
             if self.is_held(access):
                 assert self.inner is not None
                 cycles /= max(1.0, self.inner.trip)
@@ -280,6 +293,8 @@ class _Body:
             again = self.copies / max(1.0, self.distinct(target))
             if again > 1:
                 longest = latency * again / max(1.0, COPIES_IN_FLIGHT / registers)
+            if again > 1 and self.passes_through_memory(target):
+                longest = max(longest, again * (latency + STORE_FORWARDING_CYCLES))
         depth = latency * max(1, min(operations.arithmetic, 2)) + operations.slow * 13.0
         for distance in facts.distances(self.inner.name):
             longest = max(longest, (depth + STORE_FORWARDING_CYCLES) / distance)

@@ -8,6 +8,7 @@ from polysched.autoscheduler.candidate import Proposal, Situation
 from polysched.autoscheduler.facts import StatementFacts, statement_facts
 from polysched.autoscheduler.legal import applied
 from polysched.autoscheduler.nests import fresh_names
+from polysched.autoscheduler.recipes.steady_start import steady_start
 from polysched.ir.core.kernel import Order
 from polysched.ir.core.tree import LoopKind, path
 from polysched.schedule.core.program import Program, largest_extent
@@ -46,8 +47,17 @@ def partial_sums(situation: Situation) -> Iterator[Proposal]:
     lanes = min(LARGEST_LANES, situation.machine.vector_bits // facts.element_bits)
     for loop in reversed(nest.chain):
         if facts.target.stride(loop.name) == 0 and _is_contiguous(facts, loop.name):
+            skewed = steady_start(program, statement.name, loop.name)
+            after = applied(situation.schedule, skewed) if skewed else None
+            steady = facts
+            if after is not None:
+                steady = statement_facts(after.program, statement.name, situation.sizes)
             for rows, vectors in SHAPES:
-                proposal = _proposal(situation, facts, loop.name, lanes, (rows, vectors))
+                if skewed and rows > 1:
+                    continue  # rows that start at different columns do not share what they read
+                proposal = _proposal(
+                    situation, steady, loop.name, lanes, (rows, vectors), skewed if after else ()
+                )
                 if proposal is not None:
                     yield proposal
 
@@ -58,9 +68,16 @@ def _is_contiguous(facts: StatementFacts, loop: str) -> bool:
 
 
 def _proposal(
-    situation: Situation, facts: StatementFacts, along: str, lanes: int, shape: tuple[int, int]
+    situation: Situation,
+    facts: StatementFacts,
+    along: str,
+    lanes: int,
+    shape: tuple[int, int],
+    skewed: tuple[Step, ...],
 ) -> Proposal | None:
     """Return the proposal for a loop; None if the nest is too small for the shape.
+
+    ``skewed`` makes the loop start at one value, and ``facts`` hold after it.
 
     After splitting and :class:`Rfactor`, a loop over the lanes stands around a start of the parts
     and the sum. It is distributed, and moved inside the sum, where lanes and rows are written out.
@@ -76,7 +93,8 @@ def _proposal(
         return None
     wanted = [f"{along}o", "lane", *([f"{row}o", f"{row}i"] if rows > 1 else [])]
     outer, lane, *row_names = fresh_names(program, nest.chain[0], *wanted)
-    steps: list[Step] = [
+    steps: list[Step] = [*skewed]
+    steps += [
         Shift(f"{name}.{loop}", -start)
         for loop in (along, *([row] if rows > 1 and row else []))
         if (start := facts.loop(loop).start)
