@@ -56,7 +56,7 @@ def assumed_remainders(
 ) -> Subscripts:
     """Subscripts with affine values in the place of remainders such as ``(i + k) % n``.
 
-    Every call checks what is assumed: that the dividend lies between ``-n`` and ``2 * n``.
+    Every call checks the assumption that the dividend lies between ``-n`` and ``2 * n``.
 
     Args:
         build: the kernel.

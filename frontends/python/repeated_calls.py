@@ -115,7 +115,7 @@ def returned_values(
     sizes: Mapping[str, int],
     axes: Mapping[str, tuple[int, ...]],
 ) -> Any:
-    """What a function returns.
+    """The results of a function.
 
     Args:
         returned: the values.

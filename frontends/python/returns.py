@@ -1,4 +1,4 @@
-"""What a function returns: arrays that it makes, numbers, and arguments."""
+"""Results of a function: arrays that it makes, numbers, and arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kind of a call's arguments: what a function is compiled for, and its sizes.
+"""Signatures of calls: the types, ranks and kinds of size that a function is compiled for.
 
 Sizes are parameters of the kernel, except small ones beside large arrays: the 3 of an array of
 shape (100000, 3), or the width of a filter. Such a size is a literal of the kernel, so that its

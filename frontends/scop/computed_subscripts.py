@@ -28,7 +28,7 @@ from polysched.frontends.scop.values import Values, c_type_of
 from polysched.ir.expr.expressions import Constant, Expression
 
 UNKNOWN_EXTENT = 2**31 - 1
-"""Extent of an array of which nothing is known."""
+"""Extent of an array whose size is unknown."""
 
 Declare = Callable[[c_ast.Node, Expression], str]
 """Declares an index variable with a value below an extent; returns its name."""

@@ -118,7 +118,7 @@ def _assume(scope: Scope, build: KernelBuilder, pragmas: Pragmas) -> None:
 
 
 def _relate(scope: Scope, build: KernelBuilder, sizes: Collection[Variable]) -> None:
-    """Add what the derived sizes equal, where that is affine."""
+    """Add the equations of the derived sizes that are affine."""
     for variable in sizes:
         if variable.derived is None:
             continue

@@ -105,7 +105,7 @@ def _shape(
 
 
 def _is_computed(access: LoggedAccess) -> bool:
-    """Whether the outermost subscript is an index variable, of which nothing is known."""
+    """Whether the outermost subscript is an index variable, whose range is unknown."""
     unknown = Constant(UNKNOWN_EXTENT)
     return any(
         load.values is not None and load.values[1] == unknown

@@ -34,7 +34,7 @@ class Member:
     Attributes:
         path: the names of the member and of the members around it, outermost first.
         node: its type in the syntax tree: of an element, or of the pointer.
-        type: its type; the dimensions of a pointer are those of what it leads to.
+        type: its type; a pointer has the dimensions of the array that it points to.
         offset: its distance from the start of the struct, in bytes.
         dims: the extents of the arrays around it, outermost first.
         steps: the distances of consecutive elements of these arrays, in bytes.

@@ -38,7 +38,7 @@ class Variable:
         type: the type.
         origin: where the variable, or the variable that leads to the struct, is declared.
         place: the place of a member in its struct; None for a variable of its own.
-        derived: what a size is computed from at the entry; None for a variable of the file's text.
+        derived: the expression of a size computed at entry; None for a variable of the source.
     """
 
     name: str
