@@ -1,7 +1,8 @@
-"""Integer inequalities over loops numbered by depth, and the boxes that they allow.
+"""Integer inequalities over loop variables numbered by depth, and boxes that enclose their points.
 
-Where sizes are literals, what a loop runs through follows from interval arithmetic: no projection
-of isl is needed. A box is never too small; what is exact beyond it stays in the inequalities.
+If all sizes are literals, interval arithmetic gives the range of each loop, without a projection by
+isl. A box contains every point of its inequalities. It may be larger than the set of points; the
+inequalities that it does not imply are kept beside it.
 """
 
 from __future__ import annotations
@@ -16,107 +17,110 @@ Box: TypeAlias = Mapping[int, tuple[int, int]]
 """The least and the greatest value of each variable."""
 
 _ROUNDS = 32
-"""So often are boxes tightened: digits of a number take one or two, spirals would take forever."""
+"""Most rounds of tightening a box.
+
+The digits of a split index take one or two rounds. Some inequalities, such as ``x <= y / 2`` and
+``y <= x + 1``, tighten a box by ever smaller steps.
+"""
 
 
 @dataclass(frozen=True)
 class AffineExpr:
-    """``constant + sum of coefficient * variable``; variables ascend, no coefficient is 0."""
+    """``constant + sum of coefficient * variable``; variables ascend, no coefficient is 0.
+
+    Variables are depths of loops, and equal sums have equal terms. For sums over expressions see
+    :class:`~polysched.ir.expr.linear.LinearForm`.
+    """
 
     terms: tuple[tuple[int, int], ...]
     constant: int
 
     def coefficient(self, variable: int) -> int:
-        """The coefficient of a variable, 0 where it does not occur."""
-        for one, coefficient in self.terms:
-            if one == variable:
-                return coefficient
-        return 0
+        """The coefficient of a variable; 0 if the variable does not occur."""
+        return next((factor for depth, factor in self.terms if depth == variable), 0)
 
     @cached_property
     def variables(self) -> frozenset[int]:
-        """The variables that occur."""
+        """The variables with a term."""
         return frozenset(variable for variable, _ in self.terms)
 
     def least(self, box: Box) -> int:
-        """The least value in a box of all the variables."""
+        """The least value at a point of the box."""
         return self.constant + sum(
             coefficient * box[variable][coefficient < 0] for variable, coefficient in self.terms
         )
 
     def greatest(self, box: Box) -> int:
-        """The greatest value in a box of all the variables."""
+        """The greatest value at a point of the box."""
         return self.constant + sum(
             coefficient * box[variable][coefficient > 0] for variable, coefficient in self.terms
         )
 
     def without(self, variable: int) -> AffineExpr:
-        """The sum without a variable's term."""
+        """The sum without the term of a variable."""
         return AffineExpr(tuple(term for term in self.terms if term[0] != variable), self.constant)
 
     def negated(self) -> AffineExpr:
         """The sum times -1."""
         return AffineExpr(
-            tuple((one, -coefficient) for one, coefficient in self.terms), -self.constant
+            tuple((depth, -coefficient) for depth, coefficient in self.terms), -self.constant
         )
 
     def plus(self, constant: int) -> AffineExpr:
-        """The sum and a number."""
+        """The sum plus a number."""
         return AffineExpr(self.terms, self.constant + constant)
 
     def with_value(self, variable: int, value: AffineExpr) -> AffineExpr:
-        """The sum with another one in a variable's place."""
+        """Substitute a sum for a variable."""
         factor = self.coefficient(variable)
         return self.without(variable).with_times(factor, value) if factor else self
 
     def with_times(self, factor: int, other: AffineExpr) -> AffineExpr:
-        """The sum and a multiple of another one."""
+        """The sum ``self + factor * other``."""
         total = dict(self.terms)
-        for one, coefficient in other.terms:
-            total[one] = total.get(one, 0) + factor * coefficient
-        terms = tuple(sorted((one, many) for one, many in total.items() if many))
+        for depth, coefficient in other.terms:
+            total[depth] = total.get(depth, 0) + factor * coefficient
+        terms = tuple(sorted((depth, many) for depth, many in total.items() if many))
         return AffineExpr(terms, self.constant + factor * other.constant)
 
     def at_extreme(self, variables: Iterable[int], box: Box, *, greatest: bool) -> AffineExpr:
-        """The sum with each of some variables at the end of its range where the sum is greatest,
-        or least.
-        """
-        inside = frozenset(variables)
+        """Replace each of the given variables by the end of its range that extremizes the sum."""
+        replaced = frozenset(variables)
         constant, terms = self.constant, []
-        for one, coefficient in self.terms:
-            if one in inside:
-                constant += coefficient * box[one][(coefficient > 0) == greatest]
+        for variable, coefficient in self.terms:
+            if variable in replaced:
+                constant += coefficient * box[variable][(coefficient > 0) == greatest]
             else:
-                terms.append((one, coefficient))
+                terms.append((variable, coefficient))
         return AffineExpr(tuple(terms), constant)
 
 
 def not_negative(sum_: AffineExpr) -> AffineExpr:
-    """The inequality ``sum >= 0`` by smaller numbers: over integers it says the same."""
+    """Divide ``sum >= 0`` by the common divisor of its coefficients, rounding the constant down."""
     divisor = gcd(*(coefficient for _, coefficient in sum_.terms))
     if divisor < 2:
         return sum_
-    terms = tuple((one, coefficient // divisor) for one, coefficient in sum_.terms)
+    terms = tuple((variable, coefficient // divisor) for variable, coefficient in sum_.terms)
     return AffineExpr(terms, sum_.constant // divisor)
 
 
 @dataclass(frozen=True)
 class System:
-    """Inequalities ``sum >= 0`` and a box: what holds is both together."""
+    """The points that fulfill inequalities ``sum >= 0`` and lie in a box."""
 
     inequalities: tuple[AffineExpr, ...]
     box: Box
 
     def with_value(self, variable: int, value: AffineExpr) -> System | None:
-        """The system with a variable replaced by a sum of others; None if it has no solution."""
+        """Substitute a sum of other variables for a variable; None if no point is left."""
         low, high = self.box[variable]
         bounds = (value.plus(-low), value.negated().plus(high))
-        box = {one: ends for one, ends in self.box.items() if one != variable}
-        changed = (one.with_value(variable, value) for one in self.inequalities)
+        box = {other: ends for other, ends in self.box.items() if other != variable}
+        changed = (inequality.with_value(variable, value) for inequality in self.inequalities)
         return tightened((*changed, *bounds), box)
 
     def within(self, variable: int, low: int, high: int) -> System | None:
-        """The system where a variable lies in a range; None if it has no solution."""
+        """Restrict a variable to a range; None if no point is left."""
         ends = self.box[variable]
         tighter = (max(low, ends[0]), min(high, ends[1]))
         if tighter == ends:
@@ -127,31 +131,32 @@ class System:
 
 
 def tightened(inequalities: Iterable[AffineExpr], box: Box) -> System | None:
-    """The same points by a box as tight as intervals tell, and what it does not imply.
+    """Shrink a box by interval arithmetic, and drop the inequalities that the new box implies.
 
-    None: there is no point.
+    Returns:
+        A system with the same points; None if there is no point.
     """
-    found = dict(box)
-    kept = [not_negative(one) for one in dict.fromkeys(inequalities)]
+    tight = dict(box)
+    kept = [not_negative(inequality) for inequality in dict.fromkeys(inequalities)]
     for _ in range(_ROUNDS):
-        before, remaining, kept = dict(found), kept, []
-        for one in remaining:
-            if one.least(found) >= 0:
+        before, remaining, kept = dict(tight), kept, []
+        for inequality in remaining:
+            if inequality.least(tight) >= 0:
                 continue
-            highest = one.greatest(found)
+            highest = inequality.greatest(tight)
             if highest < 0:
                 return None
-            _tighten(one, highest, found)
-            if one.least(found) < 0:
-                kept.append(one)
-        if before == found:
+            _tighten(inequality, highest, tight)
+            if inequality.least(tight) < 0:
+                kept.append(inequality)
+        if before == tight:
             break
-    return System(tuple(kept), found)
+    return System(tuple(kept), tight)
 
 
-def _tighten(one: AffineExpr, highest: int, box: dict[int, tuple[int, int]]) -> None:
-    """Make the box of an inequality's variables as small as the others allow."""
-    for variable, coefficient in one.terms:
+def _tighten(inequality: AffineExpr, highest: int, box: dict[int, tuple[int, int]]) -> None:
+    """Shrink the range of each variable of an inequality as far as the other ranges permit."""
+    for variable, coefficient in inequality.terms:
         low, high = box[variable]
         if coefficient > 0:
             # coefficient * v >= -(the greatest value of the rest)

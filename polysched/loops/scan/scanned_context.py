@@ -1,4 +1,4 @@
-"""Places in loops that are being made from intervals: what the loops around are, and conditions."""
+"""The generated loops around a node, and conditions over their variables."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ from polysched.loops.scan.time_sets import NotScannedError
 
 @dataclass(frozen=True, eq=False)
 class ScannedContext:
-    """A place in the loops that are made.
+    """The loops around a node of the schedule tree, some of which are loops in the code.
 
     Attributes:
-        forms: for each loop of the tree around, by depth, its value over the variables in code,
-            which are named by the depth of their loop as well.
-        variables: the names of these variables.
-        known: the range of each.
+        forms: for each loop around, by depth, its value as a sum over the loops in the code.
+        variables: for each loop in the code, by depth, the name of its variable.
+        known: for each loop in the code, by depth, the range of its variable.
     """
 
     forms: Mapping[int, AffineExpr]
@@ -33,12 +32,12 @@ class ScannedContext:
     known: Box
 
     def with_value(self, depth: int, value: AffineExpr) -> ScannedContext:
-        """Where a loop has one value for each iteration of those around, or of the others."""
-        forms = {one: form.with_value(depth, value) for one, form in self.forms.items()}
+        """The context where a loop's value is a sum of the other variables."""
+        forms = {other: form.with_value(depth, value) for other, form in self.forms.items()}
         return replace(self, forms={**forms, depth: value})
 
     def inside(self, depth: int, name: str, known: Box) -> ScannedContext:
-        """In the body of a loop, where the variables have these ranges."""
+        """The context in the body of a new loop, with the ranges of all variables there."""
         return ScannedContext(
             {**self.forms, depth: AffineExpr(((depth, 1),), 0)},
             {**self.variables, depth: name},
@@ -46,21 +45,21 @@ class ScannedContext:
         )
 
     def where(self, depth: int, ends: tuple[int, int]) -> ScannedContext:
-        """Where a variable lies in a smaller range."""
+        """The context where a variable is restricted to a range."""
         return replace(self, known={**self.known, depth: ends})
 
     @property
     def intervals(self) -> dict[str, Interval]:
-        """The ranges by the names of the variables."""
+        """The ranges of the variables, by name."""
         return {name: self.known[depth] for depth, name in self.variables.items()}
 
     def expression(self, sum_: AffineExpr) -> Expression:
-        """A sum over the variables as an expression."""
+        """A sum as an expression over the variables."""
         terms = [(many, Index(self.variables[depth])) for depth, many in sum_.terms]
         return weighted_sum(terms, sum_.constant)
 
     def condition(self, sum_: AffineExpr) -> Expression:
-        """The condition that a sum is not negative."""
+        """The condition ``sum >= 0``, written with positive terms on both sides."""
         if len(sum_.terms) == 1:
             ((depth, factor),) = sum_.terms
             index, value = Index(self.variables[depth]), -factor * sum_.constant
@@ -74,43 +73,47 @@ class ScannedContext:
 
 
 def ranges_where(inequalities: Iterable[AffineExpr], known: Box) -> Box:
-    """The ranges of variables where inequalities hold.
+    """The ranges of variables at points that fulfill inequalities.
 
     Raises:
-        NotScannedError: intervals say that they hold nowhere.
+        NotScannedError: no point does.
     """
-    found = tightened(inequalities, known)
-    if found is None:
+    system = tightened(inequalities, known)
+    if system is None:
         raise NotScannedError("intervals leave no iteration of a loop")
-    return found.box
+    return system.box
 
 
 @dataclass(frozen=True, eq=False)
 class Guarded:
-    """Loops that run where all sums are not negative."""
+    """A node that is executed where all guards are nonnegative."""
 
     guards: tuple[AffineExpr, ...]
     body: LoopNode
 
 
 def guards_of(
-    runs: list[Run], place: ScannedContext
+    runs: list[Run], context: ScannedContext
 ) -> tuple[tuple[AffineExpr, ...], list[Run], ScannedContext]:
-    """What holds of the loops around for all the runs, and is not known there; the runs and the
-    place where it does.
+    """Find the conditions on the loops around under which any of the statements runs.
+
+    Returns:
+        The conditions that the context does not imply, and the statements and the context where
+        the conditions hold.
     """
     if not runs:
-        return (), runs, place
-    around = frozenset(place.variables)
+        return (), runs, context
+    around = frozenset(context.variables)
     guards = [
-        one
-        for one in runs[0].system.inequalities
-        if one.variables <= around and all(one in other.system.inequalities for other in runs[1:])
+        inequality
+        for inequality in runs[0].system.inequalities
+        if inequality.variables <= around
+        and all(inequality in other.system.inequalities for other in runs[1:])
     ]
     if guards:
         runs = [without(run, frozenset(guards)) for run in runs]
-        place = replace(place, known=ranges_where(guards, place.known))
-    for depth, (low, high) in place.known.items():
+        context = replace(context, known=ranges_where(guards, context.known))
+    for depth, (low, high) in context.known.items():
         if depth not in runs[0].system.box:
             continue
         ends = hull(runs, depth)
@@ -118,36 +121,38 @@ def guards_of(
             guards.append(AffineExpr(((depth, 1),), -ends[0]))
         if ends[1] < high:
             guards.append(AffineExpr(((depth, -1),), ends[1]))
-        place = place.where(depth, (max(low, ends[0]), min(high, ends[1])))
+        context = context.where(depth, (max(low, ends[0]), min(high, ends[1])))
         if ends[0] == ends[1]:
             value = AffineExpr((), ends[0])
-            place = place.with_value(depth, value)
-            runs = [run for one in runs if (run := with_value(one, depth, value))]
-    return tuple(guards), runs, place
+            context = context.with_value(depth, value)
+            runs = [inner for run in runs if (inner := with_value(run, depth, value))]
+    return tuple(guards), runs, context
 
 
-def conditional(found: list[Guarded], place: ScannedContext) -> LoopNode:
-    """Guarded nodes one after the other, with one condition for neighbors of the same, and two
-    branches where one runs if another does not.
+def conditional(sequence: list[Guarded], context: ScannedContext) -> LoopNode:
+    """Write a sequence of guarded nodes with ``if`` statements.
+
+    Neighbors with equal guards share an ``if``. A neighbor whose guard is the negation becomes the
+    ``else`` branch.
     """
-    made: list[LoopNode] = []
+    nodes: list[LoopNode] = []
     position = 0
-    while position < len(found):
-        guards = found[position].guards
+    while position < len(sequence):
+        guards = sequence[position].guards
         bodies = []
-        while position < len(found) and found[position].guards == guards:
-            bodies.append(found[position].body)
+        while position < len(sequence) and sequence[position].guards == guards:
+            bodies.append(sequence[position].body)
             position += 1
         body = block(bodies)
         if not guards:
-            made.append(body)
+            nodes.append(body)
             continue
         otherwise = None
-        if len(guards) == 1 and position < len(found):
-            follower = found[position]
+        if len(guards) == 1 and position < len(sequence):
+            follower = sequence[position]
             if follower.guards == (guards[0].negated().plus(-1),):
                 otherwise = follower.body
                 position += 1
-        condition = simplify(reduce(and_, map(place.condition, guards)), place.intervals)
-        made.append(If(condition, body, otherwise))
-    return block(made)
+        condition = simplify(reduce(and_, map(context.condition, guards)), context.intervals)
+        nodes.append(If(condition, body, otherwise))
+    return block(nodes)

@@ -1,10 +1,10 @@
-"""Loops of programs with literal sizes, straight from integer inequalities.
+"""Generate the loops of programs with literal sizes by interval arithmetic, without isl.
 
-isl generates loops for whatever is affine; where all sizes are literals and tiles are digits of
-indices, interval arithmetic finds the same loops, full and partial tiles apart, in a tenth of the
-time. Loops are entered from the outside inwards with the statements inside, each with what its
-times must still fulfill (:class:`~polysched.loops.scan.inequalities.System`). What a statement
-demands beyond the loops around it becomes a condition.
+isl generates loops for every affine program. If all sizes are literals and all tiles come from
+splits, interval arithmetic finds the same loops in a tenth of the time. Loops are generated from
+the outside inwards. Each statement carries the inequalities that its execution times still have to
+fulfill (:class:`~polysched.loops.scan.inequalities.System`); inequalities that the bounds of the
+loops do not enforce become conditions.
 """
 
 from __future__ import annotations
@@ -40,25 +40,26 @@ def scan(
     iterators: list[str],
     requests: Mapping[int, tuple[PrefetchSpec, ...]],
 ) -> LoopNode:
-    """The loops of a tree.
+    """Generate the loops of a schedule tree.
 
     Args:
-        tree: the program's tree as it is executed.
-        times: the times of the statements that ever run.
-        iterators: names of the tree's loops by depth, as the requests have them.
-        requests: what loops of the tree, by identity, ask for ahead.
+        program: the scheduled program.
+        tree: the schedule tree in execution order.
+        times: execution times of the statements whose domain is not empty.
+        iterators: names of the tree's loops by depth, as used in ``requests``.
+        requests: prefetches of the tree's loops, by the identity of the loop.
 
     Raises:
-        NotScannedError: the bounds of loops do not follow from intervals.
+        NotScannedError: intervals do not determine the bounds of a loop.
     """
-    runs = [Run(name, one.system) for name, one in times.items()]
+    runs = [Run(name, time_set.system) for name, time_set in times.items()]
     scanner = _Scanner(program, births(program, tree), iterators, requests, times)
     return scanner.node(tree, 0, runs, ScannedContext({}, {}, {}))
 
 
 @dataclass(frozen=True, eq=False)
 class _Scanner:
-    """Makes loops of nodes of the tree."""
+    """Generates the loops of the nodes of one tree."""
 
     program: Program
     lifetimes: Mapping[int, list[str]]
@@ -66,69 +67,69 @@ class _Scanner:
     requests: Mapping[int, tuple[PrefetchSpec, ...]]
     times: Mapping[str, TimeSet]
 
-    def node(self, node: Node, depth: int, runs: list[Run], place: ScannedContext) -> LoopNode:
-        """The loops of a node inside ``depth`` others, for the statements that run there."""
-        return conditional([self._guarded(node, depth, runs, place)], place)
+    def node(self, node: Node, depth: int, runs: list[Run], context: ScannedContext) -> LoopNode:
+        """The loops of a node at a depth, for the statements that run there."""
+        return conditional([self._guarded(node, depth, runs, context)], context)
 
-    def _guarded(self, node: Node, depth: int, runs: list[Run], place: ScannedContext) -> Guarded:
-        guards, runs, inner = guards_of(runs, place)
+    def _guarded(self, node: Node, depth: int, runs: list[Run], context: ScannedContext) -> Guarded:
+        guards, runs, inner = guards_of(runs, context)
         return Guarded(guards, self._born(node, depth, runs, inner) if runs else Block(()))
 
-    def _born(self, node: Node, depth: int, runs: list[Run], place: ScannedContext) -> LoopNode:
-        """A node with the lifetimes that begin at it."""
-        return self._in_lifetimes(node, depth, place, self._plain(node, depth, runs, place))
+    def _born(self, node: Node, depth: int, runs: list[Run], context: ScannedContext) -> LoopNode:
+        """The loops of a node inside the allocations that it begins."""
+        return self._in_lifetimes(node, depth, context, self._plain(node, depth, runs, context))
 
     def _in_lifetimes(
-        self, node: Node, depth: int, place: ScannedContext, body: LoopNode
+        self, node: Node, depth: int, context: ScannedContext, body: LoopNode
     ) -> LoopNode:
         for array in self.lifetimes.get(id(node), ()):
-            values = tuple(place.expression(place.forms[one]) for one in range(depth))
+            values = tuple(context.expression(context.forms[outer]) for outer in range(depth))
             body = Allocate(array, body, values)
         return body
 
-    def _plain(self, node: Node, depth: int, runs: list[Run], place: ScannedContext) -> LoopNode:
+    def _plain(self, node: Node, depth: int, runs: list[Run], context: ScannedContext) -> LoopNode:
         match node:
             case Leaf(statement=statement):
-                return self._assign(statement, place)
+                return self._assign(statement, context)
             case Sequence(children=children):
-                found = []
+                guarded = []
                 for child in children:
                     inside = frozenset(statements(child))
                     below = [run for run in runs if run.statement in inside]
                     if below:
-                        found.append(self._guarded(child, depth, below, place))
-                return conditional(found, place)
+                        guarded.append(self._guarded(child, depth, below, context))
+                return conditional(guarded, context)
             case Loop():
-                return self._loop(node, depth, runs, place)
+                return self._loop(node, depth, runs, context)
 
-    def _assign(self, name: str, place: ScannedContext) -> LoopNode:
+    def _assign(self, name: str, context: ScannedContext) -> LoopNode:
         statement = self.program.statements[name]
         indices = self.times[name].instance
-        values = (reduce(_with_form, place.forms.items(), one) for one in indices)
-        instance = tuple(map(place.expression, values))
-        return resolved(statement, instance, self.program.arrays, place.intervals)
+        values = (reduce(_with_form, context.forms.items(), index) for index in indices)
+        instance = tuple(map(context.expression, values))
+        return resolved(statement, instance, self.program.arrays, context.intervals)
 
-    def _loop(self, loop: Loop, depth: int, runs: list[Run], place: ScannedContext) -> LoopNode:
+    def _loop(self, loop: Loop, depth: int, runs: list[Run], context: ScannedContext) -> LoopNode:
         value = only_value(runs, depth)
         if value is not None:
             inner = [with_value(run, depth, value) for run in runs]
             inside = [run for run in inner if run is not None]
-            return self.node(loop.body, depth + 1, inside, place.with_value(depth, value))
+            return self.node(loop.body, depth + 1, inside, context.with_value(depth, value))
         bounds = common_bounds(runs, depth)
         if bounds is None:
             if loop.kind.is_loop_in_code:
-                raise NotScannedError(f"statements in loop '{loop.name}' have other bounds")
+                raise NotScannedError(f"statements in loop '{loop.name}' have different bounds")
             bounds = ()
         ends = hull(runs, depth)
-        lower, upper = range_ends(place, depth, ends, bounds)
-        # Outside of this the range is empty.
-        reached = ranges_where(bounds, {**place.known, depth: ends})
-        inner_place = place.inside(depth, self._fresh(loop.name, place), reached)
+        lower, upper = range_ends(context, depth, ends, bounds)
+        # For other values of the outer variables the loop has no iteration.
+        reached = ranges_where(bounds, {**context.known, depth: ends})
+        inner_context = context.inside(depth, self._fresh(loop.name, context), reached)
         enforced = frozenset(bounds)
         inner_runs = [without(run, enforced) for run in runs]
-        body = self.node(loop.body, depth + 1, inner_runs, inner_place)
-        made = For(
-            inner_place.variables[depth],
+        body = self.node(loop.body, depth + 1, inner_runs, inner_context)
+        generated = For(
+            inner_context.variables[depth],
             loop.name,
             lower,
             upper,
@@ -140,18 +141,21 @@ class _Scanner:
             loop.transposition,
             instruction=loop.instruction,
         )
-        asked = self.requests.get(id(loop), ())
-        if not asked:
-            return made
-        values = {self.iterators[one]: place.expression(form) for one, form in place.forms.items()}
-        steps = {self.iterators[one]: 1 for one in place.variables}
-        known = inner_place.intervals
+        prefetches = self.requests.get(id(loop), ())
+        if not prefetches:
+            return generated
+        values = {
+            self.iterators[outer]: context.expression(form) for outer, form in context.forms.items()
+        }
+        steps = {self.iterators[outer]: 1 for outer in context.variables}
+        known = inner_context.intervals
         return replace(
-            made, prefetches=tuple(one.made(made, values, steps, known) for one in asked)
+            generated,
+            prefetches=tuple(spec.made(generated, values, steps, known) for spec in prefetches),
         )
 
-    def _fresh(self, name: str, place: ScannedContext) -> str:
-        taken = {*place.variables.values(), *self.program.kernel.parameters, *self.program.arrays}
+    def _fresh(self, name: str, context: ScannedContext) -> str:
+        taken = {*context.variables.values(), *self.program.kernel.parameters, *self.program.arrays}
         while name in taken:
             name += "_"
         return name

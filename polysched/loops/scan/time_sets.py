@@ -1,7 +1,7 @@
-"""When the instances of a statement run, as integer inequalities over the loops around it.
+"""Execution times of a statement as integer inequalities over the loops around it.
 
-That is possible where the sizes are literals and all strides have gone into loops of their own, as
-after ``split``: an instance follows from its time by sums, and the times are one convex set.
+This form exists if all sizes are literals and every stride has its own loop, as after ``split``:
+the indices of an instance are then sums over its time, and the times are one convex set.
 """
 
 from __future__ import annotations
@@ -20,33 +20,34 @@ from polysched.schedule.core.program import Program, prefix_map
 
 @dataclass(frozen=True, eq=False)
 class TimeSet:
-    """The times of a statement, and the indices of its instances as sums over these."""
+    """The execution times of a statement, and the indices of its instances as sums over a time."""
 
     system: System
     instance: tuple[AffineExpr, ...]
 
 
 class NotScannedError(PolyschedError):
-    """The loops of a program do not follow from intervals."""
+    """Intervals do not determine the loops of a program."""
 
 
 def time_sets(program: Program, tree: Node) -> dict[str, TimeSet]:
-    """The times of all statements that ever run.
+    """The execution times of all statements whose domain is not empty.
 
     Args:
-        tree: the program's tree as it is executed.
+        program: the scheduled program.
+        tree: the schedule tree in execution order.
 
     Raises:
         NotScannedError: there are parameters, or a statement has several pieces or strides.
     """
     if program.kernel.parameters:
         raise NotScannedError(f"sizes of kernel '{program.kernel.name}' are parameters")
-    found = {}
+    by_name = {}
     for name in statements(tree):
         statement = program.statements[name]
         if not statement.domain.is_empty():
-            found[name] = _time_set(statement, path(tree, name))
-    return found
+            by_name[name] = _time_set(statement, path(tree, name))
+    return by_name
 
 
 def _time_set(statement: Statement, around: tuple[Loop, ...]) -> TimeSet:
@@ -54,7 +55,7 @@ def _time_set(statement: Statement, around: tuple[Loop, ...]) -> TimeSet:
     times = instances.range()
     box = _box(times)
     if times.n_basic_set() != 1 or _has_unknowns(times):
-        # Where a loop has one value, that it is a multiple of something says nothing.
+        # A loop with a single value needs no stride, which isl would express by an unknown.
         for position, (low, high) in (box or {}).items():
             if low == high:
                 times = times.fix_val(isl.dim_type.set, position, isl.Val(low))
@@ -62,16 +63,17 @@ def _time_set(statement: Statement, around: tuple[Loop, ...]) -> TimeSet:
     is_plain = times.n_basic_set() == 1 and not _has_unknowns(times)
     instance = _instance(instances) if is_plain else None
     if box is None or instance is None:
-        raise NotScannedError(f"the times of statement '{statement.name}' are no inequalities")
+        raise NotScannedError(f"the times of statement '{statement.name}' are not one convex set")
     system = tightened(_inequalities(times), box)
     assert system is not None
     return TimeSet(system, instance)
 
 
 def _box(times: isl.Set) -> Box | None:
-    """The ranges of a statement's loops; None if one has no end.
+    """The ranges of a statement's loops; None if a loop is unbounded.
 
-    Intervals alone would not see all of these: isl drops what other inequalities imply.
+    They are asked of isl, because intervals alone do not give them all: isl drops inequalities that
+    other inequalities imply.
     """
     box = {}
     for position in range(times.dim(isl.dim_type.set)):
@@ -88,27 +90,31 @@ def _has_unknowns(times: isl.Set) -> bool:
 
 def _inequalities(times: isl.Set) -> list[AffineExpr]:
     count = times.dim(isl.dim_type.set)
-    found = []
+    inequalities = []
     for constraint in times.get_basic_sets()[0].get_constraints():
         sum_ = _sum(constraint, isl.dim_type.set, count)
-        found.append(sum_)
+        inequalities.append(sum_)
         if constraint.is_equality():
-            found.append(sum_.negated())
-    return found
+            inequalities.append(sum_.negated())
+    return inequalities
 
 
 def _instance(instances: isl.Map) -> tuple[AffineExpr, ...] | None:
-    """The indices of an instance as sums over its time, given the map from instances to times."""
+    """The indices of an instance as sums over its time; None if they are not sums.
+
+    Args:
+        instances: the map from instances to times.
+    """
     functions = isl.PwMultiAff.from_map(instances.reverse())
-    found = []
+    indices = []
     for position in range(functions.dim(isl.dim_type.out)):
         pieces = functions.get_pw_aff(position).get_pieces()
         function = pieces[0][1]
         is_sum = function.dim(isl.dim_type.div) == 0 and function.get_denominator_val().is_one()
         if len(pieces) > 1 or not is_sum:
             return None
-        found.append(_sum(function, isl.dim_type.in_, function.dim(isl.dim_type.in_)))
-    return tuple(found)
+        indices.append(_sum(function, isl.dim_type.in_, function.dim(isl.dim_type.in_)))
+    return tuple(indices)
 
 
 def _sum(form: isl.Constraint | isl.Aff, kind: isl.dim_type, count: int) -> AffineExpr:
